@@ -544,7 +544,7 @@ fn damaged_byte_in_the_pool_loses_one_pending_transaction() {
         expected.sort();
         assert_eq!(pending, expected);
         node.wait_until("how many are damaged", |output| {
-            let line = output.lines().find(|line| line.contains("the file of the pool is damaged"));
+            let line = output.lines().find(|line| line.contains("the pool file is damaged"));
             line.is_some_and(|line| ["admitted=3", "refused=0", "damaged=1"].iter().all(|word| line.contains(word)))
         });
         node.kill();
