@@ -20,9 +20,9 @@ use silica_protocol::{
     Account, AccountDelta, Address, BalanceChange, BlockNumber, CoSignatures, CodeHash, CommitteeHash,
     DeployedContract, DsBlock, DsBlockHeader, DsBlockNumber, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock,
     MicroBlockHeader, Nonce, Peer, PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash,
-    StateDelta, StateDeltaHash, StateRoot, SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
+    StateDelta, StateDeltaHash, StateRoot, SwInfo, Timestamp, TransactionKind, TxBlock, TxBlockHeader, TxHash, TxRoot,
 };
-use silica_scilla::work::PER_BLOCK;
+use silica_scilla::work::{PER_BLOCK, TRANSACTION, Work};
 use silica_state::{RunTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
 
 use crate::{
@@ -59,9 +59,10 @@ pub(crate) struct Builder<'a> {
     repeats_number: bool,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
-    /// The work of the transactions that were executed.
+    /// The work of the transactions in the block.
     work: u64,
-    /// The room of transactions that needed more. The attempts may have used all of it.
+    /// The work of transactions that were dropped, and the room of attempts that needed more. A verifier does not do
+    /// this work.
     wasted: u64,
     /// Contracts that the transactions called.
     loaded: BTreeMap<CodeHash, Ready>,
@@ -202,11 +203,11 @@ impl<'a> Builder<'a> {
         if !self.modules.rules().limits_work() {
             return u64::MAX;
         }
-        PER_BLOCK.saturating_sub(self.work).saturating_sub(self.wasted)
+        PER_BLOCK.saturating_sub(self.work)
     }
 
     /// Executes the transactions of `line`, until the micro block of the committee has used its gas, or its share of
-    /// the work. The last transaction may use more than the share, but not the reserve of a later committee.
+    /// the room. A transaction may use more than the share, but not the reserve of a later committee.
     pub(crate) fn fill(
         &mut self,
         committee: ShardId,
@@ -216,12 +217,12 @@ impl<'a> Builder<'a> {
     ) -> Result<(), BuildError> {
         let mut draft = self.draft(committee);
         let start = self.work;
-        while draft.gas_used < draft.gas_limit && self.work.saturating_sub(start) < share {
-            let room = self.room().saturating_sub(reserve);
-            if room == 0 {
-                break;
-            }
+        while draft.gas_used < draft.gas_limit && self.work.saturating_sub(start) < share && !self.is_spent() {
             let Some(transaction) = line.next() else { break };
+            let Some(room) = self.room_for(&transaction, reserve) else {
+                self.postponed.push((transaction, Postponed::NoRoom));
+                continue;
+            };
             match self.try_execute(&transaction, &mut draft, room)? {
                 Tried::Recorded(recorded) => {
                     line.advance(&transaction);
@@ -231,17 +232,28 @@ impl<'a> Builder<'a> {
                     line.advance(&transaction);
                     self.dropped.push((transaction, reason));
                 }
-                Tried::Postponed(why) => {
-                    self.postponed.push((transaction, why));
-                    if matches!(why, Postponed::NoRoom { .. }) {
-                        self.wasted = self.wasted.saturating_add(room);
-                        break;
-                    }
-                }
+                Tried::Postponed(why) => self.postponed.push((transaction, why)),
             }
         }
         self.close(draft)?;
         Ok(())
+    }
+
+    /// Returns whether the block and its attempts have taken too long for another transaction.
+    fn is_spent(&self) -> bool {
+        let most = PER_BLOCK.saturating_add(MOST_WASTED);
+        self.modules.rules().limits_work() && self.work.saturating_add(self.wasted) >= most
+    }
+
+    /// Returns the room with which a transaction is tried, or `None` if it is left for the next block. Unless it fits in
+    /// any case, an attempt may waste the room. The waste of a block is limited: its sender pays nothing for it.
+    fn room_for(&self, transaction: &VerifiedTransaction, reserve: u64) -> Option<u64> {
+        let room = self.room().saturating_sub(reserve);
+        if most_work(transaction) <= room {
+            return Some(room);
+        }
+        let room = room.min(MOST_WASTED.saturating_sub(self.wasted));
+        (room > TRANSACTION).then_some(room)
     }
 
     /// Executes exactly `transactions`, in their order.
@@ -259,7 +271,7 @@ impl<'a> Builder<'a> {
                 }
                 Tried::Dropped(reason) => InvalidTransaction::Dropped { status: reason.code() },
                 Tried::Postponed(Postponed::NonceHigh) => InvalidTransaction::NonceGap,
-                Tried::Postponed(Postponed::GasExceeded | Postponed::NoRoom { .. }) => InvalidTransaction::GasExceeded,
+                Tried::Postponed(Postponed::GasExceeded | Postponed::NoRoom) => InvalidTransaction::GasExceeded,
             };
             return Err(InvalidBlock::Transaction { hash: transaction.hash(), reason });
         }
@@ -329,15 +341,22 @@ impl<'a> Builder<'a> {
             tracer: None,
         };
         let Executed { outcome, work, loaded } = executor::execute(transaction, context, &mut self.overlay)?;
-        let tried = match outcome {
-            Outcome::Recorded(recorded) => Tried::Recorded(recorded),
-            Outcome::Dropped(reason) => Tried::Dropped(reason),
-            // A verifier does not execute it, so nothing that it loaded counts.
-            Outcome::Full => return Ok(Tried::Postponed(Postponed::NoRoom { room })),
-        };
-        self.work = self.work.saturating_add(work);
-        self.loaded.extend(loaded);
-        Ok(tried)
+        // A verifier executes recorded transactions only, so nothing that others did or loaded counts.
+        Ok(match outcome {
+            Outcome::Recorded(recorded) => {
+                self.work = self.work.saturating_add(work);
+                self.loaded.extend(loaded);
+                Tried::Recorded(recorded)
+            }
+            Outcome::Dropped(reason) => {
+                self.wasted = self.wasted.saturating_add(work);
+                Tried::Dropped(reason)
+            }
+            Outcome::Full => {
+                self.wasted = self.wasted.saturating_add(room);
+                Tried::Postponed(Postponed::NoRoom)
+            }
+        })
     }
 
     fn record(
@@ -498,6 +517,17 @@ pub(crate) fn settle(
     }
     let balance = member.balance.checked_add(paid)?;
     Some((null, Some(Account { balance, ..member })))
+}
+
+/// Most work of a block that attempts may waste.
+const MOST_WASTED: u64 = PER_BLOCK / 4;
+
+/// Returns the most work that a transaction may need of its block.
+pub(crate) fn most_work(transaction: &VerifiedTransaction) -> u64 {
+    match transaction.kind() {
+        TransactionKind::Payment => Work::payment(transaction.transaction().gas_limit.get()),
+        TransactionKind::Deployment | TransactionKind::Call => Work::most(transaction.transaction().gas_limit.get()),
+    }
 }
 
 /// What became of a transaction that was tried.

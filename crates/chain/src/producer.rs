@@ -10,7 +10,7 @@ use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transacti
 use silica_state::{BlockRecord, StateDiff, Store};
 
 use crate::{
-    builder::Builder,
+    builder::{Builder, most_work},
     config::{NoncePolicy, Numbering},
     consensus::{Application, Cause, CommitError, PassError, ProposeError},
     edit::Edit,
@@ -190,9 +190,9 @@ impl Producer {
             (pool.left_out(), waiting.copied().collect::<BTreeSet<_>>())
         };
         for committee in committees {
-            let reserve = first.as_ref().filter(|it| it.transaction.committee() > committee).map_or(0, |it| it.reserve);
-            let first = first.as_ref().filter(|it| it.transaction.committee() == committee);
-            let mut line = PoolLine::new(pool, committee, first.map(|it| it.transaction.clone()));
+            let reserve = first.as_ref().filter(|it| it.committee() > committee).map_or(0, most_work);
+            let first = first.clone().filter(|it| it.committee() == committee);
+            let mut line = PoolLine::new(pool, committee, first);
             let sharers = u64::try_from(waiting.len()).unwrap_or(u64::MAX).max(1);
             let share = builder.room().saturating_sub(reserve) / sharers;
             builder.fill(committee, &mut line, share, reserve)?;

@@ -23,6 +23,11 @@ pub const LOADED: u64 = 100_000_000;
 /// The work of a transaction besides its execution, most of it the check of its signature. It counts for the block
 /// alone.
 pub const TRANSACTION: u64 = 50_000;
+/// Work of a deployment that its sender may do for each byte of its texts, whatever gas its receipt reports: the
+/// evaluation of the gas of a byte, [`weight::CHECKED_BYTE`], and the checks of types and patterns.
+pub const PER_TEXT_BYTE: u64 = 400;
+/// Work of a search for libraries that a dropped deployment may do.
+pub const FREE_SEARCH: u64 = 2_000_000;
 /// Maximum of work of a transaction without loading. Together with the maximum of loading it fits into an empty block.
 /// So the work of other transactions in the block never decides how a transaction ends.
 pub const PER_TRANSACTION: u64 = PER_BLOCK - LOADED - TRANSACTION;
@@ -165,7 +170,7 @@ impl Work {
         Ok(())
     }
 
-    /// Counts work that was done.
+    /// Counts work that was done, even if it is beyond a limit.
     ///
     /// # Errors
     ///
@@ -179,13 +184,14 @@ impl Work {
         self.check()
     }
 
-    /// Ends unless the gas of `units` allows the work so far. It may be less than the gas that was used.
+    /// Ends unless `units`, which the sender pays, allow the work so far, and `texts` of work besides. The sender may pay
+    /// less than the units that were used.
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if it does not.
-    pub const fn end_unless_paid(&mut self, units: u64) -> Result<(), Exhausted> {
-        let allowed = FIXED.saturating_add(units.saturating_mul(PER_GAS / UNITS_PER_GAS));
+    /// [`Exhausted`] if they do not.
+    pub const fn end_unless_paid(&mut self, units: u64, texts: u64) -> Result<(), Exhausted> {
+        let allowed = FIXED.saturating_add(units.saturating_mul(PER_GAS / UNITS_PER_GAS)).saturating_add(texts);
         if self.room.is_some() && self.own() > allowed {
             return self.stop(End::Transaction);
         }
@@ -283,6 +289,23 @@ impl Work {
         self.own().saturating_add(self.fresh)
     }
 
+    /// Returns the work of loading programs.
+    pub const fn loaded(&self) -> u64 {
+        self.loaded
+    }
+
+    /// Returns the most work that a transaction with a limit of `gas` may need of its block.
+    pub const fn most(gas: u64) -> u64 {
+        let own = FIXED.saturating_add(gas.saturating_mul(PER_GAS));
+        let own = if own < PER_TRANSACTION { own } else { PER_TRANSACTION };
+        TRANSACTION + LOADED + own
+    }
+
+    /// Returns the work of a payment with a limit of `gas`.
+    pub const fn payment(gas: u64) -> u64 {
+        gas.saturating_mul(EVALUATION_PER_GAS).saturating_add(TRANSACTION)
+    }
+
     /// Returns the work besides evaluation and loading.
     pub const fn done(&self) -> u64 {
         self.done
@@ -332,11 +355,12 @@ mod tests {
         let mut work = Work::limited(PER_BLOCK);
         assert_eq!((work.pay(16), work.record(FIXED + 16 * PER_UNIT)), (Ok(()), Ok(())));
         let mut paid = work;
-        assert_eq!((paid.end_unless_paid(16), paid.end()), (Ok(()), None));
-        assert_eq!((work.end_unless_paid(8), work.end()), (Err(Exhausted), Some(End::Transaction)));
+        assert_eq!((paid.end_unless_paid(16, 0), paid.end()), (Ok(()), None));
+        assert_eq!((paid.end_unless_paid(8, PER_GAS), paid.end()), (Ok(()), None));
+        assert_eq!((work.end_unless_paid(8, 0), work.end()), (Err(Exhausted), Some(End::Transaction)));
         let mut unlimited = Work::UNLIMITED;
         assert_eq!(
-            (unlimited.pay(16), unlimited.record(PER_BLOCK), unlimited.end_unless_paid(0)),
+            (unlimited.pay(16), unlimited.record(PER_BLOCK), unlimited.end_unless_paid(0, 0)),
             (Ok(()), Ok(()), Ok(()))
         );
     }

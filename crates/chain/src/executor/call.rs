@@ -122,6 +122,10 @@ pub(super) fn execute<'c, W: World>(
         Err(Exhausted) => Err(calls.exhausted()),
     };
     let Calls { gas: mut left, edges, accepted, event_logs, transitions, .. } = calls;
+    let result = match result {
+        Ok(()) if !effort.is_paid(tx.gas_limit, left, 0) => Err(Halt::with(ReceiptError::GasNotSufficient)),
+        result => result,
+    };
     let mut receipt = Receipt { accepted, ..Receipt::payment(tx.gas_limit, context.block) };
     match result {
         Ok(()) => (receipt.event_logs, receipt.transitions) = (event_logs, transitions),
@@ -129,6 +133,9 @@ pub(super) fn execute<'c, W: World>(
         Err(Halt::Failed(error, exceptions)) => {
             overlay.revert(frame);
             left = deposit.left_of_failure(left);
+            if !effort.is_paid(tx.gas_limit, left, 0) {
+                left = 0;
+            }
             receipt.success = false;
             receipt.errors.insert(edges, vec![error]);
             receipt.exceptions = exceptions;

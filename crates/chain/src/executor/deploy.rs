@@ -6,7 +6,7 @@ use silica_protocol::{
 use silica_scilla::{
     eval::VERSION,
     gas::{Exhausted, UNITS_PER_GAS},
-    work::weight,
+    work::{FREE_SEARCH, PER_TEXT_BYTE, weight},
 };
 
 use super::{
@@ -32,7 +32,6 @@ struct Deployment<'a, 'c, W> {
     facts: Facts,
     /// Its libraries, or the error that they are beyond the work limits.
     libraries: Result<Libraries, Exhausted>,
-    gas_limit: u64,
     /// The gas that is left.
     gas: u64,
     effort: &'a mut Effort<'c>,
@@ -64,6 +63,8 @@ pub(super) fn execute<'c, W: World>(
         Ok(libraries) => Ok(libraries),
         Err(Unready::Exhausted) => Err(Exhausted),
         Err(Unready::State(error)) => return Err(Stop::Fatal(error)),
+        // The sender of a dropped transaction pays nothing.
+        Err(Unready::Libraries) if language.limits_work() && effort.work.loaded() > FREE_SEARCH => Err(Exhausted),
         Err(Unready::Libraries | Unready::Unusable) => return Err(DropReason::Libraries.into()),
     };
     if language.node_compares_version() && !facts.is_supported() {
@@ -78,10 +79,14 @@ pub(super) fn execute<'c, W: World>(
     overlay.set_source(&address, source.clone());
     // The texts are always paid for: by the run, or by the size charge of a failure.
     effort.pay(run::text_units(&source).saturating_add(rules.checker_gas.get().saturating_mul(UNITS_PER_GAS)));
-    let gas_limit = tx.gas_limit.get();
-    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas_limit, gas, effort };
-    let result = deployment.run();
+    let texts = run::text_units(&source).saturating_mul(PER_TEXT_BYTE);
+    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas, effort };
+    let mut result = deployment.run();
     let mut left = deployment.gas;
+    // A success reports less gas than it used (Reference: scilla#units).
+    if result.is_ok() && !effort.is_paid(tx.gas_limit, left, texts) {
+        result = Err(Failure::of(Halt::with(ReceiptError::GasNotSufficient), ReceiptError::RunnerFailed));
+    }
     let mut receipt = Receipt::payment(tx.gas_limit, context.block);
     match result {
         Ok(()) => {
@@ -93,6 +98,9 @@ pub(super) fn execute<'c, W: World>(
         Err(Failure::Recorded { errors, exceptions }) => {
             overlay.revert(frame);
             left = deposit.left_of_failure(left);
+            if !effort.is_paid(tx.gas_limit, left, texts) {
+                left = 0;
+            }
             receipt.success = false;
             receipt.errors.insert(0, errors);
             receipt.exceptions = exceptions;
@@ -124,19 +132,11 @@ impl<W: World> Deployment<'_, '_, W> {
         let accepted = self.check().map_err(|halt| Failure::of(halt, ReceiptError::CheckerFailed))?;
         let fields = self.initialise(&accepted).map_err(|halt| Failure::of(halt, ReceiptError::RunnerFailed));
         fields?;
-        let entries = u64::try_from(accepted.fields.len()).unwrap_or(u64::MAX).saturating_add(1).saturating_mul(2);
-        if self.effort.work.spend(entries.saturating_mul(weight::WRITTEN)).is_err() || !self.is_paid() {
+        if self.effort.work.spend(work_of_metadata(&accepted)).is_err() {
             self.gas = 0;
             return Err(Failure::of(Halt::with(ReceiptError::GasNotSufficient), ReceiptError::RunnerFailed));
         }
         self.write_metadata(&accepted).map_err(Failure::Fatal)
-    }
-
-    /// Returns whether the gas that the sender pays for, with that of the texts, allows the work. A successful
-    /// deployment reports less gas than it used (Reference: scilla#units).
-    fn is_paid(&mut self) -> bool {
-        let paid = self.gas_limit.saturating_sub(self.gas).saturating_mul(UNITS_PER_GAS);
-        self.effort.work.end_unless_paid(paid.saturating_add(run::text_units(&self.source))).is_ok()
     }
 
     fn check(&mut self) -> Result<Accepted, Halt> {
@@ -218,4 +218,12 @@ impl<W: World> Deployment<'_, '_, W> {
         }
         Ok(())
     }
+}
+
+/// Returns the work of writing the metadata of a contract: two entries, and two for each field.
+fn work_of_metadata(accepted: &Accepted) -> u64 {
+    let bytes = accepted.fields.iter().map(|(name, kind, _)| name.len().saturating_mul(2).saturating_add(kind.len()));
+    let bytes = u64::try_from(bytes.fold(0, usize::saturating_add)).unwrap_or(u64::MAX);
+    let entries = u64::try_from(accepted.fields.len()).unwrap_or(u64::MAX).saturating_add(1).saturating_mul(2);
+    entries.saturating_mul(weight::WRITTEN).saturating_add(bytes.saturating_mul(weight::WRITTEN_BYTE))
 }

@@ -131,6 +131,13 @@ impl<'a> Effort<'a> {
         let _ = self.work.pay(units);
     }
 
+    /// Returns whether the gas that the sender pays allows the work, and `texts` of work besides. The reference charges
+    /// less than was used for a successful deployment and for some failures.
+    fn is_paid(&mut self, limit: Gas, left: u64, texts: u64) -> bool {
+        let units = limit.get().saturating_sub(left).saturating_mul(UNITS_PER_GAS);
+        self.work.end_unless_paid(units, texts).is_ok()
+    }
+
     /// Returns a contract that is ready to run. The first call in a transaction counts its texts, and the first call in
     /// a block counts them for the block.
     fn ready<W: World>(
@@ -149,7 +156,10 @@ impl<'a> Effort<'a> {
             let mut loading = Loading { work: &mut self.work, fresh: true };
             context.modules.ready(module, overlay, |bytes| loading.count(bytes))?
         };
-        self.loaded.insert(module.hash, ready.clone());
+        // Without limits of work, the gas of a block alone would bound the memory of the programs that it keeps.
+        if context.modules.rules().limits_work() {
+            self.loaded.insert(module.hash, ready.clone());
+        }
         Ok(ready)
     }
 

@@ -153,11 +153,15 @@ impl Libraries {
             let is_of_version = |it: &Module| !rules.node_compares_version() || it.facts.version == facts.version;
             let found = match modules_by_address.entry(listed.address) {
                 btree_map::Entry::Occupied(known) => known.get().clone(),
-                btree_map::Entry::Vacant(new) => new.insert(modules.get(&listed.address, overlay)?).clone(),
+                btree_map::Entry::Vacant(new) => {
+                    let found = new.insert(modules.get(&listed.address, overlay)?).clone();
+                    // A search that fails makes nothing ready. The texts are read in any case.
+                    let bytes = found.as_ref().map_or(0, |module| module.bytes());
+                    count(bytes.saturating_mul(weight::SOURCE_BYTE) / weight::LOADED_BYTE)?;
+                    found
+                }
             };
             let library = found.filter(|it| it.is_library && is_of_version(it)).ok_or(Unready::Libraries)?;
-            // A search that fails makes nothing ready. The texts are read in any case.
-            count(library.bytes().saturating_mul(weight::SOURCE_BYTE) / weight::LOADED_BYTE)?;
             if names == LibraryNames::Imports {
                 pending.extend(library.facts.libraries.iter().cloned());
             }

@@ -82,7 +82,14 @@ impl Room {
     /// Counts work that is about to be done.
     pub(super) fn spend(&mut self, work: u64) -> Result<(), StorageFault> {
         self.worked = self.worked.saturating_add(work);
-        if self.worked > self.work { Err(StorageFault::TooLarge) } else { Ok(()) }
+        if self.worked > self.work { Err(self.exceed()) } else { Ok(()) }
+    }
+
+    /// Ends a query beyond its limit. The work is the least beyond the limit, so that it does not depend on the order of
+    /// the entries: entries that the block has read come first.
+    const fn exceed(&mut self) -> StorageFault {
+        self.worked = self.work.saturating_add(1);
+        StorageFault::TooLarge
     }
 
     fn spend_bytes(&mut self, bytes: usize, weight: u64) -> Result<(), StorageFault> {
@@ -173,7 +180,7 @@ impl StoredField<'_> {
             return Ok(stored.map(|_| Value::Map(empty.clone())));
         }
         if entries.len() > most {
-            return Err(StorageFault::TooLarge);
+            return Err(room.exceed());
         }
         let entries: Vec<_> = entries
             .iter()

@@ -86,8 +86,8 @@ pub(crate) struct Pool {
     drops: BTreeMap<u64, TxHash>,
     /// Counts arrivals, changes and drops.
     clock: u64,
-    /// The transaction that goes first in the next block, and its reserve of work.
-    left_out: Option<(TxHash, u64)>,
+    /// The transaction that goes first in the next block.
+    left_out: Option<TxHash>,
 }
 
 #[derive(Clone, Debug)]
@@ -127,16 +127,8 @@ pub(crate) enum Postponed {
     NonceHigh,
     /// The micro block had too little gas left.
     GasExceeded,
-    /// The block had room for `room` of work, and the transaction needs more.
-    NoRoom { room: u64 },
-}
-
-/// A transaction that needed more work than its block had room for, so that it goes first in the next block.
-#[derive(Clone, Debug)]
-pub(crate) struct LeftOut {
-    pub(crate) transaction: VerifiedTransaction,
-    /// The work that committees before its own must leave to it.
-    pub(crate) reserve: u64,
+    /// The block had too little room for its work.
+    NoRoom,
 }
 
 impl Pool {
@@ -336,27 +328,32 @@ impl Pool {
     }
 
     /// Returns the transaction that goes first in the next block, if there is one.
-    pub(crate) fn left_out(&self) -> Option<LeftOut> {
-        let (hash, reserve) = self.left_out?;
-        let transaction = &self.entries.get(&hash)?.record.transaction;
+    pub(crate) fn left_out(&self) -> Option<VerifiedTransaction> {
+        let transaction = &self.entries.get(&self.left_out?)?.record.transaction;
         let line = self.indexes.lines.get(&transaction.committee())?;
-        line.contains(&Rank::of(transaction)).then(|| LeftOut { transaction: transaction.clone(), reserve })
+        line.contains(&Rank::of(transaction)).then(|| transaction.clone())
     }
 
-    /// Chooses the transaction that goes first in the next block: one that found too little room. Otherwise others
-    /// with a higher price could leave it too little room in each block. Its reserve doubles until it fits.
+    /// Chooses the transaction that goes first in the next block: one that found no room. Otherwise others with a higher
+    /// price could leave it too little room in each block.
     ///
-    /// The block after a block with such a transaction has none, unless it is the same one again. So at least every
-    /// second block follows the prices alone.
-    fn choose_left_out(&mut self, postponed: &[(VerifiedTransaction, Postponed)]) {
-        let mut full = postponed.iter().filter_map(|(transaction, why)| match why {
-            Postponed::NoRoom { room } => Some((transaction.hash(), room.saturating_mul(2))),
-            Postponed::NonceHigh | Postponed::GasExceeded => None,
-        });
-        self.left_out = match self.left_out {
-            Some((before, _)) => full.find(|(hash, _)| *hash == before),
-            None => full.next(),
-        };
+    /// The block after a block with such a transaction has none. So at least every second block follows the prices
+    /// alone.
+    fn choose_left_out(&mut self, settlement: &Settlement<'_>) {
+        let Settlement { included, dropped, postponed, .. } = *settlement;
+        let mut tried = included.iter().map(|(transaction, _)| transaction.hash());
+        if let Some(first) = self.left_out
+            && self.entries.contains_key(&first)
+        {
+            // A block of another kind, such as a vacuous one, tries nothing.
+            let is_tried = tried.any(|hash| hash == first)
+                || dropped.iter().any(|(transaction, _)| transaction.hash() == first)
+                || postponed.iter().any(|(transaction, _)| transaction.hash() == first);
+            self.left_out = Some(first).filter(|_| !is_tried);
+            return;
+        }
+        let mut without_room = postponed.iter().filter(|(_, why)| *why == Postponed::NoRoom);
+        self.left_out = without_room.next().map(|(transaction, _)| transaction.hash());
     }
 
     /// Whether some transaction is in line, so that a block may find one to execute.
@@ -372,7 +369,7 @@ impl Pool {
         for (transaction, why) in postponed {
             self.postpone(transaction, *why, block, at);
         }
-        self.choose_left_out(postponed);
+        self.choose_left_out(settlement);
         for (transaction, _) in included {
             if let Some(entry) = self.entries.get_mut(&transaction.hash()) {
                 entry.record.status = TxStatus::Confirmed;
@@ -419,7 +416,7 @@ impl Pool {
     fn postpone(&mut self, transaction: &VerifiedTransaction, why: Postponed, block: BlockNumber, at: Timestamp) {
         let status = match why {
             Postponed::NonceHigh => TxStatus::NonceHigh,
-            Postponed::GasExceeded | Postponed::NoRoom { .. } => TxStatus::GasExceeded,
+            Postponed::GasExceeded | Postponed::NoRoom => TxStatus::GasExceeded,
         };
         self.set_status(&transaction.hash(), status, block, at);
         let (committee, nonce) = (transaction.committee(), transaction.transaction().nonce);

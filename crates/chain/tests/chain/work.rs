@@ -266,7 +266,7 @@ fn transaction_that_finds_no_room_goes_first_in_the_next_block() {
     assert_eq!(calls.block(), early);
     let late = [calls.submit(4, 4, 18), calls.submit(5, 4, 17)];
     assert_eq!(calls.block(), [large, late[0]], "its price is lower, but it was left out");
-    // The price alone decides in the next block, so that no row of large transactions shuts out the others.
+    // The price alone decides in the next block, so that large transactions do not delay all others.
     let last = [calls.submit(6, 4, 30), calls.submit(7, 4, 29)];
     assert_eq!(calls.block(), last);
     assert_eq!(calls.block(), [late[1]]);
