@@ -192,7 +192,7 @@ impl Index {
         }
         let mut runs = state.runs.clone();
         if !entries.is_empty() {
-            runs.push(self.write_run(&mut upkeep, &entries)?);
+            runs.push(self.write_run(upkeep.take_id(), &entries)?);
         }
         self.publish(&upkeep, runs, extent, state.frozen.len())
     }
@@ -209,12 +209,12 @@ impl Index {
         for block in 0..extent.blocks {
             entries.extend(entries_of(block)?);
             if entries.len() >= REBUILD {
-                runs.push(self.write_run(&mut upkeep, &entries)?);
+                runs.push(self.write_run(upkeep.take_id(), &entries)?);
                 entries.clear();
             }
         }
         if !entries.is_empty() {
-            runs.push(self.write_run(&mut upkeep, &entries)?);
+            runs.push(self.write_run(upkeep.take_id(), &entries)?);
         }
         let old = self.state();
         self.publish(&upkeep, runs, extent, 0)?;

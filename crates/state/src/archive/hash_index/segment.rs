@@ -5,7 +5,6 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     Index, damaged,
     entry::{ENTRY, Entry},
-    merge::Upkeep,
 };
 use crate::{
     archive::error::ArchiveError,
@@ -53,8 +52,8 @@ pub(super) fn key(run: u32, bucket: u32, part: u16) -> [u8; 11] {
 }
 
 impl Index {
-    pub(super) fn write_run(&self, upkeep: &mut Upkeep, entries: &BTreeSet<Entry>) -> Result<Run, ArchiveError> {
-        let run = Run::new(upkeep.take_id(), u64::try_from(entries.len()).unwrap_or(u64::MAX));
+    pub(super) fn write_run(&self, id: u32, entries: &BTreeSet<Entry>) -> Result<Run, ArchiveError> {
+        let run = Run::new(id, u64::try_from(entries.len()).unwrap_or(u64::MAX));
         let mut rest = entries.iter().copied().peekable();
         for bucket in 0..run.buckets() {
             let content: Vec<_> =
