@@ -1,4 +1,4 @@
-//! The handle that is cloned freely: it admits transactions and hands out snapshots.
+//! `Chain`, a handle that can be cloned: it admits transactions, and returns snapshots.
 
 use std::sync::Arc;
 
