@@ -313,7 +313,7 @@ fn misspelt_parameters_are_told_with_their_position() {
     };
     let (twenty, whole) = ("0x and 40 hexadecimal digits", "0x and 64 hexadecimal digits");
     let tag =
-        "0x and a number in hexadecimal digits without leading zeros, latest, earliest, pending, safe or finalized";
+        "0x and a number in hexadecimal digits without leading noughts, latest, earliest, pending, safe or finalized";
     for method in ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"] {
         for text in ["", "0x", &address[2..], &address[..41], "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7"] {
             wrong(method, json!([text, "latest"]), 0, twenty, text);

@@ -161,7 +161,7 @@ impl BlockTag {
 impl FromParam for BlockTag {
     type Fault = Misspelt;
     const NAME: &'static str = "EthBlockTag";
-    const DESCRIPTION: &'static str = "0x and a number in hexadecimal digits without leading zeros, latest, earliest, \
+    const DESCRIPTION: &'static str = "0x and a number in hexadecimal digits without leading noughts, latest, earliest, \
                                        pending, safe or finalized";
     const EXAMPLE: &'static str = "latest";
 
