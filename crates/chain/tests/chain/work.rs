@@ -123,39 +123,6 @@ fn cheap(transaction: Transaction, gas_limit: u64) -> Transaction {
 }
 
 #[test]
-fn full_block_leaves_transactions_for_the_next() {
-    let mut world = World::with_config(roomy());
-    let contract = world.deployed(1, HASHES, &init(&[]));
-    // An iteration takes about 2 gas and 5.5 us of work. Two calls take most of the room of a block.
-    let bytes = 3_000 / weight::KECCAK256_BYTE;
-    let per_call = PER_BLOCK * 2 / 5;
-    let times = u32::try_from(per_call / 5_500).unwrap();
-    let calls: Vec<_> = (1..=3)
-        .map(|from| {
-            let gas_price = GasPrice::new(Qa::new(CHEAP + u128::from(10 - from)));
-            let Transaction { to, data, .. } = hash(&world, contract, usize::try_from(bytes).unwrap(), times);
-            signed(from, Transaction { to, data, gas_price, ..cheap(world.transaction(from), 500_000) })
-        })
-        .collect();
-    let hashes: Vec<_> = calls.into_iter().map(|call| world.net.submit(call)).collect();
-    let payment = world.net.submit(signed(4, Transaction { to: user(9), ..cheap(world.transaction(4), 50) }));
-    let included = |block: &CommittedBlock| block.transactions().iter().map(|(tx, _)| tx.hash()).collect::<Vec<_>>();
-    let block = world.net.tick();
-    for (_, receipt) in block.transactions() {
-        assert!(receipt.success, "{receipt:?}");
-    }
-    assert_eq!(included(&block), hashes[..2]);
-    assert_eq!(world.net.status(&hashes[2]), Some(5));
-    let block = world.net.tick();
-    let mut rest = included(&block);
-    rest.sort();
-    let mut expected = vec![hashes[2], payment];
-    expected.sort();
-    assert_eq!(rest, expected);
-    check_replay(&world.net);
-}
-
-#[test]
 fn evaluation_has_a_limit_of_its_own() {
     // Joining texts takes a unit of gas for each byte: 500 times 16,000 bytes are 1,000,000 gas.
     for (rules, succeeds) in [("0.13/2", true), ("0.13/3", false)] {
@@ -210,7 +177,7 @@ fn libraries_are_bounded_before_they_are_read() {
     }
 }
 
-/// Calls that take tenths of the room of a block, by any users.
+/// Calls that take a little more than tenths of the room of a block, by any users.
 struct Calls {
     world: World,
     contract: Address,
@@ -220,24 +187,36 @@ impl Calls {
     /// The bytes that a call hashes in 3 us. An iteration takes some 2 gas and 5.5 us of work.
     const BYTES: usize = 750;
 
-    fn new(shards: u32) -> Self {
+    /// Deploys a contract in a shard whose committee executes the calls of at least `inner` users.
+    fn new(shards: u32, inner: usize) -> Self {
         let mut config = roomy();
         config.shards = shards;
         let mut world = World::with_config(config);
-        let contract = world.deployed(1, HASHES, &init(&[]));
-        Self { world, contract }
+        loop {
+            let contract = world.deployed(1, HASHES, &init(&[]));
+            let calls = Self { world, contract };
+            if calls.by_committee(shards).0.len() >= inner {
+                return calls;
+            }
+            world = calls.world;
+        }
     }
 
     fn transaction(&self, from: u8, tenths: u64, price: u128) -> Transaction {
-        let times = u32::try_from(PER_BLOCK * tenths / 10 / 5_500).unwrap();
-        let Transaction { to, data, .. } = hash(&self.world, self.contract, Self::BYTES, times);
+        let times = PER_BLOCK * tenths / 10 / 5_000;
+        let Transaction { to, data, .. } = hash(&self.world, self.contract, Self::BYTES, u32::try_from(times).unwrap());
         let gas_price = GasPrice::new(Qa::new(CHEAP + price));
-        signed(from, Transaction { to, data, gas_price, ..cheap(self.world.transaction(from), 700_000) })
+        let gas_limit = times * 5 / 2 + 3_000;
+        signed(from, Transaction { to, data, gas_price, ..cheap(self.world.transaction(from), gas_limit) })
     }
 
     fn submit(&mut self, from: u8, tenths: u64, price: u128) -> TxHash {
         let transaction = self.transaction(from, tenths, price);
         self.world.net.submit(transaction)
+    }
+
+    fn submit_all(&mut self, users: &[u8], tenths: u64, price: u128) -> Vec<TxHash> {
+        users.iter().zip((0..price).rev()).map(|(from, price)| self.submit(*from, tenths, price)).collect()
     }
 
     /// Makes a block, and returns its transactions in their order.
@@ -259,50 +238,98 @@ impl Calls {
 }
 
 #[test]
+fn full_block_leaves_transactions_for_the_next() {
+    let mut calls = Calls::new(1, 8);
+    // Four calls take most of the room. The fifth one does not fit, and a payment does.
+    let hashes = calls.submit_all(&[1, 2, 3, 4, 5], 2, 20);
+    let payment = signed(6, Transaction { to: user(9), ..cheap(calls.world.transaction(6), 50) });
+    let payment = calls.world.net.submit(payment);
+    assert_eq!(calls.block(), [&hashes[..4], &[payment]].concat());
+    assert_eq!(calls.world.net.status(&hashes[4]), Some(5));
+    assert_eq!(calls.block(), hashes[4..]);
+    check_replay(&calls.world.net);
+}
+
+#[test]
+fn attempts_without_room_are_limited() {
+    let mut calls = Calls::new(1, 8);
+    // Each of the large calls could take all room, so an attempt is limited, and a second one is not made.
+    let first = calls.submit(1, 2, 20);
+    let large = calls.submit_all(&[2, 3], 8, 19);
+    let small = calls.submit_all(&[4, 5, 6], 1, 10);
+    assert_eq!(calls.block(), [&[first], &small[..]].concat());
+    assert_eq!(large.iter().map(|hash| calls.world.net.status(hash)).collect::<Vec<_>>(), [Some(5); 2]);
+    assert_eq!(calls.block(), large[..1]);
+    assert_eq!(calls.block(), large[1..]);
+    check_replay(&calls.world.net);
+}
+
+#[test]
 fn transaction_that_finds_no_room_goes_first_in_the_next_block() {
-    let mut calls = Calls::new(1);
-    let early = [calls.submit(1, 4, 20), calls.submit(2, 4, 19)];
-    let large = calls.submit(3, 5, 1);
+    let mut calls = Calls::new(1, 8);
+    let early = calls.submit_all(&[1, 2, 3, 4], 2, 40);
+    let large = calls.submit(5, 5, 1);
     assert_eq!(calls.block(), early);
-    let late = [calls.submit(4, 4, 18), calls.submit(5, 4, 17)];
-    assert_eq!(calls.block(), [large, late[0]], "its price is lower, but it was left out");
+    let late = calls.submit_all(&[6, 7, 8], 2, 20);
+    assert_eq!(calls.block(), [large, late[0], late[1]], "its price is lower, but it was left out");
     // The price alone decides in the next block, so that large transactions do not delay all others.
-    let last = [calls.submit(6, 4, 30), calls.submit(7, 4, 29)];
+    let last = calls.submit_all(&[1, 2, 3, 4], 2, 50);
     assert_eq!(calls.block(), last);
-    assert_eq!(calls.block(), [late[1]]);
+    let others = calls.submit_all(&[1, 2], 2, 60);
+    assert_eq!(calls.block(), [late[2], others[0], others[1]]);
+    check_replay(&calls.world.net);
+}
+
+#[test]
+fn transaction_left_out_that_was_replaced_has_no_privilege() {
+    let mut calls = Calls::new(1, 8);
+    calls.submit_all(&[1, 2, 3, 4], 2, 40);
+    let large = calls.submit(5, 5, 1);
+    calls.block();
+    let nonce = calls.world.transaction(5).nonce;
+    let price = GasPrice::new(Qa::new(CHEAP + 2));
+    let payment = Transaction { nonce, to: user(9), gas_price: price, ..cheap(calls.world.transaction(5), 50) };
+    let payment = calls.world.net.submit(signed(5, payment));
+    assert_eq!(calls.world.net.status(&large), Some(24), "another transaction with its nonce pays more");
+    let others = calls.submit_all(&[1, 2], 2, 60);
+    assert_eq!(calls.block(), [others[0], others[1], payment]);
     check_replay(&calls.world.net);
 }
 
 #[test]
 fn committees_share_the_room_of_a_block() {
-    let mut calls = Calls::new(2);
+    let mut calls = Calls::new(2, 4);
     let (inner, outer) = calls.by_committee(2);
-    let shard: Vec<_> = inner[..3].iter().map(|from| calls.submit(*from, 4, 9)).collect();
+    let shard = calls.submit_all(&inner[..4], 2, 20);
     let ds = calls.submit(outer[0], 1, 1);
-    let [first, second] = [calls.block(), calls.block()];
-    // The calls of the shard have equal prices, so their hashes give their order.
-    assert_eq!((first.len(), first.last()), (3, Some(&ds)), "the shard leaves room to the DS committee");
-    assert_eq!(second.len(), 1);
-    assert!(first[..2].iter().chain(&second).all(|hash| shard.contains(hash)));
+    assert_eq!(calls.block(), [&shard[..3], &[ds]].concat(), "the shard leaves room to the DS committee");
+    assert_eq!(calls.block(), shard[3..]);
+    check_replay(&calls.world.net);
+}
+
+#[test]
+fn attempt_without_room_leaves_room_to_other_committees() {
+    let mut calls = Calls::new(2, 4);
+    let (inner, outer) = calls.by_committee(2);
+    let first = calls.submit(inner[0], 1, 20);
+    let large = calls.submit(inner[1], 8, 19);
+    let ds = calls.submit(outer[0], 1, 1);
+    assert_eq!(calls.block(), [first, ds]);
+    assert_eq!(calls.block(), [large]);
     check_replay(&calls.world.net);
 }
 
 #[test]
 fn committee_leaves_room_to_a_transaction_that_was_left_out() {
-    let mut calls = Calls::new(2);
+    let mut calls = Calls::new(2, 4);
     let (inner, outer) = calls.by_committee(2);
-    for from in &inner[..2] {
-        calls.submit(*from, 4, 9);
-    }
+    let early = calls.submit_all(&inner[..3], 2, 20);
     let large = calls.submit(outer[0], 5, 1);
-    assert_eq!(calls.block().len(), 2);
+    assert_eq!(calls.block(), early);
     assert_eq!(calls.world.net.status(&large), Some(5), "it finds no room behind the shard");
-    for from in &inner[..2] {
-        calls.submit(*from, 4, 9);
-    }
-    let block = calls.block();
-    assert_eq!((block.len(), block[1]), (2, large), "the shard leaves the reserve");
-    assert_eq!(calls.block().len(), 1);
+    let late = calls.submit_all(&inner[..1], 2, 20);
+    assert_eq!(calls.block(), [large], "the shard leaves the reserve");
+    assert_eq!(calls.block(), late);
     check_replay(&calls.world.net);
 }
 
