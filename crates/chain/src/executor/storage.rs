@@ -82,14 +82,23 @@ impl Room {
     /// Counts work that is about to be done.
     pub(super) fn spend(&mut self, work: u64) -> Result<(), StorageFault> {
         self.worked = self.worked.saturating_add(work);
-        if self.worked > self.work { Err(self.exceed()) } else { Ok(()) }
+        if self.worked <= self.work {
+            return Ok(());
+        }
+        // The least work beyond the limit does not depend on the order of the entries.
+        self.worked = self.work.saturating_add(1);
+        Err(StorageFault::TooLarge)
     }
 
-    /// Ends a query beyond its limit. The work is the least beyond the limit, so that it does not depend on the order of
-    /// the entries: entries that the block has read come first.
-    const fn exceed(&mut self) -> StorageFault {
-        self.worked = self.work.saturating_add(1);
-        StorageFault::TooLarge
+    /// Returns whether there is a work limit.
+    const fn limits_work(&self) -> bool {
+        self.work < u64::MAX
+    }
+
+    /// Returns whether bytes may be read.
+    fn can_read(&self, bytes: usize) -> bool {
+        let work = u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(weight::READ_BYTE);
+        bytes <= self.read && self.worked.saturating_add(work) <= self.work
     }
 
     fn spend_bytes(&mut self, bytes: usize, weight: u64) -> Result<(), StorageFault> {
@@ -178,9 +187,6 @@ impl StoredField<'_> {
         let entries = entries_below(overlay, self.contract, &key, most, room)?;
         if entries.is_empty() {
             return Ok(stored.map(|_| Value::Map(empty.clone())));
-        }
-        if entries.len() > most {
-            return Err(room.exceed());
         }
         let entries: Vec<_> = entries
             .iter()
@@ -385,7 +391,7 @@ fn count_removed<W: World>(
     room: &mut Room,
 ) -> Result<(), StorageFault> {
     let mut fits = Ok(());
-    if room.work < u64::MAX {
+    if room.limits_work() {
         overlay.visit_below(contract, prefix, &mut |_, _| {
             fits = room.spend(weight::WRITTEN);
             if fits.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -394,8 +400,14 @@ fn count_removed<W: World>(
     fits
 }
 
-/// Returns the entries below a key, without the key itself, by the rest of their keys. Beyond `most` entries, some are
-/// missing.
+/// Returns the entries below a key, without the key itself, by the rest of their keys.
+///
+/// The entries that the block has read come first. So that the work does not depend on their order, all entries count
+/// before any of their bytes.
+///
+/// # Errors
+///
+/// [`StorageFault::TooLarge`] if there are more than `most`, or if the work limit is reached.
 fn entries_below<W: World>(
     overlay: &mut Overlay<W>,
     contract: &Address,
@@ -404,15 +416,27 @@ fn entries_below<W: World>(
     room: &mut Room,
 ) -> Result<BTreeMap<String, Arc<[u8]>>, StorageFault> {
     let mut entries = BTreeMap::new();
+    let (mut count, mut bytes) = (0_usize, 0_usize);
     let mut fits = Ok(());
     overlay.visit_below(contract, prefix, &mut |key, value| {
         if let Some(path) = key.as_str().strip_prefix(prefix.as_str()).filter(|path| !path.is_empty()) {
-            fits = room.spend(weight::ENTRY).and_then(|()| room.read(path.len().saturating_add(value.len())));
-            entries.insert(path.to_owned(), Arc::from(value));
+            count = count.saturating_add(1);
+            bytes = bytes.saturating_add(path.len()).saturating_add(value.len());
+            fits = room.spend(weight::ENTRY);
+            if room.can_read(bytes) {
+                entries.insert(path.to_owned(), Arc::from(value));
+            } else if !room.limits_work() {
+                return ControlFlow::Break(());
+            }
         }
-        if fits.is_err() || entries.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if fits.is_err() || count > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    fits.map(|()| entries)
+    fits?;
+    if count > most {
+        return Err(StorageFault::TooLarge);
+    }
+    room.read(bytes)?;
+    Ok(entries)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The limits of work: a transaction beyond its limit fails as if out of gas, and a block has limited room.
 
 use serde_json::json;
-use silica_chain::{ChainConfig, CommittedBlock};
+use silica_chain::{ChainConfig, config::NoncePolicy};
 use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Receipt, Transaction, TxHash};
 use silica_scilla::{
     rules::Rules,
@@ -400,4 +400,116 @@ end
         read
     });
     assert_eq!(receipts[0], receipts[1]);
+}
+
+/// Reads one entry of a map, or the whole map.
+const TEXTS: &str = "scilla_version 0
+contract Texts ()
+field texts : Map String String = Emp String String
+transition Put (count : Uint32, long : String)
+  all = builtin to_nat count;
+  none = Emp String String;
+  short = \"\";
+  step = fun (map : Map String String) => fun (left : Nat) =>
+    let size = builtin size map in
+    let key = builtin to_string size in
+    builtin put map key short;
+  fold = @nat_fold (Map String String);
+  made = fold step none all;
+  last = \"z\";
+  full = builtin put made last long;
+  texts := full
+end
+transition One ()
+  last = \"z\";
+  text <- texts[last]
+end
+transition All ()
+  map <- texts
+end
+";
+
+#[test]
+fn work_of_a_read_does_not_depend_on_earlier_reads_of_the_block() {
+    // Too little gas for the number of entries, and for the bytes of the last one.
+    for gas in [330, 400, 500, 2_000] {
+        let receipts = [false, true].map(|is_cached| {
+            let mut config = roomy();
+            config.policy.nonces = NoncePolicy::Queue;
+            let mut world = World::with_config(config);
+            let contract = world.deployed(1, TEXTS, &init(&[]));
+            let call = |world: &World, from: u8, tag: &str, params: &serde_json::Value, gas_limit: u64| {
+                let data = json!({ "_tag": tag, "params": params }).to_string();
+                Transaction { to: contract, data, ..cheap(world.transaction(from), gas_limit) }
+            };
+            let put = json!([
+                {"vname": "count", "type": "Uint32", "value": "1000"},
+                {"vname": "long", "type": "String", "value": "x".repeat(150_000)},
+            ]);
+            let put = call(&world, 1, "Put", &put, 300_000);
+            assert!(world.run(1, put).unwrap().success);
+            if is_cached {
+                let one = Transaction {
+                    gas_price: GasPrice::new(Qa::new(CHEAP + 1)),
+                    ..call(&world, 1, "One", &json!([]), 30_000)
+                };
+                world.net.submit(signed(1, one));
+            }
+            let all = call(&world, 2, "All", &json!([]), gas);
+            let hash = world.net.submit(signed(2, all));
+            let block = world.net.tick();
+            let receipts = block.transactions();
+            assert_eq!(receipts.len(), 1 + usize::from(is_cached));
+            check_replay(&world.net);
+            let (transaction, receipt) = receipts.last().unwrap();
+            assert_eq!(transaction.hash(), hash);
+            assert!(!receipt.success);
+            receipt.clone()
+        });
+        assert_eq!(receipts[0], receipts[1], "{gas} gas");
+    }
+}
+
+#[test]
+fn failure_that_reports_less_gas_than_it_used_pays_for_its_work() {
+    let text = "x".repeat(750);
+    let fields: Vec<_> = (0..10).map(|number| format!("field f{number} : Uint32")).collect();
+    let code = format!(
+        "scilla_version 0
+library Work
+let work =
+  let x = \"{text}\" in let n = Uint32 370 in let count = builtin to_nat n in
+  let zero = Uint32 0 in let fold = @nat_fold Uint32 in
+  let step = fun (sum : Uint32) => fun (left : Nat) => let hash = builtin keccak256hash x in sum in
+  fold step zero count
+contract C ()
+transition T (a : ByStr20 with contract {} end)
+end
+",
+        fields.join(", ")
+    );
+    // With too little gas for the check of the address, the reference reports more gas than there was.
+    for (text, pays_all) in [("0.13/2", false), ("0.13/3", true)] {
+        // No vacuous block comes between.
+        let mut config = ChainConfig { blocks_per_ds_epoch: 10_000, ..roomy() };
+        config.rules.scilla = rules(text);
+        let mut world = World::with_config(config);
+        let contract = world.deployed(1, &code, &init(&[]));
+        let params = json!([{"vname": "a", "type": "ByStr20", "value": hex(&user(99))}]);
+        let data = json!({ "_tag": "T", "params": params }).to_string();
+        let mut reached = 0;
+        for gas in 400..2_000 {
+            let transaction = cheap(world.transaction(1), gas);
+            let receipt = world.run(1, Transaction { to: contract, data: data.clone(), ..transaction }).unwrap();
+            assert!(!receipt.success);
+            if !receipt.exceptions[0].message.contains("ddress") {
+                continue;
+            }
+            reached += 1;
+            assert_eq!(receipt.cumulative_gas == Gas::new(gas), pays_all, "{text}, {gas}: {receipt:?}");
+            break;
+        }
+        assert_eq!(reached, 1, "{text}");
+        check_replay(&world.net);
+    }
 }
