@@ -97,9 +97,9 @@ pub mod weight {
     pub const WRITTEN: u64 = 6_000;
     /// A byte of a key in a lookup. Measured: 1 to 2 ns.
     pub const KEY_BYTE: u64 = 3;
-    /// A byte of a value that is read from the state. Measured: 14 to 21 ns of constructors in constructors, 2 ns of a
+    /// A byte of a value that is read from the state. Measured: 15 to 21 ns of constructors in constructors, 2 ns of a
     /// text.
-    pub const READ_BYTE: u64 = 12;
+    pub const READ_BYTE: u64 = 16;
     /// A byte of a key or value that is written to the state. Measured: 4 to 6 ns of a text, 6 to 9 ns of constructors.
     pub const WRITTEN_BYTE: u64 = 8;
     /// A lookup of the timestamp of a block. Measured: 0.4 µs of a chain in memory.
