@@ -11,7 +11,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use silica_chain::{
     Chain, ChainConfig, Genesis, HistoryOrder, HistoryRequest, Producer, Proposal, VerifiedTransaction,
     config::NoncePolicy,
-    consensus::{Application, Cause, Engine, Input, Solo, run_seal},
+    consensus::{Application, Cause, Engine, Input, Solo, range_signer},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
@@ -80,7 +80,7 @@ impl Bench {
         let accounts = senders.iter().map(KeyPair::address).chain(others).map(|address| (address, account));
         let genesis = Genesis::new(accounts.collect::<BTreeMap<_, _>>()).expect("the balances fit 128 bits");
         let engine = Solo::new(sender(usize::MAX));
-        store.seal_with(run_seal(&sender(usize::MAX)));
+        store.set_signer(range_signer(&sender(usize::MAX)));
         let now = 1_700_000_000_000_000;
         let (chain, producer) =
             open(store, config, &genesis, engine.public(), Timestamp::new(now)).expect("a new chain opens");

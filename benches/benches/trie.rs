@@ -167,14 +167,14 @@ fn lazily<T>(make: impl FnOnce() -> T, of: &str, size: Size) -> LazyCell<RefCell
     let lazy = LazyCell::new(|| RefCell::new(make()));
     if ["root_1000", "commit_1000", "proof", "verify"]
         .iter()
-        .any(|name| is_asked_for(&format!("{of}/{name}/{}", size.name)))
+        .any(|name| is_requested(&format!("{of}/{name}/{}", size.name)))
     {
         LazyCell::force(&lazy);
     }
     lazy
 }
 
-fn is_asked_for(name: &str) -> bool {
+fn is_requested(name: &str) -> bool {
     let mut filters = env::args().skip(1).filter(|arg| !arg.starts_with('-')).peekable();
     filters.peek().is_none() || filters.any(|filter| name.contains(&filter))
 }

@@ -42,12 +42,12 @@ fn main() -> io::Result<()> {
         call(&mut node, "silica_revert", &json!([snapshot]))?;
         reverts.push(begun.elapsed());
     }
-    tell("silica_snapshot", snapshots);
-    tell("silica_revert", reverts);
+    print_times("silica_snapshot", snapshots);
+    print_times("silica_revert", reverts);
     Ok(())
 }
 
-fn tell(what: &str, mut times: Vec<Duration>) {
+fn print_times(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     println!("{what}: {:?} to {:?}, median {:?}", times.first(), times.last(), times.get(times.len() / 2));
 }

@@ -54,7 +54,7 @@ fn null_account_holds_the_mining_reserve() {
 }
 
 #[test]
-fn account_nobody_has_paid_does_not_exist() {
+fn account_without_payments_does_not_exist() {
     let node = Node::start(&[]);
     let stranger = Wallet::stranger(1).hex();
     check_error(&node, "GetBalance", &json!([stranger]), (-5, "Account is not created"));

@@ -133,8 +133,8 @@ fn manual_immediate_mode_moves_the_block_number_on_demand_only() {
     let shown = run(&["block", "--url", &node.url()]);
     assert!(shown.status.success() && shown.output.contains(&latest.to_string()), "{}", shown.output);
     let account = Wallet::funded(0).hex();
-    let asked = run(&["proof", "verify", "--url", &node.url(), "--address", &account, "--variable", "x"]);
-    assert!(asked.output.contains("Address not contract address"), "the block is found: {}", asked.output);
+    let verified = run(&["proof", "verify", "--url", &node.url(), "--address", &account, "--variable", "x"]);
+    assert!(verified.output.contains("Address not contract address"), "the block is found: {}", verified.output);
     let load = run(&["load", "--target", &node.address().to_string(), "--payments", "10", "--senders", "1"]);
     assert!(load.status.success(), "{}", load.output);
     check_result(&node, "silica_setBlockMode", &json!(["instant"]), &json!("manual-immediate"));
@@ -219,13 +219,13 @@ fn paused_node_makes_no_blocks_and_is_read() {
 #[test]
 fn only_who_knows_the_id_pauses_the_node() {
     let node = Node::start(&["--block-mode", "interval=60000", "--pause-id", "999"]);
-    let nobody = Node::start(&["--block-mode", "interval=60000"]);
+    let without_id = Node::start(&["--block-mode", "interval=60000"]);
     for method in ["TogglePause", "CheckPause"] {
         for id in ["", "99", "9990", " 999"] {
             check_error(&node, method, &json!([id]), (-5, "Invalid UUID"));
         }
         for id in ["", "999"] {
-            check_error(&nobody, method, &json!([id]), (-5, "Invalid UUID"));
+            check_error(&without_id, method, &json!([id]), (-5, "Invalid UUID"));
         }
         for params in [json!([999]), json!([]), json!(["999", "999"]), json!(null), json!({"id": "999"})] {
             check_error(&node, method, &params, INVALID_PARAMS);

@@ -468,9 +468,9 @@ fn commands_wait_for_the_block() {
     node.result("silica_dropTransaction", &json!([dropped]));
     check(&ask(&node, &format!("tx {dropped}")), FAILED, &["was dropped", "(status 255)"]);
     for line in [format!("tx {dropped} --json"), format!("tx {dropped} --json --wait 60")] {
-        let told = ask(&node, &line);
-        check(&told, FAILED, &["was dropped"]);
-        let json: Value = serde_json::from_str(&told.stdout).unwrap();
+        let printed_text = ask(&node, &line);
+        check(&printed_text, FAILED, &["was dropped"]);
+        let json: Value = serde_json::from_str(&printed_text.stdout).unwrap();
         assert_eq!(json, json!({"ID": dropped, "status": 255}));
     }
     check(&ask(&node, &format!("tx {dropped} --wait 60")), FAILED, &["was dropped"]);
@@ -485,11 +485,11 @@ fn hash_is_shown_if_standard_output_fails() {
     let mut command = command(&line.split(' ').collect::<Vec<_>>());
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let ended = command.stdout(full).output().unwrap();
-    let told = String::from_utf8(ended.stderr).unwrap();
+    let printed_text = String::from_utf8(ended.stderr).unwrap();
     let hash = Wallet::funded(0).payment(1, to, 1_000_000_000_000).hash();
-    assert_eq!(ended.status.code(), Some(WRONG), "{told}");
-    assert!(told.contains(&format!("transaction {hash} was sent")), "{told}");
-    assert!(told.contains("cannot write to standard output: "), "{told}");
+    assert_eq!(ended.status.code(), Some(WRONG), "{printed_text}");
+    assert!(printed_text.contains(&format!("transaction {hash} was sent")), "{printed_text}");
+    assert!(printed_text.contains("cannot write to standard output: "), "{printed_text}");
     assert_eq!(node.result("GetTransaction", &json!([hash]))["ID"], hash);
 }
 

@@ -130,12 +130,12 @@ impl Trial {
     #[track_caller]
     fn check_deployment_failed(&mut self, errors: &Value, code: &str, data: &str) -> String {
         let contract = Address::of_contract(&self.sender.address(), silica_protocol::Nonce::new(self.nonce));
-        let said = self.check_failed(errors, |it| (it.code, it.data) = (code.to_owned(), data.to_owned()));
+        let reply_text = self.check_failed(errors, |it| (it.code, it.data) = (code.to_owned(), data.to_owned()));
         let node = &self.chain.node;
         for method in ["GetBalance", "GetSmartContractInit", "GetSmartContractState", "GetSmartContractCode"] {
             assert_eq!(node.error(method, &json!([contract.to_string()])).0, -5, "no account is left behind");
         }
-        said
+        reply_text
     }
 
     /// Deploys with parameters that do not fit, and returns the numbers of the errors. Those that cannot even be read
@@ -174,9 +174,9 @@ impl Trial {
     fn check_call_failed(&mut self, errors: &Value, to: Address, data: &Value) -> String {
         let state = |trial: &Self| trial.chain.node.result("GetSmartContractState", &json!([to.to_string()]));
         let before = state(self);
-        let said = self.check_failed(errors, |it| (it.to, it.data, it.amount) = (to, data.to_string(), 7));
+        let reply_text = self.check_failed(errors, |it| (it.to, it.data, it.amount) = (to, data.to_string(), 7));
         assert_eq!(state(self), before, "nothing of it remains");
-        said
+        reply_text
     }
 }
 
@@ -199,8 +199,8 @@ fn code_that_is_none_is_recorded() {
         "scilla_version 0\ncontract \u{e9} ()",
         "\u{0}",
     ] {
-        let said = trial.check_deployment_failed(&failed, code, &init);
-        assert!(!said.is_empty(), "{code}");
+        let reply_text = trial.check_deployment_failed(&failed, code, &init);
+        assert!(!reply_text.is_empty(), "{code}");
     }
     // Deep in each way in which code can be deep.
     for (before, after) in
@@ -330,15 +330,15 @@ fn checker_runs_out_of_gas() {
     // 650 units, 8 to a gas (Reference: scilla#gas-of-the-checker).
     let enough = 100 + 650_u64.div_ceil(8);
     for gas in [least, enough - 1] {
-        let said = trial.check_failed(&json!({"0": [0, 0]}), |it| {
+        let reply_text = trial.check_failed(&json!({"0": [0, 0]}), |it| {
             (it.code, it.data, it.gas_limit) = (LISTS.to_owned(), data.clone(), gas);
         });
-        assert_eq!(said, "Insufficient gas");
+        assert_eq!(reply_text, "Insufficient gas");
     }
-    let said = trial.check_failed(&json!({"0": [21, 1]}), |it| {
+    let reply_text = trial.check_failed(&json!({"0": [21, 1]}), |it| {
         (it.code, it.data, it.gas_limit) = (LISTS.to_owned(), data.clone(), enough);
     });
-    assert_eq!(said, "", "the node itself finds that the runner cannot be paid");
+    assert_eq!(reply_text, "", "the node itself finds that the runner cannot be paid");
 }
 
 #[test]
@@ -365,8 +365,8 @@ fn parameters_that_do_not_fit_are_recorded() {
     let good = text("String", json!("a"));
     let other = json!({"vname": "other", "type": "String", "value": "b"});
     let mut check = |data: Value, expected: &str| {
-        let said = trial.check_call_failed(&json!({"0": [7]}), hello, &data);
-        assert!(said.contains(expected), "{expected} is missing in {said}: {data}");
+        let reply_text = trial.check_call_failed(&json!({"0": [7]}), hello, &data);
+        assert!(reply_text.contains(expected), "{expected} is missing in {reply_text}: {data}");
     };
     check(message("Nothing", &json!([])), "No contract transition for tag found: Nothing");
     check(message("", &json!([])), "No contract transition for tag found");
@@ -402,12 +402,12 @@ fn parameters_that_do_not_fit_are_recorded() {
 fn calls_need_a_contract() {
     let mut trial = Trial::new();
     let data = message("Greet", &json!([])).to_string();
-    let (nobody, user) = (Wallet::stranger(1).address(), Wallet::funded(1).address());
+    let (null_recipient, user) = (Wallet::stranger(1).address(), Wallet::funded(1).address());
     let to = |to: Address| {
         let data = data.clone();
         move |it: &mut Payment| (it.to, it.data) = (to, data)
     };
-    trial.check_refused(-5, "To addr is null", to(nobody));
+    trial.check_refused(-5, "To addr is null", to(null_recipient));
     trial.check_refused(-5, "Non - contract address called", to(user));
     trial.check_refused(-5, "Code is empty and To addr is null", to(Address::ZERO));
     let library = trial.library();
@@ -478,8 +478,8 @@ fn money_that_is_not_there_is_not_spent() {
     let spend = message("Spend", &json!([address_param("to", &Wallet::funded(1).address())]));
     let before = balance(&trial.chain.node, &Wallet::funded(1).hex());
     // The interpreter notices before the node would.
-    let said = trial.check_call_failed(&json!({"0": [7]}), sender, &spend);
-    assert!(said.starts_with("The balance is too low to transfer all the funds in the messages"), "{said}");
+    let reply_text = trial.check_call_failed(&json!({"0": [7]}), sender, &spend);
+    assert!(reply_text.starts_with("The balance is too low to transfer all the funds in the messages"), "{reply_text}");
     assert_eq!(balance(&trial.chain.node, &Wallet::funded(1).hex()), before);
     let receipt = trial.send(|it| (it.to, it.data, it.amount) = (sender, take, 5)).unwrap();
     assert_eq!((&receipt["success"], &receipt["accepted"]), (&json!(true), &json!(true)));

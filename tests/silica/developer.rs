@@ -43,7 +43,7 @@ fn developers_methods_are_on_for_who_says_so() {
 }
 
 #[test]
-fn who_can_ask_nobody_for_blocks_is_warned() {
+fn manual_mode_without_developer_methods_logs_a_warning() {
     let node = Node::start(&["--developer", "off", "--block-mode", "manual"]);
     node.wait_for("no client can request a block");
     let node = Node::start(&["--websocket", "0.0.0.0:0"]);
@@ -71,8 +71,8 @@ fn time_is_put_forward_for_good() {
     let data = directory.path().join("data");
     let node = Node::start_in(&data, &[]);
     let begun = latest_time(&node);
-    let told: u64 = node.result("silica_increaseTime", &json!([3_600])).as_str().unwrap().parse().unwrap();
-    check_later(told, begun, HOUR);
+    let returned: u64 = node.result("silica_increaseTime", &json!([3_600])).as_str().unwrap().parse().unwrap();
+    check_later(returned, begun, HOUR);
     pay_once(&node, 0);
     check_later(latest_time(&node), begun, HOUR);
     node.result("silica_increaseTime", &json!([7_200]));
@@ -235,32 +235,32 @@ fn transactions_are_sent_for_any_address() {
     let mut chain = Chain::over(Node::start_in(&data, &[]));
     let (contract, _) = chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]);
     let node = chain.node;
-    let (nobody, payee) = ("1234567890123456789012345678901234567890", Wallet::stranger(1).hex());
-    node.result("silica_setBalance", &json!([nobody, "1000000000000000"]));
-    let sent = node.result(SEND, &json!([{"senderAddr": nobody, "toAddr": payee, "amount": "5"}]));
+    let (unsigned, payee) = ("1234567890123456789012345678901234567890", Wallet::stranger(1).hex());
+    node.result("silica_setBalance", &json!([unsigned, "1000000000000000"]));
+    let sent = node.result(SEND, &json!([{"senderAddr": unsigned, "toAddr": payee, "amount": "5"}]));
     assert_eq!(sent["Info"], "Non-contract txn, sent to shard");
-    assert_eq!((balance(&node, &payee).0, balance(&node, nobody)), (5, (1_000_000_000_000_000 - 5 - FEE, 1)));
+    assert_eq!((balance(&node, &payee).0, balance(&node, unsigned)), (5, (1_000_000_000_000_000 - 5 - FEE, 1)));
     let read = node.result("GetTransaction", &json!([sent["TranID"]]));
-    assert_eq!(read["senderPubKey"], format!("0x{}{nobody}", "0".repeat(26)));
+    assert_eq!(read["senderPubKey"], format!("0x{}{unsigned}", "0".repeat(26)));
     assert_eq!((&read["signature"], &read["nonce"]), (&json!(format!("0x{}", "0".repeat(128))), &json!("1")));
     // The sender of the call is the given one, and it can be a contract.
     let message = json!({"_tag": "Greet", "params": []}).to_string();
-    let greet = json!([{"senderAddr": nobody, "toAddr": contract.to_string(), "data": message}]);
+    let greet = json!([{"senderAddr": unsigned, "toAddr": contract.to_string(), "data": message}]);
     node.result(SEND, &greet);
     let visits = node.result("GetSmartContractState", &json!([contract.to_string()]))["visits"].clone();
-    assert_eq!(visits, json!({format!("0x{nobody}"): "1"}));
+    assert_eq!(visits, json!({format!("0x{unsigned}"): "1"}));
     node.result("silica_addBalance", &json!([contract.to_string(), "1000000000000000"]));
     node.result(SEND, &json!([{"senderAddr": contract.to_string(), "toAddr": payee, "amount": "7"}]));
     assert_eq!(balance(&node, &payee).0, 12);
     let version = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"},
                          address_param("owner", &Wallet::funded(0).address())]);
-    let deployed = node.result(SEND, &json!([{"senderAddr": nobody, "code": HELLO, "data": version.to_string()}]));
-    let contracts = node.result("GetSmartContracts", &json!([nobody]));
+    let deployed = node.result(SEND, &json!([{"senderAddr": unsigned, "code": HELLO, "data": version.to_string()}]));
+    let contracts = node.result("GetSmartContracts", &json!([unsigned]));
     assert_eq!(contracts, json!([{"address": deployed["ContractAddress"]}]));
     // They wait for each other where blocks wait, and outlive a stop.
     node.result("silica_setBlockMode", &json!(["manual"]));
-    let last = [1, 2].map(|_| node.result(SEND, &json!([{"senderAddr": nobody, "toAddr": payee, "amount": "1"}])));
-    assert_eq!(balance(&node, nobody).1, 3);
+    let last = [1, 2].map(|_| node.result(SEND, &json!([{"senderAddr": unsigned, "toAddr": payee, "amount": "1"}])));
+    assert_eq!(balance(&node, unsigned).1, 3);
     node.stop();
     let data_arg = data.to_str().unwrap();
     for command in ["check", "rebuild"] {
@@ -268,7 +268,7 @@ fn transactions_are_sent_for_any_address() {
         assert!(done.status.success(), "{command}: {}", done.output);
     }
     let node = Node::start_in(&data, &[]);
-    eventually(&node, "what waited gets its block", || balance(&node, nobody).1 == 5);
+    eventually(&node, "what waited gets its block", || balance(&node, unsigned).1 == 5);
     assert_eq!(node.result("GetTransaction", &json!([last[1]["TranID"]]))["nonce"], "5");
     assert_eq!(balance(&node, &payee).0, 14);
 }

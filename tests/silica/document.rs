@@ -97,7 +97,7 @@ fn chain(node: &Node) -> BTreeMap<&'static str, Vec<Value>> {
 struct Tester<'a> {
     document: &'a Document,
     connection: Connection,
-    asked: usize,
+    sent: usize,
     results: usize,
 }
 
@@ -111,7 +111,7 @@ impl Tester<'_> {
         let answer: Value = serde_json::from_slice(&answer.body).unwrap_or_else(|error| panic!("{shown}: {error}"));
         let members = answer.as_object().unwrap();
         assert!(members.len() == 3 && answer["jsonrpc"] == "2.0", "{shown}: {answer}");
-        self.asked += 1;
+        self.sent += 1;
         if let Some(error) = members.get("error") {
             let code = error["code"].as_i64().unwrap_or_else(|| panic!("{shown}: {answer}"));
             assert!(error["message"].is_string() && code != -32603, "{shown}: {answer}");
@@ -145,7 +145,7 @@ fn requests_made_up_from_the_description_are_answered_as_it_says() {
     let node = Node::start(&["--block-mode", "manual"]);
     let known = chain(&node);
     let mut dice = Dice::new(SEED);
-    let mut tester = Tester { document: &document, connection: node.connect(), asked: 0, results: 0 };
+    let mut tester = Tester { document: &document, connection: node.connect(), sent: 0, results: 0 };
     let wrong_values = wrong_values();
     for method in document.methods() {
         let described = method["params"].as_array().unwrap();
@@ -190,7 +190,7 @@ fn requests_made_up_from_the_description_are_answered_as_it_says() {
             tester.ask(method, name, params);
         }
     }
-    assert!(tester.asked > 3_000 && tester.results > 1_000, "{} of {} have results", tester.results, tester.asked);
+    assert!(tester.sent > 3_000 && tester.results > 1_000, "{} of {} have results", tester.results, tester.sent);
     assert_eq!(node.result("GetNetworkId", &json!([])), "222");
     let end = node.stop();
     assert!(end.status.success() && !end.output.contains("panicked"), "{}", end.output);

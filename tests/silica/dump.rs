@@ -173,7 +173,7 @@ fn check_refused(file: &Path, data: &Path, words: &str) {
 
 /// A caller does not know where the node was started.
 #[test]
-fn place_of_a_dump_is_told_in_full() {
+fn response_has_the_full_path_of_a_dump() {
     let directory = Directory::new();
     let mut line = command(&["--data-dir", "data", "--listen", "127.0.0.1:0"]);
     line.current_dir(directory.path());
@@ -198,8 +198,8 @@ fn what_is_no_dump_and_where_there_is_something_is_refused() {
     assert!(!again.status.success() && again.output.contains("exists already"), "{}", again.output);
     let mut line = command(&["db", "dump", "-", "--data-dir", text(&data)]);
     let output = line.current_dir(directory.path()).output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && told.contains("expected the name of a file, got -"), "{told}");
+    let output_text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && output_text.contains("expected the name of a file, got -"), "{output_text}");
     assert!(!directory.path().join("-").exists());
     let nowhere = dump(&directory.path().join("no/such/place"));
     assert!(!nowhere.status.success() && nowhere.output.contains("cannot write"), "{}", nowhere.output);

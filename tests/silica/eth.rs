@@ -47,7 +47,7 @@ fn network_has_the_bit_of_ethereum_in_its_id() {
 }
 
 #[test]
-fn node_tells_of_itself() {
+fn node_describes_itself() {
     let node = Node::start(&[]);
     let version = documented(&node, "web3_clientVersion", &json!([]));
     let own = node.result("GetVersion", &json!([]))["Version"].as_str().unwrap().to_owned();
@@ -261,7 +261,7 @@ fn transactions_and_receipts_are_those_of_the_chain() {
 }
 
 #[test]
-fn receipts_tell_deployments_and_failures() {
+fn receipts_show_deployments_and_failures() {
     let node = Node::start(&[]);
     let (deployment, contract) = deploy(&node, 1);
     let receipt = documented(&node, "eth_getTransactionReceipt", &json!([prefixed(&deployment)]));
@@ -304,7 +304,7 @@ fn what_needs_a_machine_is_refused_with_the_reason() {
 }
 
 #[test]
-fn misspelt_parameters_are_told_with_their_position() {
+fn errors_of_misspelt_parameters_have_the_position() {
     let node = Node::start(&[]);
     let address = account(&Wallet::funded(0));
     let wrong = |method: &str, params: Value, position: usize, expected: &str, got: &str| {

@@ -97,7 +97,7 @@ fn expensive_calls_count_several_times() {
 }
 
 #[test]
-fn client_that_waits_as_asked_is_answered() {
+fn client_that_waits_as_requested_is_answered() {
     let node = Node::start(&["--rate-limit", "5"]);
     let trace = || post_with(&node, "", &call("silica_traceTransaction", &json!(["0".repeat(64)])));
     assert_eq!(trace().status, 200);
@@ -132,7 +132,7 @@ fn calls_count_for_the_client_of_a_trusted_proxy() {
 }
 
 #[test]
-fn nobody_but_a_trusted_proxy_says_who_its_client_is() {
+fn only_a_trusted_proxy_names_its_client() {
     for args in [&["--rate-limit", "1"][..], &["--rate-limit", "1", "--trusted-proxies", "10.0.0.1"]] {
         let node = Node::start(args);
         let statuses: Vec<_> = (0..20).map(|i| status_for(&node, &format!("X-Forwarded-For: 3.3.3.{i}"))).collect();

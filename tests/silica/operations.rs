@@ -39,7 +39,7 @@ fn node_that_answers_is_healthy_and_ready() {
 }
 
 #[test]
-fn pages_of_a_node_can_be_asked_for_by_head() {
+fn pages_of_a_node_answer_head_requests() {
     let node = Node::start(&[]);
     for path in ["/health", "/ready", "/metrics"] {
         let refused = node.connect().request("PUT", path, b"").unwrap();
@@ -200,7 +200,7 @@ fn batch_of_large_documents_is_answered_with_little_memory() {
 }
 
 #[test]
-fn answer_is_compressed_for_those_who_ask() {
+fn responses_are_compressed_on_request() {
     let node = Node::start(&[]);
     let mut connection = node.connect();
     let batch = |size: usize| {

@@ -417,7 +417,7 @@ fn payment_that_failed_on_a_full_disk_gets_its_block_by_itself() {
 }
 
 #[test]
-fn stop_on_a_full_disk_keeps_what_it_can_of_what_waits_and_tells_the_rest() {
+fn stop_on_a_full_disk_stores_what_fits_and_reports_the_lost_rest() {
     let directory = Directory::new();
     let data = directory.path().join("data");
     let node = start_with_limits(&data, "manual");

@@ -200,7 +200,7 @@ fn others_who_ask_meanwhile_get_answers_of_one_chain() {
                                 }
                                 Ok(_) => {}
                                 Err(error) => {
-                                    assert_eq!(error.message, "The chain was taken back meanwhile, ask again");
+                                    assert_eq!(error.message, "The chain was reverted meanwhile, try again");
                                 }
                             }
                         }

@@ -136,9 +136,9 @@ fn directory_without_rules_continues_as_it_was() {
 fn directory_without_rules_is_one_of_latest() {
     let directory = Directory::new();
     let data = unpack(&directory);
-    for asked in ["0.13", "0.11"] {
-        let refused = Node::try_start_in(&data, &["--scilla-rules", asked]).unwrap_err();
-        let words = format!("holds a chain with Scilla rules latest, but --scilla-rules requires {asked}");
+    for configured in ["0.13", "0.11"] {
+        let refused = Node::try_start_in(&data, &["--scilla-rules", configured]).unwrap_err();
+        let words = format!("holds a chain with Scilla rules latest, but --scilla-rules requires {configured}");
         assert!(refused.output.contains(&words), "{}", refused.output);
     }
     check_goes_on(&data, &["--scilla-rules", "latest"]);
@@ -221,9 +221,9 @@ fn new_chain_has_the_rules_of_0_13_and_keeps_them() {
     node.stop();
     assert_eq!((manifest(&data)["format"].clone(), rules(&data)), (json!(2), json!("0.13/3")));
 
-    for asked in ["latest", "0.11"] {
-        let refused = Node::try_start_in(&data, &["--scilla-rules", asked]).unwrap_err();
-        let words = format!("holds a chain with Scilla rules 0.13, but --scilla-rules requires {asked}");
+    for configured in ["latest", "0.11"] {
+        let refused = Node::try_start_in(&data, &["--scilla-rules", configured]).unwrap_err();
+        let words = format!("holds a chain with Scilla rules 0.13, but --scilla-rules requires {configured}");
         assert!(refused.output.contains(&words), "{}", refused.output);
     }
     check_done(&db("check", &data, None), "3 transactions verified and executed again");

@@ -253,7 +253,7 @@ fn every_answer_looks_as_documented() {
 #[test]
 fn documented_requests_earn_no_protocol_error() {
     let chain = Chain::new();
-    let mut asked = 0;
+    let mut requests = 0;
     for &method in METHODS.iter() {
         for example in examples(method) {
             let params = &example.request["params"];
@@ -272,10 +272,10 @@ fn documented_requests_earn_no_protocol_error() {
                     }
                 }
             }
-            asked += 1;
+            requests += 1;
         }
     }
-    assert!(asked > METHODS.len(), "{asked} requests are documented");
+    assert!(requests > METHODS.len(), "{requests} requests are documented");
 }
 
 #[test]

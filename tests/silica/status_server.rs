@@ -33,7 +33,7 @@ fn committee_is_that_of_the_other_methods() {
 }
 
 #[test]
-fn pool_tells_what_waits_and_what_was_dropped() {
+fn pool_lists_pending_and_dropped_transactions() {
     let node = Node::start(&["--block-mode", "manual"]);
     let payer = Wallet::funded(0);
     let waits = |nonce| {
@@ -66,7 +66,7 @@ fn pool_tells_what_waits_and_what_was_dropped() {
 }
 
 #[test]
-fn what_only_other_nodes_are_asked_is_refused_as_on_a_lookup() {
+fn methods_of_other_nodes_are_rejected_as_on_a_lookup() {
     let node = Node::start(&[]);
     for method in ["GetNodeState", "DisablePoW", "SetVoteInPow"] {
         check_error(&node, method, &json!([""]), (-32600, "Not to be queried on lookup"));

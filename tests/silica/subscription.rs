@@ -118,7 +118,7 @@ fn prefixed(address: impl std::fmt::Display) -> String {
 }
 
 #[test]
-fn every_block_is_told_in_order_however_many_come_at_once() {
+fn every_block_is_notified_in_order_however_many_come_at_once() {
     let node = Node::start(&["--block-mode", "manual"]);
     let mut client = Client::connect(&node);
     mine(&node, 3);
@@ -145,7 +145,7 @@ fn every_block_is_told_in_order_however_many_come_at_once() {
 }
 
 #[test]
-fn blocks_that_come_in_place_of_others_are_told() {
+fn blocks_that_replace_others_are_notified() {
     let node = Node::start(&["--block-mode", "manual"]);
     mine(&node, 2);
     let mut client = Client::connect(&node);
@@ -173,7 +173,7 @@ fn blocks_that_come_in_place_of_others_are_told() {
 }
 
 #[test]
-fn blocks_are_told_in_every_mode() {
+fn blocks_are_notified_in_every_mode() {
     for mode in ["instant", "interval=20", "manual"] {
         let node = Node::start(&["--block-mode", mode]);
         let mut client = Client::connect(&node);
@@ -188,7 +188,7 @@ fn blocks_are_told_in_every_mode() {
 }
 
 #[test]
-fn events_of_successful_calls_are_told() {
+fn events_of_successful_calls_are_notified() {
     let node = Node::start(&["--block-mode", "manual"]);
     let contract = deploy(&node, RELAY);
     let mut client = Client::connect(&node);
@@ -213,7 +213,7 @@ fn events_of_successful_calls_are_told() {
 }
 
 #[test]
-fn transactions_of_either_side_are_told() {
+fn transactions_of_either_side_are_notified() {
     let node = Node::start(&["--block-mode", "manual"]);
     let contract = deploy(&node, RELAY);
     let (payer, payee, other) = (Wallet::funded(0), Wallet::stranger(1), Wallet::funded(1));
@@ -342,7 +342,7 @@ fn large_answer_comes_in_pieces_that_make_one_message() {
 }
 
 #[test]
-fn requests_are_told_from_queries_as_over_http() {
+fn requests_differ_from_queries_as_over_http() {
     let node = Node::start(&[]);
     let mut client = Client::connect(&node);
     let request = r#"{"id": 7, "jsonrpc": "2.0", "method": "GetNetworkId", "params": []}"#;
@@ -380,7 +380,7 @@ fn frame(opcode: u8, is_last: bool, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn flood_of_small_frames_is_read_to_its_end_and_holds_up_nobody() {
+fn flood_of_small_frames_is_read_to_its_end_and_delays_no_client() {
     const FRAMES: usize = 20_000;
     const CONTINUATION: u8 = 0;
     const TEXT: u8 = 1;
@@ -403,9 +403,9 @@ fn flood_of_small_frames_is_read_to_its_end_and_holds_up_nobody() {
             // answers.
             let sent = scope.spawn(move || stream.write_all(&flood));
             for _ in 0..20 {
-                let asked = Instant::now();
+                let begun = Instant::now();
                 assert_eq!(node.result("GetNetworkId", &json!([])), "222", "{what}");
-                assert!(asked.elapsed() < Duration::from_secs(10), "{what}: {:?}", asked.elapsed());
+                assert!(begun.elapsed() < Duration::from_secs(10), "{what}: {:?}", begun.elapsed());
             }
             assert_eq!(client.read(), r#"{"id":7,"jsonrpc":"2.0","result":"222"}"#, "{what}");
             sent.join().unwrap().unwrap();
@@ -416,7 +416,7 @@ fn flood_of_small_frames_is_read_to_its_end_and_holds_up_nobody() {
 }
 
 #[test]
-fn subscribers_are_told_when_the_node_stops() {
+fn subscribers_get_a_close_frame_when_the_node_stops() {
     let node = Node::start(&[]);
     let mut client = Client::connect(&node);
     client.subscribe(&json!({"query": "NewBlock"}));
@@ -443,7 +443,7 @@ fn subscribers_have_a_port_of_their_own() {
 }
 
 /// Reads what comes about blocks with a shout each.
-fn hear_shouts(mut client: Client, numbers: Range<u64>) {
+fn receive_shouts(mut client: Client, numbers: Range<u64>) {
     let mut bytes = 0;
     for number in numbers {
         let text = client.read();
@@ -468,17 +468,17 @@ fn client_that_reads_late_misses_nothing() {
         client.subscribe(&json!({"query": "EventLog", "addresses": [prefixed(shout)]}));
         client
     });
-    let (heard, all_heard) = mpsc::channel();
+    let (received, all_received) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            hear_shouts(prompt, NUMBERS);
+            receive_shouts(prompt, NUMBERS);
             // The other thread may have ended after it received all.
-            let _ = heard.send(());
+            let _ = received.send(());
         });
         scope.spawn(move || {
             // Start after the other client has received all notifications, or after a timeout.
-            assert_ne!(all_heard.recv_timeout(SILENCE), Err(RecvTimeoutError::Disconnected), "the other hears all");
-            hear_shouts(late, NUMBERS);
+            assert_ne!(all_received.recv_timeout(SILENCE), Err(RecvTimeoutError::Disconnected), "the other hears all");
+            receive_shouts(late, NUMBERS);
         });
         for nonce in NUMBERS {
             call(&node, nonce, shout, "Shout");

@@ -53,7 +53,7 @@ fn greeter(chain: &mut Chain) -> Address {
 }
 
 #[test]
-fn statements_are_told_with_gas_and_values() {
+fn trace_has_statements_with_gas_and_values() {
     let mut chain = Chain::new();
     let contract = greeter(&mut chain);
     chain.call(1, contract, "Greet", &json!([]));
@@ -182,7 +182,7 @@ fn failure_is_the_last_statement() {
 }
 
 #[test]
-fn messages_that_are_not_delivered_are_told() {
+fn trace_has_messages_that_are_not_delivered() {
     let mut chain = Chain::new();
     let (first, _) = chain.deploy(RELAY, &[]);
     let text = |name: &str, kind: &str, value: &str| json!({"vname": name, "type": kind, "value": value});
@@ -329,7 +329,7 @@ fn what_was_not_known_then_stays_unknown() {
 }
 
 #[test]
-fn large_values_are_not_told() {
+fn trace_leaves_out_large_values() {
     let mut chain = Chain::new();
     let contract = greeter(&mut chain);
     let text = "x".repeat(20_000);

@@ -240,8 +240,8 @@ fn libraries_are_found_by_the_names_of_their_files() {
     let to = json!([{"vname": "to", "type": "ByStr20", "value": format!("0x{server}")}]);
     let receipt = chain.call(client, "Send", &to);
     assert_eq!(receipt["success"], true, "{receipt}");
-    let heard = &receipt["event_logs"][0]["params"][0]["value"];
-    assert_eq!(heard, &json!({"constructor": "False", "argtypes": [], "arguments": []}));
+    let answer = &receipt["event_logs"][0]["params"][0]["value"];
+    assert_eq!(answer, &json!({"constructor": "False", "argtypes": [], "arguments": []}));
     // A library that is found by its file is known by its name, not by its address.
     let types: Vec<&str> = receipt["transitions"]
         .as_array()

@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "multipleOf, which is not understood")]
-    fn what_is_not_understood_is_told() {
+    fn unknown_keyword_is_an_error() {
         check(&json!({"multipleOf": 2}), &[json!(2)], &[]);
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Client {
     connections: Vec<TcpStream>,
     requests: Vec<Vec<u8>>,
     /// Number of sent requests.
-    asked: usize,
+    sent: usize,
     /// The first answer, head included; the bodies of all have the length of its.
     answer: Vec<u8>,
 }
@@ -33,7 +33,7 @@ impl Client {
         let first = connections.first_mut().expect("there are connections");
         first.write_all(requests.first().expect("there is something to ask for")).expect("the server reads");
         let answer = read_answer(first);
-        Self { connections, requests, asked: 1, answer }
+        Self { connections, requests, sent: 1, answer }
     }
 
     /// The body of the answer.
@@ -49,9 +49,9 @@ impl Client {
         while left > 0 {
             let round = usize::try_from(left).unwrap_or(usize::MAX).min(CONNECTIONS);
             for connection in self.connections.iter_mut().take(round) {
-                let request = self.requests.get(self.asked % self.requests.len()).expect("it is one of them");
+                let request = self.requests.get(self.sent % self.requests.len()).expect("it is one of them");
                 connection.write_all(request).expect("the server reads");
-                self.asked += 1;
+                self.sent += 1;
             }
             for connection in self.connections.iter_mut().take(round) {
                 let answer = read_answer(connection);

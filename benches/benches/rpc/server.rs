@@ -117,7 +117,7 @@ async fn serve_node() -> Result<(), Box<dyn Error>> {
         ..Config::in_dir(dir.path().join("data"))
     };
     let node = Node::start(config).await?;
-    tell(node.addr().port())?;
+    print_port(node.addr().port())?;
     end_of_input().await?;
     Ok(node.stop().await?)
 }
@@ -125,7 +125,7 @@ async fn serve_node() -> Result<(), Box<dyn Error>> {
 async fn serve_bare() -> Result<(), Box<dyn Error>> {
     let answer = Bytes::from(env::var(ANSWER)?);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-    tell(listener.local_addr()?.port())?;
+    print_port(listener.local_addr()?.port())?;
     tokio::select! {
         result = accept(listener, answer) => result,
         result = end_of_input() => result,
@@ -172,7 +172,7 @@ async fn respond(request: Request<Incoming>, answer: Bytes) -> Result<Response<F
     Ok(response)
 }
 
-fn tell(port: u16) -> std::io::Result<()> {
+fn print_port(port: u16) -> std::io::Result<()> {
     let mut output = std::io::stdout();
     writeln!(output, "{port}")?;
     output.flush()

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use silica_chain::{
     Chain, ChainConfig, Genesis, Producer, check,
     config::NoncePolicy,
-    consensus::{Application as _, Cause, Effect, Engine, Input, Solo, run_seal, seal_alone},
+    consensus::{Application as _, Cause, Effect, Engine, Input, Solo, range_signer, seal_alone},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
@@ -104,7 +104,8 @@ pub struct FullBlock {
     pub work: u64,
     /// The cost of selection, execution, state root and headers.
     pub execute: Cost,
-    /// The cost for a node that checks the block and writes it: signatures of transactions, execution, state root, headers.
+    /// The cost for a node that checks the block and writes it: signatures of transactions, execution, state root,
+    /// headers.
     pub verify: Cost,
 }
 
@@ -185,7 +186,7 @@ impl Net {
         let accounts: BTreeMap<_, _> = addresses.map(|address| (address, account)).collect();
         let genesis = Genesis::new(accounts).expect("the balances fit 128 bits");
         let store = Store::ephemeral(StoreOptions::default());
-        store.seal_with(run_seal(&node()));
+        store.set_signer(range_signer(&node()));
         let engine = Solo::new(node());
         let now = 1_700_000_000_000_000;
         let (chain, producer) =

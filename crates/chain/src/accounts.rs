@@ -12,7 +12,7 @@ pub(crate) trait Accounts {
 }
 
 /// A state that also returns code, storage entries and block times, which contracts need.
-pub(crate) trait World: Accounts {
+pub(crate) trait StateReader: Accounts {
     /// The value of an entry of contract storage, or `None` when there is no such entry.
     fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError>;
 
@@ -59,7 +59,7 @@ impl Accounts for Snapshot {
     }
 }
 
-impl World for Snapshot {
+impl StateReader for Snapshot {
     fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
         self.storage_value(contract, &key.variable_hash())
     }
@@ -140,7 +140,7 @@ impl Accounts for std::collections::BTreeMap<Address, Account> {
 
 /// A world of accounts in which no contract has storage or code yet.
 #[cfg(test)]
-impl World for std::collections::BTreeMap<Address, Account> {
+impl StateReader for std::collections::BTreeMap<Address, Account> {
     fn entry(&self, _: &Address, _: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
         Ok(None)
     }

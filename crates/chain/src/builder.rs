@@ -23,14 +23,14 @@ use silica_protocol::{
     StateDelta, StateDeltaHash, StateRoot, SwInfo, Timestamp, TransactionKind, TxBlock, TxBlockHeader, TxHash, TxRoot,
 };
 use silica_scilla::work::{PER_BLOCK, TRANSACTION, Work};
-use silica_state::{RunTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
+use silica_state::{RangeTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
 
 use crate::{
     admission::{InvalidTransaction, VerifiedTransaction},
     config::ChainConfig,
     difficulty::Adjustment,
     epoch::Epochs,
-    executor::{self, Change, Context, Executed, Modules, Outcome, Overlay, Ready, Recorded},
+    executor::{self, Change, Context, ContractCache, Executed, LoadedContract, Outcome, Overlay, Recorded},
     network::{Head, Network},
     pool::{DropReason, Line, Postponed},
     reward::Settlement,
@@ -40,7 +40,7 @@ use crate::{
 /// A block that is being built.
 pub(crate) struct Builder<'a> {
     config: &'a ChainConfig,
-    modules: &'a Modules,
+    contract_cache: &'a ContractCache,
     epochs: Epochs,
     head: &'a Head,
     /// The only member of all committees.
@@ -65,7 +65,7 @@ pub(crate) struct Builder<'a> {
     /// this work.
     wasted: u64,
     /// Contracts that the transactions called.
-    loaded: BTreeMap<CodeHash, Ready>,
+    loaded: BTreeMap<CodeHash, LoadedContract>,
     /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
     totals_text: Option<(Gas, Arc<str>)>,
 }
@@ -90,11 +90,11 @@ impl<'a> Builder<'a> {
         timestamp: Timestamp,
         minimum_price: Option<GasPrice>,
     ) -> Result<Self, BuildError> {
-        let Network { config, epochs, member, modules } = network;
+        let Network { config, epochs, member, contract_cache } = network;
         let number = head.tx_block.header.number.next().ok_or(BuildError::End)?;
         Ok(Self {
             config,
-            modules,
+            contract_cache,
             epochs: *epochs,
             head,
             member: *member,
@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns what empty blocks after the head have in common, over a state with the root `state_root`.
-    pub(crate) fn template(mut self, state_root: StateRoot) -> Result<RunTemplate, BuildError> {
+    pub(crate) fn template(mut self, state_root: StateRoot) -> Result<RangeTemplate, BuildError> {
         let ds_block = DsBlockHeader {
             number: self.head.ds_block.header.number.next().ok_or(BuildError::End)?,
             ..self.ds_header(self.head.ds_block.header.gas_price)
@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
         }
         let tx_block = self.header(&[], state_root)?;
         let micro_blocks = self.micro_blocks.into_iter().map(|block| block.header).collect();
-        Ok(RunTemplate { tx_block, micro_blocks, ds_block, timestamp: self.timestamp })
+        Ok(RangeTemplate { tx_block, micro_blocks, ds_block, timestamp: self.timestamp })
     }
 
     /// Writes what was edited by hand. This is the work of no micro block, and comes before that of all.
@@ -199,8 +199,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the [work](silica_scilla::work) that the block has room for.
-    pub(crate) fn room(&self) -> u64 {
-        if !self.modules.rules().limits_work() {
+    pub(crate) fn work_limit(&self) -> u64 {
+        if !self.contract_cache.rules().limits_work() {
             return u64::MAX;
         }
         PER_BLOCK.saturating_sub(self.work)
@@ -219,11 +219,11 @@ impl<'a> Builder<'a> {
         let start = self.work;
         while draft.gas_used < draft.gas_limit && self.work.saturating_sub(start) < share && !self.is_spent() {
             let Some(transaction) = line.next() else { break };
-            let Some(room) = self.room_for(&transaction, reserve) else {
+            let Some(work_limit) = self.room_for(&transaction, reserve) else {
                 self.postponed.push((transaction, Postponed::NoRoom));
                 continue;
             };
-            match self.try_execute(&transaction, &mut draft, room)? {
+            match self.try_execute(&transaction, &mut draft, work_limit)? {
                 Tried::Recorded(recorded) => {
                     line.advance(&transaction);
                     self.record(&mut draft, transaction, recorded)?;
@@ -242,18 +242,18 @@ impl<'a> Builder<'a> {
     /// Returns whether the block and its attempts have taken too long for another transaction.
     fn is_spent(&self) -> bool {
         let most = PER_BLOCK.saturating_add(MOST_WASTED);
-        self.modules.rules().limits_work() && self.work.saturating_add(self.wasted) >= most
+        self.contract_cache.rules().limits_work() && self.work.saturating_add(self.wasted) >= most
     }
 
-    /// Returns the room with which a transaction is tried, or `None` if it is left for the next block. Unless it fits in
-    /// any case, an attempt may waste the room. The waste of a block is limited: its sender pays nothing for it.
+    /// Returns the room with which a transaction is tried, or `None` if it is left for the next block. Unless it fits
+    /// in any case, an attempt may waste the room. The waste of a block is limited: its sender pays nothing for it.
     fn room_for(&self, transaction: &VerifiedTransaction, reserve: u64) -> Option<u64> {
-        let room = self.room().saturating_sub(reserve);
-        if most_work(transaction) <= room {
-            return Some(room);
+        let work_limit = self.work_limit().saturating_sub(reserve);
+        if most_work(transaction) <= work_limit {
+            return Some(work_limit);
         }
-        let room = room.min(MOST_WASTED.saturating_sub(self.wasted));
-        (room > TRANSACTION).then_some(room)
+        let work_limit = work_limit.min(MOST_WASTED.saturating_sub(self.wasted));
+        (work_limit > TRANSACTION).then_some(work_limit)
     }
 
     /// Executes exactly `transactions`, in their order.
@@ -264,15 +264,16 @@ impl<'a> Builder<'a> {
     ) -> Result<(), InvalidBlock> {
         let mut draft = self.draft(committee);
         for transaction in transactions {
-            let reason = match self.try_execute(transaction, &mut draft, self.room()).map_err(BuildError::State)? {
-                Tried::Recorded(recorded) => {
-                    self.record(&mut draft, transaction.clone(), recorded)?;
-                    continue;
-                }
-                Tried::Dropped(reason) => InvalidTransaction::Dropped { status: reason.code() },
-                Tried::Postponed(Postponed::NonceHigh) => InvalidTransaction::NonceGap,
-                Tried::Postponed(Postponed::GasExceeded | Postponed::NoRoom) => InvalidTransaction::GasExceeded,
-            };
+            let reason =
+                match self.try_execute(transaction, &mut draft, self.work_limit()).map_err(BuildError::State)? {
+                    Tried::Recorded(recorded) => {
+                        self.record(&mut draft, transaction.clone(), recorded)?;
+                        continue;
+                    }
+                    Tried::Dropped(reason) => InvalidTransaction::Dropped { status: reason.code() },
+                    Tried::Postponed(Postponed::NonceHigh) => InvalidTransaction::NonceGap,
+                    Tried::Postponed(Postponed::GasExceeded | Postponed::NoRoom) => InvalidTransaction::GasExceeded,
+                };
             return Err(InvalidBlock::Transaction { hash: transaction.hash(), reason });
         }
         self.close(draft)?;
@@ -314,7 +315,7 @@ impl<'a> Builder<'a> {
         &mut self,
         transaction: &VerifiedTransaction,
         draft: &mut Draft,
-        room: u64,
+        work_limit: u64,
     ) -> Result<Tried, StateError> {
         let tx = transaction.transaction();
         let Some(sender) = self.overlay.account(&transaction.sender())? else {
@@ -330,14 +331,14 @@ impl<'a> Builder<'a> {
             return Ok(Tried::Postponed(Postponed::GasExceeded));
         }
         let context = Context {
-            room,
+            work_limit,
             loaded: &self.loaded,
             block: self.head.next_logical_number,
             gas_limit: draft.gas_limit,
             minimum_price: self.minimum_price,
             chain_id: self.config.chain_id,
             rules: &self.config.rules,
-            modules: self.modules,
+            contract_cache: self.contract_cache,
             tracer: None,
         };
         let Executed { outcome, work, loaded } = executor::execute(transaction, context, &mut self.overlay)?;
@@ -353,7 +354,7 @@ impl<'a> Builder<'a> {
                 Tried::Dropped(reason)
             }
             Outcome::Full => {
-                self.wasted = self.wasted.saturating_add(room);
+                self.wasted = self.wasted.saturating_add(work_limit);
                 Tried::Postponed(Postponed::NoRoom)
             }
         })

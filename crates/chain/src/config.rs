@@ -238,8 +238,8 @@ impl ChainConfig {
     }
 
     /// The numbering that a policy comes to: only a chain that allows [edits](Self::edits) repeats logical numbers.
-    pub(crate) fn numbering(&self, asked: Numbering) -> Numbering {
-        if self.edits { asked } else { Numbering::EveryBlock }
+    pub(crate) fn numbering(&self, requested: Numbering) -> Numbering {
+        if self.edits { requested } else { Numbering::EveryBlock }
     }
 
     /// The arithmetic of this chain's DS epochs.

@@ -6,8 +6,8 @@ use silica_scilla::json::quoted;
 use silica_state::{Entries, StateError};
 
 use crate::{
-    accounts::World,
-    executor::{Facts, InterfaceError, Overlay, contract_interface},
+    accounts::StateReader,
+    executor::{InitFacts, InterfaceError, Overlay, contract_interface},
     snapshot::Snapshot,
 };
 
@@ -89,7 +89,7 @@ impl Snapshot {
     fn is_library(&self, address: &Address) -> Result<bool, StateError> {
         let rules = self.shared().network.config.rules.scilla;
         let init = self.contract(address)?.and_then(|contract| InitData::parse(&contract.init_data).ok());
-        Ok(init.and_then(|init| Facts::of(&init, rules)).is_some_and(|facts| facts.is_library))
+        Ok(init.and_then(|init| InitFacts::of(&init, rules)).is_some_and(|facts| facts.is_library))
     }
 
     /// Returns all fields of a contract by their names, with its balance if `balance` is given. The result is the text

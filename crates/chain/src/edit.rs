@@ -98,7 +98,7 @@ impl Edit {
             }
             Self::Field { contract, field, keys, value } => {
                 let edit = executor::FieldEdit { contract, field, keys, value: value.as_deref() };
-                executor::edit_field(edit, &network.modules, &mut overlay)?;
+                executor::edit_field(edit, &network.contract_cache, &mut overlay)?;
             }
         }
         Ok(state_diff(&overlay.changes()?))

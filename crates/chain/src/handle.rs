@@ -9,7 +9,7 @@ use silica_scilla::cache::CacheUsage;
 use silica_state::{ArchiveError, StateError};
 
 use crate::{
-    admission::{AdmissionError, Entrance, Routing, VerifiedTransaction},
+    admission::{AdmissionContext, AdmissionError, Routing, VerifiedTransaction},
     config::{ChainConfig, NoncePolicy},
     executor::{CallTree, Tracer},
     pool::{self, Contents, Exported, Pool, PoolError, PoolImportError},
@@ -69,12 +69,16 @@ impl Chain {
     /// [`AdmissionError`]: the first check that the transaction does not pass.
     pub fn admit(&self, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, AdmissionError> {
         let published = self.shared.published();
-        self.entrance(&published, published.nonces).admit(transaction, priority)
+        self.admission_context(&published, published.nonces).admit(transaction, priority)
     }
 
-    fn entrance<'a>(&'a self, published: &'a Published, nonces: NoncePolicy) -> Entrance<'a, silica_state::Snapshot> {
+    fn admission_context<'a>(
+        &'a self,
+        published: &'a Published,
+        nonces: NoncePolicy,
+    ) -> AdmissionContext<'a, silica_state::Snapshot> {
         let (config, minimum_price) = (self.config(), published.minimum_gas_price());
-        Entrance { config, minimum_price, nonces, accounts: &published.state }
+        AdmissionContext { config, minimum_price, nonces, accounts: &published.state }
     }
 
     /// Checks a transaction without a signature for its sender. Its nonce follows the used nonces and the pending
@@ -100,7 +104,7 @@ impl Chain {
         let last = self.shared.last_nonce(&request.sender)?;
         transaction.nonce = last.next().unwrap_or(last);
         let published = self.shared.published();
-        self.entrance(&published, published.nonces).impersonate(transaction, request.sender, request.priority)
+        self.admission_context(&published, published.nonces).impersonate(transaction, request.sender, request.priority)
     }
 
     /// Executes a transaction without a signature against the latest state, as the next block would, and returns the
@@ -203,7 +207,7 @@ impl Chain {
 
     /// Returns the size of the contract cache.
     pub fn code_cache(&self) -> CacheUsage {
-        self.shared.network.modules.usage()
+        self.shared.network.contract_cache.usage()
     }
 
     /// Number of waiting transactions.
@@ -249,7 +253,7 @@ impl Chain {
         let mut report = PoolImport { damaged, ..PoolImport::default() };
         for Exported { transaction, inserted, priority } in entries {
             let published = self.shared.published();
-            let admitted = self.entrance(&published, NoncePolicy::Queue).admit_again(transaction, priority);
+            let admitted = self.admission_context(&published, NoncePolicy::Queue).admit_again(transaction, priority);
             let admitted = admitted.is_ok_and(|transaction| {
                 let restored = self.with_sender(&transaction.sender(), |pool, account, epoch| {
                     pool.restore(transaction, account, inserted.min(epoch), at)

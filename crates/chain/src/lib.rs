@@ -56,7 +56,7 @@
 //! ```
 //!
 //! One place creates each type, after the check or the action that the type stands for. A block of another node takes
-//! the same way: the `judge` executes the `Proposal` again, compares each member of the header, and returns an
+//! the same way: the `verifier` executes the `Proposal` again, compares each member of the header, and returns an
 //! `ExecutedBlock`.
 //!
 //! # Modules
@@ -73,10 +73,10 @@
 //! - `stage`: the stages of a block.
 //! - `executor`: the execution of one transaction on the running state of a block.
 //! - `network`: the context of a block: the constant parameters and the head.
-//! - `builder`, `shared`, `terms`: the next block from the head and its transactions; the state that all handles share;
-//!   the accounts of a DS epoch.
-//! - `edit`, `judge`, `run`, `snapshot`: edits of the state by developers; the verification of blocks of other nodes;
-//!   many empty blocks at once; the queries of readers.
+//! - `builder`, `shared`, `epoch_accounting`: the next block from the head and its transactions; the state that all
+//!   handles share; the accounts of a DS epoch.
+//! - `edit`, `verifier`, `range`, `snapshot`: edits of the state by developers; the verification of blocks of other
+//!   nodes; many empty blocks at once; the queries of readers.
 //! - `address_history`, [`consensus`], `contract`: the transactions of an address; the engine, which decides that a
 //!   block is the next one; queries to contracts.
 //! - `replay`, `simulation`, `state_page`: executing the blocks of a chain again; the effects of a transaction before
@@ -115,20 +115,20 @@ pub mod difficulty;
 mod drop_reason;
 mod edit;
 mod epoch;
+mod epoch_accounting;
 mod executor;
 pub mod gas_price;
 mod genesis;
 mod handle;
-mod judge;
 mod load;
 mod network;
 mod open;
 mod parallel;
 mod pool;
 mod producer;
+mod range;
 mod replay;
 pub mod reward;
-mod run;
 mod savepoint;
 mod scilla_rules;
 mod shared;
@@ -136,10 +136,10 @@ mod simulation;
 mod snapshot;
 mod stage;
 mod state_page;
-mod terms;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod verifier;
 
 pub use crate::{
     accounts_file::{AccountEntry, AccountsFile, GenesisError},
@@ -163,7 +163,7 @@ pub use crate::{
     pool::{ModificationState, PoolError, PoolImportError, TxStatus},
     producer::{Producer, RecoverError},
     replay::{ReplayError, check, rebuild},
-    savepoint::{RevertError, SavePoint},
+    savepoint::{ChainSavepoint, RevertError},
     scilla_rules::{RulesError, check as check_rules},
     simulation::{AccountChange, GasEstimate, Simulation, SimulationError, VariableChange},
     snapshot::{

@@ -47,13 +47,13 @@ fn check_network(tx_block: &TxBlock, ds_block: &DsBlock, network: &Network) -> R
     let Network { config, epochs, member, .. } = network;
     let header = &tx_block.header;
     if ds_block.header.leader != *member {
-        return Err(OpenError::Key { stored: ds_block.header.leader, asked: *member });
+        return Err(OpenError::Key { stored: ds_block.header.leader, configured: *member });
     }
     if header.number.get() == 0 {
         return Ok(());
     }
-    let compare = |name, stored: String, asked: String| {
-        if stored == asked { Ok(()) } else { Err(OpenError::Parameter { name, stored, asked }) }
+    let compare = |name, stored: String, configured: String| {
+        if stored == configured { Ok(()) } else { Err(OpenError::Parameter { name, stored, configured }) }
     };
     let shards = tx_block.micro_blocks.len().saturating_sub(1);
     compare("a number of shards of", shards.to_string(), config.shards.to_string())?;
@@ -95,22 +95,22 @@ pub enum OpenError {
     #[error(transparent)]
     Rules(#[from] RulesError),
     /// The newest block has another parameter.
-    #[error("the chain in the data directory has {name} {stored}, but the configuration requires {asked}")]
+    #[error("the chain in the data directory has {name} {stored}, but the configuration requires {configured}")]
     Parameter {
         /// The parameter.
         name: &'static str,
         /// Its value in the newest block.
         stored: String,
         /// Its value in the configuration.
-        asked: String,
+        configured: String,
     },
     /// Another key signed the chain in the store.
-    #[error("the chain in the data directory is signed by {stored}, but the key of this node is {asked}")]
+    #[error("the chain in the data directory is signed by {stored}, but the key of this node is {configured}")]
     Key {
         /// Key of the chain.
         stored: PublicKey,
         /// Key of this node.
-        asked: PublicKey,
+        configured: PublicKey,
     },
     /// The newest block does not have the form, links and signatures that it must have.
     #[error("block {number} in the data directory: {what}")]

@@ -8,7 +8,7 @@ use silica_state::{ArchiveError, Snapshot};
 use crate::{
     config::{ChainConfig, ConfigError},
     epoch::Epochs,
-    executor::Modules,
+    executor::ContractCache,
 };
 
 /// The blocks that the next block follows.
@@ -49,7 +49,7 @@ pub(crate) struct Network {
     /// The only member of the DS committee and of each virtual shard.
     pub(crate) member: PublicKey,
     /// The contracts that were used recently.
-    pub(crate) modules: Arc<Modules>,
+    pub(crate) contract_cache: Arc<ContractCache>,
 }
 
 impl Network {
@@ -57,7 +57,7 @@ impl Network {
     pub(crate) fn new(config: ChainConfig, member: PublicKey) -> Result<Self, ConfigError> {
         config.check()?;
         let epochs = config.epochs()?;
-        let modules = Arc::new(Modules::new(config.rules.scilla));
-        Ok(Self { config, epochs, member, modules })
+        let contract_cache = Arc::new(ContractCache::new(config.rules.scilla));
+        Ok(Self { config, epochs, member, contract_cache })
     }
 }

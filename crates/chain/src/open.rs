@@ -10,6 +10,7 @@ use silica_state::{BlockRecord, Snapshot, StateDiff, Store};
 
 use crate::{
     config::ChainConfig,
+    epoch_accounting::FullBlockCounter,
     genesis::{Genesis, genesis_header},
     handle::Chain,
     load::{OpenError, read_published},
@@ -17,7 +18,6 @@ use crate::{
     producer::{Producer, Written},
     replay, scilla_rules,
     shared::Shared,
-    terms::FullBlocks,
 };
 
 /// Opens the chain in `store`, or begins one with `genesis` and the genesis time `now` if the store is empty.
@@ -44,7 +44,7 @@ pub fn open(
         None => write_genesis(&store, genesis, member, now)?,
     };
     let published = read_published(state, &network)?;
-    let full_blocks = FullBlocks::uncounted(&published.head);
+    let full_blocks = FullBlockCounter::uncounted(&published.head);
     let shared = Arc::new(Shared::new(network, published));
     let (chain, genesis, written) = (Chain::new(Arc::clone(&shared)), genesis.clone(), Written::default());
     // No block is made before there is room for it.

@@ -14,18 +14,18 @@ use crate::{
     config::{NoncePolicy, Numbering},
     consensus::{Application, Cause, CommitError, PassError, ProposeError},
     edit::Edit,
+    epoch_accounting::{FullBlockCounter, Prices, price_by_rules, uncredited_fees},
     executor::EditError,
     gas_price::GasPriceError,
     genesis::Genesis,
-    judge::Judge,
     load::OpenError,
     network::Head,
     pool::{self, Pool, PoolLine, Settlement},
+    range::{Paid, ParentState, RangeLength},
     replay,
-    run::{Extent, Ground, Paid},
     shared::{Published, Shared, Times},
     stage::{Blocks, BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock, WrittenBlock},
-    terms::{FullBlocks, Prices, fees_before, price_by_rules},
+    verifier::BlockVerifier,
 };
 
 /// The writing end of a chain. There is one, because opening a chain makes one.
@@ -34,7 +34,7 @@ pub struct Producer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) store: Store,
     pub(crate) genesis: Genesis,
-    pub(crate) full_blocks: FullBlocks,
+    pub(crate) full_blocks: FullBlockCounter,
     pub(crate) written: Written,
     /// A block could not be written, or opening found no room for any, and the store has not recovered from it.
     pub(crate) failed: bool,
@@ -124,7 +124,7 @@ impl Producer {
         self.store.recover(published.head.number(), &published.head.hash)?;
         replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
             .map_err(|error| RecoverError::Open(error.into()))?;
-        self.full_blocks = FullBlocks::uncounted(&published.head);
+        self.full_blocks = FullBlockCounter::uncounted(&published.head);
         let state = self.store.snapshot();
         shared.publish(Arc::new(Published { state, ..Published::clone(&published) }));
         self.failed = false;
@@ -168,7 +168,7 @@ impl Producer {
             builder.make_ds_block(price);
         }
         if builder.is_vacuous() {
-            builder.pay_reward(fees_before(builder.number(), shared.network.epochs, &published.state))?;
+            builder.pay_reward(uncredited_fees(builder.number(), shared.network.epochs, &published.state))?;
         } else if let Some(edits) = edits {
             builder.edit(edits)?;
             for committee in builder.committees() {
@@ -194,7 +194,7 @@ impl Producer {
             let first = first.clone().filter(|it| it.committee() == committee);
             let mut line = PoolLine::new(pool, committee, first);
             let sharers = u64::try_from(waiting.len()).unwrap_or(u64::MAX).max(1);
-            let share = builder.room().saturating_sub(reserve) / sharers;
+            let share = builder.work_limit().saturating_sub(reserve) / sharers;
             builder.fill(committee, &mut line, share, reserve)?;
             waiting.remove(&committee);
         }
@@ -202,22 +202,22 @@ impl Producer {
     }
 
     /// Writes the given number of empty blocks after the tip.
-    fn write_runs(&mut self, at: Timestamp, blocks: u64) -> Result<(), PassError> {
+    fn write_ranges(&mut self, at: Timestamp, blocks: u64) -> Result<(), PassError> {
         let mut left = blocks;
         while left > 0 {
-            left = left.saturating_sub(self.write_run(at, left)?);
+            left = left.saturating_sub(self.write_range(at, left)?);
         }
         Ok(())
     }
 
     /// Writes a range of at most `blocks` empty blocks after the tip. Returns their number.
-    fn write_run(&mut self, at: Timestamp, blocks: u64) -> Result<u64, PassError> {
+    fn write_range(&mut self, at: Timestamp, blocks: u64) -> Result<u64, PassError> {
         self.require_store()?;
         let shared = Arc::clone(&self.shared);
         let (network, published) = (&shared.network, self.tip());
         let Published { head, state, operator_price, .. } = &*published;
         let timestamp = at.max(head.tx_block.timestamp.next().ok_or(BuildError::End)?);
-        let ground = Ground { network, head, state, timestamp };
+        let parent_state = ParentState { network, head, state, timestamp };
         let mut prices = match operator_price {
             Some(_) => None,
             None => Some(Prices::after(network, head, state, &mut self.full_blocks).map_err(BuildError::from)?),
@@ -226,9 +226,9 @@ impl Producer {
             let by_rules = prices.as_mut().map(|prices| prices.next(number, last));
             Ok(operator_price.or(by_rules).unwrap_or(last.gas_price))
         };
-        let (run, states, paid) = ground.plan(&self.store, Extent::UpTo(blocks), &mut price)?;
-        let (number, last, count) = (run.first(), run.last(), run.blocks());
-        let state = self.store.write_run(run, states).map_err(|source| self.fail(number, source))?;
+        let (range, states, paid) = parent_state.plan(&self.store, RangeLength::UpTo(blocks), &mut price)?;
+        let (number, last, count) = (range.first(), range.last(), range.blocks());
+        let state = self.store.write_range(range, states).map_err(|source| self.fail(number, source))?;
         self.written.passed.get_or_insert((number, timestamp));
         self.written.paid = Some(paid);
         let time_before = || if count > 1 { state.time_of(last.previous().unwrap_or(last)) } else { Ok(None) };
@@ -276,13 +276,13 @@ impl Application for Producer {
     fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
         self.require_store()?;
         let published = self.tip();
-        let judge = Judge {
+        let verifier = BlockVerifier {
             network: &self.shared.network,
             head: &published.head,
             state: &published.state,
             price: published.minimum_gas_price(),
         };
-        judge.judge(proposal, &self.store, &mut self.full_blocks)
+        verifier.verify_block(proposal, &self.store, &mut self.full_blocks)
     }
 
     fn commit(&mut self, sealed: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError> {
@@ -363,7 +363,7 @@ impl Application for Producer {
         if self.store.seal().is_none() || blocks == 0 {
             return Ok(None);
         }
-        let written = self.write_runs(at, blocks);
+        let written = self.write_ranges(at, blocks);
         // Flush the blocks before the one that failed.
         self.flush()?;
         written?;
@@ -396,7 +396,7 @@ mod tests {
     use super::*;
     use crate::{
         ChainConfig,
-        consensus::{run_seal, seal_alone},
+        consensus::{range_signer, seal_alone},
         handle::Chain,
         open,
         pool::TxStatus,
@@ -409,7 +409,7 @@ mod tests {
     /// A chain over a store in memory, on which the key number 1 has money.
     fn chain() -> (Chain, Producer) {
         let store = Store::ephemeral(StoreOptions::default());
-        store.seal_with(run_seal(&key(9)));
+        store.set_signer(range_signer(&key(9)));
         let mut config = ChainConfig { shards: 1, ..ChainConfig::isolated() };
         config.policy.nonces = NoncePolicy::Queue;
         let genesis = Genesis::new(BTreeMap::from([(address(1), account(1_000_000_000_000_000, 0))])).unwrap();

@@ -4,20 +4,20 @@ use std::{iter::Peekable, ops::RangeInclusive};
 
 use silica_protocol::{BlockNumber, DsBlockHeader, PublicKey, Receipt, TxBlockHeader, TxHash};
 use silica_state::{
-    ArchiveError, BlockRecord, BlockRun, PreparedRun, PreparedState, Snapshot, StateDiff, StateError, Store,
+    ArchiveError, BlockRecord, EmptyBlockRange, PreparedRange, PreparedState, Snapshot, StateDiff, StateError, Store,
 };
 
 use crate::{
     config::{ChainConfig, ConfigError},
     consensus::{SealError, Signed, seal_as},
+    epoch_accounting::{FullBlockCounter, Prices},
     genesis::{Genesis, genesis_header},
-    judge::Judge,
     network::{Head, Network},
     parallel,
-    run::{Extent, Ground},
+    range::{ParentState, RangeLength},
     scilla_rules::{self, RulesError},
     stage::{BuildError, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
-    terms::{FullBlocks, Prices},
+    verifier::BlockVerifier,
 };
 
 /// Called for each executed block, with its number and the number of the last block.
@@ -60,10 +60,10 @@ pub fn check(
     let last = store.snapshot().head().map(|head| head.number);
     let last = last.ok_or(ReplayError::Missing { number: BlockNumber::new(0) })?;
     if let Some(seal) = store.seal() {
-        scratch.seal_with(seal);
+        scratch.set_signer(seal);
     }
     let mut replay = Replay { network: &network, genesis, target: scratch, purpose: Purpose::Check, head: None };
-    replay.run(store, 0..=last.get(), progress)?;
+    replay.range(store, 0..=last.get(), progress)?;
     Ok(last)
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn catch_up(
         None => None,
     };
     let mut replay = Replay { network, genesis, target: store, purpose: Purpose::CatchUp, head };
-    replay.run(store, first.get()..=last.get(), progress)
+    replay.range(store, first.get()..=last.get(), progress)
 }
 
 /// Blocks that are read together, so that their signatures are verified on all processors, and transactions beyond
@@ -113,7 +113,7 @@ fn read_some(
 
 /// Reads a block; `None` if it belongs to an empty block range.
 fn read(store: &Store, number: BlockNumber) -> Result<Option<BlockRecord>, ReplayError> {
-    if store.run_at(number)?.is_some() {
+    if store.range_at(number)?.is_some() {
         return Ok(None);
     }
     store.record(number)?.ok_or(ReplayError::Missing { number }).map(Some)
@@ -141,26 +141,31 @@ enum Purpose {
 /// The last block that was executed.
 struct Tip {
     head: Head,
-    full_blocks: FullBlocks,
+    full_blocks: FullBlockCounter,
 }
 
 impl Tip {
     fn read(state: &Snapshot, number: BlockNumber) -> Result<Self, ReplayError> {
         let head = Head::read(state, number)?.ok_or(ReplayError::Missing { number })?;
-        Ok(Self { full_blocks: FullBlocks::uncounted(&head), head })
+        Ok(Self { full_blocks: FullBlockCounter::uncounted(&head), head })
     }
 }
 
 impl Replay<'_> {
     /// Executes the blocks `numbers` of `store`.
-    fn run(&mut self, store: &Store, numbers: RangeInclusive<u64>, progress: Progress<'_>) -> Result<(), ReplayError> {
+    fn range(
+        &mut self,
+        store: &Store,
+        numbers: RangeInclusive<u64>,
+        progress: Progress<'_>,
+    ) -> Result<(), ReplayError> {
         let last = BlockNumber::new(*numbers.end());
         let mut numbers = numbers.map(BlockNumber::new).peekable();
         while let Some(next) = numbers.peek().copied() {
-            if let Some(run) = store.run_at(next)? {
-                self.pass(&run, next)?;
-                while numbers.next_if(|number| *number <= run.last()).is_some() {}
-                progress(run.last(), last);
+            if let Some(range) = store.range_at(next)? {
+                self.pass(&range, next)?;
+                while numbers.next_if(|number| *number <= range.last()).is_some() {}
+                progress(range.last(), last);
                 continue;
             }
             let (blocks, outcome) = read_some(store, &mut numbers);
@@ -190,7 +195,7 @@ impl Replay<'_> {
                 let block = tip.execute(proposal, self.network, self.target, number)?;
                 check_receipts(&block, record, number)?;
                 let sealed = signed.and_then(|signed| seal_as(block, signed));
-                let SealedBlock { block } = sealed.map_err(|source| ReplayError::Seal { number, source })?;
+                let SealedBlock { block } = sealed.map_err(|source| ReplayError::BlockSigner { number, source })?;
                 block.state
             }
         };
@@ -203,15 +208,15 @@ impl Replay<'_> {
     }
 
     /// Plans the blocks of an empty block range from `number` on. If they equal the stored ones, adds their states.
-    fn pass(&mut self, run: &BlockRun, number: BlockNumber) -> Result<(), ReplayError> {
+    fn pass(&mut self, range: &EmptyBlockRange, number: BlockNumber) -> Result<(), ReplayError> {
         let tip = self.head.as_mut().ok_or(ReplayError::Missing { number })?;
-        let (ours, states) = tip.pass(run, number, self.network, self.target)?;
+        let (ours, states) = tip.pass(range, number, self.network, self.target)?;
         let committed = match self.purpose {
-            Purpose::Check => self.target.write_run(ours, states).and_then(|_| self.target.flush()),
-            Purpose::CatchUp => self.target.replay_run(states),
+            Purpose::Check => self.target.write_range(ours, states).and_then(|_| self.target.flush()),
+            Purpose::CatchUp => self.target.replay_range(states),
         };
         let snapshot = committed.map_err(|source| ReplayError::Commit { number, source })?;
-        let next = Tip::read(&snapshot, run.last())?;
+        let next = Tip::read(&snapshot, range.last())?;
         tip.full_blocks.pass(&next.head.tx_block.header, self.network.epochs);
         tip.head = next.head;
         Ok(())
@@ -251,23 +256,27 @@ impl Tip {
         target: &Store,
         number: BlockNumber,
     ) -> Result<ExecutedBlock, ReplayError> {
-        let judge =
-            Judge { network, head: &self.head, state: &target.snapshot(), price: self.head.ds_block.header.gas_price };
-        let block = judge.judge(proposal, target, &mut self.full_blocks);
+        let verifier = BlockVerifier {
+            network,
+            head: &self.head,
+            state: &target.snapshot(),
+            price: self.head.ds_block.header.gas_price,
+        };
+        let block = verifier.verify_block(proposal, target, &mut self.full_blocks);
         block.map_err(|source| ReplayError::Block { number, source })
     }
 
     /// Plans the blocks of an empty block range from `number` on, and compares them with the stored range.
     fn pass(
         &mut self,
-        run: &BlockRun,
+        range: &EmptyBlockRange,
         number: BlockNumber,
         network: &Network,
         target: &Store,
-    ) -> Result<(BlockRun, PreparedRun), ReplayError> {
+    ) -> Result<(EmptyBlockRange, PreparedRange), ReplayError> {
         let invalid = |source| ReplayError::Block { number, source };
         let (head, state) = (&self.head, &target.snapshot());
-        let timestamp = run.time_of(number);
+        let timestamp = range.time_of(number);
         if timestamp <= head.tx_block.timestamp {
             let expected = format!("later than {}", head.tx_block.timestamp);
             return Err(invalid(InvalidBlock::Order { field: "timestamp", expected, got: timestamp.to_string() }));
@@ -276,16 +285,16 @@ impl Tip {
         let mut by_rules = by_rules.map_err(|error| invalid(BuildError::from(error).into()))?;
         let mut price = |before, last: &DsBlockHeader| {
             let free = last.number.next().filter(|_| network.config.operator_price);
-            Ok(free.and_then(|ds_block| run.gas_price_of(ds_block)).unwrap_or_else(|| by_rules.next(before, last)))
+            Ok(free.and_then(|ds_block| range.gas_price_of(ds_block)).unwrap_or_else(|| by_rules.next(before, last)))
         };
-        let blocks = run.last().get().saturating_sub(number.get()).saturating_add(1);
-        let ground = Ground { network, head, state, timestamp };
-        let planned = ground.plan(target, Extent::Exactly(blocks), &mut price);
+        let blocks = range.last().get().saturating_sub(number.get()).saturating_add(1);
+        let parent_state = ParentState { network, head, state, timestamp };
+        let planned = parent_state.plan(target, RangeLength::Exactly(blocks), &mut price);
         let (ours, states, _) = planned.map_err(|error| invalid(error.into()))?;
-        let results = |run: &BlockRun| (run.last_hash(), run.last_ds_block());
-        if results(&ours) != results(run) {
-            let field = |run: &BlockRun| format!("{:?}", results(run));
-            let (expected, got) = (field(&ours), field(run));
+        let results = |range: &EmptyBlockRange| (range.last_hash(), range.last_ds_block());
+        if results(&ours) != results(range) {
+            let field = |range: &EmptyBlockRange| format!("{:?}", results(range));
+            let (expected, got) = (field(&ours), field(range));
             return Err(invalid(InvalidBlock::Field { block: "run", field: "last block", expected, got }));
         }
         Ok((ours, states))
@@ -340,7 +349,7 @@ pub enum ReplayError {
     },
     /// A block is not signed by its committee.
     #[error("block {number}")]
-    Seal {
+    BlockSigner {
         /// Its number.
         number: BlockNumber,
         /// The fault of the signatures.

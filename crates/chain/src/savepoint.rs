@@ -3,26 +3,27 @@
 use std::sync::Arc;
 
 use silica_protocol::{BlockNumber, GasPrice, TxHash};
-use silica_state::Hold;
+use silica_state::Savepoint;
 
 use crate::{
     config::{NoncePolicy, Numbering},
+    epoch_accounting::FullBlockCounter,
     load::OpenError,
     network::Head,
     pool::Pool,
     producer::Producer,
     replay,
     shared::{Published, Times},
-    terms::FullBlocks,
 };
 
 /// A savepoint of the chain: its blocks, the pending transactions, and the settings of the operator.
 ///
-/// Creating one copies the pending transactions, and sometimes writes a checkpoint, see [`silica_state::Store::hold`].
-/// While a savepoint exists, the changes since the newest checkpoint stay in memory, see [`Producer::holds_too_much`].
+/// Creating one copies the pending transactions, and sometimes writes a checkpoint, see
+/// [`silica_state::Store::savepoint`]. While a savepoint exists, the changes since the newest checkpoint stay in
+/// memory, see [`Producer::holds_too_much`].
 #[derive(Debug)]
-pub struct SavePoint {
-    hold: Hold,
+pub struct ChainSavepoint {
+    savepoint: Savepoint,
     pool: Pool,
     head: Head,
     times: Times,
@@ -32,10 +33,10 @@ pub struct SavePoint {
     operator_price: Option<GasPrice>,
 }
 
-impl SavePoint {
+impl ChainSavepoint {
     /// The newest block at this point.
     pub const fn block(&self) -> BlockNumber {
-        self.hold.number()
+        self.savepoint.number()
     }
 
     /// The price of gas that the operator had set.
@@ -55,13 +56,13 @@ impl Producer {
     /// # Errors
     ///
     /// [`RevertError::Store`] while there are blocks that are not flushed, or [could not be written](Self::has_failed).
-    pub fn save(&self) -> Result<SavePoint, RevertError> {
+    pub fn save(&self) -> Result<ChainSavepoint, RevertError> {
         self.require_no_failure()?;
-        let hold = self.store.hold()?;
+        let savepoint = self.store.savepoint()?;
         let pool = self.shared.lock_pool().clone();
         let Published { head, times, recent, nonces, numbering, operator_price, .. } =
             Published::clone(&self.shared.published());
-        Ok(SavePoint { hold, pool, head, times, recent, nonces, numbering, operator_price })
+        Ok(ChainSavepoint { savepoint, pool, head, times, recent, nonces, numbering, operator_price })
     }
 
     const fn require_no_failure(&self) -> Result<(), RevertError> {
@@ -88,17 +89,17 @@ impl Producer {
     /// [`RevertError`], of the store also while there are blocks that are not flushed or could not be written. If the
     /// store was changed no block can be made until the producer has [recovered](Self::recover), which it cannot if the
     /// blocks are gone: then the chain is to be opened again.
-    pub fn revert(&mut self, to: &SavePoint) -> Result<(), RevertError> {
+    pub fn revert(&mut self, to: &ChainSavepoint) -> Result<(), RevertError> {
         self.require_no_failure()?;
-        let SavePoint { hold, pool, head, times, recent, nonces, numbering, operator_price } = to;
+        let ChainSavepoint { savepoint, pool, head, times, recent, nonces, numbering, operator_price } = to;
         let shared = Arc::clone(&self.shared);
-        let reverted = self.store.revert(hold).map_err(RevertError::from).and_then(|_| {
+        let reverted = self.store.revert(savepoint).map_err(RevertError::from).and_then(|_| {
             replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
                 .map_err(|error| RevertError::Open(error.into()))
         });
         self.failed = reverted.as_ref().is_err_and(|error| !error.leaves_chain());
         reverted?;
-        self.full_blocks = FullBlocks::uncounted(head);
+        self.full_blocks = FullBlockCounter::uncounted(head);
         let published = Published {
             head: head.clone(),
             state: self.store.snapshot(),

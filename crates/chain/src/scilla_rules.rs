@@ -1,7 +1,7 @@
 //! The rules of the contract language, as a parameter that the record keeps.
 //!
-//! Blocks do not name the rules by which they were executed, and other rules give other receipts. So the record has them
-//! as its label, from before block 0 on. A record without label was made before rules had a name and continues by
+//! Blocks do not name the rules by which they were executed, and other rules give other receipts. So the record has
+//! them as its label, from before block 0 on. A record without label was made before rules had a name and continues by
 //! [`Rules::UNNAMED`].
 
 use silica_protocol::BlockNumber;
@@ -13,10 +13,10 @@ use silica_state::{ArchiveError, Store};
 /// # Errors
 ///
 /// [`RulesError`]: the record has other rules, or cannot be read or written.
-pub(crate) fn keep(store: &Store, asked: Rules) -> Result<(), RulesError> {
-    check(store, asked)?;
-    if asked != Rules::UNNAMED && store.label()?.is_none() {
-        store.set_label(&asked.to_string())?;
+pub(crate) fn keep(store: &Store, configured: Rules) -> Result<(), RulesError> {
+    check(store, configured)?;
+    if configured != Rules::UNNAMED && store.label()?.is_none() {
+        store.set_label(&configured.to_string())?;
     }
     Ok(())
 }
@@ -26,25 +26,25 @@ pub(crate) fn keep(store: &Store, asked: Rules) -> Result<(), RulesError> {
 /// # Errors
 ///
 /// [`RulesError`]: the record has other rules, or cannot be read.
-pub fn check(store: &Store, asked: Rules) -> Result<(), RulesError> {
+pub fn check(store: &Store, configured: Rules) -> Result<(), RulesError> {
     let stored = match store.label()? {
         Some(label) => label.parse().map_err(RulesError::Unknown)?,
         None if store.record(BlockNumber::new(0))?.is_none() => return Ok(()),
         None => Rules::UNNAMED,
     };
-    if stored == asked { Ok(()) } else { Err(RulesError::Other { stored, asked }) }
+    if stored == configured { Ok(()) } else { Err(RulesError::Other { stored, configured }) }
 }
 
 /// Reason why a chain is not continued by some rules of the contract language.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// Its blocks were made by other rules.
-    #[error("the data directory holds blocks made by the Scilla rules {stored}, expected {asked}")]
+    #[error("the data directory holds blocks made by the Scilla rules {stored}, expected {configured}")]
     Other {
         /// The rules of the record.
         stored: Rules,
         /// The rules of the configuration.
-        asked: Rules,
+        configured: Rules,
     },
     /// The record has rules that this version does not know.
     #[error("the blocks in the data directory")]

@@ -8,7 +8,7 @@ use silica_state::StateError;
 use crate::{
     admission::VerifiedTransaction,
     config::{NoncePolicy, Numbering},
-    executor::Modules,
+    executor::ContractCache,
     network::{Head, Network},
     pool::{self, Pool},
 };
@@ -22,14 +22,14 @@ pub(crate) struct Shared {
     pub(crate) network: Network,
     pub(crate) pool: Mutex<Pool>,
     /// The contracts that simulations used recently.
-    pub(crate) simulated: Modules,
+    pub(crate) simulated: ContractCache,
     published: RwLock<Arc<Published>>,
 }
 
 impl Shared {
     pub(crate) fn new(network: Network, published: Published) -> Self {
         let pool = Pool::new(network.config.policy.pool, network.epochs);
-        let simulated = Modules::of_simulations(network.config.rules.scilla);
+        let simulated = ContractCache::of_simulations(network.config.rules.scilla);
         Self { network, pool: Mutex::new(pool), simulated, published: RwLock::new(Arc::new(published)) }
     }
 

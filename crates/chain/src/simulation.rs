@@ -17,11 +17,11 @@ use silica_protocol::{
 use silica_state::{Snapshot, StateError};
 
 use crate::{
-    accounts::World as _,
-    admission::{AdmissionError, Entrance, Rehearsal, Routing, VerifiedTransaction},
+    accounts::StateReader as _,
+    admission::{AdmissionContext, AdmissionError, Routing, SimulatedTransaction, VerifiedTransaction},
     config::{NoncePolicy, Numbering, Rules},
     contract::{METADATA, without_quotes},
-    executor::{self, Change, Context, Facts, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer, readable},
+    executor::{self, Change, Context, InitFacts, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer, readable},
     pool::DropReason,
     shared::{Published, Shared},
 };
@@ -89,7 +89,7 @@ pub(crate) struct Simulator<'a> {
 
 /// A transaction that was executed, and the running state afterwards.
 struct Executed {
-    rehearsal: Rehearsal,
+    simulated_transaction: SimulatedTransaction,
     recorded: Recorded,
     overlay: Overlay<Snapshot>,
 }
@@ -107,8 +107,8 @@ impl<'a> Simulator<'a> {
     ) -> Result<Simulation, SimulationError> {
         let limit = self.gas_limit(request)?;
         let executed = self.execute(request, limit, tracer)?;
-        let Executed { rehearsal, recorded: Recorded { receipt, fee }, mut overlay } = executed;
-        let verified = rehearsal.as_if_verified();
+        let Executed { simulated_transaction, recorded: Recorded { receipt, fee }, mut overlay } = executed;
+        let verified = simulated_transaction.assume_verified();
         let creates = verified.kind() == TransactionKind::Deployment;
         let nonce = Nonce::new(verified.transaction().nonce.get().saturating_sub(1));
         let old = |contract: &Address, key: &StorageKey| self.published.state.entry(contract, key);
@@ -145,7 +145,7 @@ impl<'a> Simulator<'a> {
             return Ok(limit);
         }
         let transaction = self.transaction(request, Gas::ZERO);
-        let (least, most) = self.entrance().gas_limits(&transaction, &request.sender, request.priority);
+        let (least, most) = self.admission_context().gas_limits(&transaction, &request.sender, request.priority);
         let balance = self.published.state.account(&request.sender)?.unwrap_or_default().balance;
         let spare = balance.checked_sub(request.amount).unwrap_or(Qa::ZERO);
         let affordable = spare.get().checked_div(transaction.gas_price.get().get());
@@ -166,20 +166,21 @@ impl<'a> Simulator<'a> {
         tracer: Option<&Tracer>,
     ) -> Result<Executed, SimulationError> {
         let transaction = self.transaction(request, limit);
-        let rehearsal = self.entrance().rehearse(transaction, request.sender, request.priority)?;
+        let simulated_transaction =
+            self.admission_context().admit_simulated(transaction, request.sender, request.priority)?;
         let mut overlay = Overlay::new(self.published.state.clone());
-        let recorded = self.run(&rehearsal, tracer, &mut overlay)?;
-        Ok(Executed { rehearsal, recorded, overlay })
+        let recorded = self.run(&simulated_transaction, tracer, &mut overlay)?;
+        Ok(Executed { simulated_transaction, recorded, overlay })
     }
 
     fn run(
         &self,
-        rehearsal: &Rehearsal,
+        simulated_transaction: &SimulatedTransaction,
         tracer: Option<&Tracer>,
         overlay: &mut Overlay<Snapshot>,
     ) -> Result<Recorded, SimulationError> {
         let config = &self.shared.network.config;
-        let verified = rehearsal.as_if_verified();
+        let verified = simulated_transaction.assume_verified();
         let ds = verified.committee().get() == config.shards;
         let context = Context {
             block: self.next_block(),
@@ -187,8 +188,8 @@ impl<'a> Simulator<'a> {
             minimum_price: Some(self.published.minimum_gas_price()),
             chain_id: config.chain_id,
             rules: &config.rules,
-            modules: &self.shared.simulated,
-            room: u64::MAX,
+            contract_cache: &self.shared.simulated,
+            work_limit: u64::MAX,
             loaded: &NOTHING_LOADED,
             tracer,
         };
@@ -210,8 +211,8 @@ impl<'a> Simulator<'a> {
         if is_moved { next.next().unwrap_or(next) } else { next }
     }
 
-    fn entrance(&self) -> Entrance<'_, Snapshot> {
-        Entrance {
+    fn admission_context(&self) -> AdmissionContext<'_, Snapshot> {
+        AdmissionContext {
             config: &self.shared.network.config,
             minimum_price: self.published.minimum_gas_price(),
             nonces: NoncePolicy::Exact,
@@ -297,7 +298,7 @@ fn unusable(verified: &VerifiedTransaction, rules: silica_scilla::rules::Rules) 
     if verified.kind() == TransactionKind::Deployment {
         return match InitData::parse(data) {
             Err(error) => format!("data: {error}"),
-            Ok(init) if Facts::of(&init, rules).is_none() => {
+            Ok(init) if InitFacts::of(&init, rules).is_none() => {
                 "data: expected one _scilla_version, and at most one _library and _extlibs, with their types".to_owned()
             }
             Ok(_) => "data: what _extlibs names are not all libraries".to_owned(),

@@ -12,7 +12,7 @@ use silica_state::{
 };
 
 use crate::{
-    accounts::{Accounts, Source, Visitor, World, visit},
+    accounts::{Accounts, Source, StateReader, Visitor, visit},
     admission::VerifiedTransaction,
     builder::state_diff,
     executor::{self, CallTree, Context, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer},
@@ -47,7 +47,7 @@ impl Accounts for Past {
     }
 }
 
-impl World for Past {
+impl StateReader for Past {
     fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
         self.view.storage_value(contract, &key.variable_hash())
     }
@@ -65,13 +65,13 @@ impl World for Past {
     /// The record can also have code that was deployed after this block.
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
         let is_there = self.view.account(contract)?.is_some();
-        if is_there { World::source(&self.record, contract) } else { Ok(None) }
+        if is_there { StateReader::source(&self.record, contract) } else { Ok(None) }
     }
 
     /// A transaction cannot read the time of its own block. A logical number is at most the number of its block.
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
         let is_past = self.view.block().is_some_and(|newest| block <= newest);
-        if is_past { World::block_time(&self.record, block) } else { Ok(None) }
+        if is_past { StateReader::block_time(&self.record, block) } else { Ok(None) }
     }
 }
 
@@ -157,9 +157,9 @@ fn execute(
         minimum_price: None,
         chain_id: config.chain_id,
         rules: &config.rules,
-        modules: &shared.simulated,
+        contract_cache: &shared.simulated,
         // A transaction of a block had room there.
-        room: u64::MAX,
+        work_limit: u64::MAX,
         loaded: &NOTHING_LOADED,
         tracer,
     };

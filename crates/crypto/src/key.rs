@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_what_is_wrong_but_not_the_text() {
+    fn errors_name_the_fault_but_not_the_text() {
         let check = |text: &str, expected: SecretKeyError| {
             let error = text.parse::<SecretKey>().unwrap_err();
             assert_eq!(error, expected);

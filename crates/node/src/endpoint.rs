@@ -105,7 +105,7 @@ impl Handler for Endpoint {
         }
     }
 
-    async fn handle_websocket(&self, stream: Upgrade, caller: Caller, share: MemoryLease, stop: watch::Receiver<bool>) {
-        self.hub.receive(&self.service, (stream, caller), share, stop).await;
+    async fn handle_websocket(&self, stream: Upgrade, caller: Caller, lease: MemoryLease, stop: watch::Receiver<bool>) {
+        self.hub.receive(&self.service, (stream, caller), lease, stop).await;
     }
 }

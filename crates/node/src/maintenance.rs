@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use silica_chain::{ChainConfig, Genesis, GenesisError, ReplayError, consensus::run_seal};
+use silica_chain::{ChainConfig, Genesis, GenesisError, ReplayError, consensus::range_signer};
 use silica_crypto::KeyPair;
 use silica_protocol::{BlockNumber, StateRoot};
 use silica_state::{CheckReport, CloseError, Durability, OpenError, OpenOutcome, StateError, Store, StoreOptions};
@@ -113,7 +113,7 @@ pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
 /// Verifies the content of a store, but does not execute its blocks.
 pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
     let mut progress = Progress::new("reading everything");
-    let report = store.check(&mut |done, all| progress.tell(done, all)).map_err(MaintenanceError::Check)?;
+    let report = store.check(&mut |done, all| progress.log(done, all)).map_err(MaintenanceError::Check)?;
     Ok(DbReport { check: Some(report), ..summary(store) })
 }
 
@@ -182,18 +182,18 @@ impl ChainFiles {
         let store = self.open_store(StoreOptions::default())?;
         self.data_dir.check_not_lost(&self.manifest, &store)?;
         let mut progress = Progress::new("executing blocks again");
-        let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
+        let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
         let Self { config, genesis, key, .. } = self;
-        silica_chain::rebuild(&store, config.clone(), genesis, key.public(), &mut tell)?;
+        silica_chain::rebuild(&store, config.clone(), genesis, key.public(), &mut log)?;
         Ok(store)
     }
 
     fn open_store(&self, options: StoreOptions) -> Result<Store, MaintenanceError> {
         let mut progress = Progress::new("indexing blocks again");
         let opened =
-            Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.tell(done, all));
+            Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.log(done, all));
         let store = opened.map_err(MaintenanceError::open(self.data_dir.path()))?;
-        store.seal_with(run_seal(&self.key));
+        store.set_signer(range_signer(&self.key));
         Ok(store)
     }
 
@@ -209,9 +209,9 @@ impl ChainFiles {
         let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
         let scratch = Store::open(&path, options).map_err(MaintenanceError::open(&path))?;
         let mut progress = Progress::new("executing blocks again");
-        let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
+        let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
         let Self { config, genesis, key, .. } = self;
-        let checked = silica_chain::check(store, &scratch, config.clone(), genesis, key.public(), &mut tell);
+        let checked = silica_chain::check(store, &scratch, config.clone(), genesis, key.public(), &mut log);
         drop(scratch);
         clear()?;
         checked?;

@@ -18,7 +18,7 @@ impl Progress {
     }
 
     /// Records that `done` of `all` blocks are done, and logs it if the last line is old enough.
-    pub(crate) fn tell(&mut self, done: u64, all: u64) {
+    pub(crate) fn log(&mut self, done: u64, all: u64) {
         if let Some(message) = self.message(done, all, Instant::now()) {
             tracing::info!("{message}");
         }
@@ -48,15 +48,15 @@ mod tests {
     }
 
     #[test]
-    fn longer_work_is_told_once_a_second() {
+    fn longer_work_is_logged_once_a_second() {
         let mut progress = Progress::new("counting");
         let begun = progress.last;
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         for done in 0..=350 {
-            told.extend(progress.message(done, 350, begun + Duration::from_millis(done * 10)));
+            messages.extend(progress.message(done, 350, begun + Duration::from_millis(done * 10)));
         }
         let expected = ["100 of 350", "200 of 350", "300 of 350"].map(|part| format!("counting: {part} blocks"));
-        assert_eq!(told, expected);
+        assert_eq!(messages, expected);
     }
 
     #[test]

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_length_or_position() {
+    fn errors_have_length_or_position() {
         let length = |got| HexError::Length { expected: 40, got };
         check_refused("", &length(0));
         check_refused("0x", &length(0));

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_and_not_kept() {
+    fn a_failure_is_returned_and_not_cached() {
         let cache = CodeCache::with_bound(1 << 20);
         assert_eq!(cache.get_or_make(key(1), || Err("wrong")).err(), Some("wrong"));
         assert!(cache.get(key(1)).is_none());

@@ -88,7 +88,7 @@ pub mod weight {
     /// A step of the comparison of patterns.
     pub const PATTERN_STEP: u64 = 150;
     /// A lookup of an entry of the state. Measured: 1.4 to 2.1 µs of a state in memory.
-    pub const SOUGHT: u64 = 2_000;
+    pub const LOOKUP: u64 = 2_000;
     /// An entry of a map that is read as a whole, besides its bytes. Measured: 1.2 to 3.3 µs with its bytes.
     pub const ENTRY: u64 = 1_500;
     /// An entry of the state that is written or removed, with its place in the tries of the block. Measured: 2 µs for
@@ -184,8 +184,8 @@ impl Work {
         self.check()
     }
 
-    /// Ends unless `units`, which the sender pays, allow the work so far, and `texts` of work besides. The sender may pay
-    /// less than the units that were used.
+    /// Ends unless `units`, which the sender pays, allow the work so far, and `texts` of work besides. The sender may
+    /// pay less than the units that were used.
     ///
     /// # Errors
     ///

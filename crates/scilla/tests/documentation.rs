@@ -142,9 +142,9 @@ const WARNINGS: &[(&str, &[&str])] = &[
 fn the_examples_are_checked_and_formatted() {
     for (file, expected) in WARNINGS {
         let check = scilla(&["check", "-cf", "-libdir", "escrow", file]);
-        let told = String::from_utf8(check.stderr).expect("it prints text");
-        assert!(check.status.success(), "{told}");
-        let warnings: Vec<_> = told.lines().filter_map(|line| line.strip_prefix("warning: ")).collect();
+        let printed = String::from_utf8(check.stderr).expect("it prints text");
+        assert!(check.status.success(), "{printed}");
+        let warnings: Vec<_> = printed.lines().filter_map(|line| line.strip_prefix("warning: ")).collect();
         assert_eq!(warnings, *expected, "{file}");
         assert!(scilla(&["fmt", "-check", file]).status.success(), "{file} is not formatted");
     }

@@ -15,9 +15,9 @@ use silica_protocol::BlockNumber;
 use crate::{
     archive::Archive,
     error::StateError,
-    forest::{checkpoint, records::Records, tree::Top},
-    holds::Holds,
+    savepoints::Savepoints,
     transition::State,
+    versioned_trie::{checkpoint, pages::PageStore, tree::Top},
 };
 
 /// Reads and writes that the index may take at once, before the thread looks whether a checkpoint is due.
@@ -29,7 +29,7 @@ pub(crate) struct Checkpointer {
     jobs: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
     status: Arc<(Mutex<Status>, Condvar)>,
-    records: Arc<Records>,
+    pages: Arc<PageStore>,
     archive: Arc<Archive>,
 }
 
@@ -46,14 +46,18 @@ struct Status {
 }
 
 impl Checkpointer {
-    pub(crate) fn start(records: &Arc<Records>, archive: &Arc<Archive>, holds: &Arc<Holds>) -> std::io::Result<Self> {
+    pub(crate) fn start(
+        pages: &Arc<PageStore>,
+        archive: &Arc<Archive>,
+        savepoints: &Arc<Savepoints>,
+    ) -> std::io::Result<Self> {
         let (jobs, received) = sync_channel(1);
         let status = Arc::new((Mutex::default(), Condvar::new()));
         let worker = Worker {
-            records: Arc::clone(records),
+            pages: Arc::clone(pages),
             archive: Arc::clone(archive),
             status: Arc::clone(&status),
-            holds: Arc::clone(holds),
+            savepoints: Arc::clone(savepoints),
         };
         let thread =
             thread::Builder::new().name("silica-checkpoint".to_owned()).spawn(move || worker.run(&received))?;
@@ -61,7 +65,7 @@ impl Checkpointer {
             jobs: Some(jobs),
             thread: Some(thread),
             status,
-            records: Arc::clone(records),
+            pages: Arc::clone(pages),
             archive: Arc::clone(archive),
         })
     }
@@ -115,7 +119,7 @@ impl Checkpointer {
     pub(crate) fn write_now(&self, state: &State) -> Result<(), StateError> {
         self.wait();
         match state.block() {
-            Some(block) => write(&self.records, &self.archive, &Job { block, top: state.top.clone() }, || false),
+            Some(block) => write(&self.pages, &self.archive, &Job { block, top: state.top.clone() }, || false),
             None => Ok(()),
         }
     }
@@ -132,17 +136,17 @@ fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
 }
 
 struct Worker {
-    records: Arc<Records>,
+    pages: Arc<PageStore>,
     archive: Arc<Archive>,
     status: Arc<(Mutex<Status>, Condvar)>,
-    holds: Arc<Holds>,
+    savepoints: Arc<Savepoints>,
 }
 
 impl Worker {
     fn run(&self, jobs: &Receiver<Job>) {
         while let Some(job) = self.next(jobs) {
-            let is_held = || self.holds.are_heeded();
-            let result = catch_unwind(AssertUnwindSafe(|| write(&self.records, &self.archive, &job, is_held)));
+            let is_held = || self.savepoints.are_heeded();
+            let result = catch_unwind(AssertUnwindSafe(|| write(&self.pages, &self.archive, &job, is_held)));
             let result = result.unwrap_or(Err(StateError::CheckpointPanicked));
             drop(job);
             let (status, changed) = &*self.status;
@@ -176,16 +180,16 @@ impl Worker {
     }
 }
 
-fn write(records: &Records, archive: &Archive, job: &Job, is_held: impl FnOnce() -> bool) -> Result<(), StateError> {
+fn write(pages: &PageStore, archive: &Archive, job: &Job, is_held: impl FnOnce() -> bool) -> Result<(), StateError> {
     // So that a loss of power never costs the changes of blocks that a checkpoint has.
     archive.sync_diffs()?;
-    checkpoint::write(records, job.block, &job.top)?;
+    checkpoint::write(pages, job.block, &job.top)?;
     // Asked now, since a block may have been held meanwhile, and others made after it.
     if !is_held() {
         archive.store_index()?;
     }
     // The changes since the checkpoint before are what the older states of the window are made of after a restart.
-    match records.manifest().previous {
+    match pages.manifest().previous {
         Some(previous) => Ok(archive.prune_diffs(previous.block)?),
         None => Ok(()),
     }
@@ -199,16 +203,16 @@ mod tests {
     use crate::{archive::Files, db::Db};
 
     #[test]
-    fn leave_for_a_checkpoint_is_asked_when_none_can_come_in_between() {
+    fn checkpoint_permission_is_checked_atomically() {
         let db = Db::in_memory();
         let archive = Archive::open(Db::in_memory(), db.clone(), Files::in_memory(), None, &mut |_, _| {}).unwrap();
-        let records = Records::open(db, 1 << 20, None).unwrap();
-        let checkpointer = Checkpointer::start(&Arc::new(records), &Arc::new(archive), &Arc::default()).unwrap();
+        let pages = PageStore::open(db, 1 << 20, None).unwrap();
+        let checkpointer = Checkpointer::start(&Arc::new(pages), &Arc::new(archive), &Arc::default()).unwrap();
         let state = State { version: 1, ..State::EMPTY };
-        let mut asked = 0;
+        let mut requests = 0;
         checkpointer.request(&State::EMPTY, || unreachable!("there is no block"));
         checkpointer.request(&state, || {
-            asked += 1;
+            requests += 1;
             assert!(checkpointer.status.0.try_lock().is_err(), "another request could be in between");
             false
         });
@@ -217,11 +221,11 @@ mod tests {
         checkpointer.request(&state, || unreachable!("a checkpoint is being written"));
         lock(&checkpointer.status.0).running = false;
         checkpointer.request(&state, || {
-            asked += 1;
+            requests += 1;
             true
         });
         checkpointer.wait();
-        assert_eq!((asked, checkpointer.records.durable()), (2, 1));
+        assert_eq!((requests, checkpointer.pages.durable()), (2, 1));
         assert!(checkpointer.failure().is_none());
         lock(&checkpointer.status.0).failed = Some(Arc::new(StateError::CheckpointPanicked));
         checkpointer.request(&state, || unreachable!("none is written any more"));

@@ -37,7 +37,7 @@ pub(crate) struct Layout {
     pub(crate) state: PathBuf,
     /// Exists when the derived database is to be made anew.
     pub(crate) marker: Option<PathBuf>,
-    pub(crate) witness: Option<PathBuf>,
+    pub(crate) head_marker: Option<PathBuf>,
 }
 
 impl Layout {
@@ -47,7 +47,7 @@ impl Layout {
             changes: dir.join("changes"),
             state: dir.join("state"),
             marker: Some(dir.join("state.damaged")),
-            witness: Some(dir.join("witness")),
+            head_marker: Some(dir.join("witness")),
         }
     }
 }

@@ -55,9 +55,9 @@
 //! - `archive`: the record of blocks.
 //! - `error`: the errors of the store.
 //! - `keys`: the ordered index of the keys of contract storage.
-//! - `forest`: the account trie and the storage tries, in versions in memory and in records on disk.
+//! - `versioned_trie`: the account trie and the storage tries, in versions in memory and in records on disk.
 //! - `transition`: the next version, from a version and a diff.
-//! - `holds`, `view`, `window`: the blocks to which a chain may revert; queries to a version; the versions of the
+//! - `savepoints`, `view`, `window`: the blocks to which a chain may revert; queries to a version; the versions of the
 //!   newest blocks.
 //! - `checkpointer`, `snapshot`: the thread that writes checkpoints; queries to the chain as of a block.
 //! - `store`: the writer, which joins all of these.
@@ -75,11 +75,10 @@ mod db;
 mod diff;
 mod error;
 mod file;
-mod forest;
-mod holds;
 mod keys;
 mod layout;
 mod proof;
+mod savepoints;
 mod snapshot;
 mod store;
 #[cfg(test)]
@@ -88,21 +87,22 @@ mod tests;
 mod transition;
 pub mod trie;
 mod version;
+mod versioned_trie;
 mod view;
 mod window;
 
 pub use crate::{
     archive::{
-        AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockRun, FoundTransaction, Head, OpenArchiveError,
-        Place, RecordImport, RecordRow, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction,
-        Totals, TransactionGroup,
+        AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockSigner, EmptyBlockRange, FoundTransaction, Head,
+        OpenArchiveError, Place, RangeBuilder, RangeDsBlock, RangeTemplate, RangeVacuousBlock, RecordImport, RecordRow,
+        StoredTransaction, Totals, TransactionGroup,
     },
     db::{DbError, Durability, is_engine_panic},
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, HistoryError, OpenError, RecoverError, RevertError, StateError},
-    holds::Hold,
     proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
+    savepoints::Savepoint,
     snapshot::Snapshot,
-    store::{CheckReport, OpenOutcome, PreparedRun, PreparedState, Store, StoreOptions, StoreReader},
+    store::{CheckReport, OpenOutcome, PreparedRange, PreparedState, Store, StoreOptions, StoreReader},
     view::{Entries, StateView},
 };

@@ -13,9 +13,9 @@ use crate::{
         TransactionGroup,
     },
     error::{HistoryError, StateError},
-    forest::records::Records,
+    versioned_trie::pages::PageStore,
     view::StateView,
-    window::{Older, Window},
+    window::{RecomputedStates, Window},
 };
 
 /// The chain as of one block: its state, the states before it, and the record of blocks up to it.
@@ -33,9 +33,9 @@ pub struct Snapshot {
 /// What all snapshots of a store share.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub records: Arc<Records>,
+    pub pages: Arc<PageStore>,
     pub archive: Arc<Archive>,
-    pub older: Older,
+    pub older: RecomputedStates,
 }
 
 impl Snapshot {
@@ -50,13 +50,13 @@ impl Snapshot {
     }
 
     pub(crate) fn new(core: &Arc<Core>, archive: ArchiveView, window: Window) -> Self {
-        let state = StateView::new(Arc::clone(&core.records), window.newest().clone());
+        let state = StateView::new(Arc::clone(&core.pages), window.newest().clone());
         Self { core: Arc::clone(core), archive, state, window }
     }
 
     #[cfg(test)]
-    pub(crate) fn records(&self) -> &Records {
-        &self.core.records
+    pub(crate) fn pages(&self) -> &PageStore {
+        &self.core.pages
     }
 
     pub(crate) const fn window(&self) -> &Window {
@@ -88,15 +88,15 @@ impl Snapshot {
         }
         let oldest = self.window.oldest();
         // A snapshot may itself be far behind the store.
-        let readable = self.core.records.floor();
+        let readable = self.core.pages.floor();
         if version < oldest || version < readable {
             return Err(HistoryError::expired(oldest.max(readable)));
         }
         let state = match self.window.get(version) {
             Some(state) => state.clone(),
-            None => self.core.older.get(version, oldest, &self.core.records, &self.core.archive)?,
+            None => self.core.older.get(version, oldest, &self.core.pages, &self.core.archive)?,
         };
-        Ok(StateView::new(Arc::clone(&self.core.records), state))
+        Ok(StateView::new(Arc::clone(&self.core.pages), state))
     }
 
     /// Returns an account after the newest block.

@@ -18,15 +18,15 @@ use silica_protocol::{
 };
 
 use crate::{
-    ArchiveError, BlockRecord, CommitError, DbError, Durability, HistoryError, Hold, OpenError, OpenOutcome,
-    RecordImport, RecoverError, RevertError, StateDiff, StateError, StateView, Store, StoreOptions,
+    ArchiveError, BlockRecord, CommitError, DbError, Durability, HistoryError, OpenError, OpenOutcome, RecordImport,
+    RecoverError, RevertError, Savepoint, StateDiff, StateError, StateView, Store, StoreOptions,
     archive::{Files, Memory},
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
     file::{SYNCED, names_in},
-    forest::records::LARGEST_LEAF,
     layout::space,
     trie::{keccak256, verify_proof},
+    versioned_trie::pages::LARGEST_LEAF,
 };
 
 /// A generator of numbers that are the same every time (xorshift64).
@@ -336,7 +336,7 @@ struct Fixture {
     /// How often blocks had to be executed again.
     replays: u64,
     /// The oldest first.
-    holds: Vec<Hold>,
+    holds: Vec<Savepoint>,
 }
 
 impl Fixture {
@@ -460,28 +460,28 @@ impl Fixture {
         self.open();
     }
 
-    fn hold(&mut self) {
+    fn savepoint(&mut self) {
         if self.blocks() > 0 {
-            self.holds.push(self.store().hold().unwrap());
+            self.holds.push(self.store().savepoint().unwrap());
         }
     }
 
     /// Lets the next revert open the store.
     fn forget_states(&self, forgets: bool) {
         if forgets {
-            self.holds.iter().for_each(Hold::forget_state);
+            self.holds.iter().for_each(Savepoint::forget_state);
         }
     }
 
     /// Goes back to a block that is held, and says whether there is one. Those after it are held no more.
     fn revert(&mut self, which: usize) -> Result<bool, RevertError> {
         let Some(which) = which.checked_rem(self.holds.len()) else { return Ok(false) };
-        let hold = self.holds.drain(which..).next().unwrap();
+        let savepoint = self.holds.drain(which..).next().unwrap();
         let before = self.store().snapshot();
-        let snapshot = self.store.as_mut().unwrap().revert(&hold)?;
+        let snapshot = self.store.as_mut().unwrap().revert(&savepoint)?;
         assert_eq!(self.store().replaying(), None, "what was held is kept");
-        let blocks = hold.number().get() as usize + 1;
-        assert_eq!(snapshot.head().map(|head| (head.number, head.hash)), Some((hold.number(), hold.hash())));
+        let blocks = savepoint.number().get() as usize + 1;
+        assert_eq!(snapshot.head().map(|head| (head.number, head.hash)), Some((savepoint.number(), savepoint.hash())));
         // An older reader gets the old data or an error.
         self.model().check_left_behind(before.state());
         let head = before.head().unwrap();
@@ -589,7 +589,7 @@ enum Op {
         kept: Kept,
     },
     Close,
-    Hold,
+    Savepoint,
     /// Goes back to one of the blocks that are held, perhaps without the state that was kept.
     Revert(usize, bool),
     /// As `Revert`, while a disk is cut off after some writes.
@@ -618,7 +618,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (part(), 0..120_u64, any::<u64>(), kept())
             .prop_map(|(part, after, seed, kept)| Op::Recover { part, after, seed, kept }),
         2 => Just(Op::Close),
-        4 => Just(Op::Hold),
+        4 => Just(Op::Savepoint),
         4 => any::<(usize, bool)>().prop_map(|(which, forgets)| Op::Revert(which, forgets)),
         4 => (part(), any::<(usize, bool)>(), 0..5_u64, kept())
             .prop_map(|(part, (which, forgets), after, kept)| Op::CutRevert { part, which, forgets, after, kept }),
@@ -630,7 +630,7 @@ fn op() -> impl Strategy<Value = Op> {
 fn op_of_tests() -> impl Strategy<Value = Op> {
     prop_oneof![
         8 => (1..6_u64, any::<u64>()).prop_map(|(count, seed)| Op::Blocks(count, seed)),
-        5 => Just(Op::Hold),
+        5 => Just(Op::Savepoint),
         // Few without the states: what is made of those is looked at here.
         6 => (any::<usize>(), 0..8).prop_map(|(which, lot)| Op::Revert(which, lot == 0)),
         1 => any::<u64>().prop_map(Op::Ask),
@@ -674,7 +674,7 @@ fn check_history(history: u64, ops: Vec<Op>) {
                 fixture.close();
                 fixture.store().check(&mut |_, _| {}).unwrap();
             }
-            Op::Hold => fixture.hold(),
+            Op::Savepoint => fixture.savepoint(),
             Op::Revert(which, forgets) => {
                 fixture.forget_states(forgets);
                 if fixture.revert(which).unwrap() {
@@ -685,7 +685,7 @@ fn check_history(history: u64, ops: Vec<Op>) {
             }
             Op::CutRevert { part, which, forgets, after, kept } => {
                 fixture.forget_states(forgets);
-                let held: Vec<u64> = fixture.holds.iter().map(|hold| hold.number().get() + 1).collect();
+                let held: Vec<u64> = fixture.holds.iter().map(|savepoint| savepoint.number().get() + 1).collect();
                 let (before, to) = (fixture.blocks(), which.checked_rem(held.len()).map(|which| held[which]));
                 fixture.cut(part, after);
                 let reverted = fixture.revert(which);
@@ -769,13 +769,13 @@ fn states_of_an_earlier_process_outlive_what_it_began_with() {
             fixture.store().settle();
         }
         fixture.close();
-        let began_with = fixture.store().snapshot().records().manifest();
+        let began_with = fixture.store().snapshot().pages().manifest();
         // The oldest state of the window is then the last but one of the earlier process, and none has been asked for.
         for number in 0..history - 2 {
             fixture.commit(number).unwrap();
             fixture.store().settle();
         }
-        given_up += u32::from(fixture.store().snapshot().records().manifest() != began_with);
+        given_up += u32::from(fixture.store().snapshot().pages().manifest() != began_with);
         fixture.check_window(before);
     }
     assert!(given_up > 10, "{given_up} times a checkpoint was written");
@@ -963,7 +963,7 @@ fn parts_of_records_are_removed_with_them() {
 /// Pages of the ordered index carry nothing that a reader of some of them would miss, so a lost one shows when all are
 /// read.
 #[test]
-fn lost_key_is_found_by_whoever_reads_all() {
+fn reading_all_entries_finds_a_lost_key() {
     let mut fixture = Fixture::new(2);
     let address = contract(0);
     let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
@@ -985,7 +985,7 @@ fn lost_key_is_found_by_whoever_reads_all() {
 
 /// A reader of a prefix that begins before it looks at nothing in between.
 #[test]
-fn nothing_is_said_of_keys_before_a_prefix() {
+fn keys_before_a_prefix_are_left_out() {
     let mut fixture = Fixture::new(2);
     let address = contract(0);
     let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
@@ -1023,7 +1023,7 @@ fn entries_come_in_windows() {
 }
 
 #[test]
-fn damage_is_told_from_an_expired_view() {
+fn damage_differs_from_an_expired_view() {
     let mut fixture = Fixture::new(2);
     fixture.commit(3).unwrap();
     let old = fixture.store().snapshot();
@@ -1087,7 +1087,7 @@ fn record_that_is_refused_leaves_the_state_alone() {
     let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
     fill(dir.path(), options);
     let (chain, state) = (dir.path().join("chain"), dir.path().join("state"));
-    let (marker, witness) = (dir.path().join("state.damaged"), dir.path().join("witness"));
+    let (marker, head_marker) = (dir.path().join("state.damaged"), dir.path().join("witness"));
     let manifest = || {
         let db = Db::open(&state, DbOptions { cache_bytes: 1 << 20, durability: Durability::Relaxed }).unwrap();
         db.get(&[space::MANIFEST]).unwrap().map(|value| value.to_vec())
@@ -1106,11 +1106,11 @@ fn record_that_is_refused_leaves_the_state_alone() {
     refused("record has format 127");
     reseal(&chain, &[0], |head| head[0] = format);
 
-    let names = fs::read(&witness).unwrap();
+    let names = fs::read(&head_marker).unwrap();
     let later = seal(b"silica witness", &[&99_u64.to_be_bytes()[..], &[7; 32]].concat());
-    fs::write(&witness, [&names[..44], &later].concat()).unwrap();
+    fs::write(&head_marker, [&names[..44], &later].concat()).unwrap();
     refused("acknowledged blocks are missing");
-    fs::write(&witness, names).unwrap();
+    fs::write(&head_marker, names).unwrap();
 
     let store = Store::open(dir.path(), options).unwrap();
     assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(4), rebuilt: None });
@@ -1141,7 +1141,7 @@ fn block_that_is_held_is_one_the_checkpoints_do_not_pass() {
         }
     };
     commit(&mut fixture, 20);
-    fixture.hold();
+    fixture.savepoint();
     let durable = fixture.store().durable();
     commit(&mut fixture, 40);
     assert_eq!(fixture.store().durable(), durable);
@@ -1152,7 +1152,7 @@ fn block_that_is_held_is_one_the_checkpoints_do_not_pass() {
     // Nothing is held any more.
     commit(&mut fixture, 20);
     assert!(fixture.store().durable() > 20);
-    fixture.hold();
+    fixture.savepoint();
     commit(&mut fixture, 10);
     fixture.holds.clear();
     commit(&mut fixture, 10);
@@ -1166,7 +1166,7 @@ fn block_that_is_held_is_one_the_checkpoints_do_not_pass() {
 fn what_was_taken_back_is_not_recovered() {
     let mut fixture = Fixture::new(3);
     (0..4).for_each(|seed| fixture.commit(seed).unwrap());
-    fixture.hold();
+    fixture.savepoint();
     (4..8).for_each(|seed| fixture.commit(seed).unwrap());
     let gone = fixture.store().snapshot().head().unwrap().clone();
     assert!(fixture.revert(0).unwrap());
@@ -1177,8 +1177,8 @@ fn what_was_taken_back_is_not_recovered() {
     assert_eq!(recover(head.number, &head.hash).unwrap().head().map(|head| head.hash), Some(head.hash));
     fixture.commit(9).unwrap();
     // Recovery removes a block that was flushed but not acknowledged.
-    let told = fixture.store.as_mut().unwrap().recover(head.number, &head.hash).unwrap();
-    assert_eq!(told.head().map(|head| head.hash), Some(head.hash));
+    let recovered = fixture.store.as_mut().unwrap().recover(head.number, &head.hash).unwrap();
+    assert_eq!(recovered.head().map(|head| head.hash), Some(head.hash));
 }
 
 /// Opening would find that the changes are lost, and that the blocks are to be executed again.
@@ -1191,9 +1191,9 @@ fn what_a_hold_has_kept_is_not_computed_again() {
     let commit = |fixture: &mut Fixture, blocks: u64| (0..blocks).for_each(|seed| fixture.commit(seed).unwrap());
     commit(&mut fixture, 9);
     for _ in 0..3 {
-        fixture.hold();
+        fixture.savepoint();
         commit(&mut fixture, 4);
-        fixture.hold();
+        fixture.savepoint();
         commit(&mut fixture, 3);
         fixture.changes.damage(|_, bytes| bytes.fill(0));
         for which in [1, 0] {
@@ -1211,9 +1211,9 @@ fn any_of_many_holds_is_gone_back_to() {
     let mut fixture = Fixture::new(3);
     for seed in 0..40 {
         fixture.commit(seed).unwrap();
-        fixture.hold();
+        fixture.savepoint();
     }
-    assert_eq!(fixture.holds.iter().filter(|hold| hold.state().is_some()).count(), 8);
+    assert_eq!(fixture.holds.iter().filter(|savepoint| savepoint.state().is_some()).count(), 8);
     for (which, blocks) in [(38, 39), (20, 21), (3, 4), (0, 1)] {
         assert!(fixture.revert(which).unwrap());
         assert_eq!(fixture.blocks(), blocks);
@@ -1245,7 +1245,7 @@ fn keys_of_undone_blocks_are_not_remembered() {
         if settled {
             fixture.close();
         }
-        fixture.hold();
+        fixture.savepoint();
         let lines =
             [[entries(0..50, None), entries(80..90, Some(2))], [entries(30..70, Some(3)), entries(0..40, None)]];
         for line in lines {
@@ -1256,7 +1256,7 @@ fn keys_of_undone_blocks_are_not_remembered() {
             assert!(fixture.revert(0).unwrap());
             fixture.model().check_whole(fixture.store().snapshot().state());
             fixture.store().check(&mut |_, _| {}).unwrap();
-            fixture.hold();
+            fixture.savepoint();
         }
         fixture.holds.clear();
         fixture.commit_diff(entries(100..140, Some(4))).unwrap();
@@ -1271,7 +1271,7 @@ fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
     fixture.restart(Kept::NONE);
     let commit = |fixture: &mut Fixture, blocks: u64| (0..blocks).for_each(|seed| fixture.commit(seed).unwrap());
     let held = |fixture: &mut Fixture| {
-        fixture.hold();
+        fixture.savepoint();
         (fixture.store().durable(), fixture.store().indexed())
     };
     commit(&mut fixture, 4);
@@ -1304,7 +1304,7 @@ fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
 }
 
 #[test]
-fn holds_are_told_to_be_too_much() {
+fn savepoints_report_that_they_hold_too_much() {
     // Also where the block that is too much waits for its checkpoint.
     for checkpoint_bytes in [3000, 300] {
         let mut fixture = Fixture::new(3);
@@ -1312,18 +1312,18 @@ fn holds_are_told_to_be_too_much() {
         fixture.restart(Kept::NONE);
         fixture.commit(1).unwrap();
         fixture.store().settle();
-        fixture.hold();
+        fixture.savepoint();
         let durable = fixture.store().durable();
         let mut seed = 0;
         while !fixture.store().holds_too_much() {
-            assert_eq!(fixture.store().durable(), durable, "the block is passed, and nobody is told");
+            assert_eq!(fixture.store().durable(), durable, "the block is passed without a report");
             seed += 1;
             assert!(seed < 1_000);
             fixture.commit(seed).unwrap();
         }
         assert!(seed > 1);
         // A hold after that does not stop checkpoints; they pass its block.
-        fixture.hold();
+        fixture.savepoint();
         let blocks = fixture.blocks();
         for seed in 0..12 {
             fixture.commit(seed).unwrap();
@@ -1335,7 +1335,7 @@ fn holds_are_told_to_be_too_much() {
         fixture.model().check_whole(fixture.store().snapshot().state());
         // Those that come after all of them count again.
         assert!(fixture.holds.is_empty() && !fixture.store().holds_too_much());
-        fixture.hold();
+        fixture.savepoint();
         fixture.commit(1).unwrap();
         assert!(fixture.revert(0).unwrap());
     }
@@ -1349,7 +1349,7 @@ fn changes_that_were_taken_back_leave_nothing_on_disk() {
     fixture.restart(Kept::NONE);
     fixture.commit(1).unwrap();
     for round in 0..20 {
-        fixture.hold();
+        fixture.savepoint();
         let before = fixture.changes.lengths();
         for seed in 0..4 {
             fixture.commit(seed).unwrap();
@@ -1365,11 +1365,11 @@ fn changes_that_were_taken_back_leave_nothing_on_disk() {
 #[test]
 fn other_chains_blocks_are_not_gone_back_to() {
     let mut fixture = Fixture::new(3);
-    assert!(matches!(fixture.store().hold(), Err(RevertError::Busy)));
+    assert!(matches!(fixture.store().savepoint(), Err(RevertError::Busy)));
     fixture.commit(1).unwrap();
-    fixture.hold();
+    fixture.savepoint();
     fixture.commit(2).unwrap();
-    let later = fixture.store().hold().unwrap();
+    let later = fixture.store().savepoint().unwrap();
     assert!(fixture.revert(0).unwrap());
     let store = fixture.store.as_mut().unwrap();
     assert!(matches!(store.revert(&later), Err(RevertError::NotThere { .. })));
@@ -1390,7 +1390,7 @@ fn directory_opens_after_a_revert() {
     let dir = tempfile::tempdir().unwrap();
     let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
     let mut store = Store::open(dir.path(), options).unwrap();
-    let (mut head, mut model, mut hold) = (None, Model::default(), None);
+    let (mut head, mut model, mut savepoint) = (None, Model::default(), None);
     for seed in 0..20 {
         let diff = model.diff(seed);
         model.apply(&diff);
@@ -1399,17 +1399,17 @@ fn directory_opens_after_a_revert() {
         let snapshot = store.commit(&block, prepared).unwrap();
         head = snapshot.head().map(|head| (head.number, head.hash));
         if seed == 7 {
-            hold = Some(store.hold().unwrap());
+            savepoint = Some(store.savepoint().unwrap());
         }
     }
     let reader = store.reader();
-    let hold = hold.unwrap();
-    store.revert(&hold).unwrap();
-    assert_eq!(reader.snapshot().head().map(|head| head.hash), Some(hold.hash()));
+    let savepoint = savepoint.unwrap();
+    store.revert(&savepoint).unwrap();
+    assert_eq!(reader.snapshot().head().map(|head| head.hash), Some(savepoint.hash()));
     drop((store, reader));
     // The head marker names the same block.
     let store = Store::open(dir.path(), options).unwrap();
-    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: hold.number(), rebuilt: None });
+    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: savepoint.number(), rebuilt: None });
     store.check(&mut |_, _| {}).unwrap();
     store.close().unwrap();
 }
@@ -1435,8 +1435,8 @@ fn a_label_stays_with_the_record() {
         store.commit(&block, store.prepare(diff.clone()).unwrap()).unwrap();
     }
     store.check(&mut |_, _| {}).unwrap();
-    let hold = store.hold().unwrap();
-    store.revert(&hold).unwrap();
+    let savepoint = store.savepoint().unwrap();
+    store.revert(&savepoint).unwrap();
     assert_eq!(store.label().unwrap().as_deref(), Some("rules 1"));
 }
 

@@ -7,16 +7,16 @@ use silica_protocol::{Account, Address, BlockNumber, ContractAccount, StateRoot,
 use crate::{
     diff::{StateDiff, StorageDiff},
     error::StateError,
-    forest::{
+    keys::{KeyChanges, Recent},
+    version::Version,
+    versioned_trie::{
         key::{Key, Owner},
         leaf::{Bytes, Change, Leaf, Tail},
+        pages::{Checkpoint, LARGEST_LEAF, PageStore, Source},
         parallel,
-        records::{Checkpoint, LARGEST_LEAF, Records, Source},
         tree::Top,
         update::Update,
     },
-    keys::{KeyChanges, Recent},
-    version::Version,
 };
 
 /// The state after a block, or before genesis.
@@ -50,11 +50,11 @@ impl State {
     /// contract storage. That is to be noted before anyone sees the state.
     pub(crate) fn advance(
         &self,
-        records: &Records,
+        pages: &PageStore,
         diff: &StateDiff,
         version: Version,
     ) -> Result<(Self, KeyChanges), StateError> {
-        let step = Step { records, base: self, version, durable: records.durable() };
+        let step = Step { pages, base: self, version, durable: pages.durable() };
         let (contracts, mut keys) = (step.contracts(diff)?, KeyChanges::default());
         let contracts = contracts.into_iter().map(|(change, changed)| {
             keys.append(changed);
@@ -74,7 +74,7 @@ impl State {
 
 /// The making of one state from another.
 struct Step<'a> {
-    records: &'a Records,
+    pages: &'a PageStore,
     base: &'a State,
     version: Version,
     durable: Version,
@@ -82,12 +82,12 @@ struct Step<'a> {
 
 impl Step<'_> {
     fn source(&self, owner: Owner) -> Source<'_> {
-        Source { records: self.records, owner, version: self.base.version }
+        Source { pages: self.pages, owner, version: self.base.version }
     }
 
     fn update(&self, owner: Owner, top: &Top, changes: &[Arc<Change>]) -> Result<Top, StateError> {
         let load = self.source(owner);
-        let tree = self.records.top(&owner, top, self.base.version)?;
+        let tree = self.pages.top(&owner, top, self.base.version)?;
         Update { load: &load, born: self.version, durable: self.durable }.apply(tree.as_ref(), changes)
     }
 

@@ -6,15 +6,15 @@ use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, Vari
 
 use crate::{
     error::StateError,
-    forest::{
-        key::{Key, Owner},
-        leaf::{Bytes, Leaf, LeafView, Tail},
-        parallel,
-        records::{Records, Source},
-        tree::{Link, Top},
-    },
     keys::{Gap, KeyList, Limit, Span},
     transition::{State, plain_key, storage_key},
+    versioned_trie::{
+        key::{Key, Owner},
+        leaf::{Bytes, Leaf, LeafView, Tail},
+        pages::{PageStore, Source},
+        parallel,
+        tree::{Link, Top},
+    },
 };
 
 /// The state after one block. Cheap to clone; a view never changes.
@@ -23,13 +23,13 @@ use crate::{
 /// query may return [`StateError::Expired`], but never a wrong result.
 #[derive(Clone, Debug)]
 pub struct StateView {
-    records: Arc<Records>,
+    pages: Arc<PageStore>,
     state: State,
 }
 
 impl StateView {
-    pub(crate) const fn new(records: Arc<Records>, state: State) -> Self {
-        Self { records, state }
+    pub(crate) const fn new(pages: Arc<PageStore>, state: State) -> Self {
+        Self { pages, state }
     }
 
     /// Returns the block after which this is the state, or `None` for the empty state before genesis.
@@ -136,7 +136,7 @@ impl StateView {
         // Keys before the prefix are not looked at, so that nothing can be said of them.
         let first = from.map_or(Ok(prefix), |from| plain_key(&text, contract, from))?.max(prefix);
         let top = self.storage_of(contract)?.unwrap_or(Top::Empty);
-        let tree = self.records.top(&Owner::Contract(*contract), &top, self.state.version)?;
+        let tree = self.pages.top(&Owner::Contract(*contract), &top, self.state.version)?;
         Ok(Entries {
             view: self.clone(),
             contract: *contract,
@@ -165,7 +165,7 @@ impl StateView {
     }
 
     fn unreadable(&self, leaf: &Leaf) -> StateError {
-        self.records.damaged(format!("leaf {:?}", leaf.key), "not an account")
+        self.pages.damaged(format!("leaf {:?}", leaf.key), "not an account")
     }
 
     fn accounts_source(&self) -> Source<'_> {
@@ -173,7 +173,7 @@ impl StateView {
     }
 
     fn source(&self, owner: Owner) -> Source<'_> {
-        Source { records: &self.records, owner, version: self.state.version }
+        Source { pages: &self.pages, owner, version: self.state.version }
     }
 }
 
@@ -258,14 +258,14 @@ impl Entries {
     fn advance(&mut self) -> Result<(), StateError> {
         let Some(from) = self.next.take() else { return self.finish() };
         let Some(tree) = &self.tree else { return Ok(()) };
-        let records = &self.view.records;
+        let pages = &self.view.pages;
         let span = Span { contract: &self.contract, prefix: &self.prefix, from: &from };
         let limit = Limit { keys: self.keys, bytes: WINDOW_BYTES };
         let State { version, older, .. } = &self.view.state;
-        let candidates = records.keys().candidates(span, *version, older.as_deref(), limit);
-        let candidates = records.note_damage(candidates)?;
+        let candidates = pages.keys().candidates(span, *version, older.as_deref(), limit);
+        let candidates = pages.note_damage(candidates)?;
         // Only what views before this version need is ever removed.
-        if *version < records.floor() {
+        if *version < pages.floor() {
             return Err(StateError::Expired);
         }
         let keys = self.hashed(&candidates.keys);
@@ -284,7 +284,7 @@ impl Entries {
             }
         }
         let has_entry = |at| values.get(at).is_some_and(Option::is_some);
-        let note = |from: &str, end: &str| records.keys().note_absent(&self.contract, from, end, *version);
+        let note = |from: &str, end: &str| pages.keys().note_absent(&self.contract, from, end, *version);
         self.gap.pass(&candidates.keys, has_entry, note);
         self.window = Window { keys: candidates.keys, values, passed: 0 };
         for (plain, value) in self.window.entries() {
@@ -315,7 +315,7 @@ impl Entries {
         match self.tree.take().filter(|_| self.whole) {
             Some(tree) if tree.weight() != self.weight => {
                 let what = format!("index of the keys of {}", self.contract);
-                Err(self.view.records.damaged(what, "it does not have all of them"))
+                Err(self.view.pages.damaged(what, "it does not have all of them"))
             }
             _ => Ok(()),
         }

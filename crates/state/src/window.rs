@@ -11,10 +11,10 @@ use crate::{
     archive::Archive,
     diff::StateDiff,
     error::{HistoryError, StateError},
-    forest::records::{Manifest, Records},
     keys::{KeyChanges, Recent},
     transition::State,
     version::Version,
+    versioned_trie::pages::{Manifest, PageStore},
 };
 
 /// The states that this process made, the oldest first, up to the newest block.
@@ -82,7 +82,7 @@ pub(crate) fn on_disk(manifest: &Manifest) -> impl Iterator<Item = State> {
 /// The states of the window that an earlier process made: computed again when they are first asked for, from a
 /// checkpoint and the changes since.
 #[derive(Debug)]
-pub(crate) struct Older {
+pub(crate) struct RecomputedStates {
     /// The version that this process began with.
     end: Version,
     made: Mutex<Made>,
@@ -96,7 +96,7 @@ struct Made {
     keys: Arc<Recent>,
 }
 
-impl Older {
+impl RecomputedStates {
     /// States up to the version before `end` can be made again.
     pub(crate) fn new(end: Version) -> Self {
         Self { end, made: Mutex::default() }
@@ -107,10 +107,10 @@ impl Older {
         &self,
         version: Version,
         oldest: Version,
-        records: &Records,
+        pages: &PageStore,
         archive: &Arc<Archive>,
     ) -> Result<State, HistoryError> {
-        let expired = || HistoryError::expired(oldest.max(records.floor()));
+        let expired = || HistoryError::expired(oldest.max(pages.floor()));
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.states = made.states.split_off(&oldest);
         if let Some(state) = made.states.get(&version) {
@@ -118,7 +118,7 @@ impl Older {
         }
         // Asked each time: what this process began with is given up, and its changes are dropped, as checkpoints
         // follow.
-        let base = on_disk(&records.manifest()).find(|state| state.version <= version);
+        let base = on_disk(&pages.manifest()).find(|state| state.version <= version);
         let made_before = made.newest.clone().filter(|made| made.version <= version);
         let nearest = [base, made_before].into_iter().flatten().max_by_key(|state| state.version);
         let mut state = nearest.filter(|_| version < self.end).ok_or_else(expired)?;
@@ -127,7 +127,7 @@ impl Older {
             // What no one can ask for is made in one step.
             let end = if state.version < oldest { oldest.min(version) } else { state.version.saturating_add(1) };
             let note = |version, changes| made.keys.note_added(version, changes);
-            state = catch_up(&state, end, records, archive, note)?.ok_or_else(expired)?;
+            state = catch_up(&state, end, pages, archive, note)?.ok_or_else(expired)?;
             made.states.insert(state.version, state.clone());
             made.newest = Some(state.clone());
         }
@@ -150,12 +150,12 @@ const STEP: usize = 200_000;
 pub(crate) fn catch_up(
     from: &State,
     version: Version,
-    records: &Records,
+    pages: &PageStore,
     archive: &Arc<Archive>,
     note: impl Fn(Version, KeyChanges),
 ) -> Result<Option<State>, StateError> {
     let advance = |state: &State, diff: &StateDiff, version| {
-        let (state, keys) = advance(state, diff, version, records, archive)?;
+        let (state, keys) = advance(state, diff, version, pages, archive)?;
         note(version, keys);
         Ok::<_, StateError>(state)
     };
@@ -190,14 +190,14 @@ fn advance(
     from: &State,
     diff: &StateDiff,
     version: Version,
-    records: &Records,
+    pages: &PageStore,
     archive: &Arc<Archive>,
 ) -> Result<(State, KeyChanges), StateError> {
-    let (state, keys) = from.advance(records, diff, version)?;
+    let (state, keys) = from.advance(pages, diff, version)?;
     let number = BlockNumber::new(version.saturating_sub(1));
     let expected = archive.view().head_at(number)?.map(|head| head.state_root);
     if expected != Some(state.root()) {
-        return Err(records.damaged(format!("the state after block {number}"), "root is not that in the block"));
+        return Err(pages.damaged(format!("the state after block {number}"), "root is not that in the block"));
     }
     Ok((state, keys))
 }
@@ -211,12 +211,12 @@ pub(crate) struct Pending {
 
 /// Blocks that are not in a checkpoint yet, by their sizes.
 #[derive(Debug, Default)]
-pub(crate) struct Backlog {
+pub(crate) struct CheckpointBacklog {
     blocks: VecDeque<(Version, u64)>,
     bytes: u64,
 }
 
-impl Backlog {
+impl CheckpointBacklog {
     pub(crate) fn push(&mut self, version: Version, bytes: u64) {
         self.blocks.push_back((version, bytes));
         self.bytes = self.bytes.saturating_add(bytes);

@@ -22,7 +22,7 @@ struct Verdict {
     /// The units used; none if it was rejected before there was a meter.
     used: Option<u64>,
     /// The report of the checker, with source locations.
-    told: String,
+    report_text: String,
     /// The summary of the module, without source locations.
     summary: String,
     /// What was wrong.
@@ -45,7 +45,7 @@ impl Verdict {
                 Self {
                     accepted: true,
                     used: Some(used(checked.meter)),
-                    told: report.to_json().root().pretty().to_string(),
+                    report_text: report.to_json().root().pretty().to_string(),
                     summary: summary(&checked.summary),
                     failure: None,
                 }
@@ -53,7 +53,7 @@ impl Verdict {
             Err(Rejected { failure, warnings, meter, reports_gas }) => Self {
                 accepted: false,
                 used: reports_gas.then(|| used(meter)),
-                told: format!("{failure:?} {warnings:?}"),
+                report_text: format!("{failure:?} {warnings:?}"),
                 summary: String::new(),
                 failure: Some(failure),
             },
@@ -61,8 +61,8 @@ impl Verdict {
     }
 
     fn rejected(failure: Failure) -> Self {
-        let told = format!("{failure:?}");
-        Self { accepted: false, used: None, told, summary: String::new(), failure: Some(failure) }
+        let report_text = format!("{failure:?}");
+        Self { accepted: false, used: None, report_text, summary: String::new(), failure: Some(failure) }
     }
 
     fn unresolved(error: ResolveError) -> Self {
@@ -106,8 +106,8 @@ pub fn check(data: &[u8]) {
             (again.accepted, again.used, &again.summary),
             (first.accepted, first.used, &first.summary),
             "formatting changes the verdict: {} {}\n{formatted}",
-            first.told,
-            again.told
+            first.report_text,
+            again.report_text
         );
     }
 }
@@ -201,7 +201,7 @@ mod tests {
             let parts = Parts::of(&text);
             let verdicts = LANGUAGES.iter().map(|it| (it.verdict)(it.file, parts.main, &parts, LIMIT));
             let verdict = verdicts.filter_map(Result::ok).next().unwrap_or_else(|| panic!("does not parse: {text}"));
-            assert_eq!(verdict.accepted, !text.contains("import A library"), "{}: {text}", verdict.told);
+            assert_eq!(verdict.accepted, !text.contains("import A library"), "{}: {text}", verdict.report_text);
         }
     }
 }

@@ -69,19 +69,19 @@ fn tree(document: &Document) -> Option<Tree> {
 fn check_inputs(data: &[u8], json: Json<'_>) {
     let file = "f.json";
     assert!(read_document(file, data).is_ok());
-    told(&read_origin(file, json, Rules::default()));
-    told(&ChainInput::read(file, json));
+    check_error(&read_origin(file, json, Rules::default()));
+    check_error(&ChainInput::read(file, json));
     let init = read_init(file, json, &KNOWN);
-    told(&init);
+    check_error(&init);
     init.iter().flatten().for_each(check_named);
     let message = MessageInput::read(file, json, &KNOWN);
-    told(&message);
+    check_error(&message);
     if let Ok(message) = &message {
         message.parameters.iter().for_each(check_named);
         check_value(&Type::bystr(20), &message.sender);
     }
     let state = StateInput::read(file, json, &KNOWN);
-    told(&state);
+    check_error(&state);
     if let Ok(state) = &state {
         state.fields.iter().chain(state.accounts.iter().flat_map(|account| &account.fields)).for_each(check_named);
         check_state(file, state);
@@ -94,7 +94,7 @@ fn check_inputs(data: &[u8], json: Json<'_>) {
 }
 
 /// An error says something.
-fn told<T>(result: &Result<T, InputError>) {
+fn check_error<T>(result: &Result<T, InputError>) {
     if let Err(error) = result {
         assert!(!error.to_string().is_empty());
     }

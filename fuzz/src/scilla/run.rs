@@ -86,14 +86,14 @@ fn check_gas(inputs: &Inputs, code: &Arc<Code>, steps: &[Step]) {
     let used = |index: usize| steps.get(index).filter(|step| step.failure.is_none()).map(|step| LIMIT - step.left);
     let exact = inputs.run(code, |index| used(index).unwrap_or(LIMIT));
     for (exact, step) in exact.iter().zip(steps) {
-        assert_eq!((&exact.told, &exact.failure), (&step.told, &step.failure), "what was used is enough");
+        assert_eq!((&exact.result_with, &exact.failure), (&step.result_with, &step.failure), "what was used is enough");
         assert!(step.failure.is_some() || exact.left == 0);
     }
     assert_eq!(exact.len(), steps.len());
     let last = steps.iter().rposition(|step| step.failure.is_none());
     if let Some((last, units)) = last.and_then(|last| Some((last, used(last)?.checked_sub(1)?))) {
         let short = inputs.run(code, |index| if index == last { units } else { LIMIT });
-        assert!(short[last].failure.is_some(), "less than what was used is not enough: {}", short[last].told);
+        assert!(short[last].failure.is_some(), "less than what was used is not enough: {}", short[last].result_with);
     }
 }
 
@@ -112,16 +112,16 @@ fn check_expression(parts: &Parts<'_>) {
         let loaded = Arc::new(Code::of_expression(&program)).load(Settings::default(), Meter::with_units(units))?;
         loaded.evaluate()
     };
-    let told = |units: u64| {
+    let result_with = |units: u64| {
         evaluate(units)
             .map(|evaluated| (evaluated.value.size() < 1 << 20).then(|| evaluated.value.literal().to_string()))
     };
-    let first = told(LIMIT);
-    assert_eq!(told(LIMIT), first, "evaluation is determined");
+    let first = result_with(LIMIT);
+    assert_eq!(result_with(LIMIT), first, "evaluation is determined");
     match evaluate(LIMIT) {
         Ok(evaluated) => {
             let used = LIMIT.checked_sub(evaluated.gas.units()).expect("gas is used, not made");
-            assert_eq!(told(used), first, "what was used is enough");
+            assert_eq!(result_with(used), first, "what was used is enough");
             assert!(used == 0 || evaluate(used - 1).is_err(), "less than what was used is not enough");
         }
         Err(failed) => {
@@ -147,7 +147,7 @@ struct Inputs {
 #[derive(Clone, Debug, PartialEq)]
 struct Step {
     /// What it led to, and the state behind it.
-    told: String,
+    result_with: String,
     failure: Option<Failure>,
     /// The units that were left.
     left: u64,
@@ -241,8 +241,8 @@ impl Inputs {
             match called {
                 Ok(outcome) => {
                     (host, balance) = (tried, outcome.balance);
-                    let told = report(Some(&outcome), &host.fields, balance);
-                    steps.push(Step::of_success(&told, outcome.gas));
+                    let result_with = report(Some(&outcome), &host.fields, balance);
+                    steps.push(Step::of_success(&result_with, outcome.gas));
                     if self.keeps_types {
                         check_state(&loaded, code, &host.fields);
                     }
@@ -256,11 +256,11 @@ impl Inputs {
 
 impl Step {
     fn of_success(report: &Document, gas: Meter) -> Self {
-        Self { told: report.root().compact().to_string(), failure: None, left: gas.units() }
+        Self { result_with: report.root().compact().to_string(), failure: None, left: gas.units() }
     }
 
     fn of_failure(Failed { failure, gas }: Failed) -> Self {
-        Self { told: String::new(), failure: Some(failure), left: gas.units() }
+        Self { result_with: String::new(), failure: Some(failure), left: gas.units() }
     }
 }
 

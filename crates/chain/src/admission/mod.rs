@@ -38,11 +38,11 @@ pub struct VerifiedTransaction {
 ///
 /// A simulation can execute it. It is no [`VerifiedTransaction`]: neither the pool nor a block accepts it.
 #[derive(Debug)]
-pub(crate) struct Rehearsal(VerifiedTransaction);
+pub(crate) struct SimulatedTransaction(VerifiedTransaction);
 
-impl Rehearsal {
+impl SimulatedTransaction {
     /// Returns it in the form that the executor needs.
-    pub(crate) fn as_if_verified(&self) -> &VerifiedTransaction {
+    pub(crate) fn assume_verified(&self) -> &VerifiedTransaction {
         &self.0
     }
 }
@@ -161,14 +161,14 @@ impl Routing {
 }
 
 /// The input of admission: the parameters of the chain, the minimum gas price, and a state.
-pub(crate) struct Entrance<'a, A> {
+pub(crate) struct AdmissionContext<'a, A> {
     pub(crate) config: &'a ChainConfig,
     pub(crate) minimum_price: GasPrice,
     pub(crate) nonces: NoncePolicy,
     pub(crate) accounts: &'a A,
 }
 
-impl<A: Accounts> Entrance<'_, A> {
+impl<A: Accounts> AdmissionContext<'_, A> {
     /// Checks a transaction; `priority` requests the DS committee.
     pub(crate) fn admit(
         &self,
@@ -215,19 +215,19 @@ impl<A: Accounts> Entrance<'_, A> {
 
     /// Checks a transaction without a signature, as if `sender` had signed it, for a simulation. Its nonce is the one
     /// that is due.
-    pub(crate) fn rehearse(
+    pub(crate) fn admit_simulated(
         &self,
         mut transaction: Transaction,
         sender: Address,
         priority: bool,
-    ) -> Result<Rehearsal, AdmissionError> {
+    ) -> Result<SimulatedTransaction, AdmissionError> {
         check_form(&transaction, self.config)?;
         self.check_price(&transaction)?;
         let account = self.sender(&sender)?;
         transaction.nonce = account.nonce.next().unwrap_or(account.nonce);
         let (kind, routing, committee) = self.check_state(&transaction, &sender, &account, priority)?;
         let hash = transaction.hash();
-        Ok(Rehearsal(VerifiedTransaction {
+        Ok(SimulatedTransaction(VerifiedTransaction {
             transaction: Arc::new(transaction),
             hash,
             sender,
@@ -397,7 +397,7 @@ mod tests {
 
     const SENDER: u8 = 1;
     const CONTRACT: Address = Address::new([0xc0; 20]);
-    const NOBODY: Address = Address::new([0x0b; 20]);
+    const STRANGER: Address = Address::new([0x0b; 20]);
 
     fn config() -> ChainConfig {
         let mut config = ChainConfig::isolated();
@@ -422,8 +422,9 @@ mod tests {
 
     fn admit_on(config: &ChainConfig, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, String> {
         let minimum_price = GasPrice::new(Qa::new(PRICE));
-        let entrance = Entrance { config, minimum_price, nonces: config.policy.nonces, accounts: &state() };
-        entrance.admit(transaction, priority).map_err(|error| error.to_string())
+        let admission_context =
+            AdmissionContext { config, minimum_price, nonces: config.policy.nonces, accounts: &state() };
+        admission_context.admit(transaction, priority).map_err(|error| error.to_string())
     }
 
     fn check_on(config: &ChainConfig, transaction: Transaction, expected: &str) {
@@ -506,13 +507,13 @@ mod tests {
     fn row_21_the_null_account_cannot_send() {
         // No key has this address, so the test calls the check directly.
         let config = config();
-        let entrance = Entrance {
+        let admission_context = AdmissionContext {
             config: &config,
             minimum_price: GasPrice::default(),
             nonces: NoncePolicy::Queue,
             accounts: &state(),
         };
-        let error = entrance.sender(&Address::ZERO).unwrap_err();
+        let error = admission_context.sender(&Address::ZERO).unwrap_err();
         assert_eq!(error.to_string(), "Invalid address for issuing transactions");
     }
 
@@ -606,7 +607,7 @@ mod tests {
 
     #[test]
     fn row_33_call_to_nothing() {
-        check_on(&with_contracts(), Transaction { to: NOBODY, ..call() }, "To addr is null");
+        check_on(&with_contracts(), Transaction { to: STRANGER, ..call() }, "To addr is null");
     }
 
     #[test]
@@ -711,7 +712,7 @@ mod tests {
     #[test]
     fn of_several_faults_of_a_call_the_first_is_reported() {
         let config = with_contracts();
-        let mut tx = Transaction { gas_limit: Gas::new(500_001), to: NOBODY, ..call() };
+        let mut tx = Transaction { gas_limit: Gas::new(500_001), to: STRANGER, ..call() };
         let text = |tx: &Transaction| admit_on(&config, signed(SENDER, tx.clone()), true).unwrap_err();
         assert_eq!(text(&tx), "To addr is null");
         tx.to = address(2);

@@ -24,7 +24,7 @@ pub enum EngineError {
     Propose(#[from] ProposeError),
     /// A block was not sealed.
     #[error(transparent)]
-    Seal(#[from] SealError),
+    BlockSigner(#[from] SealError),
     /// A block was not committed.
     #[error(transparent)]
     Commit(#[from] CommitError),

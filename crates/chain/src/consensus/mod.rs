@@ -14,7 +14,7 @@ use silica_protocol::{BlockNumber, Timestamp};
 pub(crate) use self::seal::{Signed, seal_as};
 pub use self::{
     error::{CommitError, EngineError, PassError, ProposeError},
-    seal::{SealError, run_seal, seal_alone, seal_with},
+    seal::{SealError, range_signer, seal_alone, seal_with},
     solo::Solo,
 };
 use crate::{
@@ -84,7 +84,7 @@ pub trait Application {
     /// the other at the time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
     ///
     /// Their signatures are made when a block is read, by the
-    /// [sealer](silica_state::Store::seal_with) of the store. Without a sealer no block is made, and `None` is
+    /// [sealer](silica_state::Store::set_signer) of the store. Without a sealer no block is made, and `None` is
     /// returned. No transaction is executed: the caller has checked that there are no
     /// [candidates](Self::has_candidates).
     ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use silica_crypto::{CoSignatureError, KeyPair, SignError, cosign};
 use silica_protocol::{CoSignatures, PublicKey};
-use silica_state::Seal;
+use silica_state::BlockSigner;
 
 use crate::stage::{ExecutedBlock, Proposal, SealedBlock};
 
@@ -26,9 +26,9 @@ pub fn seal_alone(mut block: ExecutedBlock, key: &KeyPair) -> Result<SealedBlock
     Ok(SealedBlock { block })
 }
 
-/// Returns the signer of the blocks in empty block ranges, for [`Store::seal_with`](silica_state::Store::seal_with). It
-/// signs for the only member of all committees.
-pub fn run_seal(key: &KeyPair) -> Arc<dyn Seal> {
+/// Returns the signer of the blocks in empty block ranges, for [`Store::set_signer`](silica_state::Store::set_signer).
+/// It signs for the only member of all committees.
+pub fn range_signer(key: &KeyPair) -> Arc<dyn BlockSigner> {
     Arc::new(Alone(key.clone()))
 }
 
@@ -36,7 +36,7 @@ pub fn run_seal(key: &KeyPair) -> Arc<dyn Seal> {
 #[derive(Debug)]
 struct Alone(KeyPair);
 
-impl Seal for Alone {
+impl BlockSigner for Alone {
     fn public(&self) -> PublicKey {
         self.0.public()
     }

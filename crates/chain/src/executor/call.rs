@@ -22,15 +22,15 @@ use silica_scilla::{
 };
 
 use super::{
-    Context, Effort, Overlay, Recorded, Stop,
+    Context, DropOrFatal, Effort, Overlay, Recorded,
     effects::{self, Effects},
     host::ContractHost,
-    module::{Ready, Unready},
-    outcome::{Deposit, Halt, transfer},
-    run::{self, Input, Stopped},
-    storage::Room,
+    module::{LoadError, LoadedContract},
+    outcome::{CallFailure, Deposit, transfer},
+    run::{self, Input, RunFailure},
+    storage::StorageQuota,
 };
-use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
+use crate::{accounts::StateReader, admission::VerifiedTransaction, pool::DropReason};
 
 /// A call of a transaction, with all chained calls that follow from it.
 struct Calls<'a, 'c, W> {
@@ -43,9 +43,9 @@ struct Calls<'a, 'c, W> {
     gas: u64,
     effort: &'a mut Effort<'c>,
     /// Bytes of events and messages so far, as receipts show them.
-    told: usize,
+    emitted_bytes: usize,
     /// Limits of what the transaction may still read and write.
-    room: Room,
+    quota: StorageQuota,
     /// Chained calls that were attempted.
     edges: u32,
     accepted: Option<bool>,
@@ -55,7 +55,7 @@ struct Calls<'a, 'c, W> {
 
 /// The recipient of a message that causes a run.
 enum Callee {
-    Contract(Ready),
+    Contract(LoadedContract),
     /// A library, which ignores messages by the rules of the chain.
     Library,
 }
@@ -78,12 +78,12 @@ enum Body {
 }
 
 /// Executes a call. The steps have the order of the reference.
-pub(super) fn execute<'c, W: World>(
+pub(super) fn execute<'c, W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'c>,
     effort: &mut Effort<'c>,
     overlay: &mut Overlay<W>,
-) -> Result<Recorded, Stop> {
+) -> Result<Recorded, DropOrFatal> {
     let (tx, rules, origin) = (transaction.transaction(), context.rules, transaction.sender());
     let (deposit, _) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.runner_gas).ok_or(DropReason::InsufficientGas)?.get();
@@ -104,8 +104,8 @@ pub(super) fn execute<'c, W: World>(
         gas_limit: tx.gas_limit.get(),
         gas,
         effort,
-        told: 0,
-        room: Room::new(),
+        emitted_bytes: 0,
+        quota: StorageQuota::new(),
         edges: 0,
         accepted: None,
         event_logs: Vec::new(),
@@ -123,14 +123,14 @@ pub(super) fn execute<'c, W: World>(
     };
     let Calls { gas: mut left, edges, accepted, event_logs, transitions, .. } = calls;
     let result = match result {
-        Ok(()) if !effort.is_paid(tx.gas_limit, left, 0) => Err(Halt::with(ReceiptError::GasNotSufficient)),
+        Ok(()) if !effort.is_paid(tx.gas_limit, left, 0) => Err(CallFailure::with(ReceiptError::GasNotSufficient)),
         result => result,
     };
     let mut receipt = Receipt { accepted, ..Receipt::payment(tx.gas_limit, context.block) };
     match result {
         Ok(()) => (receipt.event_logs, receipt.transitions) = (event_logs, transitions),
-        Err(Halt::Fatal(error)) => return Err(Stop::Fatal(error)),
-        Err(Halt::Failed(error, exceptions)) => {
+        Err(CallFailure::Fatal(error)) => return Err(DropOrFatal::Fatal(error)),
+        Err(CallFailure::Failed(error, exceptions)) => {
             overlay.revert(frame);
             left = deposit.left_of_failure(left);
             if !effort.is_paid(tx.gas_limit, left, 0) {
@@ -148,33 +148,33 @@ pub(super) fn execute<'c, W: World>(
 
 /// Makes the contract ready that a transaction calls. The inner error is a reached work limit: the transaction fails,
 /// and is not dropped.
-fn root<W: World>(
+fn root<W: StateReader>(
     to: &Address,
     context: Context<'_>,
     effort: &mut Effort<'_>,
     overlay: &mut Overlay<W>,
-) -> Result<Result<Callee, Exhausted>, Stop> {
-    let module = context.modules.get(to, overlay)?.ok_or(DropReason::Libraries)?;
+) -> Result<Result<Callee, Exhausted>, DropOrFatal> {
+    let module = context.contract_cache.get(to, overlay)?.ok_or(DropReason::Libraries)?;
     if module.is_library {
         return ignoring_library(context).map(Ok).ok_or(DropReason::Libraries.into());
     }
     match effort.ready(&module, context, overlay) {
         Ok(ready) => Ok(Ok(Callee::Contract(ready))),
-        Err(Unready::Exhausted) => Ok(Err(Exhausted)),
-        Err(Unready::State(error)) => Err(Stop::Fatal(error)),
-        Err(Unready::Libraries | Unready::Unusable) => Err(DropReason::Libraries.into()),
+        Err(LoadError::Exhausted) => Ok(Err(Exhausted)),
+        Err(LoadError::State(error)) => Err(DropOrFatal::Fatal(error)),
+        Err(LoadError::Libraries | LoadError::Unusable) => Err(DropReason::Libraries.into()),
     }
 }
 
 /// Returns a library as a callee, if messages to libraries are no failure.
 fn ignoring_library(context: Context<'_>) -> Option<Callee> {
-    (context.modules.rules().library_calls() == LibraryCalls::Ignored).then_some(Callee::Library)
+    (context.contract_cache.rules().library_calls() == LibraryCalls::Ignored).then_some(Callee::Library)
 }
 
-impl<W: World> Calls<'_, '_, W> {
+impl<W: StateReader> Calls<'_, '_, W> {
     /// Runs a contract, and all that follows from it. Recursion is as deep as a row of chained calls, which is short.
     /// The caller begins the call in the trace.
-    fn run(&mut self, callee: &Callee, call: &Call) -> Result<(), Halt> {
+    fn run(&mut self, callee: &Callee, call: &Call) -> Result<(), CallFailure> {
         let result = self.run_all(callee, call);
         if let Some(tracer) = self.context.tracer {
             tracer.end();
@@ -182,7 +182,7 @@ impl<W: World> Calls<'_, '_, W> {
         result
     }
 
-    fn run_all(&mut self, callee: &Callee, call: &Call) -> Result<(), Halt> {
+    fn run_all(&mut self, callee: &Callee, call: &Call) -> Result<(), CallFailure> {
         let outcome = self.interpret(callee, call);
         if let Some(tracer) = self.context.tracer {
             tracer.ran(self.gas, outcome.as_ref().ok().map(|outcome| outcome.accepted));
@@ -190,26 +190,26 @@ impl<W: World> Calls<'_, '_, W> {
         let outcome = outcome?;
         let Effects { events, messages } = self.effects(&outcome)?;
         if outcome.accepted && !transfer(&call.sender, &call.contract, call.amount, self.overlay)? {
-            return Err(Halt::with(ReceiptError::BalanceTransferFailed));
+            return Err(CallFailure::with(ReceiptError::BalanceTransferFailed));
         }
         match self.transitions.last_mut() {
             Some(cause) if call.depth > 0 => cause.accepted = Some(outcome.accepted),
             Some(_) | None => self.accepted = Some(outcome.accepted),
         }
         for event in events {
-            let (name, params) = event.ok_or(Halt::with(ReceiptError::LogEntryInstallFailed))?;
+            let (name, params) = event.ok_or(CallFailure::with(ReceiptError::LogEntryInstallFailed))?;
             self.event_logs.push(EventLog { address: call.contract, name, params });
         }
         for (message, values) in messages.into_iter().zip(&outcome.messages) {
-            let message = message.ok_or(Halt::with(ReceiptError::MessageCorrupted))?;
+            let message = message.ok_or(CallFailure::with(ReceiptError::MessageCorrupted))?;
             self.send(call, message, values)?;
         }
         Ok(())
     }
 
-    fn effects(&mut self, outcome: &Outcome) -> Result<Effects, Halt> {
+    fn effects(&mut self, outcome: &Outcome) -> Result<Effects, CallFailure> {
         let allowed = effects::allowance(self.gas_limit.saturating_sub(self.gas));
-        let unused = allowed.saturating_sub(self.told);
+        let unused = allowed.saturating_sub(self.emitted_bytes);
         let payable = usize::try_from(self.effort.work.left() / weight::JSON_BYTE).unwrap_or(usize::MAX);
         let most = unused.min(payable);
         let mut left = most;
@@ -222,19 +222,19 @@ impl<W: World> Calls<'_, '_, W> {
         }
         // A value that nests too deep was written too.
         let bytes = most.saturating_sub(left);
-        self.told = self.told.saturating_add(bytes);
+        self.emitted_bytes = self.emitted_bytes.saturating_add(bytes);
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.effort.work.spend(bytes.saturating_mul(weight::JSON_BYTE)).map_err(|Exhausted| self.exhausted())?;
         effects
     }
 
     /// Ends a transaction beyond its work limit. The failure takes all of its gas.
-    const fn exhausted(&mut self) -> Halt {
+    const fn exhausted(&mut self) -> CallFailure {
         self.gas = 0;
-        Halt::with(ReceiptError::GasNotSufficient)
+        CallFailure::with(ReceiptError::GasNotSufficient)
     }
 
-    fn interpret(&mut self, callee: &Callee, call: &Call) -> Result<Outcome, Halt> {
+    fn interpret(&mut self, callee: &Callee, call: &Call) -> Result<Outcome, CallFailure> {
         let input = match &call.body {
             Body::Signed(text) => Input::Text(text),
             Body::Sent { message, bytes } => {
@@ -258,44 +258,44 @@ impl<W: World> Calls<'_, '_, W> {
                 self.effort.work = stopped.work;
                 let Some(left) = stopped.gas else {
                     self.gas = self.gas.saturating_sub(self.context.rules.call_gas.get());
-                    return Err(Halt::with(ReceiptError::NoGasRemainingFound));
+                    return Err(CallFailure::with(ReceiptError::NoGasRemainingFound));
                 };
                 self.gas = self.gas.min(left);
-                Err(Halt::Failed(ReceiptError::CallContractFailed, stopped.exceptions()))
+                Err(CallFailure::Failed(ReceiptError::CallContractFailed, stopped.exceptions()))
             }
         }
     }
 
     fn run_contract(
         &mut self,
-        ready: &Ready,
+        ready: &LoadedContract,
         contract: Address,
         input: &Input<'_>,
         balance: Qa,
-    ) -> Result<Result<(Outcome, u64), Stopped>, Halt> {
+    ) -> Result<Result<(Outcome, u64), RunFailure>, CallFailure> {
         let mut host = ContractHost {
             overlay: &mut *self.overlay,
             context: self.context,
             contract,
             known: Arc::clone(ready.code.data_types()),
             units: 0,
-            room: self.room,
+            quota: self.quota,
             fault: None,
         };
         let mut tracer = self.context.tracer;
         let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn Observer);
-        let rules = self.context.modules.rules();
+        let rules = self.context.contract_cache.rules();
         let limit = Meter::with_limit(self.gas).with_work(self.effort.work);
         let result = run::call(ready, input, balance.get(), rules, limit, &mut host, observer);
-        self.room = host.room;
+        self.quota = host.quota;
         match host.fault {
-            Some(fault) => Err(Halt::Fatal(fault)),
+            Some(fault) => Err(CallFailure::Fatal(fault)),
             None => Ok(result),
         }
     }
 
     /// Delivers a message that a contract sent. `values` are those of the message.
-    fn send(&mut self, from: &Call, message: ContractMessage, values: &Arc<Message>) -> Result<(), Halt> {
+    fn send(&mut self, from: &Call, message: ContractMessage, values: &Arc<Message>) -> Result<(), CallFailure> {
         let (emitter, recipient, amount) = (from.contract, message.recipient, message.amount);
         let delivered = self.deliver(emitter, &message);
         if let Some(tracer) = self.context.tracer {
@@ -323,10 +323,10 @@ impl<W: World> Calls<'_, '_, W> {
     }
 
     /// Moves the money of a message if its recipient is no contract. Makes the contract ready if it is to run.
-    fn deliver(&mut self, emitter: Address, message: &ContractMessage) -> Result<Option<Callee>, Halt> {
+    fn deliver(&mut self, emitter: Address, message: &ContractMessage) -> Result<Option<Callee>, CallFailure> {
         let ContractMessage { recipient, amount, tag, .. } = message;
         if recipient.is_zero() {
-            return Err(Halt::with(ReceiptError::ReceiptIsNull));
+            return Err(CallFailure::with(ReceiptError::ReceiptIsNull));
         }
         let account = if let Some(account) = self.overlay.account(recipient)? {
             account
@@ -338,31 +338,35 @@ impl<W: World> Calls<'_, '_, W> {
             return if tag.is_empty() { Ok(None) } else { self.chain(recipient).map(Some) };
         }
         if !transfer(&emitter, recipient, *amount, self.overlay)? {
-            return Err(Halt::with(ReceiptError::BalanceTransferFailed));
+            return Err(CallFailure::with(ReceiptError::BalanceTransferFailed));
         }
         Ok(None)
     }
 
     /// Counts and charges a chained call, and makes the callee ready.
-    fn chain(&mut self, callee: &Address) -> Result<Callee, Halt> {
+    fn chain(&mut self, callee: &Address) -> Result<Callee, CallFailure> {
         self.edges = self.edges.saturating_add(1);
         let start = self.context.rules.runner_gas.get();
-        self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
+        self.gas = self.gas.checked_sub(start).ok_or(CallFailure::with(ReceiptError::GasNotSufficient))?;
         self.effort.pay(start.saturating_mul(UNITS_PER_GAS));
         if self.edges > self.context.rules.edge_limit {
-            return Err(Halt::with(ReceiptError::MaxEdgesReached));
+            return Err(CallFailure::with(ReceiptError::MaxEdgesReached));
         }
         // All contracts have the only version of the language.
-        let module = self.context.modules.get(callee, self.overlay)?.ok_or(Halt::with(ReceiptError::InternalError))?;
+        let module = self
+            .context
+            .contract_cache
+            .get(callee, self.overlay)?
+            .ok_or(CallFailure::with(ReceiptError::InternalError))?;
         if module.is_library {
-            return ignoring_library(self.context).ok_or(Halt::with(ReceiptError::LibraryAsRecipient));
+            return ignoring_library(self.context).ok_or(CallFailure::with(ReceiptError::LibraryAsRecipient));
         }
         let ready = self.effort.ready(&module, self.context, self.overlay);
-        ready.map(Callee::Contract).map_err(|unready| match unready {
-            Unready::State(error) => Halt::Fatal(error),
-            Unready::Exhausted => self.exhausted(),
-            Unready::Libraries => Halt::with(ReceiptError::LibraryExtractionFailed),
-            Unready::Unusable => Halt::with(ReceiptError::PreparationFailed),
+        ready.map(Callee::Contract).map_err(|load_error| match load_error {
+            LoadError::State(error) => CallFailure::Fatal(error),
+            LoadError::Exhausted => self.exhausted(),
+            LoadError::Libraries => CallFailure::with(ReceiptError::LibraryExtractionFailed),
+            LoadError::Unusable => CallFailure::with(ReceiptError::PreparationFailed),
         })
     }
 }

@@ -10,15 +10,15 @@ use silica_scilla::{
 };
 
 use super::{
-    Context, Effort, Overlay, Recorded, Stop,
+    Context, DropOrFatal, Effort, Overlay, Recorded,
     host::ContractHost,
-    module::{Facts, Libraries, Unready},
-    outcome::{Deposit, Halt, transfer},
-    run::{self, Accepted, Stopped},
-    storage::Room,
+    module::{InitFacts, Libraries, LoadError},
+    outcome::{CallFailure, Deposit, transfer},
+    run::{self, Accepted, RunFailure},
+    storage::StorageQuota,
 };
 use crate::{
-    accounts::{Source, World},
+    accounts::{Source, StateReader},
     admission::VerifiedTransaction,
     pool::DropReason,
 };
@@ -29,7 +29,7 @@ struct Deployment<'a, 'c, W> {
     overlay: &'a mut Overlay<W>,
     address: Address,
     source: Source,
-    facts: Facts,
+    facts: InitFacts,
     /// Its libraries, or the error that they are beyond the work limits.
     libraries: Result<Libraries, Exhausted>,
     /// The gas that is left.
@@ -38,12 +38,12 @@ struct Deployment<'a, 'c, W> {
 }
 
 /// Executes a deployment. The steps have the order of the reference.
-pub(super) fn execute<'c, W: World>(
+pub(super) fn execute<'c, W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'c>,
     effort: &mut Effort<'c>,
     overlay: &mut Overlay<W>,
-) -> Result<Recorded, Stop> {
+) -> Result<Recorded, DropOrFatal> {
     let (tx, rules, signer) = (transaction.transaction(), context.rules, transaction.sender());
     let (deposit, sender) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.checker_gas).ok_or(DropReason::InsufficientGas)?.get();
@@ -55,17 +55,17 @@ pub(super) fn execute<'c, W: World>(
         return Err(DropReason::AddressTaken.into());
     }
     let sent = InitData::parse(&tx.data).map_err(|_| DropReason::Libraries)?;
-    let language = context.modules.rules();
-    let facts = Facts::of(&sent, language).ok_or(DropReason::Libraries)?;
+    let language = context.contract_cache.rules();
+    let facts = InitFacts::of(&sent, language).ok_or(DropReason::Libraries)?;
     let init = sent.deployed(context.block, &address).to_styled_json();
     let mut loading = effort.deploying();
-    let libraries = match Libraries::find(&facts, context.modules, overlay, |bytes| loading.count(bytes)) {
+    let libraries = match Libraries::find(&facts, context.contract_cache, overlay, |bytes| loading.count(bytes)) {
         Ok(libraries) => Ok(libraries),
-        Err(Unready::Exhausted) => Err(Exhausted),
-        Err(Unready::State(error)) => return Err(Stop::Fatal(error)),
+        Err(LoadError::Exhausted) => Err(Exhausted),
+        Err(LoadError::State(error)) => return Err(DropOrFatal::Fatal(error)),
         // The sender of a dropped transaction pays nothing.
-        Err(Unready::Libraries) if language.limits_work() && effort.work.loaded() > FREE_SEARCH => Err(Exhausted),
-        Err(Unready::Libraries | Unready::Unusable) => return Err(DropReason::Libraries.into()),
+        Err(LoadError::Libraries) if language.limits_work() && effort.work.loaded() > FREE_SEARCH => Err(Exhausted),
+        Err(LoadError::Libraries | LoadError::Unusable) => return Err(DropReason::Libraries.into()),
     };
     if language.node_compares_version() && !facts.is_supported() {
         return Err(DropReason::Preparation.into());
@@ -85,7 +85,7 @@ pub(super) fn execute<'c, W: World>(
     let mut left = deployment.gas;
     // A success reports less gas than it used (Reference: scilla#units).
     if result.is_ok() && !effort.is_paid(tx.gas_limit, left, texts) {
-        result = Err(Failure::of(Halt::with(ReceiptError::GasNotSufficient), ReceiptError::RunnerFailed));
+        result = Err(Failure::of(CallFailure::with(ReceiptError::GasNotSufficient), ReceiptError::RunnerFailed));
     }
     let mut receipt = Receipt::payment(tx.gas_limit, context.block);
     match result {
@@ -94,7 +94,7 @@ pub(super) fn execute<'c, W: World>(
                 return Err(DropReason::Arithmetic.into());
             }
         }
-        Err(Failure::Fatal(error)) => return Err(Stop::Fatal(error)),
+        Err(Failure::Fatal(error)) => return Err(DropOrFatal::Fatal(error)),
         Err(Failure::Recorded { errors, exceptions }) => {
             overlay.revert(frame);
             left = deposit.left_of_failure(left);
@@ -119,31 +119,32 @@ enum Failure {
 
 impl Failure {
     /// Returns the failure of a stage, which the receipt lists after the reason.
-    fn of(halt: Halt, stage: ReceiptError) -> Self {
-        match halt {
-            Halt::Fatal(error) => Self::Fatal(error),
-            Halt::Failed(error, exceptions) => Self::Recorded { errors: vec![error, stage], exceptions },
+    fn of(call_failure: CallFailure, stage: ReceiptError) -> Self {
+        match call_failure {
+            CallFailure::Fatal(error) => Self::Fatal(error),
+            CallFailure::Failed(error, exceptions) => Self::Recorded { errors: vec![error, stage], exceptions },
         }
     }
 }
 
-impl<W: World> Deployment<'_, '_, W> {
+impl<W: StateReader> Deployment<'_, '_, W> {
     fn run(&mut self) -> Result<(), Failure> {
-        let accepted = self.check().map_err(|halt| Failure::of(halt, ReceiptError::CheckerFailed))?;
-        let fields = self.initialise(&accepted).map_err(|halt| Failure::of(halt, ReceiptError::RunnerFailed));
+        let accepted = self.check().map_err(|call_failure| Failure::of(call_failure, ReceiptError::CheckerFailed))?;
+        let fields =
+            self.initialise(&accepted).map_err(|call_failure| Failure::of(call_failure, ReceiptError::RunnerFailed));
         fields?;
         if self.effort.work.spend(work_of_metadata(&accepted)).is_err() {
             self.gas = 0;
-            return Err(Failure::of(Halt::with(ReceiptError::GasNotSufficient), ReceiptError::RunnerFailed));
+            return Err(Failure::of(CallFailure::with(ReceiptError::GasNotSufficient), ReceiptError::RunnerFailed));
         }
         self.write_metadata(&accepted).map_err(Failure::Fatal)
     }
 
-    fn check(&mut self) -> Result<Accepted, Halt> {
+    fn check(&mut self) -> Result<Accepted, CallFailure> {
         let check = if self.facts.is_library { run::check_library } else { run::check_contract };
         let Ok(libraries) = &self.libraries else {
             self.gas = 0;
-            return Err(Halt::with(ReceiptError::GasNotSufficient));
+            return Err(CallFailure::with(ReceiptError::GasNotSufficient));
         };
         let checked = check(&self.source, libraries, self.gas, self.effort.work);
         let accepted = checked.map_err(|stopped| self.stopped(stopped, ReceiptError::CheckerFailed))?;
@@ -152,11 +153,11 @@ impl<W: World> Deployment<'_, '_, W> {
         Ok(accepted)
     }
 
-    fn initialise(&mut self, accepted: &Accepted) -> Result<(), Halt> {
+    fn initialise(&mut self, accepted: &Accepted) -> Result<(), CallFailure> {
         let start = self.context.rules.runner_gas.get();
-        self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
+        self.gas = self.gas.checked_sub(start).ok_or(CallFailure::with(ReceiptError::GasNotSufficient))?;
         self.effort.pay(start.saturating_mul(UNITS_PER_GAS));
-        let rules = self.context.modules.rules();
+        let rules = self.context.contract_cache.rules();
         if self.facts.is_library {
             return match run::deploy_library(&self.source, &accepted.code, rules, self.gas, self.effort.work) {
                 Ok((left, work)) => {
@@ -166,12 +167,12 @@ impl<W: World> Deployment<'_, '_, W> {
                 }
                 Err(stopped) => match self.stopped(stopped, ReceiptError::CreateContractFailed) {
                     // Beyond its gas, the result for a library does not count where the node has compared the version.
-                    Halt::Failed(ReceiptError::CreateContractFailed, _)
+                    CallFailure::Failed(ReceiptError::CreateContractFailed, _)
                         if rules.node_compares_version() && self.effort.work.end().is_none() =>
                     {
                         Ok(())
                     }
-                    halt @ (Halt::Failed(..) | Halt::Fatal(_)) => Err(halt),
+                    call_failure @ (CallFailure::Failed(..) | CallFailure::Fatal(_)) => Err(call_failure),
                 },
             };
         }
@@ -181,12 +182,12 @@ impl<W: World> Deployment<'_, '_, W> {
             contract: self.address,
             known: std::sync::Arc::clone(accepted.code.data_types()),
             units: 0,
-            room: Room::new(),
+            quota: StorageQuota::new(),
             fault: None,
         };
         let deployed = run::deploy_contract(&self.source, &accepted.code, rules, self.gas, self.effort.work, &mut host);
         if let Some(fault) = host.fault {
-            return Err(Halt::Fatal(fault));
+            return Err(CallFailure::Fatal(fault));
         }
         let deployed = deployed.map_err(|stopped| self.stopped(stopped, ReceiptError::CreateContractFailed));
         let (left, work) = deployed?;
@@ -196,14 +197,14 @@ impl<W: World> Deployment<'_, '_, W> {
     }
 
     /// Counts the gas of a failed stage, and returns the reason of its failure.
-    fn stopped(&mut self, stopped: Stopped, error: ReceiptError) -> Halt {
+    fn stopped(&mut self, stopped: RunFailure, error: ReceiptError) -> CallFailure {
         self.effort.work = stopped.work;
         let Some(left) = stopped.gas else {
             self.gas = self.gas.saturating_sub(self.context.rules.deployment_gas.get());
-            return Halt::with(ReceiptError::NoGasRemainingFound);
+            return CallFailure::with(ReceiptError::NoGasRemainingFound);
         };
         self.gas = self.gas.min(left);
-        Halt::Failed(error, stopped.exceptions())
+        CallFailure::Failed(error, stopped.exceptions())
     }
 
     /// Writes the metadata of a contract (Reference: execution#contract-metadata).

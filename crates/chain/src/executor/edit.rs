@@ -15,14 +15,14 @@ use silica_scilla::{
 use silica_state::StateError;
 
 use super::{
-    Modules, Overlay,
-    module::Unready,
-    storage::{Room, StorageFault, StoredField},
+    ContractCache, Overlay,
+    module::LoadError,
+    storage::{StorageFault, StorageQuota, StoredField},
 };
-use crate::{accounts::World, stage::BuildError};
+use crate::{accounts::StateReader, stage::BuildError};
 
 /// Characters of an unknown name that the error shows.
-const TOLD: usize = 64;
+const MAX_SHOWN: usize = 64;
 
 /// An edit of a field, or of an entry of its map.
 #[derive(Clone, Copy, Debug)]
@@ -38,45 +38,50 @@ pub(crate) struct FieldEdit<'a> {
 /// Writes a field, or an entry of its map.
 ///
 /// A panic here is an internal error and must not end block production. The caller discards what was written before it.
-pub(crate) fn edit_field<W: World>(
+pub(crate) fn edit_field<W: StateReader>(
     edit: FieldEdit<'_>,
-    modules: &Modules,
+    contract_cache: &ContractCache,
     overlay: &mut Overlay<W>,
 ) -> Result<(), EditError> {
-    catch_unwind(AssertUnwindSafe(|| write(edit, modules, overlay))).unwrap_or(Err(EditError::Unusable))
+    catch_unwind(AssertUnwindSafe(|| write(edit, contract_cache, overlay))).unwrap_or(Err(EditError::Unusable))
 }
 
-fn write<W: World>(edit: FieldEdit<'_>, modules: &Modules, overlay: &mut Overlay<W>) -> Result<(), EditError> {
+fn write<W: StateReader>(
+    edit: FieldEdit<'_>,
+    contract_cache: &ContractCache,
+    overlay: &mut Overlay<W>,
+) -> Result<(), EditError> {
     let FieldEdit { contract, field: name, keys, value } = edit;
     overlay.account(contract)?.ok_or(EditError::UnknownAccount)?;
-    let module = modules.get(contract, overlay)?.filter(|module| !module.is_library).ok_or(EditError::NotAContract)?;
-    let ready = modules.ready(&module, overlay, |_| Ok(())).map_err(|unready| match unready {
-        Unready::State(error) => EditError::State(error),
-        Unready::Exhausted | Unready::Libraries | Unready::Unusable => EditError::Unusable,
+    let module =
+        contract_cache.get(contract, overlay)?.filter(|module| !module.is_library).ok_or(EditError::NotAContract)?;
+    let ready = contract_cache.ready(&module, overlay, |_| Ok(())).map_err(|load_error| match load_error {
+        LoadError::State(error) => EditError::State(error),
+        LoadError::Exhausted | LoadError::Libraries | LoadError::Unusable => EditError::Unusable,
     })?;
     let found = ready.code.fields().find(|field| &*field.name == name);
     let field = found.ok_or_else(|| EditError::UnknownField {
-        got: name.chars().take(TOLD).collect(),
+        got: name.chars().take(MAX_SHOWN).collect(),
         known: ready.code.fields().map(|field| field.name.to_string()).collect(),
     })?;
     let known = Arc::clone(ready.code.data_types());
     let mut reader = ValueReader::exact(&known);
     let (keys, kind) = read_keys(&field.kind, keys, &mut reader)?;
-    let mut room = Room::new();
+    let mut quota = StorageQuota::new();
     let stored = StoredField { contract, name, kind: &field.kind, known: &known };
     let done = match value {
         Some(text) => {
             let document = json::parse(text.as_bytes()).map_err(EditError::NotJson)?;
             let value = reader.read(document.root(), kind).map_err(EditError::Value)?;
-            stored.store(overlay, &keys, &value, &mut room)
+            stored.store(overlay, &keys, &value, &mut quota)
         }
         None if keys.is_empty() => return Err(EditError::FieldRemoved),
-        None => stored.delete(overlay, &keys, &mut room),
+        None => stored.delete(overlay, &keys, &mut quota),
     };
     done.map_err(|fault| match fault {
         StorageFault::State(error) => EditError::State(error),
         StorageFault::NoRoom
-        | StorageFault::SoughtTooMuch
+        | StorageFault::LookedUpTooMuch
         | StorageFault::ReadTooMuch
         | StorageFault::KeysTooLong
         | StorageFault::TooLarge => EditError::TooLarge,

@@ -7,7 +7,7 @@ use silica_scilla::{
     value::{Message, Value},
 };
 
-use super::{nesting::is_shallow, outcome::Halt, text::text_of};
+use super::{nesting::is_shallow, outcome::CallFailure, text::text_of};
 
 /// Largest depth of values in messages and events. Readers of receipts have a depth limit.
 const MAX_VALUE_DEPTH: usize = 100;
@@ -43,7 +43,7 @@ impl Effects {
     /// # Errors
     ///
     /// If they have more than `left` bytes, which are then 0, or a value nests too deep for the documents of the chain.
-    pub(super) fn of(outcome: &Outcome, left: &mut usize) -> Result<Self, Halt> {
+    pub(super) fn of(outcome: &Outcome, left: &mut usize) -> Result<Self, CallFailure> {
         let mut effects = Self { events: Vec::new(), messages: Vec::new() };
         for event in &outcome.events {
             let params = params(event, &["_eventname"], left)?;
@@ -70,7 +70,7 @@ fn text(message: &Message, label: &str) -> Option<String> {
 
 /// Returns the entries of a message without its labels. If they are too large or too deep for the reference's node, the
 /// node treats them as invalid output of the interpreter.
-fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<ContractParam>, Halt> {
+fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<ContractParam>, CallFailure> {
     let entries = message.entries().iter().filter(|entry| !labels.contains(&&*entry.label));
     let param = |entry: &silica_scilla::value::MessageEntry| {
         let value = json(&entry.value, left)?;
@@ -80,7 +80,7 @@ fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<Co
         Some(ContractParam { name, type_name, value })
     };
     let params: Option<_> = entries.map(param).collect();
-    params.ok_or(Halt::with(ReceiptError::JsonOutputCorrupted))
+    params.ok_or(CallFailure::with(ReceiptError::JsonOutputCorrupted))
 }
 
 /// Returns a value as receipts show it, or `None` if it nests too deep or has too many bytes.

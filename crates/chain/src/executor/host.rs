@@ -15,9 +15,9 @@ use silica_state::StateError;
 
 use super::{
     Context, Overlay,
-    storage::{MAX_KEYS, MAX_READ, MAX_SOUGHT, MAX_WRITTEN, Room, StorageFault, StoredField},
+    storage::{MAX_KEYS, MAX_LOOKED_UP, MAX_READ, MAX_WRITTEN, StorageFault, StorageQuota, StoredField},
 };
-use crate::accounts::World;
+use crate::accounts::StateReader;
 
 /// The host of one run of one contract.
 ///
@@ -31,20 +31,20 @@ pub(super) struct ContractHost<'a, W> {
     /// The gas units that are left for the next reads.
     pub(super) units: u64,
     /// Limits of what the transaction may still read and write.
-    pub(super) room: Room,
+    pub(super) quota: StorageQuota,
     /// The error of a failed read of the state. The result of the run is then invalid.
     pub(super) fault: Option<StateError>,
 }
 
-impl<W: World> ContractHost<'_, W> {
+impl<W: StateReader> ContractHost<'_, W> {
     fn with_field<T>(
         &mut self,
         field: &Field,
-        act: impl FnOnce(StoredField<'_>, &mut Overlay<W>, &mut Room) -> Result<T, StorageFault>,
+        act: impl FnOnce(StoredField<'_>, &mut Overlay<W>, &mut StorageQuota) -> Result<T, StorageFault>,
     ) -> Result<T, HostError> {
         let known = Arc::clone(&self.known);
         let stored = StoredField { contract: &self.contract, name: &field.name, kind: &field.kind, known: &known };
-        let done = act(stored, self.overlay, &mut self.room);
+        let done = act(stored, self.overlay, &mut self.quota);
         done.map_err(|fault| self.explain(fault, &field.name))
     }
 
@@ -56,7 +56,7 @@ impl<W: World> ContractHost<'_, W> {
                 HostError::at_field(format!("StateService: Cannot index into map {field}. Too many index keys."))
             }
             StorageFault::NoRoom => HostError::new(format!("Data of more than {MAX_WRITTEN} bytes for the state")),
-            StorageFault::SoughtTooMuch => HostError::new(format!("Keys of more than {MAX_SOUGHT} bytes")),
+            StorageFault::LookedUpTooMuch => HostError::new(format!("Keys of more than {MAX_LOOKED_UP} bytes")),
             StorageFault::ReadTooMuch => HostError::new(format!("Data of more than {MAX_READ} bytes of the state")),
             StorageFault::KeysTooLong => HostError::new(format!("Keys of more than {MAX_KEYS} bytes to one place")),
             StorageFault::TooLarge => HostError::too_large(),
@@ -79,14 +79,15 @@ impl<W: World> ContractHost<'_, W> {
         keys: &[Key],
         want: RemoteWant,
     ) -> Result<Option<Remote>, StorageFault> {
-        self.room.spend(weight::SOUGHT)?;
+        self.quota.spend(weight::LOOKUP)?;
         let Some(account) = self.overlay.account(&address)? else { return Ok(None) };
-        let told = |kind, value| Ok(Some(Remote { kind, value: Some(value).filter(|_| want == RemoteWant::Value) }));
+        let result_of =
+            |kind, value| Ok(Some(Remote { kind, value: Some(value).filter(|_| want == RemoteWant::Value) }));
         let uint = |width| Type::Primitive(Primitive::Uint(width));
         match name {
-            "_balance" => return told(uint(Width::W128), Value::uint128(account.balance.get())),
+            "_balance" => return result_of(uint(Width::W128), Value::uint128(account.balance.get())),
             "_nonce" => {
-                return told(uint(Width::W64), Value::Integer(Integer::from_u64(account.nonce.get())));
+                return result_of(uint(Width::W64), Value::Integer(Integer::from_u64(account.nonce.get())));
             }
             _ => {}
         }
@@ -96,20 +97,20 @@ impl<W: World> ContractHost<'_, W> {
         match name {
             // The type does not depend on the program, so the program is not loaded.
             "_codehash" if want == RemoteWant::Kind => Ok(Some(Remote { kind: Type::bystr(32), value: None })),
-            "_codehash" => match self.context.modules.get(&address, self.overlay)? {
+            "_codehash" => match self.context.contract_cache.get(&address, self.overlay)? {
                 Some(module) => {
-                    self.room.spend(module.bytes().saturating_mul(weight::SOURCE_BYTE))?;
-                    told(Type::bystr(32), Value::bystrx(module.program_hash))
+                    self.quota.spend(module.bytes().saturating_mul(weight::SOURCE_BYTE))?;
+                    result_of(Type::bystr(32), Value::bystrx(module.program_hash))
                 }
                 None => Ok(None),
             },
             "_this_address" => {
-                let Some(module) = self.context.modules.get(&address, self.overlay)? else { return Ok(None) };
-                self.room.spend(module.bytes().saturating_mul(weight::SOURCE_BYTE))?;
+                let Some(module) = self.context.contract_cache.get(&address, self.overlay)? else { return Ok(None) };
+                self.quota.spend(module.bytes().saturating_mul(weight::SOURCE_BYTE))?;
                 if module.is_library {
                     return Ok(None);
                 }
-                told(Type::bystr(20), Value::bystrx(address.to_bytes()))
+                result_of(Type::bystr(20), Value::bystrx(address.to_bytes()))
             }
             field => self.remote_field(address, field, keys, want),
         }
@@ -125,14 +126,14 @@ impl<W: World> ContractHost<'_, W> {
         let Some(stored) = self.overlay.entry(&address, &StorageKey::type_of(&address, name))? else { return Ok(None) };
         let kind = std::str::from_utf8(&stored).ok().and_then(|text| json::parse_type(text).ok());
         let kind = kind.ok_or(StorageFault::Unreadable)?;
-        self.room.spend(u64::try_from(stored.len()).unwrap_or(u64::MAX).saturating_mul(weight::JSON_BYTE))?;
+        self.quota.spend(u64::try_from(stored.len()).unwrap_or(u64::MAX).saturating_mul(weight::JSON_BYTE))?;
         let known = Arc::clone(&self.known);
         let field = StoredField { contract: &address, name, kind: &kind, known: &known };
         let value = match want {
             RemoteWant::Kind if keys.is_empty() => None,
-            RemoteWant::Kind if field.exists(self.overlay, keys, &mut self.room)? => None,
+            RemoteWant::Kind if field.exists(self.overlay, keys, &mut self.quota)? => None,
             RemoteWant::Kind => return Ok(None),
-            RemoteWant::Value => match field.load(self.overlay, keys, self.units, &mut self.room)? {
+            RemoteWant::Value => match field.load(self.overlay, keys, self.units, &mut self.quota)? {
                 Some(value) => Some(value),
                 None => return Ok(None),
             },
@@ -141,35 +142,35 @@ impl<W: World> ContractHost<'_, W> {
     }
 }
 
-impl<W: World> Host for ContractHost<'_, W> {
+impl<W: StateReader> Host for ContractHost<'_, W> {
     fn limit(&mut self, units: u64, work: u64) {
         self.units = units;
-        self.room.begin(work);
+        self.quota.begin(work);
     }
 
     fn worked(&self) -> u64 {
-        self.room.worked()
+        self.quota.worked()
     }
 
     fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
         #[cfg(test)]
         crate::testing::panic_at(&field.name, "panics_when_read");
         let units = self.units;
-        self.with_field(field, |stored, overlay, room| stored.load(overlay, keys, units, room))
+        self.with_field(field, |stored, overlay, quota| stored.load(overlay, keys, units, quota))
     }
 
     fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
-        self.with_field(field, |stored, overlay, room| stored.exists(overlay, keys, room))
+        self.with_field(field, |stored, overlay, quota| stored.exists(overlay, keys, quota))
     }
 
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
         #[cfg(test)]
         crate::testing::panic_at(&field.name, "panics_when_written");
-        self.with_field(field, |stored, overlay, room| stored.store(overlay, keys, &value, room))
+        self.with_field(field, |stored, overlay, quota| stored.store(overlay, keys, &value, quota))
     }
 
     fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
-        self.with_field(field, |stored, overlay, room| stored.delete(overlay, keys, room))
+        self.with_field(field, |stored, overlay, quota| stored.delete(overlay, keys, quota))
     }
 
     fn remote(
@@ -193,7 +194,7 @@ impl<W: World> Host for ContractHost<'_, W> {
 
     fn timestamp(&mut self, block: &BNum) -> Option<u64> {
         let digits = u64::try_from(block.len()).unwrap_or(u64::MAX).saturating_mul(weight::DIGIT);
-        self.room.spend(weight::TIME.saturating_add(digits)).ok()?;
+        self.quota.spend(weight::TIME.saturating_add(digits)).ok()?;
         let number = block.digits().parse().ok().filter(|number| *number < self.context.block.get())?;
         match self.overlay.block_time(BlockNumber::new(number)) {
             Ok(time) => time.map(Timestamp::get),

@@ -9,29 +9,30 @@ use silica_scilla::{
 use silica_state::StateError;
 
 use super::{
-    Modules, Overlay,
-    module::{CONTRACT_FILE, Libraries, Unready, origin},
+    ContractCache, Overlay,
+    module::{CONTRACT_FILE, Libraries, LoadError, origin},
 };
-use crate::accounts::World;
+use crate::accounts::StateReader;
 
 /// The check of a deployed contract has no gas limit. Its deployment has paid for the same work.
 const NO_LIMIT: u64 = u64::MAX;
 
 /// Checks a deployed contract again. Returns its interface as the text of a JSON object, the `contract_info` of the
 /// reference's checker.
-pub(crate) fn contract_interface<W: World>(
+pub(crate) fn contract_interface<W: StateReader>(
     contract: &Address,
-    modules: &Modules,
+    contract_cache: &ContractCache,
     overlay: &mut Overlay<W>,
 ) -> Result<String, InterfaceError> {
     overlay.account(contract)?.ok_or(InterfaceError::UnknownAccount)?;
-    let module = modules.get(contract, overlay)?.filter(|module| !module.is_library);
+    let module = contract_cache.get(contract, overlay)?.filter(|module| !module.is_library);
     let module = module.ok_or(InterfaceError::NotAContract)?;
-    let libraries = Libraries::find(&module.facts, modules, overlay, |_| Ok(())).map_err(|unready| match unready {
-        Unready::State(error) => InterfaceError::State(error),
-        Unready::Exhausted | Unready::Libraries | Unready::Unusable => InterfaceError::Unusable,
-    })?;
-    let origin = origin(&module.source.init, modules.rules()).map_err(|_| InterfaceError::Unusable)?;
+    let libraries =
+        Libraries::find(&module.facts, contract_cache, overlay, |_| Ok(())).map_err(|load_error| match load_error {
+            LoadError::State(error) => InterfaceError::State(error),
+            LoadError::Exhausted | LoadError::Libraries | LoadError::Unusable => InterfaceError::Unusable,
+        })?;
+    let origin = origin(&module.source.init, contract_cache.rules()).map_err(|_| InterfaceError::Unusable)?;
     let parsed = parse_contract(CONTRACT_FILE, module.source.code.as_bytes()).map_err(|_| InterfaceError::Unusable)?;
     let program = resolve::contract(parsed, &origin, &libraries).map_err(|_| InterfaceError::Unusable)?;
     let checked = check::contract(&program, &Options::with_limit(NO_LIMIT)).map_err(|_| InterfaceError::Unusable)?;

@@ -39,7 +39,7 @@ use silica_scilla::{
 };
 use silica_state::StateError;
 
-use self::module::{Module, Unready};
+use self::module::{LoadError, Module};
 pub use self::{
     edit::EditError,
     interface::InterfaceError,
@@ -48,12 +48,12 @@ pub use self::{
 pub(crate) use self::{
     edit::{FieldEdit, edit_field},
     interface::contract_interface,
-    module::{Facts, Modules, Ready},
+    module::{ContractCache, InitFacts, LoadedContract},
     nesting::readable,
     overlay::{Change, Overlay},
     tracer::Tracer,
 };
-use crate::{accounts::World, admission::VerifiedTransaction, config::Rules, pool::DropReason};
+use crate::{accounts::StateReader, admission::VerifiedTransaction, config::Rules, pool::DropReason};
 
 /// The micro block in which a transaction is executed.
 #[derive(Clone, Copy, Debug)]
@@ -69,12 +69,12 @@ pub(crate) struct Context<'a> {
     /// Rules of execution.
     pub(crate) rules: &'a Rules,
     /// The cache of contracts.
-    pub(crate) modules: &'a Modules,
+    pub(crate) contract_cache: &'a ContractCache,
     /// The [work](silica_scilla::work) that is left in the block.
-    pub(crate) room: u64,
+    pub(crate) work_limit: u64,
     /// Contracts that earlier transactions of the block have called. The block keeps them, because the cache may evict
     /// them.
-    pub(crate) loaded: &'a BTreeMap<CodeHash, Ready>,
+    pub(crate) loaded: &'a BTreeMap<CodeHash, LoadedContract>,
     /// Recorder of the actions of contracts, if there is a trace.
     pub(crate) tracer: Option<&'a Tracer>,
 }
@@ -86,7 +86,7 @@ pub(crate) struct Executed {
     /// The work, and at least that of the evaluation that the gas pays for.
     pub(crate) work: u64,
     /// The contracts that the transaction called.
-    pub(crate) loaded: BTreeMap<CodeHash, Ready>,
+    pub(crate) loaded: BTreeMap<CodeHash, LoadedContract>,
 }
 
 /// The outcome of a transaction.
@@ -113,16 +113,16 @@ pub(crate) struct Recorded {
 struct Effort<'a> {
     work: Work,
     /// The contracts that the transaction called.
-    loaded: BTreeMap<CodeHash, Ready>,
+    loaded: BTreeMap<CodeHash, LoadedContract>,
     /// The contracts that earlier transactions of the block have called.
-    before: &'a BTreeMap<CodeHash, Ready>,
+    before: &'a BTreeMap<CodeHash, LoadedContract>,
 }
 
 impl<'a> Effort<'a> {
     /// The work of a transaction, before it does any.
     fn begin(context: Context<'a>) -> Self {
-        let limited = context.modules.rules().limits_work();
-        let work = if limited { Work::limited(context.room) } else { Work::UNLIMITED };
+        let limited = context.contract_cache.rules().limits_work();
+        let work = if limited { Work::limited(context.work_limit) } else { Work::UNLIMITED };
         Self { work, loaded: BTreeMap::new(), before: context.loaded }
     }
 
@@ -140,12 +140,12 @@ impl<'a> Effort<'a> {
 
     /// Returns a contract that is ready to run. The first call in a transaction counts its texts, and the first call in
     /// a block counts them for the block.
-    fn ready<W: World>(
+    fn ready<W: StateReader>(
         &mut self,
         module: &Arc<Module>,
         context: Context<'_>,
         overlay: &mut Overlay<W>,
-    ) -> Result<Ready, Unready> {
+    ) -> Result<LoadedContract, LoadError> {
         if let Some(ready) = self.loaded.get(&module.hash) {
             return Ok(ready.clone());
         }
@@ -154,10 +154,10 @@ impl<'a> Effort<'a> {
             ready.clone()
         } else {
             let mut loading = Loading { work: &mut self.work, fresh: true };
-            context.modules.ready(module, overlay, |bytes| loading.count(bytes))?
+            context.contract_cache.ready(module, overlay, |bytes| loading.count(bytes))?
         };
         // Without limits of work, the gas of a block alone would bound the memory of the programs that it keeps.
-        if context.modules.rules().limits_work() {
+        if context.contract_cache.rules().limits_work() {
             self.loaded.insert(module.hash, ready.clone());
         }
         Ok(ready)
@@ -191,22 +191,22 @@ impl Loading<'_> {
 }
 
 /// The loaded contracts before the first transaction of a block.
-pub(crate) static NOTHING_LOADED: BTreeMap<CodeHash, Ready> = BTreeMap::new();
+pub(crate) static NOTHING_LOADED: BTreeMap<CodeHash, LoadedContract> = BTreeMap::new();
 
 /// Reason why an execution ends early.
-enum Stop {
+enum DropOrFatal {
     Drop(DropReason),
     Fatal(StateError),
     Full,
 }
 
-impl From<StateError> for Stop {
+impl From<StateError> for DropOrFatal {
     fn from(error: StateError) -> Self {
         Self::Fatal(error)
     }
 }
 
-impl From<DropReason> for Stop {
+impl From<DropReason> for DropOrFatal {
     fn from(reason: DropReason) -> Self {
         Self::Drop(reason)
     }
@@ -217,7 +217,7 @@ impl From<DropReason> for Stop {
 /// # Errors
 ///
 /// If the state cannot be read. The block cannot be built then.
-pub(crate) fn execute<W: World>(
+pub(crate) fn execute<W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
     overlay: &mut Overlay<W>,
@@ -228,24 +228,24 @@ pub(crate) fn execute<W: World>(
     Ok(Executed { outcome, work, loaded: effort.loaded })
 }
 
-fn outcome<'a, W: World>(
+fn outcome<'a, W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'a>,
     effort: &mut Effort<'a>,
     overlay: &mut Overlay<W>,
 ) -> Result<Outcome, StateError> {
-    let checked = check_still_valid(transaction, context).map_err(Stop::Drop);
+    let checked = check_still_valid(transaction, context).map_err(DropOrFatal::Drop);
     let result = checked.and_then(|()| match transaction.kind() {
         TransactionKind::Payment => {
             effort.pay(context.rules.payment_gas.get().saturating_mul(UNITS_PER_GAS));
             if effort.work.end() == Some(End::Block) {
-                return Err(Stop::Full);
+                return Err(DropOrFatal::Full);
             }
             payment::execute(transaction, context, overlay)
         }
         // A chain without contracts knows neither of these kinds.
         TransactionKind::Deployment | TransactionKind::Call if !context.rules.contracts => {
-            Err(Stop::Drop(DropReason::IncorrectType))
+            Err(DropOrFatal::Drop(DropReason::IncorrectType))
         }
         TransactionKind::Deployment => {
             undone_unless_recorded(effort, overlay, |effort, it| deploy::execute(transaction, context, effort, it))
@@ -256,25 +256,25 @@ fn outcome<'a, W: World>(
     });
     match result {
         Ok(recorded) => Ok(Outcome::Recorded(recorded)),
-        Err(Stop::Drop(reason)) => Ok(Outcome::Dropped(reason)),
-        Err(Stop::Full) => Ok(Outcome::Full),
-        Err(Stop::Fatal(error)) => Err(error),
+        Err(DropOrFatal::Drop(reason)) => Ok(Outcome::Dropped(reason)),
+        Err(DropOrFatal::Full) => Ok(Outcome::Full),
+        Err(DropOrFatal::Fatal(error)) => Err(error),
     }
 }
 
 /// Executes a transaction that runs a contract. Reverts its writes if it is not recorded.
 ///
 /// A panic is an internal error and must not stop other transactions: the transaction is dropped.
-fn undone_unless_recorded<'a, W: World>(
+fn undone_unless_recorded<'a, W: StateReader>(
     effort: &mut Effort<'a>,
     overlay: &mut Overlay<W>,
-    execute: impl FnOnce(&mut Effort<'a>, &mut Overlay<W>) -> Result<Recorded, Stop>,
-) -> Result<Recorded, Stop> {
+    execute: impl FnOnce(&mut Effort<'a>, &mut Overlay<W>) -> Result<Recorded, DropOrFatal>,
+) -> Result<Recorded, DropOrFatal> {
     let before = overlay.begin();
     // The journal reverts each entry, whatever state the panic leaves.
     let result = catch_unwind(AssertUnwindSafe(|| execute(effort, overlay)));
-    let result = match result.unwrap_or(Err(Stop::Drop(DropReason::Internal))) {
-        Ok(_) | Err(Stop::Drop(_)) if effort.work.end() == Some(End::Block) => Err(Stop::Full),
+    let result = match result.unwrap_or(Err(DropOrFatal::Drop(DropReason::Internal))) {
+        Ok(_) | Err(DropOrFatal::Drop(_)) if effort.work.end() == Some(End::Block) => Err(DropOrFatal::Full),
         result => result,
     };
     if result.is_err() {

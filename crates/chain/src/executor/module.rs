@@ -22,7 +22,7 @@ use silica_scilla::{
 use silica_state::StateError;
 
 use super::Overlay;
-use crate::accounts::{Source, World};
+use crate::accounts::{Source, StateReader};
 
 /// Names of the files of a run in reports.
 pub(super) const CONTRACT_FILE: &str = "input.scilla";
@@ -32,7 +32,7 @@ pub(super) const MESSAGE_FILE: &str = "input_message.json";
 
 /// Facts that the node itself reads from init data (Reference: execution#init-data).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct InitFacts {
     /// Number of the language version, if given.
     version: Option<u32>,
     pub(crate) is_library: bool,
@@ -68,7 +68,7 @@ impl Listed {
     }
 }
 
-impl Facts {
+impl InitFacts {
     /// Reads init data. Returns `None` if they are not those of a contract or library by the rules of the chain.
     pub(crate) fn of(init: &InitData, rules: Rules) -> Option<Self> {
         let params = init.params();
@@ -133,13 +133,13 @@ impl Libraries {
     /// # Errors
     ///
     /// If a library is missing, or is no library, or has another version where the node compares versions.
-    pub(super) fn find<W: World>(
-        facts: &Facts,
-        modules: &Modules,
+    pub(super) fn find<W: StateReader>(
+        facts: &InitFacts,
+        contract_cache: &ContractCache,
         overlay: &mut Overlay<W>,
         mut count: impl FnMut(u64) -> Result<(), Exhausted>,
-    ) -> Result<Self, Unready> {
-        let rules = modules.rules;
+    ) -> Result<Self, LoadError> {
+        let rules = contract_cache.rules;
         let names = rules.library_names();
         let mut libraries = Self { found: BTreeMap::new(), rules };
         // Several names may have one address, and each lookup may read and parse a library.
@@ -154,14 +154,14 @@ impl Libraries {
             let found = match modules_by_address.entry(listed.address) {
                 btree_map::Entry::Occupied(known) => known.get().clone(),
                 btree_map::Entry::Vacant(new) => {
-                    let found = new.insert(modules.get(&listed.address, overlay)?).clone();
+                    let found = new.insert(contract_cache.get(&listed.address, overlay)?).clone();
                     // A search that fails makes nothing ready. The texts are read in any case.
                     let bytes = found.as_ref().map_or(0, |module| module.bytes());
                     count(bytes.saturating_mul(weight::SOURCE_BYTE) / weight::LOADED_BYTE)?;
                     found
                 }
             };
-            let library = found.filter(|it| it.is_library && is_of_version(it)).ok_or(Unready::Libraries)?;
+            let library = found.filter(|it| it.is_library && is_of_version(it)).ok_or(LoadError::Libraries)?;
             if names == LibraryNames::Imports {
                 pending.extend(library.facts.libraries.iter().cloned());
             }
@@ -224,7 +224,7 @@ pub(super) struct Module {
     /// Hash of the program without init data, which other contracts can read.
     pub(super) program_hash: [u8; 32],
     pub(super) hash: CodeHash,
-    pub(super) facts: Facts,
+    pub(super) facts: InitFacts,
     pub(super) source: Source,
     /// The parameters it was deployed with, once it has been called.
     init: OnceLock<Vec<Argument>>,
@@ -232,14 +232,14 @@ pub(super) struct Module {
 
 /// A contract that is ready to run.
 #[derive(Clone, Debug)]
-pub(crate) struct Ready {
+pub(crate) struct LoadedContract {
     pub(super) code: Arc<Code>,
     module: Arc<Module>,
     /// The bytes that count for making it ready.
     bytes: u64,
 }
 
-impl Ready {
+impl LoadedContract {
     /// Returns the bytes that count for making it ready.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
@@ -253,7 +253,7 @@ impl Ready {
 
 /// Reason why a contract cannot be called.
 #[derive(Debug)]
-pub(super) enum Unready {
+pub(super) enum LoadError {
     /// A library that it imports is missing.
     Libraries,
     /// It cannot be compiled. This does not occur for a deployed contract.
@@ -263,23 +263,23 @@ pub(super) enum Unready {
     State(StateError),
 }
 
-impl From<Exhausted> for Unready {
+impl From<Exhausted> for LoadError {
     fn from(Exhausted: Exhausted) -> Self {
         Self::Exhausted
     }
 }
 
-impl From<StateError> for Unready {
+impl From<StateError> for LoadError {
     fn from(error: StateError) -> Self {
         Self::State(error)
     }
 }
 
 impl Module {
-    fn make_ready(&self, libraries: &Libraries) -> Result<Code, Unready> {
-        let origin = origin(&self.source.init, libraries.rules).map_err(|_| Unready::Unusable)?;
-        let parsed = parse_contract(CONTRACT_FILE, self.source.code.as_bytes()).map_err(|_| Unready::Unusable)?;
-        let program = resolve::contract(parsed, &origin, libraries).map_err(|_| Unready::Unusable)?;
+    fn make_ready(&self, libraries: &Libraries) -> Result<Code, LoadError> {
+        let origin = origin(&self.source.init, libraries.rules).map_err(|_| LoadError::Unusable)?;
+        let parsed = parse_contract(CONTRACT_FILE, self.source.code.as_bytes()).map_err(|_| LoadError::Unusable)?;
+        let program = resolve::contract(parsed, &origin, libraries).map_err(|_| LoadError::Unusable)?;
         Ok(Code::of_contract(&program))
     }
 
@@ -303,7 +303,7 @@ const INIT_WEIGHT: usize = 32;
 ///
 /// The cache changes nothing but time. All modules follow the rules of one chain.
 #[derive(Debug)]
-pub(crate) struct Modules {
+pub(crate) struct ContractCache {
     rules: Rules,
     codes: CodeCache,
     shelf: Mutex<Shelf>,
@@ -312,7 +312,7 @@ pub(crate) struct Modules {
 #[derive(Debug)]
 struct Shelf {
     /// Modules with the number of their last use.
-    modules: BTreeMap<CodeHash, (u64, Arc<Module>)>,
+    contract_cache: BTreeMap<CodeHash, (u64, Arc<Module>)>,
     /// Hashes by the number of the last use.
     by_use: BTreeMap<u64, CodeHash>,
     /// Number of the last use of any module.
@@ -328,7 +328,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// Most bytes of compiled programs.
 const MOST_CODE: u64 = 128 << 20;
 
-impl Modules {
+impl ContractCache {
     /// Returns the cache of a chain with these rules.
     pub(crate) fn new(rules: Rules) -> Self {
         Self::with_bounds(rules, MOST_BYTES, MOST_CODE)
@@ -356,12 +356,12 @@ impl Modules {
 
     /// Returns a contract that is ready to run. Compiles it if it is not in the cache. `count` counts the bytes of its
     /// texts and of its libraries, in memory or not, and its error ends this.
-    pub(super) fn ready<W: World>(
+    pub(super) fn ready<W: StateReader>(
         &self,
         module: &Arc<Module>,
         overlay: &mut Overlay<W>,
         mut count: impl FnMut(u64) -> Result<(), Exhausted>,
-    ) -> Result<Ready, Unready> {
+    ) -> Result<LoadedContract, LoadError> {
         let mut counted: u64 = 0;
         let mut count = |bytes| {
             counted = counted.saturating_add(bytes);
@@ -371,17 +371,17 @@ impl Modules {
         let libraries = Libraries::find(&module.facts, self, overlay, &mut count)?;
         let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
         if module.init.get().is_none() {
-            let init = parameters(&module.source.init, &code).map_err(|_| Unready::Unusable)?;
+            let init = parameters(&module.source.init, &code).map_err(|_| LoadError::Unusable)?;
             // If another thread was first, it has read the same parameters.
             module.init.set(init).ok();
         }
         // The libraries of the language belong to no account.
         count(code.imported_bytes().saturating_sub(libraries.bytes()))?;
-        Ok(Ready { code, module: Arc::clone(module), bytes: counted })
+        Ok(LoadedContract { code, module: Arc::clone(module), bytes: counted })
     }
 
     /// Returns the contract or library at an address, or `None` when there is none.
-    pub(super) fn get<W: World>(
+    pub(super) fn get<W: StateReader>(
         &self,
         address: &Address,
         overlay: &mut Overlay<W>,
@@ -395,7 +395,7 @@ impl Modules {
         if source.hash() != contract.code_hash {
             return Err(damaged("its texts do not have the hash of its account"));
         }
-        let facts = Facts::of_stored(&source, self.rules)
+        let facts = InitFacts::of_stored(&source, self.rules)
             .ok_or_else(|| damaged("its init data are not those of a contract"))?;
         let module = Arc::new(Module {
             is_library: facts.is_library,
@@ -416,11 +416,11 @@ impl Modules {
 
 impl Shelf {
     const fn with_bound(most: usize) -> Self {
-        Self { modules: BTreeMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0, most }
+        Self { contract_cache: BTreeMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0, most }
     }
 
     fn get(&mut self, hash: &CodeHash) -> Option<Arc<Module>> {
-        let (used, module) = self.modules.get_mut(hash)?;
+        let (used, module) = self.contract_cache.get_mut(hash)?;
         self.by_use.remove(used);
         self.uses = self.uses.saturating_add(1);
         *used = self.uses;
@@ -434,12 +434,12 @@ impl Shelf {
             return;
         }
         self.uses = self.uses.saturating_add(1);
-        self.modules.insert(hash, (self.uses, Arc::clone(module)));
+        self.contract_cache.insert(hash, (self.uses, Arc::clone(module)));
         self.by_use.insert(self.uses, hash);
         self.bytes = self.bytes.saturating_add(module.weight());
         while self.bytes > self.most
             && let Some((_, oldest)) = self.by_use.pop_first()
-            && let Some((_, removed)) = self.modules.remove(&oldest)
+            && let Some((_, removed)) = self.contract_cache.remove(&oldest)
         {
             self.bytes = self.bytes.saturating_sub(removed.weight());
         }
@@ -455,7 +455,7 @@ mod tests {
             is_library: false,
             program_hash: [number; 32],
             hash: CodeHash::new([number; 32]),
-            facts: Facts { version: Some(0), is_library: false, libraries: Vec::new() },
+            facts: InitFacts { version: Some(0), is_library: false, libraries: Vec::new() },
             source: Source { code: "".into(), init: " ".repeat(init).into() },
             init: OnceLock::new(),
         })
@@ -465,15 +465,15 @@ mod tests {
     fn what_was_not_used_for_longest_leaves_the_shelf() {
         let mut shelf = Shelf::with_bound(MOST_BYTES);
         // Three fit.
-        let modules = [1, 2, 3, 4].map(|number| module(number, MOST_BYTES / INIT_WEIGHT * 3 / 10));
-        for module in &modules[..3] {
+        let contract_cache = [1, 2, 3, 4].map(|number| module(number, MOST_BYTES / INIT_WEIGHT * 3 / 10));
+        for module in &contract_cache[..3] {
             shelf.put(module.hash, module);
         }
-        assert!(shelf.get(&modules[0].hash).is_some());
-        shelf.put(modules[2].hash, &modules[2]);
-        shelf.put(modules[3].hash, &modules[3]);
-        let kept = modules.each_ref().map(|module| shelf.get(&module.hash).is_some());
+        assert!(shelf.get(&contract_cache[0].hash).is_some());
+        shelf.put(contract_cache[2].hash, &contract_cache[2]);
+        shelf.put(contract_cache[3].hash, &contract_cache[3]);
+        let kept = contract_cache.each_ref().map(|module| shelf.get(&module.hash).is_some());
         assert_eq!(kept, [true, false, true, true]);
-        assert_eq!(shelf.bytes, 3 * modules[0].weight());
+        assert_eq!(shelf.bytes, 3 * contract_cache[0].weight());
     }
 }

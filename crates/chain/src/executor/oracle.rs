@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use silica_protocol::{Account, Address, BlockNumber, ChainId, Gas, Nonce, Qa, ShardId, Transaction};
 use silica_scilla::work::PER_BLOCK;
 
-use super::{Context, Executed, Modules, Outcome, Overlay, Recorded};
+use super::{Context, ContractCache, Executed, Outcome, Overlay, Recorded};
 use crate::{
     config::Rules,
     executor,
@@ -229,28 +229,28 @@ fn code(kinds: &[Kind]) -> String {
     code
 }
 
-struct World {
+struct StateReader {
     overlay: Overlay<BTreeMap<Address, Account>>,
-    modules: Modules,
+    contract_cache: ContractCache,
     nonce: u64,
     sends_text: bool,
 }
 
-impl World {
+impl StateReader {
     fn new(sends_text: bool) -> Self {
         let rich = account(1_000_000_000 * Qa::PER_ZIL, 0);
         let overlay = Overlay::new(BTreeMap::from([(address(SENDER), rich), (address(2), rich)]));
-        Self { overlay, modules: Modules::new("0.13/3".parse().unwrap()), nonce: 0, sends_text }
+        Self { overlay, contract_cache: ContractCache::new("0.13/3".parse().unwrap()), nonce: 0, sends_text }
     }
 
     fn execute(&mut self, room: u64, transaction: Transaction) -> Executed {
         let rules = Rules::V8_1;
         let context = Context {
-            room,
+            work_limit: room,
             loaded: &executor::NOTHING_LOADED,
             block: BlockNumber::new(7),
             chain_id: ChainId::new(222),
-            modules: &self.modules,
+            contract_cache: &self.contract_cache,
             tracer: None,
             gas_limit: Gas::new(1_000_000),
             minimum_price: None,
@@ -297,7 +297,7 @@ impl World {
 #[test]
 fn chained_values_execute_as_their_text() {
     let kinds = kinds();
-    let (mut values, mut texts) = (World::new(false), World::new(true));
+    let (mut values, mut texts) = (StateReader::new(false), StateReader::new(true));
     let [library, one, other] = values.contracts(&kinds);
     assert_eq!(texts.contracts(&kinds), [library, one, other]);
     // Outcomes by their shape, to see that each occurs.

@@ -3,26 +3,26 @@
 use silica_protocol::{Account, Address, Exception, Gas, GasPrice, Qa, ReceiptError};
 use silica_state::StateError;
 
-use super::{Overlay, Stop};
-use crate::{accounts::World, admission::VerifiedTransaction, config::Rules, pool::DropReason};
+use super::{DropOrFatal, Overlay};
+use crate::{accounts::StateReader, admission::VerifiedTransaction, config::Rules, pool::DropReason};
 
 /// Reason why a run ends early.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(super) enum CallFailure {
     /// The transaction fails, with this reason and with the exceptions of the interpreter.
     Failed(ReceiptError, Vec<Exception>),
     /// The state could not be read.
     Fatal(StateError),
 }
 
-impl Halt {
+impl CallFailure {
     /// Returns a failure that the node itself found.
     pub(super) const fn with(error: ReceiptError) -> Self {
         Self::Failed(error, Vec::new())
     }
 }
 
-impl From<StateError> for Halt {
+impl From<StateError> for CallFailure {
     fn from(error: StateError) -> Self {
         Self::Fatal(error)
     }
@@ -41,11 +41,11 @@ pub(super) struct Deposit {
 impl Deposit {
     /// Returns the deposit for a transaction, and the sender's account. The sender must be able to pay the deposit and
     /// the amount. The checks have the order of the reference (Reference: execution#deployments, execution#calls).
-    pub(super) fn of<W: World>(
+    pub(super) fn of<W: StateReader>(
         transaction: &VerifiedTransaction,
         rules: &Rules,
         overlay: &mut Overlay<W>,
-    ) -> Result<(Self, Account), Stop> {
+    ) -> Result<(Self, Account), DropOrFatal> {
         let (tx, sender) = (transaction.transaction(), transaction.sender());
         let cost = tx.gas_limit.checked_cost(tx.gas_price).ok_or(DropReason::Arithmetic)?;
         let account = overlay.account(&sender)?.ok_or(DropReason::InvalidSender)?;
@@ -66,7 +66,7 @@ impl Deposit {
     }
 
     /// Takes the deposit from the sender, whose balance was checked.
-    pub(super) fn take<W: World>(self, overlay: &mut Overlay<W>) -> Result<(), Stop> {
+    pub(super) fn take<W: StateReader>(self, overlay: &mut Overlay<W>) -> Result<(), DropOrFatal> {
         let paid = self.limit.checked_cost(self.price).ok_or(DropReason::Arithmetic)?;
         let sender = overlay.account(&self.sender)?.ok_or(DropReason::InvalidSender)?;
         let balance = sender.balance.checked_sub(paid).ok_or(DropReason::Arithmetic)?;
@@ -74,7 +74,7 @@ impl Deposit {
     }
 
     /// Returns unused gas to the sender, and increments the nonce. Returns the gas used and the fee.
-    pub(super) fn settle<W: World>(self, left: u64, overlay: &mut Overlay<W>) -> Result<(Gas, Qa), Stop> {
+    pub(super) fn settle<W: StateReader>(self, left: u64, overlay: &mut Overlay<W>) -> Result<(Gas, Qa), DropOrFatal> {
         let refund = Gas::new(left).checked_cost(self.price).ok_or(DropReason::Arithmetic)?;
         let used = self.limit.checked_sub(Gas::new(left)).ok_or(DropReason::Arithmetic)?;
         let fee = used.checked_cost(self.price).ok_or(DropReason::Arithmetic)?;
@@ -87,7 +87,7 @@ impl Deposit {
 }
 
 /// Moves money from one account to another. Returns whether the balance was sufficient.
-pub(super) fn transfer<W: World>(
+pub(super) fn transfer<W: StateReader>(
     from: &Address,
     to: &Address,
     amount: Qa,

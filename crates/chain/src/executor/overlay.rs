@@ -15,7 +15,7 @@ use silica_protocol::{Account, Address, BlockNumber, StorageKey, Timestamp};
 use silica_state::{StateDiff, StateError};
 
 use super::entries::{Entry, Known, Slot, Tree, UNKNOWN, end_of, parts};
-use crate::accounts::{Source, Visitor, World};
+use crate::accounts::{Source, StateReader, Visitor};
 
 /// Accounts and contracts of a block that is being built.
 ///
@@ -60,7 +60,7 @@ pub(crate) struct Change {
     pub(crate) storage: BTreeMap<StorageKey, Entry>,
 }
 
-impl<W: World> Overlay<W> {
+impl<W: StateReader> Overlay<W> {
     /// Returns the state `base` without writes, in the first phase.
     pub(crate) fn new(base: W) -> Self {
         let (accounts, storage, sources) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -472,12 +472,12 @@ mod tests {
     #[derive(Default)]
     struct Stored {
         entries: BTreeMap<StorageKey, Vec<u8>>,
-        asked: Cell<usize>,
+        reads: Cell<usize>,
     }
 
     impl Stored {
         fn ask(&self) {
-            self.asked.set(self.asked.get().saturating_add(1));
+            self.reads.set(self.reads.get().saturating_add(1));
         }
     }
 
@@ -487,7 +487,7 @@ mod tests {
         }
     }
 
-    impl World for Stored {
+    impl StateReader for Stored {
         fn entry(&self, _: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
             self.ask();
             Ok(self.entries.get(key).cloned())
@@ -582,7 +582,7 @@ mod tests {
             base in prop::collection::btree_map(path(), any::<u8>().prop_map(|byte| vec![byte]), 0..20),
             steps in prop::collection::vec(step(), 0..60),
         ) {
-            let mut overlay = Overlay::new(Stored { entries: base.clone(), asked: Cell::new(0) });
+            let mut overlay = Overlay::new(Stored { entries: base.clone(), reads: Cell::new(0) });
             let (mut now, mut phase, mut marks) = (base.clone(), base.clone(), Vec::new());
             for step in steps {
                 match step {
@@ -639,7 +639,7 @@ mod tests {
     #[test]
     fn removal_of_a_large_map_that_is_taken_back_looks_at_none_of_it() {
         let entries: Model = (0..5000).map(|at_| (at(&["m", "x", &format!("{at_:05}")]), vec![1])).collect();
-        let mut overlay = Overlay::new(Stored { entries: entries.clone(), asked: Cell::new(0) });
+        let mut overlay = Overlay::new(Stored { entries: entries.clone(), reads: Cell::new(0) });
         let (map, outer) = (at(&["m", "x"]), at(&["m"]));
         for prefix in [&map, &outer] {
             for _ in 0..100 {
@@ -653,7 +653,7 @@ mod tests {
                 overlay.end();
             }
         }
-        assert!(overlay.base.asked.get() <= 400, "{} questions", overlay.base.asked.get());
+        assert!(overlay.base.reads.get() <= 400, "{} questions", overlay.base.reads.get());
         assert_eq!(found(&mut overlay, &outer, usize::MAX), entries);
         assert_eq!(overlay.changes().unwrap(), []);
     }
@@ -662,11 +662,11 @@ mod tests {
     #[test]
     fn entries_that_are_gone_are_passed_over_once() {
         let entries: Model = (0..1000).map(|at_| (at(&["m", &format!("{at_:04}")]), vec![1])).collect();
-        let mut overlay = Overlay::new(Stored { entries: entries.clone(), asked: Cell::new(0) });
+        let mut overlay = Overlay::new(Stored { entries: entries.clone(), reads: Cell::new(0) });
         for key in entries.keys().skip(1).take(900) {
             overlay.set_entry(&CONTRACT, key, None).unwrap();
         }
-        overlay.base.asked.set(0);
+        overlay.base.reads.set(0);
         for _ in 0..100 {
             let before = overlay.begin();
             assert_eq!(found(&mut overlay, &at(&["m"]), 3).len(), 3);
@@ -675,6 +675,6 @@ mod tests {
             overlay.revert(before);
             overlay.end();
         }
-        assert!(overlay.base.asked.get() <= 1200, "{} questions", overlay.base.asked.get());
+        assert!(overlay.base.reads.get() <= 1200, "{} questions", overlay.base.reads.get());
     }
 }

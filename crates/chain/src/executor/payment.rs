@@ -2,16 +2,16 @@
 
 use silica_protocol::{Account, Qa, Receipt};
 
-use super::{Context, Overlay, Recorded, Stop};
-use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
+use super::{Context, DropOrFatal, Overlay, Recorded};
+use crate::{accounts::StateReader, admission::VerifiedTransaction, pool::DropReason};
 
 /// Executes a payment. The checks have the order of the reference, which determines the reason of a drop if several
 /// apply. All values are computed before the first write.
-pub(super) fn execute<W: World>(
+pub(super) fn execute<W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
     overlay: &mut Overlay<W>,
-) -> Result<Recorded, Stop> {
+) -> Result<Recorded, DropOrFatal> {
     let tx = transaction.transaction();
     let gas = context.rules.payment_gas;
     let deposit = tx.gas_limit.checked_cost(tx.gas_price).ok_or(DropReason::Arithmetic)?;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::{
         config::Rules,
-        executor::{self, Modules, Outcome},
+        executor::{self, ContractCache, Outcome},
         testing::{PRICE, account, address, contract, payment, unchecked},
     };
 
@@ -88,11 +88,11 @@ mod tests {
         let mut overlay = Overlay::new(accounts.iter().copied().collect::<BTreeMap<_, _>>());
         let rules = Rules { contracts: false, ..Rules::V8_1 };
         let context = Context {
-            room: u64::MAX,
+            work_limit: u64::MAX,
             loaded: &NOTHING_LOADED,
             block: BlockNumber::new(7),
             chain_id: ChainId::new(222),
-            modules: &Modules::new(rules.scilla),
+            contract_cache: &ContractCache::new(rules.scilla),
             tracer: None,
             gas_limit: Gas::new(1_000),
             minimum_price: price.map(|qa| GasPrice::new(Qa::new(qa))),

@@ -18,12 +18,12 @@ use silica_scilla::{
     work::{Work, weight},
 };
 
-use super::module::{CONTRACT_FILE, LIBRARY_FILE, Libraries, MESSAGE_FILE, Ready, origin, parameters};
+use super::module::{CONTRACT_FILE, LIBRARY_FILE, Libraries, LoadedContract, MESSAGE_FILE, origin, parameters};
 use crate::accounts::Source;
 
 /// A run that failed.
 #[derive(Debug)]
-pub(super) struct Stopped {
+pub(super) struct RunFailure {
     pub(super) failure: Failure,
     /// The gas that is left, if the run reports it.
     pub(super) gas: Option<u64>,
@@ -31,7 +31,7 @@ pub(super) struct Stopped {
     pub(super) work: Work,
 }
 
-impl Stopped {
+impl RunFailure {
     /// Returns a failure that reports its gas.
     fn new(failure: Failure, gas: Meter) -> Self {
         Self { failure, gas: Some(gas.gas()), work: gas.work() }
@@ -76,7 +76,7 @@ impl Stopped {
     }
 }
 
-impl From<Failed> for Stopped {
+impl From<Failed> for RunFailure {
     fn from(Failed { failure, gas }: Failed) -> Self {
         Self::new(failure, gas)
     }
@@ -92,24 +92,25 @@ pub(super) struct Accepted {
 }
 
 /// Returns the options of a check. They include the work for the bytes to parse and check.
-fn options(source: &Source, limit: u64, work: Work) -> Result<Options, Stopped> {
+fn options(source: &Source, limit: u64, work: Work) -> Result<Options, RunFailure> {
     let mut options = Options::with_limit(limit);
     options.meter = options.meter.with_work(work);
     let bytes = text_units(source);
     let counted = options.meter.spend(bytes.saturating_mul(weight::CHECKED_BYTE));
-    // The gas pays for programs as people write them. The slowest take three times as long, for which the block has room.
+    // The gas pays for programs as people write them. The slowest take three times as long, for which the block has
+    // room.
     match counted.and_then(|()| options.meter.load(bytes.saturating_mul(2), true)) {
         Ok(()) => Ok(options),
-        Err(exhausted) => Err(Stopped::exhausted(exhausted.to_string(), options.meter.work())),
+        Err(exhausted) => Err(RunFailure::exhausted(exhausted.to_string(), options.meter.work())),
     }
 }
 
 /// Counts the libraries that a program imports: the loading of the standard library, and the check of all libraries,
 /// which takes half as long again. No gas pays for either.
-fn load_imports(options: &mut Options, libraries: &Libraries, bytes: u64) -> Result<(), Stopped> {
+fn load_imports(options: &mut Options, libraries: &Libraries, bytes: u64) -> Result<(), RunFailure> {
     let loaded = bytes.saturating_sub(libraries.bytes()).saturating_add(bytes / 2);
     let counted = options.meter.load(loaded, true);
-    counted.map_err(|exhausted| Stopped::exhausted(exhausted.to_string(), options.meter.work()))
+    counted.map_err(|exhausted| RunFailure::exhausted(exhausted.to_string(), options.meter.work()))
 }
 
 /// Checks a contract with a gas limit, and compiles it.
@@ -118,15 +119,15 @@ pub(super) fn check_contract(
     libraries: &Libraries,
     limit: u64,
     work: Work,
-) -> Result<Accepted, Stopped> {
+) -> Result<Accepted, RunFailure> {
     let mut options = options(source, limit, work)?;
-    let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::origin(error, options.meter))?;
+    let origin = origin(&source.init, libraries.rules).map_err(|error| RunFailure::origin(error, options.meter))?;
     let module = parse_contract(CONTRACT_FILE, source.code.as_bytes())
-        .map_err(|failure| Stopped::new(failure, options.meter))?;
+        .map_err(|failure| RunFailure::new(failure, options.meter))?;
     let program =
-        resolve::contract(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
+        resolve::contract(module, &origin, libraries).map_err(|error| RunFailure::resolving(error, options.meter))?;
     load_imports(&mut options, libraries, program.imported_bytes())?;
-    let checked = check::contract(&program, &options).map_err(Stopped::rejected)?;
+    let checked = check::contract(&program, &options).map_err(RunFailure::rejected)?;
     let fields = checked.summary.fields.iter();
     Ok(Accepted {
         gas: checked.meter.gas_of_success(limit),
@@ -142,15 +143,15 @@ pub(super) fn check_library(
     libraries: &Libraries,
     limit: u64,
     work: Work,
-) -> Result<Accepted, Stopped> {
+) -> Result<Accepted, RunFailure> {
     let mut options = options(source, limit, work)?;
-    let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::origin(error, options.meter))?;
-    let module =
-        parse_library(LIBRARY_FILE, source.code.as_bytes()).map_err(|failure| Stopped::new(failure, options.meter))?;
+    let origin = origin(&source.init, libraries.rules).map_err(|error| RunFailure::origin(error, options.meter))?;
+    let module = parse_library(LIBRARY_FILE, source.code.as_bytes())
+        .map_err(|failure| RunFailure::new(failure, options.meter))?;
     let program =
-        resolve::library(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
+        resolve::library(module, &origin, libraries).map_err(|error| RunFailure::resolving(error, options.meter))?;
     load_imports(&mut options, libraries, program.imported_bytes())?;
-    let checked = check::library(&program, &options).map_err(Stopped::rejected)?;
+    let checked = check::library(&program, &options).map_err(RunFailure::rejected)?;
     Ok(Accepted {
         gas: checked.meter.gas_of_success(limit),
         work: checked.meter.work(),
@@ -169,12 +170,12 @@ pub(super) fn text_units(source: &Source) -> u64 {
 }
 
 /// Takes the charge for the texts of a deployment.
-fn charged_for_texts(source: &Source, limit: u64, work: Work) -> Result<Meter, Stopped> {
+fn charged_for_texts(source: &Source, limit: u64, work: Work) -> Result<Meter, RunFailure> {
     let mut gas = Meter::with_limit(limit);
     match gas.charge(text_units(source)) {
         // The texts were counted as paid before the check.
         Ok(()) => Ok(gas.with_work(work)),
-        Err(_) => Err(Stopped::exhausted("Insufficient gas to parse contract/init files", work)),
+        Err(_) => Err(RunFailure::exhausted("Insufficient gas to parse contract/init files", work)),
     }
 }
 
@@ -190,10 +191,10 @@ pub(super) fn deploy_contract(
     limit: u64,
     work: Work,
     host: &mut dyn Host,
-) -> Result<(u64, Work), Stopped> {
+) -> Result<(u64, Work), RunFailure> {
     let gas = charged_for_texts(source, limit, work)?;
     let loaded = code.load(settings(rules), gas)?;
-    let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, loaded.gas))?;
+    let init = parameters(&source.init, code).map_err(|error| RunFailure::input(error, loaded.gas))?;
     let version = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
     loaded.check_version(version)?;
     let gas = loaded.deploy(&init, Some(host))?.gas;
@@ -207,10 +208,10 @@ pub(super) fn deploy_library(
     rules: Rules,
     limit: u64,
     work: Work,
-) -> Result<(u64, Work), Stopped> {
+) -> Result<(u64, Work), RunFailure> {
     let gas = charged_for_texts(source, limit, work)?;
     let loaded = code.load(settings(rules), gas)?;
-    let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, loaded.gas))?;
+    let init = parameters(&source.init, code).map_err(|error| RunFailure::input(error, loaded.gas))?;
     let version = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
     loaded.check_version(version)?;
     Ok((loaded.gas.gas_of_success(limit), loaded.gas.work()))
@@ -243,11 +244,11 @@ impl Input<'_> {
     }
 
     /// Takes the charge for the message.
-    fn charge(&self, mut gas: Meter) -> Result<Meter, Stopped> {
+    fn charge(&self, mut gas: Meter) -> Result<Meter, RunFailure> {
         let bytes = self.bytes();
         match gas.charge(bytes).and_then(|()| gas.spend(bytes.saturating_mul(weight::JSON_BYTE))) {
             Ok(()) => Ok(gas),
-            Err(_) => Err(Stopped::exhausted("Insufficient gas to parse message", gas.work())),
+            Err(_) => Err(RunFailure::exhausted("Insufficient gas to parse message", gas.work())),
         }
     }
 
@@ -267,7 +268,7 @@ impl Input<'_> {
 
 /// Sends a message to a library, which ignores it. Returns an empty outcome, and the gas that the run reports as left,
 /// in units, as for a deployment (`Zilliqa/scilla` 308af35, `src/eval/Runner.ml`, messages to libraries).
-pub(super) fn call_library(input: &Input<'_>, balance: u128, limit: Meter) -> Result<(Outcome, u64), Stopped> {
+pub(super) fn call_library(input: &Input<'_>, balance: u128, limit: Meter) -> Result<(Outcome, u64), RunFailure> {
     let gas = input.charge(limit)?;
     let outcome = Outcome { accepted: false, balance, messages: Vec::new(), events: Vec::new(), gas };
     Ok((outcome, gas.units()))
@@ -275,21 +276,21 @@ pub(super) fn call_library(input: &Input<'_>, balance: u128, limit: Meter) -> Re
 
 /// Sends a message to a contract. Returns its effects, and the gas that is left. The observer receives the steps.
 pub(super) fn call(
-    ready: &Ready,
+    ready: &LoadedContract,
     input: &Input<'_>,
     balance: u128,
     rules: Rules,
     limit: Meter,
     host: &mut dyn Host,
     observer: Option<&mut dyn Observer>,
-) -> Result<(Outcome, u64), Stopped> {
+) -> Result<(Outcome, u64), RunFailure> {
     let mut gas = input.charge(limit)?;
     // Each call compares the init parameters of the contract with their types.
     let parts = ready.init().iter().map(|entry| entry.value.parts()).fold(0, u64::saturating_add);
     let spent = gas.spend(parts.saturating_mul(weight::PART));
-    spent.map_err(|exhausted| Stopped::exhausted(exhausted.to_string(), gas.work()))?;
+    spent.map_err(|exhausted| RunFailure::exhausted(exhausted.to_string(), gas.work()))?;
     let loaded = ready.code.load(settings(rules), gas)?;
-    let message = input.read(&ready.code).map_err(|error| Stopped::input(error, loaded.gas))?;
+    let message = input.read(&ready.code).map_err(|error| RunFailure::input(error, loaded.gas))?;
     let outcome = loaded.call_observed(ready.init(), &message.into(), balance, host, observer)?;
     let left = outcome.gas.gas_of_success(limit.gas());
     Ok((outcome, left))

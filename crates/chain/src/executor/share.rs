@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use silica_protocol::{Account, Address, BlockNumber, ChainId, CodeHash, Gas, Nonce, Qa, ShardId, Transaction};
 use silica_scilla::work::{EVALUATION_PER_GAS, FIXED, PER_BLOCK, PER_GAS, TRANSACTION, weight};
 
-use super::{Context, Executed, Modules, Outcome, Overlay, Ready, Recorded};
+use super::{Context, ContractCache, Executed, LoadedContract, Outcome, Overlay, Recorded};
 use crate::{
     config::Rules,
     executor,
@@ -21,12 +21,12 @@ macro_rules! contract {
     };
 }
 
-struct World {
+struct StateReader {
     overlay: Overlay<BTreeMap<Address, Account>>,
-    modules: Modules,
+    contract_cache: ContractCache,
     nonce: u64,
     /// Contracts that count as already loaded, because the gas of a call does not limit their loading.
-    loaded: BTreeMap<CodeHash, Ready>,
+    loaded: BTreeMap<CodeHash, LoadedContract>,
 }
 
 fn param(name: &str, kind: &str, value: impl Into<Json>) -> Json {
@@ -37,26 +37,26 @@ fn hex(address: Address) -> String {
     format!("0x{address}")
 }
 
-impl World {
+impl StateReader {
     fn new() -> Self {
         let accounts = BTreeMap::from([(address(SENDER), account(1_000_000_000 * Qa::PER_ZIL, 0))]);
         Self {
             overlay: Overlay::new(accounts),
-            modules: Modules::new("0.13/3".parse().unwrap()),
+            contract_cache: ContractCache::new("0.13/3".parse().unwrap()),
             nonce: 0,
             loaded: BTreeMap::new(),
         }
     }
 
-    /// Executes a transaction in a block with room for `room`.
-    fn execute(&mut self, room: u64, transaction: Transaction) -> Executed {
+    /// Executes a transaction in a block with room for `work_limit`.
+    fn execute(&mut self, work_limit: u64, transaction: Transaction) -> Executed {
         let rules = Rules::V8_1;
         let context = Context {
-            room,
+            work_limit,
             loaded: &self.loaded,
             block: BlockNumber::new(7),
             chain_id: ChainId::new(222),
-            modules: &self.modules,
+            contract_cache: &self.contract_cache,
             tracer: None,
             gas_limit: Gas::new(400_000),
             minimum_price: None,
@@ -81,8 +81,8 @@ impl World {
         let Outcome::Recorded(Recorded { receipt, .. }) = outcome else { panic!("{name}: {outcome:?}") };
         assert!(receipt.success, "{name}: {receipt:?}");
         let gas = if is_deployment { texts } else { receipt.cumulative_gas.get() };
-        // The gas does not limit the second part of the work for the texts. What a deployment imports counts here as if the
-        // gas limited it.
+        // The gas does not limit the second part of the work for the texts. What a deployment imports counts here as if
+        // the gas limited it.
         let checked = if is_deployment { 2 * bytes * weight::LOADED_BYTE } else { 0 };
         let done = work.saturating_sub(TRANSACTION + checked + gas * EVALUATION_PER_GAS);
         let share = done * 1_000 / (FIXED + gas * (PER_GAS - EVALUATION_PER_GAS));
@@ -98,8 +98,9 @@ impl World {
         let share =
             self.share(&format!("deployment of {name}"), Transaction { code, data, ..payment(SENDER, Address::ZERO) });
         let contract = self.overlay.account(&created).unwrap().unwrap().contract.unwrap();
-        let module = self.modules.get(&created, &mut self.overlay).unwrap().unwrap();
-        self.loaded.insert(contract.code_hash, self.modules.ready(&module, &mut self.overlay, |_| Ok(())).unwrap());
+        let module = self.contract_cache.get(&created, &mut self.overlay).unwrap().unwrap();
+        self.loaded
+            .insert(contract.code_hash, self.contract_cache.ready(&module, &mut self.overlay, |_| Ok(())).unwrap());
         (created, share)
     }
 
@@ -111,7 +112,7 @@ impl World {
 
 #[test]
 fn contracts_of_the_repository_stay_far_below_their_limit() {
-    let mut world = World::new();
+    let mut world = StateReader::new();
     let (me, other) = (hex(address(SENDER)), hex(address(2)));
     let mut shares = BTreeSet::new();
     let owner = param("owner", "ByStr20", me.as_str());
@@ -183,19 +184,19 @@ fn contracts_of_the_repository_stay_far_below_their_limit() {
 
 #[test]
 fn programs_of_a_block_need_no_cache() {
-    let mut world = World::new();
+    let mut world = StateReader::new();
     let (shout, _) = world.deploy("shout", contract!("tests/data/contracts/shout.scilla"), &[]);
     let call = || {
         let data = json!({ "_tag": "Shout", "params": [] }).to_string();
         Transaction { data, amount: Qa::ZERO, ..payment(SENDER, shout) }
     };
     let expected = world.execute(PER_BLOCK, call());
-    world.modules = Modules::new("0.13/3".parse().unwrap());
+    world.contract_cache = ContractCache::new("0.13/3".parse().unwrap());
     let executed = world.execute(PER_BLOCK, call());
-    assert_eq!((executed.work, world.modules.usage().programs), (expected.work, 0));
+    assert_eq!((executed.work, world.contract_cache.usage().programs), (expected.work, 0));
     world.loaded.clear();
     let fresh = world.execute(PER_BLOCK, call());
-    assert!(fresh.work > executed.work && world.modules.usage().programs == 1);
+    assert!(fresh.work > executed.work && world.contract_cache.usage().programs == 1);
 }
 
 /// Reports long texts, and has patterns of many columns.
@@ -220,7 +221,7 @@ end
 
 #[test]
 fn room_of_a_block_decides_only_when_a_transaction_is_executed() {
-    let mut world = World::new();
+    let mut world = StateReader::new();
     let (reports, _) = world.deploy("reports", REPORTS, &[]);
     let text = param("text", "String", "x".repeat(2_000));
     let data = json!({ "_tag": "Report", "params": [text] }).to_string();
@@ -230,9 +231,9 @@ fn room_of_a_block_decides_only_when_a_transaction_is_executed() {
     for transaction in [call, deployment, payment(SENDER, address(2))] {
         let expected = world.execute(PER_BLOCK, transaction.clone());
         assert!(matches!(&expected.outcome, Outcome::Recorded(it) if it.receipt.success), "{expected:?}");
-        for room in (0..expected.work).step_by(5_000) {
-            let executed = world.execute(room, transaction.clone());
-            assert_eq!(executed.outcome, Outcome::Full, "room for {room} of {}", expected.work);
+        for work_limit in (0..expected.work).step_by(5_000) {
+            let executed = world.execute(work_limit, transaction.clone());
+            assert_eq!(executed.outcome, Outcome::Full, "room for {work_limit} of {}", expected.work);
         }
         let executed = world.execute(expected.work, transaction);
         assert_eq!((executed.outcome, executed.work), (expected.outcome, expected.work));

@@ -29,7 +29,7 @@ use silica_scilla::{
 use silica_state::StateError;
 
 use super::{Overlay, text::text_of};
-use crate::accounts::World;
+use crate::accounts::StateReader;
 
 /// Most bytes that a transaction may write, in keys and values.
 ///
@@ -40,7 +40,7 @@ use crate::accounts::World;
 pub(super) const MAX_WRITTEN: usize = 64_000_000;
 
 /// Most bytes of the keys that a transaction reads or removes. [`COMMON_KEY`] bytes of each key do not count.
-pub(super) const MAX_SOUGHT: usize = 64_000_000;
+pub(super) const MAX_LOOKED_UP: usize = 64_000_000;
 
 /// Most bytes that a transaction may read, in keys and values. The gas of a read depends on the number of parts, and a
 /// part that takes one unit of gas may have a long text.
@@ -54,19 +54,19 @@ const COMMON_KEY: usize = 256;
 
 /// The bytes that a transaction may still use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct StorageQuota {
     written: usize,
-    sought: usize,
+    looked_up: usize,
     read: usize,
     /// The work of the last query of a contract, and its limit.
     worked: u64,
     work: u64,
 }
 
-impl Room {
+impl StorageQuota {
     /// Returns the limits at the beginning of a transaction.
     pub(super) const fn new() -> Self {
-        Self { written: MAX_WRITTEN, sought: MAX_SOUGHT, read: MAX_READ, worked: 0, work: u64::MAX }
+        Self { written: MAX_WRITTEN, looked_up: MAX_LOOKED_UP, read: MAX_READ, worked: 0, work: u64::MAX }
     }
 
     /// Begins a query with a limit of `work`.
@@ -118,10 +118,10 @@ impl Room {
     }
 
     fn seek(&mut self, key: &StorageKey) -> Result<(), StorageFault> {
-        self.spend(weight::SOUGHT)?;
+        self.spend(weight::LOOKUP)?;
         self.spend_bytes(key.as_str().len(), weight::KEY_BYTE)?;
         let beyond = key.as_str().len().saturating_sub(COMMON_KEY);
-        self.sought = self.sought.checked_sub(beyond).ok_or(StorageFault::SoughtTooMuch)?;
+        self.looked_up = self.looked_up.checked_sub(beyond).ok_or(StorageFault::LookedUpTooMuch)?;
         Ok(())
     }
 }
@@ -142,7 +142,7 @@ pub(super) enum StorageFault {
     /// The transaction would write more than its limit.
     NoRoom,
     /// The transaction would use longer keys than its limit.
-    SoughtTooMuch,
+    LookedUpTooMuch,
     /// The transaction would read more than its limit.
     ReadTooMuch,
     /// The keys to one value are too long.
@@ -166,17 +166,17 @@ impl From<StateError> for StorageFault {
 impl StoredField<'_> {
     /// Returns the value behind `keys`, or `None` if it does not exist. Stops at a map that is larger than `most`,
     /// without reading the rest of it.
-    pub(super) fn load<W: World>(
+    pub(super) fn load<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
         keys: &[Key],
         most: u64,
-        room: &mut Room,
+        quota: &mut StorageQuota,
     ) -> Result<Option<Value>, StorageFault> {
         let (kind, indices) = (self.kind_behind(keys)?, texts(keys)?);
-        let key = self.sought(&indices, room)?;
+        let key = self.looked_up(&indices, quota)?;
         let stored = overlay.entry(self.contract, &key)?;
-        room.read(stored.as_ref().map_or(0, |value| value.len()))?;
+        quota.read(stored.as_ref().map_or(0, |value| value.len()))?;
         let empties = empties(kind);
         let Some(empty) = empties.first() else {
             return stored.map(|value| read(&mut ValueReader::new(self.known), &value, kind)).transpose();
@@ -184,7 +184,7 @@ impl StoredField<'_> {
         // Every key has a size of at least 1, except for the empty byte string. So the size of a map is at least the
         // number of its entries minus one.
         let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
-        let entries = entries_below(overlay, self.contract, &key, most, room)?;
+        let entries = entries_below(overlay, self.contract, &key, most, quota)?;
         if entries.is_empty() {
             return Ok(stored.map(|_| Value::Map(empty.clone())));
         }
@@ -197,14 +197,14 @@ impl StoredField<'_> {
     }
 
     /// Returns whether a value exists behind the keys.
-    pub(super) fn exists<W: World>(
+    pub(super) fn exists<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
         keys: &[Key],
-        room: &mut Room,
+        quota: &mut StorageQuota,
     ) -> Result<bool, StorageFault> {
         let kind = self.kind_behind(keys)?;
-        let key = self.sought(&texts(keys)?, room)?;
+        let key = self.looked_up(&texts(keys)?, quota)?;
         if overlay.entry(self.contract, &key)?.is_some() {
             return Ok(true);
         }
@@ -212,40 +212,40 @@ impl StoredField<'_> {
     }
 
     /// Replaces the value behind the keys.
-    pub(super) fn store<W: World>(
+    pub(super) fn store<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
         keys: &[Key],
         value: &Value,
-        room: &mut Room,
+        quota: &mut StorageQuota,
     ) -> Result<(), StorageFault> {
         let (kind, mut indices) = (self.kind_behind(keys)?, texts(keys)?);
         if matches!(kind, Type::Map(..)) {
-            self.clear(overlay, &indices, room)?;
+            self.clear(overlay, &indices, quota)?;
         }
         for outer in 0..indices.len() {
-            let marker = self.sought(indices.get(..outer).unwrap_or_default(), room)?;
+            let marker = self.looked_up(indices.get(..outer).unwrap_or_default(), quota)?;
             overlay.set_entry(self.contract, &marker, None)?;
         }
-        self.write(overlay, &mut indices, kind, value, room)
+        self.write(overlay, &mut indices, kind, value, quota)
     }
 
     /// Removes the value behind the keys. The surrounding map exists afterwards, even if it did not before.
-    pub(super) fn delete<W: World>(
+    pub(super) fn delete<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
         keys: &[Key],
-        room: &mut Room,
+        quota: &mut StorageQuota,
     ) -> Result<(), StorageFault> {
         let indices = texts(keys)?;
-        if self.exists(overlay, keys, room)? {
-            self.clear(overlay, &indices, room)?;
+        if self.exists(overlay, keys, quota)? {
+            self.clear(overlay, &indices, quota)?;
         }
         let Some((_, outer)) = indices.split_last() else { return Ok(()) };
-        let parent = self.sought(outer, room)?;
+        let parent = self.looked_up(outer, quota)?;
         if overlay.entry(self.contract, &parent)?.is_none() && !overlay.has_below(self.contract, &parent)? {
-            room.spend(weight::WRITTEN)?;
-            room.write(parent.as_str().len())?;
+            quota.spend(weight::WRITTEN)?;
+            quota.write(parent.as_str().len())?;
             overlay.set_entry(self.contract, &parent, Some(&StorageKey::EMPTY_MAP))?;
         }
         Ok(())
@@ -260,56 +260,56 @@ impl StoredField<'_> {
     }
 
     /// Returns the key of a value to read or remove. Counts its bytes.
-    fn sought(&self, indices: &[String], room: &mut Room) -> Result<StorageKey, StorageFault> {
+    fn looked_up(&self, indices: &[String], quota: &mut StorageQuota) -> Result<StorageKey, StorageFault> {
         let key = self.key(indices);
-        room.seek(&key)?;
+        quota.seek(&key)?;
         Ok(key)
     }
 
     /// Removes all entries at and below a key.
-    fn clear<W: World>(
+    fn clear<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
         indices: &[String],
-        room: &mut Room,
+        quota: &mut StorageQuota,
     ) -> Result<(), StorageFault> {
-        room.spend(weight::WRITTEN)?;
+        quota.spend(weight::WRITTEN)?;
         let prefix = self.key(indices);
         let is_map = type_behind(self.kind, indices.len()).is_some_and(|kind| matches!(kind, Type::Map(..)));
         if is_map {
-            count_removed(overlay, self.contract, &prefix, room)?;
+            count_removed(overlay, self.contract, &prefix, quota)?;
             return Ok(overlay.remove_all(self.contract, &prefix)?);
         }
         Ok(overlay.set_entry(self.contract, &prefix, None)?)
     }
 
     /// Writes a value where no entry exists. The nesting of maps is that of their type, which the checker limits.
-    fn write<W: World>(
+    fn write<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
         indices: &mut Vec<String>,
         kind: &Type,
         value: &Value,
-        room: &mut Room,
+        quota: &mut StorageQuota,
     ) -> Result<(), StorageFault> {
         if let (Type::Map(_, value_type), Value::Map(map)) = (kind, value)
             && map.iter().next().is_some()
         {
             for (key, value) in map {
                 indices.push(key_text(key, indices)?);
-                self.write(overlay, indices, value_type, value, room)?;
+                self.write(overlay, indices, value_type, value, quota)?;
                 indices.pop();
             }
             return Ok(());
         }
         let key = self.key(indices);
-        room.spend(weight::WRITTEN)?;
-        room.write(key.as_str().len())?;
+        quota.spend(weight::WRITTEN)?;
+        quota.write(key.as_str().len())?;
         if matches!(value, Value::Map(_)) {
             return Ok(overlay.set_entry(self.contract, &key, Some(&StorageKey::EMPTY_MAP))?);
         }
-        let text = text_of(value, room.written).ok_or(StorageFault::NoRoom)?;
-        room.write(text.len())?;
+        let text = text_of(value, quota.written).ok_or(StorageFault::NoRoom)?;
+        quota.write(text.len())?;
         Ok(overlay.set_entry(self.contract, &key, Some(text.as_bytes()))?)
     }
 
@@ -384,16 +384,16 @@ fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
 
 /// Counts the entries that are removed with a map, because each of them leaves the tries of the block. Without a work
 /// limit, it does not read them.
-fn count_removed<W: World>(
+fn count_removed<W: StateReader>(
     overlay: &mut Overlay<W>,
     contract: &Address,
     prefix: &StorageKey,
-    room: &mut Room,
+    quota: &mut StorageQuota,
 ) -> Result<(), StorageFault> {
     let mut fits = Ok(());
-    if room.limits_work() {
+    if quota.limits_work() {
         overlay.visit_below(contract, prefix, &mut |_, _| {
-            fits = room.spend(weight::WRITTEN);
+            fits = quota.spend(weight::WRITTEN);
             if fits.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
     }
@@ -408,12 +408,12 @@ fn count_removed<W: World>(
 /// # Errors
 ///
 /// [`StorageFault::TooLarge`] if there are more than `most`, or if the work limit is reached.
-fn entries_below<W: World>(
+fn entries_below<W: StateReader>(
     overlay: &mut Overlay<W>,
     contract: &Address,
     prefix: &StorageKey,
     most: usize,
-    room: &mut Room,
+    quota: &mut StorageQuota,
 ) -> Result<BTreeMap<String, Arc<[u8]>>, StorageFault> {
     let mut entries = BTreeMap::new();
     let (mut count, mut bytes) = (0_usize, 0_usize);
@@ -422,10 +422,10 @@ fn entries_below<W: World>(
         if let Some(path) = key.as_str().strip_prefix(prefix.as_str()).filter(|path| !path.is_empty()) {
             count = count.saturating_add(1);
             bytes = bytes.saturating_add(path.len()).saturating_add(value.len());
-            fits = room.spend(weight::ENTRY);
-            if room.can_read(bytes) {
+            fits = quota.spend(weight::ENTRY);
+            if quota.can_read(bytes) {
                 entries.insert(path.to_owned(), Arc::from(value));
-            } else if !room.limits_work() {
+            } else if !quota.limits_work() {
                 return ControlFlow::Break(());
             }
         }
@@ -435,7 +435,7 @@ fn entries_below<W: World>(
     if count > most {
         return Err(StorageFault::TooLarge);
     }
-    room.read(bytes)?;
+    quota.read(bytes)?;
     Ok(entries)
 }
 
@@ -483,21 +483,21 @@ mod tests {
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
             let keys = Self::keys(keys);
             let value = field.read(value, keys.len());
-            field.store(&mut self.overlay, &keys, &value, &mut Room::new()).unwrap();
+            field.store(&mut self.overlay, &keys, &value, &mut StorageQuota::new()).unwrap();
         }
 
         fn delete(&mut self, keys: &[&str]) {
             let (kind, known) = (self.kind.clone(), self.known.clone());
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
-            field.delete(&mut self.overlay, &Self::keys(keys), &mut Room::new()).unwrap();
+            field.delete(&mut self.overlay, &Self::keys(keys), &mut StorageQuota::new()).unwrap();
         }
 
         fn load(&mut self, keys: &[&str]) -> Option<String> {
             let (kind, known) = (self.kind.clone(), self.known.clone());
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
             let keys = Self::keys(keys);
-            let value = field.load(&mut self.overlay, &keys, u64::MAX, &mut Room::new()).unwrap();
-            assert_eq!(field.exists(&mut self.overlay, &keys, &mut Room::new()).unwrap(), value.is_some());
+            let value = field.load(&mut self.overlay, &keys, u64::MAX, &mut StorageQuota::new()).unwrap();
+            assert_eq!(field.exists(&mut self.overlay, &keys, &mut StorageQuota::new()).unwrap(), value.is_some());
             value.map(|value| text_of(&value, usize::MAX).unwrap())
         }
 
@@ -551,7 +551,7 @@ mod tests {
         field.check(&[(r#"/m/"a"/"#, r#""1""#), (r#"/m/"b"/"#, r#""2""#)]);
         assert_eq!(field.load(&[]).as_deref(), Some(r#"[{"key":"a","val":"1"},{"key":"b","val":"2"}]"#));
         field.delete(&["a"]);
-        field.delete(&["nobody"]);
+        field.delete(&["absent"]);
         field.check(&[(r#"/m/"b"/"#, r#""2""#)]);
         field.delete(&["b"]);
         field.check(&[("/m/", MARKER)]);
@@ -637,7 +637,7 @@ mod tests {
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
         for (keys, size) in [(vec![], 8), (vec![Key::new(Value::ByStr([1].into())).unwrap()], 2)] {
             for most in 0..=size {
-                match stored.load(&mut field.overlay, &keys, most, &mut Room::new()) {
+                match stored.load(&mut field.overlay, &keys, most, &mut StorageQuota::new()) {
                     Ok(value) => assert_eq!((value.unwrap().size(), most), (size, size)),
                     Err(fault) => assert!(matches!(fault, StorageFault::TooLarge) && most < size, "{fault:?}"),
                 }
@@ -660,9 +660,9 @@ mod tests {
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
         let value = stored.read(&value, 0);
         for (written, left) in [(bytes + 5, Some(5)), (bytes, Some(0)), (bytes - 1, None), (0, None)] {
-            let mut room = Room { written, ..Room::new() };
-            match stored.store(&mut field.overlay, &[], &value, &mut room) {
-                Ok(()) => assert_eq!((Some(room.written), room.sought), (left, MAX_SOUGHT)),
+            let mut quota = StorageQuota { written, ..StorageQuota::new() };
+            match stored.store(&mut field.overlay, &[], &value, &mut quota) {
+                Ok(()) => assert_eq!((Some(quota.written), quota.looked_up), (left, MAX_LOOKED_UP)),
                 Err(fault) => assert!(matches!(fault, StorageFault::NoRoom) && left.is_none(), "{fault:?}"),
             }
         }
@@ -676,22 +676,22 @@ mod tests {
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
         // The address, the field and two texts in quotes, each with a separator. `outer` is without the second text.
         let (whole, outer) = (40 + 1 + 2 + 1_003 + 503 - COMMON_KEY, 40 + 1 + 2 + 1_003 - COMMON_KEY);
-        let costs = |sought: usize, written: usize, act: &dyn Fn(&mut Overlay<_>, &mut Room) -> bool| {
-            for (less, enough) in [((0, 0), true), ((1, 0), sought == 0), ((0, 1), written == 0)] {
+        let costs = |looked_up: usize, written: usize, act: &dyn Fn(&mut Overlay<_>, &mut StorageQuota) -> bool| {
+            for (less, enough) in [((0, 0), true), ((1, 0), looked_up == 0), ((0, 1), written == 0)] {
                 let mut overlay = Overlay::new(BTreeMap::from([(CONTRACT, crate::testing::contract())]));
-                let bytes = (sought.saturating_sub(less.0), written.saturating_sub(less.1));
-                let mut room = Room { sought: bytes.0, written: bytes.1, read: 0, ..Room::new() };
-                assert_eq!(act(&mut overlay, &mut room), enough, "{sought} {written} {less:?}");
-                assert!(!enough || (room.sought, room.written) == (0, 0), "{room:?}");
+                let bytes = (looked_up.saturating_sub(less.0), written.saturating_sub(less.1));
+                let mut quota = StorageQuota { looked_up: bytes.0, written: bytes.1, read: 0, ..StorageQuota::new() };
+                assert_eq!(act(&mut overlay, &mut quota), enough, "{looked_up} {written} {less:?}");
+                assert!(!enough || (quota.looked_up, quota.written) == (0, 0), "{quota:?}");
             }
         };
-        costs(whole, 0, &|overlay, room| stored.load(overlay, &keys, 1, room).is_ok());
-        costs(whole, 0, &|overlay, room| stored.exists(overlay, &keys, room).is_ok());
-        costs(outer, whole + COMMON_KEY + 3, &|overlay, room| {
-            stored.store(overlay, &keys, &Value::string("v"), room).is_ok()
+        costs(whole, 0, &|overlay, quota| stored.load(overlay, &keys, 1, quota).is_ok());
+        costs(whole, 0, &|overlay, quota| stored.exists(overlay, &keys, quota).is_ok());
+        costs(outer, whole + COMMON_KEY + 3, &|overlay, quota| {
+            stored.store(overlay, &keys, &Value::string("v"), quota).is_ok()
         });
         // The marker of the surrounding map is written.
-        costs(whole + outer, outer + COMMON_KEY, &|overlay, room| stored.delete(overlay, &keys, room).is_ok());
+        costs(whole + outer, outer + COMMON_KEY, &|overlay, quota| stored.delete(overlay, &keys, quota).is_ok());
     }
 
     #[test]
@@ -702,9 +702,9 @@ mod tests {
         // A part of a key has quotes and a separator, a value has quotes.
         for (keys, bytes) in [(vec![], 4 + 4 + 4 + 3), (Field::keys(&["a"]), 4), (Field::keys(&["c"]), 0)] {
             for read in 0..=bytes {
-                let mut room = Room { read, ..Room::new() };
-                match stored.load(&mut field.overlay, &keys, 100, &mut room) {
-                    Ok(_) => assert_eq!((read, room.read), (bytes, 0)),
+                let mut quota = StorageQuota { read, ..StorageQuota::new() };
+                match stored.load(&mut field.overlay, &keys, 100, &mut quota) {
+                    Ok(_) => assert_eq!((read, quota.read), (bytes, 0)),
                     Err(fault) => assert!(matches!(fault, StorageFault::ReadTooMuch) && read < bytes, "{fault:?}"),
                 }
             }
@@ -721,28 +721,28 @@ mod tests {
             let keys = Field::keys(&[&half, &last]);
             let whole = format!(r#"[{{"key":"{half}","val":[{{"key":"{last}","val":"v"}}]}}]"#);
             let whole = stored.read(&whole, 0);
-            let (overlay, room) = (&mut field.overlay, &mut Room::new());
-            let told = [
-                stored.load(overlay, &keys, 1, room).map(drop),
-                stored.exists(overlay, &keys, room).map(drop),
-                stored.store(overlay, &keys, &Value::string("v"), room),
-                stored.delete(overlay, &keys, room),
-                stored.store(overlay, &[], &whole, room),
+            let (overlay, quota) = (&mut field.overlay, &mut StorageQuota::new());
+            let result = [
+                stored.load(overlay, &keys, 1, quota).map(drop),
+                stored.exists(overlay, &keys, quota).map(drop),
+                stored.store(overlay, &keys, &Value::string("v"), quota),
+                stored.delete(overlay, &keys, quota),
+                stored.store(overlay, &[], &whole, quota),
             ];
-            for told in told {
-                assert_eq!(told.is_ok(), fits);
-                assert!(fits || matches!(told, Err(StorageFault::KeysTooLong)), "{told:?}");
+            for result in result {
+                assert_eq!(result.is_ok(), fits);
+                assert!(fits || matches!(result, Err(StorageFault::KeysTooLong)), "{result:?}");
             }
         }
     }
 
     #[test]
-    fn too_many_keys_are_told() {
+    fn too_many_keys_are_an_error() {
         let mut field = Field::new("Uint32", r#""1""#);
         let kind = field.kind.clone();
         let known = DataTypes::built_in();
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
-        let load = stored.load(&mut field.overlay, &Field::keys(&["a"]), u64::MAX, &mut Room::new());
+        let load = stored.load(&mut field.overlay, &Field::keys(&["a"]), u64::MAX, &mut StorageQuota::new());
         assert!(matches!(load, Err(StorageFault::TooManyKeys)));
     }
 }

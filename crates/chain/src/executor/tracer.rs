@@ -206,10 +206,10 @@ impl Notes {
 
     fn value(&mut self, Argument { name, value }: Argument) -> TracedValue {
         let is_small = about(&value) <= LARGEST_VALUE && value.parts() <= MOST_PARTS;
-        let told = (is_small && self.bytes < MOST_BYTES).then(|| as_json(&value, MOST_LEVELS));
-        self.truncated |= told.is_none();
-        self.spend(told.as_ref().map_or(0, |told| told.to_string().len()).saturating_add(name.len()));
-        TracedValue { name: name.to_string(), value: told }
+        let shown = (is_small && self.bytes < MOST_BYTES).then(|| as_json(&value, MOST_LEVELS));
+        self.truncated |= shown.is_none();
+        self.spend(shown.as_ref().map_or(0, |shown| shown.to_string().len()).saturating_add(name.len()));
+        TracedValue { name: name.to_string(), value: shown }
     }
 }
 
@@ -351,13 +351,13 @@ mod tests {
 
     /// Reads a text that nests as deep as the reader goes.
     #[track_caller]
-    fn check_text(told: &Json, expected: &Json) {
-        let text = told.as_str().expect("it is text");
+    fn check_text(shown: &Json, expected: &Json) {
+        let text = shown.as_str().expect("it is text");
         assert_eq!(&serde_json::from_str::<Json>(text).unwrap(), expected);
     }
 
     #[test]
-    fn values_are_told_as_deep_as_clients_read() {
+    fn values_are_shown_as_deep_as_clients_read() {
         assert_eq!(as_json(&Value::nat(29), MOST_LEVELS), nat(29));
         check_text(&as_json(&Value::nat(30), MOST_LEVELS), &nat(30));
         check_text(&as_json(&Value::nat(60), MOST_LEVELS), &nat(60));
@@ -366,40 +366,40 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_wherever_they_are() {
+    fn messages_are_shown_at_each_depth() {
         let kind = || Type::from(Primitive::Message);
-        let told = json!({"_tag": "Go", "n": nat(1)});
+        let shown = json!({"_tag": "Go", "n": nat(1)});
         let object = |constructor: &str, types: Json, arguments: Json| json!({"constructor": constructor, "argtypes": types, "arguments": arguments});
         let some = Value::some(kind(), message(1));
-        assert_eq!(as_json(&some, MOST_LEVELS), object("Some", json!(["Message"]), json!([told])));
+        assert_eq!(as_json(&some, MOST_LEVELS), object("Some", json!(["Message"]), json!([shown])));
         let pair = Value::pair((kind(), message(1)), (Primitive::Uint(Width::W32).into(), Value::uint32(7)));
-        assert_eq!(as_json(&pair, MOST_LEVELS), object("Pair", json!(["Message", "Uint32"]), json!([told, "7"])));
+        assert_eq!(as_json(&pair, MOST_LEVELS), object("Pair", json!(["Message", "Uint32"]), json!([shown, "7"])));
         let lists = Value::list(Type::list(kind()), [Value::list(kind(), []), Value::list(kind(), [message(1)])]);
-        assert_eq!(as_json(&lists, MOST_LEVELS), json!([[], [told]]));
+        assert_eq!(as_json(&lists, MOST_LEVELS), json!([[], [shown]]));
         let mut map = Map::new(Primitive::String.into(), kind());
         map.insert(Key::new(Value::string("k")).unwrap(), message(1));
-        assert_eq!(as_json(&Value::Map(map), MOST_LEVELS), json!([{"key": "k", "val": told}]));
+        assert_eq!(as_json(&Value::Map(map), MOST_LEVELS), json!([{"key": "k", "val": shown}]));
     }
 
     #[test]
     fn deep_values_around_messages_end_in_text() {
         let option = |inner, _| Value::some(Primitive::Message.into(), inner);
-        let told = as_json(&(0..40).fold(message(1), option), MOST_LEVELS);
-        assert!(is_shallow(&told, MOST_LEVELS));
-        let text = (0..30).fold(&told, |told, _| &told["arguments"][0]).as_str().unwrap();
+        let shown = as_json(&(0..40).fold(message(1), option), MOST_LEVELS);
+        assert!(is_shallow(&shown, MOST_LEVELS));
+        let text = (0..30).fold(&shown, |shown, _| &shown["arguments"][0]).as_str().unwrap();
         assert!(text.starts_with("(Some") && text.contains("\"Go\""), "{text}");
     }
 
     #[test]
     fn messages_count_as_levels_of_what_they_hold() {
         assert_eq!(as_json(&message(29), MOST_LEVELS), json!({"_tag": "Go", "n": nat(29)}));
-        let told = as_json(&message(30), MOST_LEVELS);
-        assert_eq!(told["_tag"], "Go");
-        check_text(&told["n"], &nat(30));
+        let shown = as_json(&message(30), MOST_LEVELS);
+        assert_eq!(shown["_tag"], "Go");
+        check_text(&shown["n"], &nat(30));
         let list = Value::list(Primitive::Message.into(), [message(28), message(29)]);
-        let told = as_json(&list, MOST_LEVELS);
-        assert!(is_shallow(&told, MOST_LEVELS));
-        assert_eq!(told[0]["n"], nat(28));
-        check_text(&told[1]["n"], &nat(29));
+        let shown = as_json(&list, MOST_LEVELS);
+        assert!(is_shallow(&shown, MOST_LEVELS));
+        assert_eq!(shown[0]["n"], nat(28));
+        check_text(&shown[1]["n"], &nat(29));
     }
 }

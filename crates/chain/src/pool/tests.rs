@@ -908,13 +908,13 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A pool and the model, at the same block.
 #[derive(Clone, Debug)]
-struct World {
+struct StateReader {
     pool: Pool,
     model: Model,
     number: u64,
 }
 
-impl World {
+impl StateReader {
     fn take(&mut self, step: Step) {
         match step {
             Step::Insert { from, ahead, extra, units } => {
@@ -1023,7 +1023,7 @@ proptest! {
         for (from, units) in (1..=4).zip([2, 5, 9, 40]) {
             model.accounts.insert(address(from), Account { nonce: Nonce::new(3), balance: Qa::new(units * UNIT + 9), ..RICH });
         }
-        let mut world = World { pool: Pool::new(TIGHT, Epochs::new(10).unwrap()), model, number: 1 };
+        let mut world = StateReader { pool: Pool::new(TIGHT, Epochs::new(10).unwrap()), model, number: 1 };
         let mut saved = world.clone();
         for step in steps {
             if let Step::Save = step {

@@ -98,13 +98,13 @@ impl Bulk {
     }
 
     /// Tells a list of a number of 45 levels as often as there are events, and returns the bytes of the values.
-    fn tell(&mut self, times: u32, events: u32) -> (Receipt, usize) {
+    fn emit(&mut self, times: u32, events: u32) -> (Receipt, usize) {
         let number = |name: &str, value: u32| json!({"vname": name, "type": "Uint32", "value": value.to_string()});
         let list: Vec<String> = (0..events).map(|number| number.to_string()).collect();
         let events = json!({"vname": "events", "type": "List Uint32", "value": list});
         let receipt = self.call(2, "Tell", &json!([number("levels", 45), number("times", times), events]));
-        let told = receipt.event_logs.iter().map(|event| event.params[0].value.to_string().len()).sum();
-        (receipt, told)
+        let bytes = receipt.event_logs.iter().map(|event| event.params[0].value.to_string().len()).sum();
+        (receipt, bytes)
     }
 
     /// Runs a transition for each three of so many names.
@@ -121,16 +121,16 @@ impl Bulk {
 }
 
 #[test]
-fn what_is_told_stays_in_proportion_to_the_gas() {
+fn emitted_bytes_are_proportional_to_the_gas() {
     let mut bulk = Bulk::new();
-    let (receipt, told) = bulk.tell(400, 1);
+    let (receipt, bytes) = bulk.emit(400, 1);
     assert!(receipt.success, "{receipt:?}");
-    assert!(told > 900_000);
+    assert!(bytes > 900_000);
     // As much again is too much, all events together.
-    let (receipt, _) = bulk.tell(400, 2);
+    let (receipt, _) = bulk.emit(400, 2);
     assert_eq!(errors(&receipt), [(0, vec![9])]);
     assert!(receipt.exceptions.is_empty() && receipt.event_logs.is_empty(), "{receipt:?}");
-    assert!(2 * told > 1_000 * usize::try_from(receipt.cumulative_gas.get()).unwrap(), "{receipt:?}");
+    assert!(2 * bytes > 1_000 * usize::try_from(receipt.cumulative_gas.get()).unwrap(), "{receipt:?}");
 }
 
 #[test]

@@ -348,8 +348,8 @@ fn a_failure_below_fails_everything_above() {
     assert_eq!(receipt.transitions[0].accepted, None);
     assert_eq!((world.net.balance(&first), world.net.balance(&second)), (Some(6), Some(0)));
     // The zero address takes nothing.
-    let nobody = [address_param("to", &Address::ZERO), text_param("tag", "")];
-    assert_eq!(errors(&world.call(2, first, "Ask", &nobody, 3)), [(0, vec![14])]);
+    let to_null = [address_param("to", &Address::ZERO), text_param("tag", "")];
+    assert_eq!(errors(&world.call(2, first, "Ask", &to_null, 3)), [(0, vec![14])]);
     check_replay(&world.net);
 }
 

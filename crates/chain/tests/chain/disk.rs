@@ -183,9 +183,9 @@ fn a_check_finds_what_was_forged() {
     let receipt = copy_with(2, |record| record.transactions[1].1.success = false).unwrap_err();
     assert!(matches!(receipt, ReplayError::Receipt { number, .. } if number.get() == 2), "{receipt}");
     let unsigned = copy_with(3, |record| record.tx_block.cosignatures = CoSignatures::unsigned(1)).unwrap_err();
-    assert!(matches!(unsigned, ReplayError::Seal { number, .. } if number.get() == 3), "{unsigned}");
+    assert!(matches!(unsigned, ReplayError::BlockSigner { number, .. } if number.get() == 3), "{unsigned}");
     let micro = copy_with(3, |record| record.micro_blocks[1].cosignatures = CoSignatures::unsigned(1)).unwrap_err();
-    assert!(matches!(micro, ReplayError::Seal { .. }), "{micro}");
+    assert!(matches!(micro, ReplayError::BlockSigner { .. }), "{micro}");
     let timestamp = copy_with(6, |record| record.micro_blocks[0].timestamp = Timestamp::new(1)).unwrap_err();
     assert!(matches!(timestamp, ReplayError::Block { .. }), "{timestamp}");
     let genesis = copy_with(0, |record| record.ds_block.as_mut().unwrap().header.difficulty = 9).unwrap_err();

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use silica_chain::{
     Chain, ChainConfig, CommittedBlock, Genesis, Producer, Snapshot,
     config::NoncePolicy,
-    consensus::{Effect, Engine, Input, Solo, run_seal},
+    consensus::{Effect, Engine, Input, Solo, range_signer},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
@@ -77,7 +77,7 @@ impl Net {
     }
 
     pub(crate) fn over(store: Store, config: ChainConfig) -> Self {
-        store.seal_with(run_seal(&node_key()));
+        store.set_signer(range_signer(&node_key()));
         Self::unsealed(store, config)
     }
 

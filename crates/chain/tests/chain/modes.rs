@@ -211,7 +211,7 @@ fn too_many_blocks_on_demand_are_refused() {
 }
 
 #[test]
-fn nobody_sends_messages_to_a_committee_of_one() {
+fn solo_engine_ignores_messages() {
     let mut net = Net::new(config(1, 5));
     assert!(net.step(Input::Message(vec![1, 2, 3])).is_empty());
     assert_eq!(net.height(), 0);

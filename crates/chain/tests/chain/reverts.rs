@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
-use silica_chain::{Edit, RevertError, SavePoint, config::Numbering, consensus::Input};
+use silica_chain::{ChainSavepoint, Edit, RevertError, config::Numbering, consensus::Input};
 use silica_protocol::{Address, Gas, GasPrice, Qa, Timestamp, Transaction, TxHash};
 use silica_state::{Durability, Store, StoreOptions};
 
@@ -137,7 +137,7 @@ fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
 
 /// A point, and what had been done until then.
 struct Saved {
-    point: SavePoint,
+    point: ChainSavepoint,
     done: usize,
     now: u64,
 }

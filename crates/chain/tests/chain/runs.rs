@@ -11,11 +11,11 @@ use std::{
 use proptest::{collection::vec, prelude::*};
 use silica_chain::{
     BlockTransactionsError, ChainConfig, check,
-    consensus::{Effect, Input, run_seal},
+    consensus::{Effect, Input, range_signer},
     open, rebuild,
 };
 use silica_protocol::{Address, BlockNumber, CoSignatures, DsBlockNumber, GasPrice, PublicKey, Qa, Timestamp, TxHash};
-use silica_state::{ArchiveError, Durability, OpenOutcome, Seal, Store, StoreOptions};
+use silica_state::{ArchiveError, BlockSigner, Durability, OpenOutcome, Store, StoreOptions};
 
 use crate::{
     harness::{BEGIN, Net, config, genesis, key, memory, node, node_key, payment, user},
@@ -40,7 +40,7 @@ fn one_by_one(net: &mut Net, blocks: u64) {
 
 /// Whether some block was made as one of a run.
 fn has_run(net: &Net) -> bool {
-    (1..=net.height()).any(|number| net.producer.store().run_at(BlockNumber::new(number)).unwrap().is_some())
+    (1..=net.height()).any(|number| net.producer.store().range_at(BlockNumber::new(number)).unwrap().is_some())
 }
 
 /// Compares all that can be asked of two chains.
@@ -238,10 +238,10 @@ fn lost_state_is_made_again_from_runs() {
     Store::discard_state(dir.path()).unwrap();
     let store = Store::open(dir.path(), options()).unwrap();
     assert!(matches!(store.outcome(), OpenOutcome::NeedsReplay { .. }));
-    store.seal_with(run_seal(&node_key()));
-    let mut told = Vec::new();
-    rebuild(&store, config(1, 10), &genesis(), node(), &mut |number, _| told.push(number.get())).unwrap();
-    assert_eq!(told.last(), Some(&height));
+    store.set_signer(range_signer(&node_key()));
+    let mut reported = Vec::new();
+    rebuild(&store, config(1, 10), &genesis(), node(), &mut |number, _| reported.push(number.get())).unwrap();
+    assert_eq!(reported.last(), Some(&height));
     let mut net = Net::over(store, config(1, 10));
     assert_eq!(net.snapshot().latest_tx_block_hash(), hash);
     assert_eq!(net.balance(&user(9)), Some(10));
@@ -256,10 +256,10 @@ fn run_is_not_read_without_the_key_that_signs_it() {
     let mut net = on_disk(dir.path(), config(1, 10));
     net.demand(50);
     drop(net);
-    for seal in [None, Some(run_seal(&key(1)))] {
+    for seal in [None, Some(range_signer(&key(1)))] {
         let store = Store::open(dir.path(), options()).unwrap();
         if let Some(seal) = seal {
-            store.seal_with(seal);
+            store.set_signer(seal);
         }
         let snapshot = store.snapshot();
         let number = BlockNumber::new(30);
@@ -280,11 +280,11 @@ fn run_is_not_read_without_the_key_that_signs_it() {
 /// Counts what it signs.
 #[derive(Debug)]
 struct Counting {
-    seal: Arc<dyn Seal>,
+    seal: Arc<dyn BlockSigner>,
     signed: Arc<AtomicU64>,
 }
 
-impl Seal for Counting {
+impl BlockSigner for Counting {
     fn public(&self) -> PublicKey {
         self.seal.public()
     }
@@ -299,7 +299,7 @@ impl Seal for Counting {
 fn empty_block_is_not_signed_to_say_that_it_is_empty() {
     let signed = Arc::new(AtomicU64::new(0));
     let store = Store::ephemeral(StoreOptions::default());
-    store.seal_with(Arc::new(Counting { seal: run_seal(&node_key()), signed: Arc::clone(&signed) }));
+    store.set_signer(Arc::new(Counting { seal: range_signer(&node_key()), signed: Arc::clone(&signed) }));
     let mut net = Net::over(store, config(1, 10));
     net.demand(50);
     let (snapshot, before) = (net.snapshot(), signed.load(Ordering::Relaxed));

@@ -212,29 +212,29 @@ fn a_chain_is_continued_by_its_own_rules_only() {
         let mut store = net.producer.into_store();
         let label = (rules != Rules::UNNAMED).then(|| rules.to_string());
         assert_eq!(store.label().unwrap(), label);
-        for asked in ALL {
-            let is_same = |error: &RulesError| matches!(error, RulesError::Other { stored, asked: other } if (*stored, *other) == (rules, asked));
+        for configured in ALL {
+            let is_same = |error: &RulesError| matches!(error, RulesError::Other { stored, configured: other } if (*stored, *other) == (rules, configured));
             let outcomes = [
-                rebuild(&store, with(asked), &genesis(), node(), &mut |_, _| {}),
-                check(&store, &memory(), with(asked), &genesis(), node(), &mut |_, _| {}).map(drop),
+                rebuild(&store, with(configured), &genesis(), node(), &mut |_, _| {}),
+                check(&store, &memory(), with(configured), &genesis(), node(), &mut |_, _| {}).map(drop),
             ];
             for outcome in outcomes {
                 match outcome {
-                    Ok(()) => assert_eq!(asked, rules),
-                    Err(ReplayError::Rules(error)) => assert!(asked != rules && is_same(&error), "{error}"),
+                    Ok(()) => assert_eq!(configured, rules),
+                    Err(ReplayError::Rules(error)) => assert!(configured != rules && is_same(&error), "{error}"),
                     Err(error) => panic!("{error}"),
                 }
             }
-            if asked == rules {
+            if configured == rules {
                 continue;
             }
             // The label of a store in memory goes with it, so that each attempt needs one of its own.
             let mut net = Net::new(with(rules));
             net.tick();
             let again = net.producer.into_store();
-            match open(again, with(asked), &genesis(), node(), Timestamp::new(BEGIN)) {
+            match open(again, with(configured), &genesis(), node(), Timestamp::new(BEGIN)) {
                 Err(OpenError::Rules(error)) => assert!(is_same(&error), "{error}"),
-                other => panic!("{rules} goes on as {asked}: {other:?}"),
+                other => panic!("{rules} goes on as {configured}: {other:?}"),
             }
         }
         let net = Net::over(store, with(rules));

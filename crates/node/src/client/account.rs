@@ -142,7 +142,7 @@ pub(super) fn new(args: &NewArgs) -> Result<Answer, ClientError> {
     let key = draw_key().map_err(failed)?;
     write_key(&args.file, &key).map_err(failed)?;
     let path = args.file.display().to_string();
-    let note = format!("the key is in {}: keep it safe, nobody can restore it", visible(&path));
+    let note = format!("the key is in {}: keep it safe, it cannot be restored", visible(&path));
     Ok(Forms::of_key(&key).answer(args.json).with_note(note))
 }
 

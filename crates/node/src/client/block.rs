@@ -196,8 +196,8 @@ async fn ask(
 /// For a block that does not exist, a node answers with one that has the largest number, which no block has.
 fn check_number(which: WhichBlock, what: &str, got: &str) -> Result<(), ClientError> {
     match which {
-        WhichBlock::Number(asked) if asked == u64::MAX || asked.to_string() != got => {
-            Err(ClientError::Absent(format!("{what} {asked}")))
+        WhichBlock::Number(requested) if requested == u64::MAX || requested.to_string() != got => {
+            Err(ClientError::Absent(format!("{what} {requested}")))
         }
         WhichBlock::Latest | WhichBlock::Number(_) => Ok(()),
     }
@@ -218,8 +218,8 @@ impl fmt::Display for Utc {
     }
 }
 
-/// Returns year, month and day of a number of days since 1970, in the Gregorian calendar: 400 years from a 1 March on have
-/// 146097 days, in whose years the leap day comes last.
+/// Returns year, month and day of a number of days since 1970, in the Gregorian calendar: 400 years from a 1 March on
+/// have 146097 days, in whose years the leap day comes last.
 fn date(days: u64) -> (u64, u64, u64) {
     const ERA: u64 = 146_097;
     // From 1 March of the year 0 to 1 January 1970.

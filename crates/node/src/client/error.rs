@@ -161,10 +161,10 @@ pub enum ClientError {
         source: Box<Self>,
     },
     /// The node requires a high gas price, to which the user has not agreed.
-    #[error("the minimum gas price of the node is {asked} Qa; expected at most {most} Qa without --gas-price")]
+    #[error("the minimum gas price of the node is {price} Qa; expected at most {most} Qa without --gas-price")]
     Dear {
         /// The minimum gas price of the node.
-        asked: Qa,
+        price: Qa,
         /// The maximum without `--gas-price`.
         most: Qa,
     },

@@ -205,8 +205,8 @@ mod tests {
         #[test]
         fn errors_show_nothing_of_a_key(key in "[0-9a-f]{20,90}[^0-9a-f]?") {
             if let Err(error) = read_key(VARIABLE, &key) {
-                let told = format!("{error} {:?} {}", error, std::error::Error::source(&error).unwrap());
-                prop_assert!(!told.contains(&key[..8]), "{}", told);
+                let texts = format!("{error} {:?} {}", error, std::error::Error::source(&error).unwrap());
+                prop_assert!(!texts.contains(&key[..8]), "{}", texts);
             }
         }
     }

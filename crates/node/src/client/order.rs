@@ -37,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// Maximum gas price without `--gas-price`, in Qa: ten times the price of the main network. A false node could report
 /// any price.
-const MOST_UNASKED: Qa = Qa::new(20_000_000_000);
+const MAX_DEFAULT_PRICE: Qa = Qa::new(20_000_000_000);
 
 /// The main network.
 const MAIN: ChainId = ChainId::new(1);
@@ -115,7 +115,7 @@ impl Terms {
         let (rpc, sender) = (args.node.rpc(), key.address());
         let chain = match args.chain_id {
             Some(chain) => chain,
-            None => unasked(rpc.figure("GetNetworkId").await?, rpc.url)?,
+            None => without_confirmation(rpc.figure("GetNetworkId").await?, rpc.url)?,
         };
         args.key.check_network(rpc.url, chain)?;
         let gas_price = match args.gas_price {
@@ -132,16 +132,16 @@ impl Terms {
 
 /// Takes the chain id that a node reports, unless it is that of the main network. A user who wants to pay on a test
 /// network must not sign for the main network.
-fn unasked(chain: ChainId, url: &NodeUrl) -> Result<ChainId, ClientError> {
+fn without_confirmation(chain: ChainId, url: &NodeUrl) -> Result<ChainId, ClientError> {
     if chain == MAIN { Err(ClientError::MainNetwork { url: url.to_string() }) } else { Ok(chain) }
 }
 
-/// Takes the minimum gas price of a node, unless it is above [`MOST_UNASKED`].
+/// Takes the minimum gas price of a node, unless it is above [`MAX_DEFAULT_PRICE`].
 fn fair(price: GasPrice) -> Result<GasPrice, ClientError> {
-    if price.get() <= MOST_UNASKED {
+    if price.get() <= MAX_DEFAULT_PRICE {
         Ok(price)
     } else {
-        Err(ClientError::Dear { asked: price.get(), most: MOST_UNASKED })
+        Err(ClientError::Dear { price: price.get(), most: MAX_DEFAULT_PRICE })
     }
 }
 
@@ -389,7 +389,7 @@ pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result
             Ok(Err(error)) => return Err(error),
         }
         let elapsed = begun.elapsed();
-        progress.tell(elapsed);
+        progress.report(elapsed);
         if elapsed >= limit {
             return Err(ClientError::Late { hash, seconds: limit.as_secs() });
         }
@@ -437,7 +437,7 @@ impl Progress {
         Self { hash, is_terminal: io::stderr().is_terminal(), next: Duration::ZERO }
     }
 
-    fn tell(&mut self, elapsed: Duration) {
+    fn report(&mut self, elapsed: Duration) {
         const BETWEEN_LINES: Duration = Duration::from_secs(15);
         if elapsed < self.next {
             return;

@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn receipts_show_events_and_transfers() {
-        let told = rows(
+        let output = rows(
             r#"{"cumulative_gas":"50","epoch_num":"12","success":true,
                 "event_logs":[{"_eventname":"Paid","address":"0x12","params":[{"vname":"n","type":"Uint32","value":"5"},
                   {"vname":"l","type":"List (Uint32)","value":["1","2"]}]}],
@@ -224,13 +224,13 @@ mod tests {
             "                 l = [\"1\", \"2\"]",
             "message        nothing from 0x12 to 0x34 with 0.000000000007 ZIL",
         ] {
-            assert!(told.lines().any(|it| it == line), "{line:?} is missing in\n{told}");
+            assert!(output.lines().any(|it| it == line), "{line:?} is missing in\n{output}");
         }
     }
 
     #[test]
     fn failed_receipts_show_the_lines_of_the_contract() {
-        let told = rows(
+        let output = rows(
             r#"{"cumulative_gas":"50","epoch_num":"12","success":false,"errors":{"0":[7,99]},
                 "exceptions":[{"line":41,"message":"Exception \u001b[2J thrown"}]}"#,
         );
@@ -239,8 +239,8 @@ mod tests {
             "error          99 ",
             "exception      line 41: Exception \\u{1b}[2J thrown",
         ] {
-            assert!(told.lines().any(|it| it == line), "{line:?} is missing in\n{told}");
+            assert!(output.lines().any(|it| it == line), "{line:?} is missing in\n{output}");
         }
-        assert!(told.contains("failed"), "{told}");
+        assert!(output.contains("failed"), "{output}");
     }
 }

@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn long_values_are_cut() {
-        let told = |length| Rows::default().row("a", "é".repeat(length)).to_string();
-        assert!(told(2_000).ends_with("éé"));
-        assert_eq!(told(2_001), format!("{}… (4002 bytes in all)", told(2_000)));
+        let row_of = |length| Rows::default().row("a", "é".repeat(length)).to_string();
+        assert!(row_of(2_000).ends_with("éé"));
+        assert_eq!(row_of(2_001), format!("{}… (4002 bytes in all)", row_of(2_000)));
     }
 }

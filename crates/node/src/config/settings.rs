@@ -23,7 +23,7 @@ const EXCLUSIVE: [(&str, &str); 2] = [("ephemeral", "data-dir"), ("mnemonic", "a
 
 /// Options whose default differs in meaning from the same value given: a given profile must be that of the chain, and
 /// given accounts need a mnemonic.
-const UNSAID: [&str; 2] = ["profile", "accounts"];
+const COMMENTED_OUT: [&str; 2] = ["profile", "accounts"];
 
 /// An option, its value as text, and the source of the value.
 #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ impl fmt::Display for Settings {
                 None => writeln!(f, "# {key} is not set")?,
                 Some(_) if is_secret(&setting.arg) => writeln!(f, "# {key} is set, by {origin}")?,
                 Some(value) => {
-                    let mark = if UNSAID.contains(&key) && !setting.is_given() { "# " } else { "" };
+                    let mark = if COMMENTED_OUT.contains(&key) && !setting.is_given() { "# " } else { "" };
                     writeln!(f, "{mark}{key} = {} # {origin}", toml_of(&setting.arg, &value.to_string_lossy()))?;
                 }
             }

@@ -4,7 +4,7 @@ use silica_chain::{Edit, EditError, GasPriceError, Submitted, VerifiedTransactio
 use silica_protocol::{BlockNumber, GasPrice, Timestamp};
 use tokio::sync::oneshot;
 
-use super::{DriverError, SubmitError, snapshots::UnknownSnapshot};
+use super::{DriverError, SubmitError, savepoints::UnknownSavepoint};
 use crate::{block_mode::BlockMode, clock::ClockError};
 
 /// A task of the driver, with the channel for its reply.
@@ -41,4 +41,4 @@ pub(super) enum Event {
 pub(super) type Edited = Result<BlockNumber, EditError>;
 
 /// Why the chain was not reverted, if it was not.
-pub(super) type Reverted = Result<(), UnknownSnapshot>;
+pub(super) type Reverted = Result<(), UnknownSavepoint>;

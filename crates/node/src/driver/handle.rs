@@ -90,8 +90,8 @@ impl NodeHandle {
         *self.shared.mode.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Submits a transaction without signature, as [`submit`](Self::submit) does. Such transactions are submitted one after
-    /// another, since each takes the nonce after the previous one.
+    /// Submits a transaction without signature, as [`submit`](Self::submit) does. Such transactions are submitted one
+    /// after another, since each takes the nonce after the previous one.
     pub(crate) async fn impersonate(&self, request: &SimulationRequest) -> Result<Submitted, ImpersonationError> {
         let _turn = self.shared.impersonated.lock().await;
         let transaction = self.chain().impersonate(request)?;
@@ -175,18 +175,18 @@ impl NodeHandle {
         if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
     }
 
-    /// Searches the Tx block with a hash, and returns the result with the head that it is valid for. Reads at most `most` blocks
-    /// that earlier searches have not read. May take long.
+    /// Searches the Tx block with a hash, and returns the result with the head that it is valid for. Reads at most
+    /// `most` blocks that earlier searches have not read. May take long.
     pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Arc<Context>, HashLookup), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock().unwrap_or_else(PoisonError::into_inner);
         // Take the head under the lock. Otherwise another search may have seen a later head.
         let at = Arc::clone(&self.context());
-        let sought = hashes.find(&at.snapshot, hash, most)?;
-        Ok((at, sought))
+        let lookup = hashes.find(&at.snapshot, hash, most)?;
+        Ok((at, lookup))
     }
 
-    /// Begins or ends the pause, and returns whether the node is paused now. When it returns, no block is being made in a
-    /// pause.
+    /// Begins or ends the pause, and returns whether the node is paused now. When it returns, no block is being made in
+    /// a pause.
     pub(crate) async fn toggle_pause(&self) -> Result<bool, DriverError> {
         self.ask(|reply| Event::TogglePause { reply }).await
     }
@@ -204,8 +204,8 @@ impl NodeHandle {
         !self.shared.failing.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the node is ready, or the reason why not: block production has failed, or the files of the chain were
-    /// deleted or replaced.
+    /// Returns whether the node is ready, or the reason why not: block production has failed, or the files of the chain
+    /// were deleted or replaced.
     pub(crate) fn readiness(&self) -> Result<(), &'static str> {
         let in_place = self.shared.chain.require_in_place();
         let reported = self.shared.reported_gone.swap(in_place.is_err(), Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Jobs that wait for those before them: blocks on demand, snapshots and reverts.
 //!
-//! Many blocks are made in parts. Between two parts the driver handles other events, so that neither a payment nor a stop
-//! waits for all of them.
+//! Many blocks are made in parts. Between two parts the driver handles other events, so that neither a payment nor a
+//! stop waits for all of them.
 
 use std::{sync::Arc, time::Instant};
 
@@ -9,7 +9,7 @@ use silica_chain::consensus::{Engine, Input};
 use tokio::sync::oneshot;
 
 use super::{
-    Driver, DriverError, answer, event::Reverted, first_tick, recovery::PAUSE_AFTER_FAILURE, snapshots::DevSnapshot,
+    Driver, DriverError, answer, event::Reverted, first_tick, recovery::PAUSE_AFTER_FAILURE, savepoints::DevSavepoint,
 };
 
 /// Blocks that the engine makes at once. Empty ones take some 20 ms.
@@ -72,13 +72,13 @@ impl<E: Engine> Driver<E> {
             tracing::error!(error = &error as &dyn std::error::Error, "the chain cannot be kept as it is");
             DriverError::Failed
         })?;
-        Ok(self.snapshots.add(DevSnapshot { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
+        Ok(self.savepoints.add(DevSavepoint { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
     }
 
     /// Reverts the chain to a snapshot.
     fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
         self.node.require_no_pause()?;
-        let DevSnapshot { point, mode, moment } = match self.snapshots.get(to) {
+        let DevSavepoint { point, mode, moment } = match self.savepoints.get(to) {
             Ok(kept) => kept,
             Err(unknown) => return Ok(Err(unknown)),
         };
@@ -88,7 +88,7 @@ impl<E: Engine> Driver<E> {
             let advice = if error.leaves_chain() {
                 "nothing was changed"
             } else {
-                self.snapshots.clear();
+                self.savepoints.clear();
                 self.retry.get_or_insert_with(|| Instant::now() + PAUSE_AFTER_FAILURE);
                 self.node.publish_failing(true);
                 "the snapshots are forgotten; start the node again unless it goes on by itself"
@@ -97,7 +97,7 @@ impl<E: Engine> Driver<E> {
             return Err(DriverError::Failed);
         }
         tracing::debug!(number = %block, "taken back");
-        self.snapshots.forget_from(to);
+        self.savepoints.forget_from(to);
         self.node.publish_mode(mode);
         self.next_tick = first_tick(mode);
         self.node.clock().go_back(moment);

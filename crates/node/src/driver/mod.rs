@@ -10,8 +10,8 @@
 //! The loop has a thread of its own, since making a block takes processor time and waits for the disk. All transactions
 //! that arrive while it makes one block go into the next one together, so that they share its flush.
 //!
-//! Blocks on demand, snapshots and reverts are jobs, which run in order of arrival. The driver makes many blocks in parts,
-//! and handles other events between two parts.
+//! Blocks on demand, snapshots and reverts are jobs, which run in order of arrival. The driver makes many blocks in
+//! parts, and handles other events between two parts.
 
 mod arrivals;
 mod commands;
@@ -21,7 +21,7 @@ mod handle;
 mod jobs;
 mod pause;
 mod recovery;
-mod snapshots;
+mod savepoints;
 #[cfg(test)]
 mod tests;
 
@@ -43,7 +43,7 @@ use silica_protocol::Timestamp;
 use tokio::sync::oneshot;
 
 use self::{
-    arrivals::TransactionOutcomes, event::Event, jobs::Job, recovery::PAUSE_AFTER_FAILURE, snapshots::DevSnapshots,
+    arrivals::TransactionOutcomes, event::Event, jobs::Job, recovery::PAUSE_AFTER_FAILURE, savepoints::DevSavepoints,
 };
 pub(crate) use self::{
     error::{DriverError, ImpersonationError, SubmitError},
@@ -70,8 +70,8 @@ impl RunningDriver {
     }
 }
 
-/// Starts the driver of a chain. In modes with a block for each transaction, the nonce policy of the chain's configuration
-/// applies. In the other modes transactions with later nonces wait in the pool.
+/// Starts the driver of a chain. In modes with a block for each transaction, the nonce policy of the chain's
+/// configuration applies. In the other modes transactions with later nonces wait in the pool.
 pub(crate) fn start(
     chain: Chain,
     mut producer: Producer,
@@ -93,7 +93,7 @@ pub(crate) fn start(
         queue,
         deferred: None,
         jobs: VecDeque::new(),
-        snapshots: DevSnapshots::default(),
+        savepoints: DevSavepoints::default(),
         next_tick: first_tick(mode),
         retry: None,
         attempts: 0,
@@ -120,7 +120,7 @@ struct Driver<E> {
     /// The jobs, in order of arrival.
     jobs: VecDeque<Job>,
     /// The snapshots to which the chain can be reverted.
-    snapshots: DevSnapshots,
+    savepoints: DevSavepoints,
     next_tick: Option<Instant>,
     /// The time of the next attempt to make blocks after a failure; `None` while none has failed.
     retry: Option<Instant>,
@@ -156,7 +156,7 @@ impl<E: Engine> Driver<E> {
                     answer(reply, ());
                 }
                 Some(Event::Snapshot { reply }) => self.jobs.push_back(Job::Snapshot { reply }),
-                Some(Event::Revert { to, reply }) => match self.snapshots.get(to) {
+                Some(Event::Revert { to, reply }) => match self.savepoints.get(to) {
                     Ok(_) => self.jobs.push_back(Job::Revert { to, reply }),
                     Err(unknown) => answer(reply, Ok(Err(unknown))),
                 },
@@ -231,8 +231,8 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Logs a warning if the latest block is ahead of the clock, once for each time that this begins. A method for developers
-    /// that sets the time sets the clock too. So the warning shows a change of the system's clock.
+    /// Logs a warning if the latest block is ahead of the clock, once for each time that this begins. A method for
+    /// developers that sets the time sets the clock too. So the warning shows a change of the system's clock.
     fn compare_clock(&mut self) {
         let (latest, clock) = (self.node.context().snapshot.latest_tx_block().timestamp, self.node.clock().now());
         match self.lead.observe(latest, clock) {
@@ -268,7 +268,7 @@ impl<E: Engine> Driver<E> {
             Err(EngineError::Edit(refused)) if refused.is_refusal() => {}
             Err(_) => self.set_failing(true),
         }
-        if self.producer.holds_too_much() && self.snapshots.clear() {
+        if self.producer.holds_too_much() && self.savepoints.clear() {
             tracing::warn!("too much has changed since the snapshots, they are forgotten");
         }
         result

@@ -9,7 +9,7 @@ use std::{
 
 use silica_chain::{
     AdmissionError, ChainConfig, Edit, Genesis, PUBLISHED_ACCOUNTS, PoolError, SubmissionError, VerifiedTransaction,
-    consensus::{Application, Solo, run_seal, seal_alone},
+    consensus::{Application, Solo, range_signer, seal_alone},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
@@ -43,7 +43,7 @@ fn chain() -> (Chain, Producer, Solo) {
 
 fn chain_of(key: KeyPair) -> (Chain, Producer, Solo) {
     let store = Store::ephemeral(StoreOptions::default());
-    store.seal_with(run_seal(&key));
+    store.set_signer(range_signer(&key));
     let (chain, producer) =
         open(store, ChainConfig::isolated(), &Genesis::default(), key.public(), clock::now()).unwrap();
     (chain, producer, Solo::new(key))
@@ -190,7 +190,7 @@ impl Engine for FailsArrivals {
 
 /// A client that gets an error sends the request again.
 #[tokio::test]
-async fn what_was_done_is_not_told_as_failed_since_a_block_for_others_fails() {
+async fn job_succeeds_although_a_later_block_fails() {
     let (chain, producer, engine) = chain();
     let (mode, engine) = (BlockMode::Manual, FailsArrivals(engine));
     let (node, driver) = start(chain.clone(), producer, engine, mode, Clock::default(), None).unwrap();
@@ -379,7 +379,7 @@ async fn files_of_the_chain_are_written_one_at_a_time_and_beside_questions() {
 }
 
 #[tokio::test]
-async fn demand_that_fails_is_told_and_ends_there() {
+async fn failed_request_for_blocks_returns_an_error() {
     let (chain, producer, engine) = chain();
     let (node, driver) =
         start(chain, producer, Fails { times: 1, engine }, BlockMode::Manual, Clock::default(), None).unwrap();

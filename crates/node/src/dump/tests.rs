@@ -101,7 +101,7 @@ fn chain_is_loaded_where_its_directory_can_be_put() {
 }
 
 #[tokio::test]
-async fn what_somebody_meant_to_change_is_found() {
+async fn intentional_change_is_found() {
     let parent = tempfile::tempdir().unwrap();
     let bytes = sample(parent.path()).await;
     let (_, head) = FileReader::new(&bytes[..]).unwrap();

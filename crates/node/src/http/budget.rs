@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{
-    AnswerBody, HttpLimits, Reply,
+    HttpLimits, Reply, ResponseBody,
     deadline::ConnectionDeadline,
     gzip,
     response_body::{Large, Stream},
@@ -20,7 +20,7 @@ use super::{
 use crate::metrics::Metrics;
 
 /// Size in bytes up to which an answer takes no memory of the budget.
-pub(crate) const SMALL_ANSWER: usize = 64 * 1024;
+pub(crate) const SMALL_RESPONSE: usize = 64 * 1024;
 
 /// Bytes in a unit of the memory budget.
 const UNIT: usize = 1024;
@@ -126,7 +126,11 @@ impl ResourceLimits {
     }
 
     /// Returns the body of an answer once it has memory; `None` if it gets none in time.
-    pub(super) async fn body(self: &Arc<Self>, reply: Reply, deadline: &Arc<ConnectionDeadline>) -> Option<AnswerBody> {
+    pub(super) async fn body(
+        self: &Arc<Self>,
+        reply: Reply,
+        deadline: &Arc<ConnectionDeadline>,
+    ) -> Option<ResponseBody> {
         if reply.is_small() {
             return Some(reply.beginning.into_bytes().into());
         }
@@ -138,8 +142,8 @@ impl ResourceLimits {
         }
         let deadline = Arc::clone(deadline);
         Some(match rest {
-            None => AnswerBody::Large(Large::new(beginning, deadline, vec![memory])),
-            Some(rest) => AnswerBody::Stream(Stream::new(beginning, rest, Arc::clone(self), deadline, memory)),
+            None => ResponseBody::Large(Large::new(beginning, deadline, vec![memory])),
+            Some(rest) => ResponseBody::Stream(Stream::new(beginning, rest, Arc::clone(self), deadline, memory)),
         })
     }
 
@@ -290,7 +294,7 @@ impl MemoryLease {
     }
 
     /// Returns the body of an answer once it has memory; `None` if it gets none in time.
-    pub(crate) async fn body(&self, reply: Reply) -> Option<AnswerBody> {
+    pub(crate) async fn body(&self, reply: Reply) -> Option<ResponseBody> {
         self.resources.body(reply, &self.deadline).await
     }
 
@@ -301,8 +305,8 @@ impl MemoryLease {
     }
 
     /// Returns the body of a notification that has memory.
-    pub(crate) fn reserved(&self, text: Vec<u8>, PushLease { memory, place }: PushLease) -> AnswerBody {
-        AnswerBody::Large(Large::new(Text::from(text), Arc::clone(&self.deadline), vec![memory, place]))
+    pub(crate) fn reserved(&self, text: Vec<u8>, PushLease { memory, place }: PushLease) -> ResponseBody {
+        ResponseBody::Large(Large::new(Text::from(text), Arc::clone(&self.deadline), vec![memory, place]))
     }
 
     /// Waits until the client holds memory that other connections want, and has been slow to read.
@@ -326,25 +330,25 @@ mod tests {
 
     /// One client reads slowly. A notification for another client has no memory until the first client has read.
     #[tokio::test(start_paused = true)]
-    async fn who_asks_does_not_wait_behind_who_is_told() {
+    async fn request_does_not_wait_behind_notifications() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
         let resources = Arc::new(ResourceLimits::new(limits, Arc::default()));
         let slow = resources.reserve(6 * UNIT, Duration::ZERO).await.unwrap();
         let asks = async {
             // Behind the other.
             tokio::task::yield_now().await;
-            let asked = resources.reserve(4 * UNIT, PATIENCE).await;
+            let request = resources.reserve(4 * UNIT, PATIENCE).await;
             drop(slow);
-            asked.is_some()
+            request.is_some()
         };
-        let (told, asked) = tokio::join!(resources.reserve_push(5 * UNIT, PATIENCE), asks);
-        assert!(told.is_some() && asked);
+        let (push, request) = tokio::join!(resources.reserve_push(5 * UNIT, PATIENCE), asks);
+        assert!(push.is_some() && request);
     }
 
     /// Twice as many small bodies as there is memory for come again and again: there is never enough for a large
     /// notification, unless it gathers what some of them leave.
     #[tokio::test(start_paused = true)]
-    async fn who_is_told_much_does_not_wait_until_nobody_asks() {
+    async fn large_notification_gets_memory_between_requests() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
         let resources = Arc::new(ResourceLimits::new(limits, Arc::default()));
         for asker in 0..20 {
@@ -362,11 +366,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_told_takes_half_of_the_memory_at_most() {
+    async fn notifications_take_at_most_half_of_the_memory() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
         let resources = Arc::new(ResourceLimits::new(limits, Arc::default()));
         assert!(resources.reserve_push(5 * UNIT + 1, PATIENCE).await.is_none());
-        let _told = resources.reserve_push(5 * UNIT, PATIENCE).await.unwrap();
+        let _push = resources.reserve_push(5 * UNIT, PATIENCE).await.unwrap();
         assert!(resources.reserve(5 * UNIT, Duration::ZERO).await.is_some());
     }
 

@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use super::{
-    AnswerBody, Caller, Handler, HttpLimits, MemoryLease,
+    Caller, Handler, HttpLimits, MemoryLease, ResponseBody,
     budget::ResourceLimits,
     deadline::{ConnectionDeadline, TrackedStream},
     listener::{Gate, stopped},
@@ -35,7 +35,7 @@ use super::{
 /// Serves a connection until it ends.
 pub(super) async fn serve_connection<A: Handler>(
     (stream, peer): (TcpStream, IpAddr),
-    answer: Arc<A>,
+    handler: Arc<A>,
     limits: HttpLimits,
     (gate, resources): (&Gate, &Arc<ResourceLimits>),
     stop: watch::Receiver<bool>,
@@ -48,8 +48,8 @@ pub(super) async fn serve_connection<A: Handler>(
     let io = TokioIo::new(TrackedStream { stream, deadline: Arc::clone(&deadline) });
     let upgrade = Mutex::new(None);
     let ended = {
-        let asked = RequestContext {
-            answer: &*answer,
+        let context = RequestContext {
+            handler: &*handler,
             gate,
             resources,
             peer,
@@ -57,7 +57,7 @@ pub(super) async fn serve_connection<A: Handler>(
             upgrading: &upgrade,
             stop: &stop,
         };
-        let service = service_fn(|request| respond(request, &asked));
+        let service = service_fn(|request| respond(request, &context));
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
         let connection = pin!(builder.serve_connection(io, service).with_upgrades());
@@ -67,8 +67,8 @@ pub(super) async fn serve_connection<A: Handler>(
     if let (Ended::InOrder, Some(Upgrading { upgrade, caller, place })) = (ended, upgrade) {
         match upgrade.await {
             Ok(upgraded) => {
-                let share = MemoryLease::new(Arc::clone(resources), limits);
-                answer.handle_websocket(TokioIo::new(upgraded), caller, share, stop).await;
+                let lease = MemoryLease::new(Arc::clone(resources), limits);
+                handler.handle_websocket(TokioIo::new(upgraded), caller, lease, stop).await;
             }
             Err(error) => tracing::debug!(%error, "connection ended"),
         }
@@ -101,7 +101,7 @@ async fn speak_http<S>(
     mut stop: watch::Receiver<bool>,
 ) -> Ended
 where
-    S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible>,
+    S: Service<Request<Incoming>, Response = Response<ResponseBody>, Error = Infallible>,
 {
     // Poll the rare signals only when they wake: each request polls the connection several times, and the wakers of
     // these signals are shared by all connections.

@@ -22,7 +22,7 @@ pub(super) const SMALLEST: usize = 2 << 10;
 pub(super) const AT_ONCE: usize = 4;
 
 /// Bytes that are compressed before the client gets the next piece.
-const PIECE: usize = 256 << 10;
+const CHUNK: usize = 256 << 10;
 
 /// Bytes of a piece but for the last, at least.
 const LEAST: usize = 16 << 10;
@@ -65,8 +65,8 @@ impl Gzip {
                 self.rest = None;
             }
         }
-        let piece = self.there.take(PIECE).unwrap_or_default();
-        self.encoder.write_all(&piece).map_err(|_| Truncated)?;
+        let chunk = self.there.take(CHUNK).unwrap_or_default();
+        self.encoder.write_all(&chunk).map_err(|_| Truncated)?;
         Ok(!self.there.is_empty() || self.rest.is_some())
     }
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_for_those_who_take_it() {
+    fn gzip_is_for_clients_that_accept_it() {
         let check = |offer: &'static str, expected| {
             let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(offer))]);
             assert_eq!(is_accepted(&headers), expected, "{offer:?}");
@@ -136,10 +136,10 @@ mod tests {
             let mut gzip = Gzip::new(vec![b'x'; there].into(), rest, turn());
             let (mut all, mut more) = (Vec::new(), true);
             while more {
-                let mut piece = Vec::new();
-                more = gzip.write(&mut piece).unwrap();
-                assert!(!piece.is_empty());
-                all.append(&mut piece);
+                let mut chunk = Vec::new();
+                more = gzip.write(&mut chunk).unwrap();
+                assert!(!chunk.is_empty());
+                all.append(&mut chunk);
             }
             let mut text = Vec::new();
             GzDecoder::new(&all[..]).read_to_end(&mut text).unwrap();

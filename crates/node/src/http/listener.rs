@@ -87,7 +87,7 @@ impl Server {
     }
 
     /// Serves until `stop` becomes true. Then waits for the answers to complete requests, for the grace period at most.
-    pub(crate) async fn serve<A: Handler>(mut self, answer: Arc<A>, stop: watch::Receiver<bool>) {
+    pub(crate) async fn serve<A: Handler>(mut self, handler: Arc<A>, stop: watch::Receiver<bool>) {
         let mut stop_seen = stop.clone();
         let resources = Arc::new(ResourceLimits::new(self.limits, Arc::clone(&self.metrics)));
         let gate = Arc::new(std::mem::take(&mut self.gate));
@@ -105,11 +105,11 @@ impl Server {
                     }
                 },
                 place = resources.acquire_slot(), if waiting.is_some() => if let Some((stream, peer)) = waiting.take() {
-                    let (answer, limits, stop) = (Arc::clone(&answer), self.limits, stop.clone());
+                    let (handler, limits, stop) = (Arc::clone(&handler), self.limits, stop.clone());
                     let (resources, gate) = (Arc::clone(&resources), Arc::clone(&gate));
                     connections.spawn(async move {
                         let _open = Open::count(&resources.metrics.connections);
-                        serve_connection((stream, peer.ip()), answer, limits, (&gate, &resources), stop).await;
+                        serve_connection((stream, peer.ip()), handler, limits, (&gate, &resources), stop).await;
                         drop(place);
                     });
                 },

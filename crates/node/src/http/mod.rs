@@ -42,13 +42,13 @@ use tokio::sync::watch;
 pub use self::access::{Access, Host, List, ListError, Network, PageOrigin};
 pub(crate) use self::{
     access::Foreign,
-    budget::{Memory, MemoryLease, SMALL_ANSWER},
+    budget::{Memory, MemoryLease, SMALL_RESPONSE},
     caller::Caller,
     listener::{Server, Serves, stopped},
     post::TOO_MANY_ANSWERS,
     rate_limit::Allowance,
     response::whole_seconds,
-    response_body::{AnswerBody, ChunkSource, PIECE, Reply, Truncated, next_chunk},
+    response_body::{CHUNK, ChunkSource, Reply, ResponseBody, Truncated, next_chunk},
     routes::{HOME, METRICS, READY},
     text::Text,
 };
@@ -113,7 +113,7 @@ pub(crate) trait Handler: Send + Sync + 'static {
         &self,
         stream: Upgrade,
         caller: Caller,
-        share: MemoryLease,
+        lease: MemoryLease,
         stop: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send;
 }

@@ -8,7 +8,7 @@ use hyper::{
 };
 
 use super::{
-    AnswerBody, Answered, Caller, Handler, Memory, RejectReason, Reply, Text,
+    Answered, Caller, Handler, Memory, RejectReason, Reply, ResponseBody, Text,
     budget::ResourceLimits,
     deadline::ConnectionDeadline,
     gzip::{self, Gzip},
@@ -25,18 +25,18 @@ pub(crate) const TOO_MANY_ANSWERS: &str = "too many large answers at once, try a
 pub(super) async fn post<A: Handler>(
     request: Request<Incoming>,
     caller: &Caller,
-    asked: &RequestContext<'_, '_, A>,
-) -> Response<AnswerBody> {
-    let RequestContext { answer, resources, deadline, .. } = *asked;
+    context: &RequestContext<'_, '_, A>,
+) -> Response<ResponseBody> {
+    let RequestContext { handler, resources, deadline, .. } = *context;
     let gzip = gzip::is_accepted(request.headers());
     match read_body(request, resources, deadline).await {
         Ok((body, memory)) => {
             deadline.request_complete();
             let memory_of_answer = Memory::new(Arc::clone(resources), deadline.limits.bodies_timeout);
-            let Answered { reply, wait } = answer.answer(body, caller, memory_of_answer).await;
+            let Answered { reply, wait } = handler.answer(body, caller, memory_of_answer).await;
             drop(memory);
             if let Some(wait) = wait {
-                return retried_after(wait, refused(answer, RejectReason::TooOften, TOO_OFTEN));
+                return retried_after(wait, refused(handler, RejectReason::TooOften, TOO_OFTEN));
             }
             let response = match reply {
                 None => None,
@@ -46,16 +46,16 @@ pub(super) async fn post<A: Handler>(
                 Some(reply) if reply.is_small() => Some(json(StatusCode::OK, reply.beginning.into_bytes())),
                 Some(reply) => Box::pin(whole(reply, resources, deadline)).await,
             };
-            response.unwrap_or_else(|| refused(answer, RejectReason::NoMemory, TOO_MANY_ANSWERS))
+            response.unwrap_or_else(|| refused(handler, RejectReason::NoMemory, TOO_MANY_ANSWERS))
         }
         Err(BodyError::TooLarge { limit }) => {
-            refused(answer, RejectReason::TooLarge, &format!("request body exceeds {limit} bytes"))
+            refused(handler, RejectReason::TooLarge, &format!("request body exceeds {limit} bytes"))
         }
         Err(BodyError::NoMemory) => {
-            refused(answer, RejectReason::NoMemory, "too many large requests at once, try again later")
+            refused(handler, RejectReason::NoMemory, "too many large requests at once, try again later")
         }
         Err(BodyError::Broken(error)) => {
-            refused(answer, RejectReason::Unreadable, &format!("request body cannot be read: {error}"))
+            refused(handler, RejectReason::Unreadable, &format!("request body cannot be read: {error}"))
         }
     }
 }
@@ -65,18 +65,18 @@ async fn whole(
     reply: Reply,
     resources: &Arc<ResourceLimits>,
     deadline: &Arc<ConnectionDeadline>,
-) -> Option<Response<AnswerBody>> {
+) -> Option<Response<ResponseBody>> {
     let body = resources.body(reply, deadline).await?;
     Some(json(StatusCode::OK, Bytes::new()).map(|_| body))
 }
 
-/// Returns the response with an answer that is compressed while it is sent, once there is memory for it. If too many answers
-/// are being compressed, the answer is sent as it is. `None` if there is no memory in time.
+/// Returns the response with an answer that is compressed while it is sent, once there is memory for it. If too many
+/// answers are being compressed, the answer is sent as it is. `None` if there is no memory in time.
 async fn compressed(
     reply: Reply,
     resources: &Arc<ResourceLimits>,
     deadline: &Arc<ConnectionDeadline>,
-) -> Option<Response<AnswerBody>> {
+) -> Option<Response<ResponseBody>> {
     let Ok(turn) = Arc::clone(&resources.compressions).try_acquire_owned() else {
         return whole(reply, resources, deadline).await.map(varied);
     };
@@ -88,5 +88,5 @@ async fn compressed(
     }
     let source = Box::new(Gzip::new(beginning, rest, turn));
     let stream = Stream::new(Text::default(), source, Arc::clone(resources), Arc::clone(deadline), memory);
-    Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))))
+    Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| ResponseBody::Stream(stream))))
 }

@@ -8,10 +8,11 @@ use hyper::{
     header::{self, HeaderValue},
 };
 
-use super::{AnswerBody, Handler, Page, RejectReason, gzip};
+use super::{Handler, Page, RejectReason, ResponseBody, gzip};
 
-/// Adds headers that keep a page from loading or running anything, from being framed, and from being read as another type.
-pub(super) fn guarded(mut response: Response<AnswerBody>) -> Response<AnswerBody> {
+/// Adds headers that keep a page from loading or running anything, from being framed, and from being read as another
+/// type.
+pub(super) fn guarded(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_SECURITY_POLICY,
@@ -25,7 +26,7 @@ pub(super) fn guarded(mut response: Response<AnswerBody>) -> Response<AnswerBody
 }
 
 /// Returns the response with a page, compressed if the client accepts that and the page is long enough.
-pub(super) fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<AnswerBody> {
+pub(super) fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<ResponseBody> {
     let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     if gzip && text.len() >= gzip::SMALLEST {
         return encoded(response(status, media_type, gzip::whole(text.as_bytes())));
@@ -37,7 +38,7 @@ pub(super) fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Res
 pub(super) const TOO_OFTEN: &str = "too many requests, try again later";
 
 /// Adds the time after which the client may try again.
-pub(super) fn retried_after(wait: Duration, response: Response<AnswerBody>) -> Response<AnswerBody> {
+pub(super) fn retried_after(wait: Duration, response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_header(response, header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))
 }
 
@@ -48,7 +49,7 @@ pub(crate) const fn whole_seconds(time: Duration) -> u64 {
 
 /// Returns the response for a method of HTTP that is not served. The media type is the reference's, although the text is no
 /// JSON (Reference: interface#http).
-pub(super) fn not_allowed(allowed: &'static str) -> Response<AnswerBody> {
+pub(super) fn not_allowed(allowed: &'static str) -> Response<ResponseBody> {
     with_header(
         json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),
         header::ALLOW,
@@ -57,32 +58,32 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<AnswerBody> {
 }
 
 /// Adds the headers of a compressed body.
-pub(super) fn encoded(response: Response<AnswerBody>) -> Response<AnswerBody> {
+pub(super) fn encoded(response: Response<ResponseBody>) -> Response<ResponseBody> {
     varied(with_header(response, header::CONTENT_ENCODING, HeaderValue::from_static("gzip")))
 }
 
 /// Adds the header by which caches keep the compressed and the plain form apart.
-pub(super) fn varied(response: Response<AnswerBody>) -> Response<AnswerBody> {
+pub(super) fn varied(response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_vary(response, "accept-encoding")
 }
 
 /// Adds the header by which caches keep answers to requests with different values of a header apart.
-pub(super) fn with_vary(response: Response<AnswerBody>, on: &'static str) -> Response<AnswerBody> {
+pub(super) fn with_vary(response: Response<ResponseBody>, on: &'static str) -> Response<ResponseBody> {
     with_header(response, header::VARY, HeaderValue::from_static(on))
 }
 
 /// Returns the response that rejects a POST, with a body that the service writes.
-pub(super) fn refused(answer: &impl Handler, reason: RejectReason, text: &str) -> Response<AnswerBody> {
-    closing(json(reason.status(), answer.reject(reason, text)))
+pub(super) fn refused(handler: &impl Handler, reason: RejectReason, text: &str) -> Response<ResponseBody> {
+    closing(json(reason.status(), handler.reject(reason, text)))
 }
 
 /// Returns the response that rejects another request, with a plain text.
-pub(super) fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<AnswerBody> {
+pub(super) fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<ResponseBody> {
     closing(response(status, "text/plain", text))
 }
 
 /// Adds the header that ends the connection.
-fn closing(response: Response<AnswerBody>) -> Response<AnswerBody> {
+fn closing(response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_header(response, header::CONNECTION, HeaderValue::from_static("close"))
 }
 
@@ -91,8 +92,8 @@ pub(super) const EXPOSED: &str = "x-request-id, retry-after";
 
 /// Returns the response to a preflight, as the reference has it (Reference: interface#http), with the header of ours
 /// that a page may send.
-pub(super) fn options(allowed: &'static str) -> Response<AnswerBody> {
-    let mut response = Response::new(AnswerBody::from(Bytes::new()));
+pub(super) fn options(allowed: &'static str) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::from(Bytes::new()));
     let headers = response.headers_mut();
     headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -105,13 +106,13 @@ pub(super) fn options(allowed: &'static str) -> Response<AnswerBody> {
 }
 
 /// Returns a response with JSON.
-pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<AnswerBody> {
+pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<ResponseBody> {
     response(status, "application/json", body)
 }
 
 /// Returns a response that pages of every origin may read.
-fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<AnswerBody> {
-    let mut response = Response::new(AnswerBody::from(body.into()));
+fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::from(body.into()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -121,10 +122,10 @@ fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>
 
 /// Adds a header.
 pub(super) fn with_header(
-    mut response: Response<AnswerBody>,
+    mut response: Response<ResponseBody>,
     name: header::HeaderName,
     value: HeaderValue,
-) -> Response<AnswerBody> {
+) -> Response<ResponseBody> {
     response.headers_mut().insert(name, value);
     response
 }

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    budget::{Memory, ResourceLimits, SMALL_ANSWER},
+    budget::{Memory, ResourceLimits, SMALL_RESPONSE},
     deadline::ConnectionDeadline,
     text::Text,
 };
@@ -39,7 +39,7 @@ impl Reply {
 
     /// Returns whether the answer is complete, and takes no memory of the budget.
     pub(super) fn is_small(&self) -> bool {
-        self.rest.is_none() && self.beginning.len() <= SMALL_ANSWER && self.beginning.memory() <= 2 * SMALL_ANSWER
+        self.rest.is_none() && self.beginning.len() <= SMALL_RESPONSE && self.beginning.memory() <= 2 * SMALL_RESPONSE
     }
 }
 
@@ -63,10 +63,10 @@ static TURNS: Semaphore = Semaphore::const_new(4);
 pub(crate) async fn next_chunk<S: ChunkSource>(mut source: S) -> Result<(Vec<u8>, Option<S>), Truncated> {
     let turn = TURNS.acquire().await.map_err(|_| Truncated)?;
     let written = spawn_blocking(carried(move || {
-        let mut piece = Vec::new();
-        let more = source.write(&mut piece);
+        let mut chunk = Vec::new();
+        let more = source.write(&mut chunk);
         drop(turn);
-        Ok((piece, more?.then_some(source)))
+        Ok((chunk, more?.then_some(source)))
     }));
     // The hook of the process has logged a panic.
     written.await.unwrap_or(Err(Truncated))
@@ -85,13 +85,13 @@ impl fmt::Display for Truncated {
 impl Error for Truncated {}
 
 /// The body of a response. It is sent in chunks, so that the server sees whether the client reads.
-pub(crate) enum AnswerBody {
+pub(crate) enum ResponseBody {
     Small(Bytes),
     Large(Large),
     Stream(Stream),
 }
 
-impl AnswerBody {
+impl ResponseBody {
     /// Returns the next chunk; `None` after the last one.
     pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Truncated>> {
         let frame = poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await?;
@@ -99,23 +99,23 @@ impl AnswerBody {
     }
 }
 
-impl From<Bytes> for AnswerBody {
+impl From<Bytes> for ResponseBody {
     fn from(bytes: Bytes) -> Self {
         Self::Small(bytes)
     }
 }
 
-impl Body for AnswerBody {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Truncated;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Truncated>>> {
-        let piece = match &mut *self {
-            Self::Small(bytes) => take_piece(bytes).map(Ok),
+        let chunk = match &mut *self {
+            Self::Small(bytes) => take_chunk(bytes).map(Ok),
             Self::Large(large) => large.next_chunk().map(Ok),
-            Self::Stream(stream) => ready!(stream.poll_piece(cx)),
+            Self::Stream(stream) => ready!(stream.poll_chunk(cx)),
         };
-        Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
+        Poll::Ready(chunk.map(|chunk| chunk.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -136,10 +136,10 @@ impl Body for AnswerBody {
 }
 
 /// Maximum size of a chunk in bytes.
-pub(crate) const PIECE: usize = 64 << 10;
+pub(crate) const CHUNK: usize = 64 << 10;
 
-fn take_piece(bytes: &mut Bytes) -> Option<Bytes> {
-    (!bytes.is_empty()).then(|| bytes.split_to(PIECE.min(bytes.len())))
+fn take_chunk(bytes: &mut Bytes) -> Option<Bytes> {
+    (!bytes.is_empty()).then(|| bytes.split_to(CHUNK.min(bytes.len())))
 }
 
 /// An answer that was made as a whole.
@@ -161,9 +161,9 @@ impl Large {
     }
 
     fn next_chunk(&mut self) -> Option<Bytes> {
-        let piece = self.rest.take(PIECE)?;
+        let chunk = self.rest.take(CHUNK)?;
         self.deadline.part_taken();
-        Some(piece)
+        Some(chunk)
     }
 }
 
@@ -230,7 +230,7 @@ impl Stream {
         }));
     }
 
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Truncated>>> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Truncated>>> {
         while self.made.is_empty() {
             let Some(making) = &mut self.making else { return Poll::Ready(None) };
             // The deadline does not apply until the part is made.
@@ -251,7 +251,7 @@ impl Stream {
             }
         }
         self.deadline.part_taken();
-        Poll::Ready(self.made.take(PIECE).map(Ok))
+        Poll::Ready(self.made.take(CHUNK).map(Ok))
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
 use super::{
-    AnswerBody, Caller, Handler, RejectReason,
+    Caller, Handler, RejectReason, ResponseBody,
     budget::ResourceLimits,
     connection::Upgrading,
     deadline::ConnectionDeadline,
@@ -32,7 +32,7 @@ use crate::request_id::{self, RequestId};
 
 /// The context in which a request is answered.
 pub(super) struct RequestContext<'a, 'resources, A> {
-    pub(super) answer: &'a A,
+    pub(super) handler: &'a A,
     pub(super) gate: &'a Gate,
     pub(super) resources: &'resources Arc<ResourceLimits>,
     pub(super) peer: IpAddr,
@@ -44,39 +44,39 @@ pub(super) struct RequestContext<'a, 'resources, A> {
 /// Answers a request within the scope of its id, and counts it.
 pub(super) async fn respond<A: Handler>(
     request: Request<Incoming>,
-    asked: &RequestContext<'_, '_, A>,
-) -> Result<Response<AnswerBody>, Infallible> {
-    asked.deadline.request_begins();
+    context: &RequestContext<'_, '_, A>,
+) -> Result<Response<ResponseBody>, Infallible> {
+    context.deadline.request_begins();
     let id = RequestId::of(request.headers());
     let header = id.header();
-    let is_for_operators = asked.gate.is_for_operators(&request);
-    let mut response = id.scope(route(request, asked)).await;
+    let is_for_operators = context.gate.is_for_operators(&request);
+    let mut response = id.scope(route(request, context)).await;
     let headers = response.headers_mut();
     if is_for_operators {
         headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
     }
     headers.insert(request_id::HEADER, header);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
-    asked.resources.metrics.answered(response.status().as_u16());
-    asked.deadline.answer_begins();
+    context.resources.metrics.answered(response.status().as_u16());
+    context.deadline.answer_begins();
     Ok(response)
 }
 
 /// Routes a request. Rare requests have a boxed future, so that the future of a POST stays small.
-async fn route<A: Handler>(request: Request<Incoming>, asked: &RequestContext<'_, '_, A>) -> Response<AnswerBody> {
-    let response = if *request.method() != Method::POST || asked.gate.serves == Serves::Pages {
-        Box::pin(route_others(request, asked)).await
+async fn route<A: Handler>(request: Request<Incoming>, context: &RequestContext<'_, '_, A>) -> Response<ResponseBody> {
+    let response = if *request.method() != Method::POST || context.gate.serves == Serves::Pages {
+        Box::pin(route_others(request, context)).await
     } else if let Some((refusal, text)) = fault(&request) {
-        tokio::spawn(discard(request.into_body(), asked.deadline.limits.body_bytes));
-        refused(asked.answer, refusal, &text)
+        tokio::spawn(discard(request.into_body(), context.deadline.limits.body_bytes));
+        refused(context.handler, refusal, &text)
     } else {
-        let caller = asked.caller(&request);
+        let caller = context.caller(&request);
         match caller.arrive() {
             Err(wait) => {
-                tokio::spawn(discard(request.into_body(), asked.deadline.limits.body_bytes));
-                retried_after(wait, refused(asked.answer, RejectReason::TooOften, TOO_OFTEN))
+                tokio::spawn(discard(request.into_body(), context.deadline.limits.body_bytes));
+                retried_after(wait, refused(context.handler, RejectReason::TooOften, TOO_OFTEN))
             }
-            Ok(()) => post(request, &caller, asked).await,
+            Ok(()) => post(request, &caller, context).await,
         }
     };
     tracing::debug!(status = response.status().as_u16(), "sent a response");
@@ -86,25 +86,25 @@ async fn route<A: Handler>(request: Request<Incoming>, asked: &RequestContext<'_
 /// Answers a request that is no POST, or that arrives where only pages are served.
 async fn route_others<A: Handler>(
     request: Request<Incoming>,
-    asked: &RequestContext<'_, '_, A>,
-) -> Response<AnswerBody> {
+    context: &RequestContext<'_, '_, A>,
+) -> Response<ResponseBody> {
     if let Some((reason, text)) = fault(&request) {
         return refusal(reason.status(), text);
     }
-    let (method, path, serves) = (request.method(), request.uri().path(), asked.gate.serves);
+    let (method, path, serves) = (request.method(), request.uri().path(), context.gate.serves);
     if *method == Method::GET && serves != Serves::Pages && asks_for_websocket(&request) {
-        let caller = asked.caller(&request);
+        let caller = context.caller(&request);
         return match caller.arrive() {
             Err(wait) => retried_after(wait, refusal(StatusCode::TOO_MANY_REQUESTS, TOO_OFTEN)),
-            Ok(()) => upgrade(request, caller, asked.resources, asked.upgrading),
+            Ok(()) => upgrade(request, caller, context.resources, context.upgrading),
         };
     }
     let is_hidden = serves == Serves::Public && FOR_OPERATORS.contains(&path);
-    let is_page = path == HEALTH || (asked.answer.has_page(path) && !is_hidden);
+    let is_page = path == HEALTH || (context.handler.has_page(path) && !is_hidden);
     // Health checks of proxies may send any host. Their answer is one word or a reason.
     if is_page
         && path == METRICS
-        && let Some(got) = asked.gate.access.unknown_name(request.uri(), request.headers())
+        && let Some(got) = context.gate.access.unknown_name(request.uri(), request.headers())
     {
         return refusal(StatusCode::FORBIDDEN, format!("expected {HOSTS_OF_METRICS}, got the host {got:?}"));
     }
@@ -118,14 +118,14 @@ async fn route_others<A: Handler>(
         Method::OPTIONS => options(allowed),
         // Of an answer to HEAD the body is not sent.
         Method::GET | Method::HEAD if path == HEALTH => json(StatusCode::OK, r#"{"health":true}"#),
-        Method::GET | Method::HEAD if is_page && path == READY && *asked.stop.borrow() => {
+        Method::GET | Method::HEAD if is_page && path == READY && *context.stop.borrow() => {
             json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
         }
         Method::GET | Method::HEAD if path == HOME => {
-            let page = if accepts_html(request.headers()) { asked.answer.page(path).await } else { None };
+            let page = if accepts_html(request.headers()) { context.handler.page(path).await } else { None };
             with_vary(page.map_or_else(|| not_allowed(allowed), |page| guarded(shown(page, false))), "accept")
         }
-        Method::GET | Method::HEAD if is_page => match asked.answer.page(path).await {
+        Method::GET | Method::HEAD if is_page => match context.handler.page(path).await {
             Some(page) => shown(page, gzip::is_accepted(request.headers())),
             None => not_allowed(allowed),
         },
@@ -201,7 +201,7 @@ fn upgrade<'a>(
     caller: Caller,
     resources: &'a ResourceLimits,
     upgrading: &Mutex<Option<Upgrading<'a>>>,
-) -> Response<AnswerBody> {
+) -> Response<ResponseBody> {
     let upgrade = hyper::upgrade::on(&mut request);
     let (parts, _) = request.into_parts();
     let response = match create_response(&Request::from_parts(parts, ())) {
@@ -216,5 +216,5 @@ fn upgrade<'a>(
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many subscribers at once, try again later");
     };
     *upgrading.lock().unwrap_or_else(PoisonError::into_inner) = Some(Upgrading { upgrade, caller, place });
-    response.map(|()| AnswerBody::from(Bytes::new()))
+    response.map(|()| ResponseBody::from(Bytes::new()))
 }

@@ -125,9 +125,9 @@ impl Text {
     pub(super) fn take(&mut self, most: usize) -> Option<Bytes> {
         self.complete();
         let first = self.complete.front_mut()?;
-        let piece = if first.len() <= most { self.complete.pop_front()? } else { first.split_to(most) };
-        self.bytes = self.bytes.saturating_sub(piece.len());
-        Some(piece)
+        let chunk = if first.len() <= most { self.complete.pop_front()? } else { first.split_to(most) };
+        self.bytes = self.bytes.saturating_sub(chunk.len());
+        Some(chunk)
     }
 
     /// The same text, of which every part keeps `owner` until the last of them was sent.
@@ -197,13 +197,13 @@ mod tests {
         }
         assert_eq!(build().len(), expected.len());
         assert!(build().into_bytes() == expected);
-        let (mut text, mut pieces) = (build().owned_by(()), Vec::new());
-        while let Some(piece) = text.take(10_000) {
-            assert!(!piece.is_empty() && piece.len() <= 10_000);
-            pieces.extend_from_slice(&piece);
-            assert_eq!(text.len() + pieces.len(), expected.len());
+        let (mut text, mut chunks) = (build().owned_by(()), Vec::new());
+        while let Some(chunk) = text.take(10_000) {
+            assert!(!chunk.is_empty() && chunk.len() <= 10_000);
+            chunks.extend_from_slice(&chunk);
+            assert_eq!(text.len() + chunks.len(), expected.len());
         }
-        assert!(pieces == expected && text.is_empty());
+        assert!(chunks == expected && text.is_empty());
     }
 
     #[test]

@@ -237,8 +237,8 @@ impl Command for Dump {
 
     async fn run(self, node: &NodeHandle) -> Result<DumpReport, CallError> {
         let name = self.name.get().map_err(|error| CallError::parameter("name", &error))?;
-        let asked = node.clone();
-        let dumped = node.blocking().dump(move || dump::dump_running(&asked, &name)).await;
+        let dumping = node.clone();
+        let dumped = node.blocking().dump(move || dump::dump_running(&dumping, &name)).await;
         Ok(dumped.ok_or(BlockingError::Panicked)??)
     }
 }

@@ -100,9 +100,9 @@ fn run_blocking<T: Serialize>(
     answer: impl FnOnce(&Context) -> Result<T, CallError> + Send + 'static,
 ) -> Running {
     Box::pin(async move {
-        let asked = node.clone();
+        let queried = node.clone();
         let answer = node.blocking().query(move || {
-            let at = Arc::clone(&asked.context());
+            let at = Arc::clone(&queried.context());
             to_raw_value(&catch_panic(name, || answer(&at))?).map_err(|error| internal(name, &error))
         });
         answer.await.unwrap_or_else(|| Err(panicked(name)))
@@ -113,10 +113,10 @@ fn run_blocking<T: Serialize>(
 pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {
     let method: M = params::read(request.params, request.fields)?;
     Ok(Box::pin(async move {
-        let asked = node.clone();
+        let queried = node.clone();
         // The first piece may be large, and take many reads.
         let begun = node.blocking().query(move || {
-            let at = Arc::clone(&asked.context());
+            let at = Arc::clone(&queried.context());
             let begun = method.begin(&at).and_then(|document| Ok(Begun::new(document, M::NAME)?));
             begun.map_err(|error| error.into_rpc(M::NAME))
         });

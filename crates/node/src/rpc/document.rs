@@ -10,7 +10,7 @@ use super::growth::Growth;
 use crate::http::{ChunkSource, Text, Truncated, next_chunk};
 
 /// Size of a piece in bytes. A piece can be larger, and the last piece can be smaller.
-const PIECE: usize = 128 << 10;
+const CHUNK: usize = 128 << 10;
 
 /// JSON text in pieces.
 pub(crate) trait Pieces: Send + 'static {
@@ -40,12 +40,12 @@ impl Pieces for StateDocument {
 pub(crate) struct Document(Box<dyn Pieces>);
 
 impl Document {
-    pub(crate) fn new(pieces: impl Pieces) -> Self {
-        Self(Box::new(pieces))
+    pub(crate) fn new(chunks: impl Pieces) -> Self {
+        Self(Box::new(chunks))
     }
 
     fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
-        self.0.write(out, PIECE)
+        self.0.write(out, CHUNK)
     }
 }
 
@@ -95,8 +95,8 @@ impl Rest {
     pub(super) async fn append(self, text: &mut Text, growth: &mut Growth<'_>) -> Result<(), RpcError> {
         let mut next = Some(self);
         while let Some(rest) = next {
-            let (piece, more) = next_chunk(rest).await.map_err(|Truncated| RpcError::INTERNAL_ERROR)?;
-            text.append(piece);
+            let (chunk, more) = next_chunk(rest).await.map_err(|Truncated| RpcError::INTERNAL_ERROR)?;
+            text.append(chunk);
             growth.check(text).await?;
             next = more;
         }
@@ -149,8 +149,8 @@ mod tests {
         }
     }
 
-    fn begun(pieces: i32) -> Begun {
-        Begun::new(Document::new(pieces), "Pieces").unwrap()
+    fn begun(chunks: i32) -> Begun {
+        Begun::new(Document::new(chunks), "Pieces").unwrap()
     }
 
     #[test]
@@ -172,11 +172,11 @@ mod tests {
     #[tokio::test]
     async fn rest_is_appended_up_to_a_limit() {
         let turns = Semaphore::new(1);
-        let append = async |pieces: i32, most: usize| {
+        let append = async |chunks: i32, most: usize| {
             let memory = MemoryLease::alone(HttpLimits::default()).memory();
             let mut growth = Growth::batch(memory, (1, 0), most, (&turns, Duration::ZERO)).await.unwrap();
             let mut text = Text::default();
-            begun(pieces).rest.unwrap().closed_by(b"}").append(&mut text, &mut growth).await.map(|()| text.into_bytes())
+            begun(chunks).rest.unwrap().closed_by(b"}").append(&mut text, &mut growth).await.map(|()| text.into_bytes())
         };
         assert_eq!(append(5, 5).await.unwrap(), b"xxxx}".as_slice());
         assert!(append(6, 4).await.unwrap_err().message.contains("too large"));

@@ -62,7 +62,7 @@ impl CallError {
         match self {
             Self::Api(error) => error,
             Self::Internal(fault) if is_of_reverted_blocks(&*fault) => {
-                RpcError::from_static(RpcErrorCode::MISC_ERROR, "The chain was taken back meanwhile, ask again")
+                RpcError::from_static(RpcErrorCode::MISC_ERROR, "The chain was reverted meanwhile, try again")
             }
             Self::Internal(fault) => {
                 tracing::error!(method, error = &*fault, "a method failed");

@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::http::{Memory, SMALL_ANSWER, Text};
+use crate::http::{Memory, SMALL_RESPONSE, Text};
 
 /// Bytes above which the response to a batch is large.
 pub(super) const LARGE_ANSWER: usize = 256 << 10;
@@ -75,7 +75,7 @@ impl<'a> Growth<'a> {
     ) -> Option<Self> {
         // An error repeats the id of its call.
         let refusals = calls.saturating_mul(REFUSAL).saturating_add(ids).saturating_add(AHEAD);
-        if refusals > SMALL_ANSWER + AHEAD && !memory.reserve(refusals).await {
+        if refusals > SMALL_RESPONSE + AHEAD && !memory.reserve(refusals).await {
             return None;
         }
         Some(Self { limit, refusals, turns: Some(turns), ..Self::single(memory) })
@@ -101,7 +101,7 @@ impl<'a> Growth<'a> {
         if text.memory() > LARGE_ANSWER {
             self.take_turn().await?;
         }
-        if text.memory() > SMALL_ANSWER
+        if text.memory() > SMALL_RESPONSE
             && self.memory.bytes() < self.taken(text).saturating_add(AHEAD)
             && !self.memory.reserve(self.taken(text).saturating_add(STEP)).await
         {
@@ -116,7 +116,7 @@ impl<'a> Growth<'a> {
             return Err(self.end(TOO_LARGE));
         }
         let made = self.taken(text);
-        if text.memory() > SMALL_ANSWER && !self.memory.reserve_response(made, made).await {
+        if text.memory() > SMALL_RESPONSE && !self.memory.reserve_response(made, made).await {
             return Err(self.end(NO_MEMORY));
         }
         Ok(())

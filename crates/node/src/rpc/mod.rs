@@ -45,7 +45,7 @@ pub(crate) use self::{
 };
 use crate::{
     driver::NodeHandle,
-    http::{self, Allowance, Answered, Caller, Foreign, Memory, RejectReason, Reply, SMALL_ANSWER, Text},
+    http::{self, Allowance, Answered, Caller, Foreign, Memory, RejectReason, Reply, SMALL_RESPONSE, Text},
     metrics::Metrics,
 };
 
@@ -182,7 +182,7 @@ impl Service {
         });
         let (size, limit) = ((entries.len(), ids.fold(0, usize::saturating_add)), self.limits.batch_answer_bytes);
         let mut growth = Growth::batch(memory, size, limit, (&self.large, self.patience)).await?;
-        let mut text = Text::with_capacity(entries.len().saturating_mul(SHORT_ANSWER).min(SMALL_ANSWER));
+        let mut text = Text::with_capacity(entries.len().saturating_mul(SHORT_ANSWER).min(SMALL_RESPONSE));
         let (mut yielded, mut refused) = (0, 0_usize);
         for (position, entry) in entries.iter().enumerate() {
             text.end().push(if position == 0 { b'[' } else { b',' });

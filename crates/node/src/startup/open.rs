@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use silica_chain::{Chain, ChainConfig, Genesis, OpenError, PUBLISHED_BALANCE, Producer, consensus::run_seal};
+use silica_chain::{Chain, ChainConfig, Genesis, OpenError, PUBLISHED_BALANCE, Producer, consensus::range_signer};
 use silica_crypto::KeyPair;
 use silica_protocol::BlockNumber;
 use silica_scilla::rules::Rules;
@@ -82,7 +82,7 @@ fn open(config: &Config) -> Result<Opened, StartError> {
     };
     let mut progress = Progress::new("indexing blocks again");
     let store =
-        Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.tell(done, all))
+        Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.log(done, all))
             .map_err(|source| StartError::Store { path: Some(path.clone()), source })?;
     data_dir.check_not_lost(&manifest, &store)?;
     let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
@@ -110,7 +110,7 @@ fn open_chain(
     accounts: &str,
     key: &KeyPair,
 ) -> Result<(Chain, Producer), StartError> {
-    store.seal_with(run_seal(key));
+    store.set_signer(range_signer(key));
     if let OpenOutcome::Ready { rebuilt: Some(reason), .. } = store.outcome() {
         tracing::warn!(%reason, "rebuilt the damaged derived state");
     }
@@ -123,8 +123,8 @@ fn open_chain(
     if let OpenOutcome::NeedsReplay { from, head, reason } = store.outcome() {
         tracing::warn!(%reason, %from, to = %head, "the derived state is lost; executing the blocks again");
         let mut progress = Progress::new("executing blocks again");
-        let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
-        silica_chain::rebuild(&store, chain_config.clone(), &genesis, key.public(), &mut tell)
+        let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
+        silica_chain::rebuild(&store, chain_config.clone(), &genesis, key.public(), &mut log)
             .map_err(|source| failed(source.into()))?;
     }
     silica_chain::open(store, chain_config, &genesis, key.public(), clock::now()).map_err(failed)

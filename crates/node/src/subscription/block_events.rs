@@ -192,8 +192,8 @@ impl BlockEventCache {
     pub(super) async fn of(&self, node: &NodeHandle, block: ChainTip) -> Result<Arc<BlockEvents>, Unread> {
         let page = self.page(block);
         let read = async {
-            let asked = node.clone();
-            node.blocking().query(move || read_at(&asked, block)).await.unwrap_or(Err(Unread::Failed)).map(Arc::new)
+            let queried = node.clone();
+            node.blocking().query(move || read_at(&queried, block)).await.unwrap_or(Err(Unread::Failed)).map(Arc::new)
         };
         let news = page.get_or_try_init(|| read).await.map(Arc::clone)?;
         self.tidy();

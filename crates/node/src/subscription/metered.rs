@@ -10,10 +10,10 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::http::{Memory, MemoryLease, SMALL_ANSWER};
+use crate::http::{Memory, MemoryLease, SMALL_RESPONSE};
 
 /// Bytes of a message that are read without a lease.
-pub(super) const SHORT_MESSAGE: usize = SMALL_ANSWER;
+pub(super) const SHORT_MESSAGE: usize = SMALL_RESPONSE;
 
 /// Bytes before the payload of a control frame of a client: two, and the mask (RFC 6455, section 5.2).
 const CONTROL_HEAD: usize = 6;
@@ -22,7 +22,7 @@ const CONTROL_HEAD: usize = 6;
 /// the common budget. The stream reads nothing while the budget has no free memory.
 pub(super) struct Metered<S> {
     stream: S,
-    share: MemoryLease,
+    lease: MemoryLease,
     /// Bytes of memory that a long message takes.
     most: usize,
     /// Bytes that were read since the end of the last message.
@@ -38,8 +38,8 @@ enum Claim {
 }
 
 impl<S> Metered<S> {
-    pub(super) fn new(stream: S, share: MemoryLease, most: usize) -> Self {
-        Self { stream, share, most, read: 0, claim: Claim::None }
+    pub(super) fn new(stream: S, lease: MemoryLease, most: usize) -> Self {
+        Self { stream, lease, most, read: 0, claim: Claim::None }
     }
 
     /// Ends a message, and returns the memory that was reserved for it.
@@ -47,7 +47,7 @@ impl<S> Metered<S> {
         self.read = 0;
         match std::mem::replace(&mut self.claim, Claim::None) {
             Claim::Held(memory) => {
-                self.share.message_ends();
+                self.lease.message_ends();
                 Some(memory)
             }
             Claim::None | Claim::Waiting(_) => None,
@@ -73,14 +73,14 @@ impl<S> Metered<S> {
             match &mut self.claim {
                 Claim::Held(_) => return Poll::Ready(Ok(())),
                 Claim::None => {
-                    let (mut memory, most) = (self.share.memory(), self.most);
+                    let (mut memory, most) = (self.lease.memory(), self.most);
                     self.claim = Claim::Waiting(Box::pin(async move { memory.reserve(most).await.then_some(memory) }));
                 }
                 Claim::Waiting(waiting) => {
                     let Some(memory) = ready!(waiting.as_mut().poll(cx)) else {
                         return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
                     };
-                    self.share.message_begins();
+                    self.lease.message_begins();
                     self.claim = Claim::Held(memory);
                 }
             }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     driver::NodeHandle,
     head::{ChainTip, Context},
-    http::{Caller, MemoryLease, SMALL_ANSWER, TOO_MANY_ANSWERS},
+    http::{Caller, MemoryLease, SMALL_RESPONSE, TOO_MANY_ANSWERS},
     metrics::{Metrics, Open},
     rpc::{self, Service, too_often},
 };
@@ -46,22 +46,22 @@ impl SubscriptionHub {
     }
 
     /// Runs a session after the handshake, until the client or the node ends it, or `stop` becomes true. The handshake
-    /// determined the caller. `service` answers requests of JSON-RPC, and large messages take memory from `share`.
+    /// determined the caller. `service` answers requests of JSON-RPC, and large messages take memory from `lease`.
     pub(crate) async fn receive<S>(
         &self,
         service: &Service,
         (stream, caller): (S, Caller),
-        share: MemoryLease,
+        lease: MemoryLease,
         stop: watch::Receiver<bool>,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send,
     {
         let _open = Open::count(&self.metrics.sessions);
-        let wire = Wire::new(stream, share.clone(), stop).await;
+        let wire = Wire::new(stream, lease.clone(), stop).await;
         let heads = self.node.heads();
         let ChainTip { number, reverts } = *heads.borrow();
         let (topics, next) = (Topics::default(), following(number));
-        let mut session = Session { hub: self, service, caller, wire, share, topics, heads, next, reverts };
+        let mut session = Session { hub: self, service, caller, wire, lease, topics, heads, next, reverts };
         let Err(end) = session.run().await;
         session.wire.end(end).await;
     }
@@ -72,7 +72,7 @@ struct Session<'a, S> {
     service: &'a Service,
     caller: Caller,
     wire: Wire<S>,
-    share: MemoryLease,
+    lease: MemoryLease,
     topics: Topics,
     heads: watch::Receiver<ChainTip>,
     /// The next block to send.
@@ -105,10 +105,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             return self.subscribe(text).await;
         }
         let body = Bytes::from(text);
-        let share = &self.share;
+        let lease = &self.lease;
         let answer = async {
-            let reply = self.service.answer(body.clone(), &self.caller, 0, share.memory()).await.reply?;
-            share.body(reply).await
+            let reply = self.service.answer(body.clone(), &self.caller, 0, lease.memory()).await.reply?;
+            lease.body(reply).await
         };
         let answer = match self.wire.meanwhile(answer).await? {
             Some(answer) => answer,
@@ -158,14 +158,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     async fn notify(&mut self) -> Result<(), End> {
         let Some(news) = self.news().await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
-        let text = if bytes <= SMALL_ANSWER {
+        let text = if bytes <= SMALL_RESPONSE {
             let text = serde_json::to_vec(&self.topics.notification(&news)).map_err(|_| FAILED)?;
             // They are not kept while the client reads.
             drop(news);
             Bytes::from(text).into()
         } else {
             drop(news);
-            let memory = self.wire.meanwhile(self.share.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
+            let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
             let Some(news) = self.news().await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
             let written = self.hub.node.blocking().query(move || {
@@ -176,7 +176,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             });
             let (topics, text) = self.wire.meanwhile(written).await?.ok_or(FAILED)?;
             self.topics = topics;
-            self.share.reserved(text.map_err(|_| FAILED)?, memory)
+            self.lease.reserved(text.map_err(|_| FAILED)?, memory)
         };
         self.wire.send(text).await?;
         self.topics.end_topics();
@@ -191,18 +191,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             Ok(news) => Ok(Some(news)),
             Err(Unread::Gone) => {
                 let heads = &mut self.heads;
-                let told = async { heads.wait_for(|tip| tip.reverts > block.reverts).await.map(drop) };
-                self.wire.meanwhile(told).await?.map_err(|_| End::Gone)?;
+                let reverted = async { heads.wait_for(|tip| tip.reverts > block.reverts).await.map(drop) };
+                self.wire.meanwhile(reverted).await?.map_err(|_| End::Gone)?;
                 Ok(None)
             }
-            Err(Unread::Failed) => Err(End::Told(CloseCode::Error, "a block cannot be read")),
+            Err(Unread::Failed) => Err(End::ClosedByNode(CloseCode::Error, "a block cannot be read")),
         }
     }
 }
 
-const FAILED: End = End::Told(CloseCode::Error, "the node failed to process a message");
+const FAILED: End = End::ClosedByNode(CloseCode::Error, "the node failed to process a message");
 
-const TOO_MANY_EVENTS: End = End::Told(CloseCode::Error, "the events of a block are too large");
+const TOO_MANY_EVENTS: End = End::ClosedByNode(CloseCode::Error, "the events of a block are too large");
 
 /// Looks up the contracts that a message names, and updates the topics.
 fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) -> Result<(), QueryError> {
@@ -215,7 +215,7 @@ fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) 
 fn is_contract(address: &Address, found: Result<Option<Account>, StateError>) -> Result<bool, QueryError> {
     match found {
         Ok(account) => Ok(account.is_some_and(|account| account.contract.is_some())),
-        Err(error) if error.is_retired() => Err(QueryError::TakenBack),
+        Err(error) if error.is_retired() => Err(QueryError::Reverted),
         Err(error) => {
             tracing::error!(
                 %address,
@@ -256,11 +256,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contract_that_cannot_be_read_while_the_chain_is_taken_back_is_not_taken_for_none() {
+    fn contract_that_a_revert_makes_unreadable_does_not_count_as_none() {
         let check = |found, expected| assert_eq!(is_contract(&Address::ZERO, found), expected);
         check(Ok(None), Ok(false));
         check(Ok(Some(Account::default())), Ok(false));
-        check(Err(StateError::Db(DbError::Retired)), Err(QueryError::TakenBack));
+        check(Err(StateError::Db(DbError::Retired)), Err(QueryError::Reverted));
         check(Err(StateError::Expired), Ok(false));
     }
 }

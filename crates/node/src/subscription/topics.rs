@@ -72,8 +72,8 @@ pub(super) enum QueryError {
     #[error("too many addresses, expected at most {MOST_ADDRESSES} for a topic")]
     TooMany,
     /// The chain was reverted while the node looked up the contracts. The message has no effect.
-    #[error("The chain was taken back meanwhile, ask again")]
-    TakenBack,
+    #[error("The chain was reverted meanwhile, try again")]
+    Reverted,
     /// All clients together follow too many addresses.
     #[error("too many addresses are followed, try again later")]
     Full,
@@ -194,11 +194,11 @@ impl Topics {
             bytes = news.block_bytes().saturating_add(bytes);
         }
         if self.has(Topic::EventLog) {
-            let told = common(&self.contracts.addresses, news.events.as_ref()?);
-            bytes = told.fold(bytes, |bytes, (_, events)| bytes.saturating_add(events.bytes()));
+            let matches = common(&self.contracts.addresses, news.events.as_ref()?);
+            bytes = matches.fold(bytes, |bytes, (_, events)| bytes.saturating_add(events.bytes()));
         }
-        let told = common(&self.accounts.addresses, &news.by_account);
-        Some(told.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len()))))
+        let matches = common(&self.accounts.addresses, &news.by_account);
+        Some(matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len()))))
     }
 
     /// Ends the topics of which the client has just had the last.
@@ -288,7 +288,7 @@ mod tests {
 
     const CONTRACT: &str = "0x1111111111111111111111111111111111111111";
     const OTHER: &str = "0x2222222222222222222222222222222222222222";
-    const NOBODY: &str = "0x00000000000000000000000000000000000000FF";
+    const STRANGER: &str = "0x00000000000000000000000000000000000000FF";
 
     /// As many places as anyone wants.
     static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)));
@@ -325,10 +325,10 @@ mod tests {
 
     #[test]
     fn contracts_that_are_none_are_passed_over() {
-        refuses(&json!({"query": "EventLog", "addresses": [NOBODY]}), "no contract found in list");
-        refuses(&json!({"query": "EventLog", "addresses": [NOBODY, "0x12", CONTRACT]}), "no contract found in list");
+        refuses(&json!({"query": "EventLog", "addresses": [STRANGER]}), "no contract found in list");
+        refuses(&json!({"query": "EventLog", "addresses": [STRANGER, "0x12", CONTRACT]}), "no contract found in list");
         let mut topics = Topics::default();
-        take(&mut topics, &json!({"query": "EventLog", "addresses": [NOBODY, CONTRACT]})).unwrap();
+        take(&mut topics, &json!({"query": "EventLog", "addresses": [STRANGER, CONTRACT]})).unwrap();
         assert_eq!(topics.contracts.addresses.len(), 1);
         take(&mut topics, &json!({"query": "EventLog", "addresses": [OTHER]})).unwrap();
         assert_eq!(topics.contracts.addresses.len(), 2);
@@ -340,8 +340,8 @@ mod tests {
         let query = json!({"query": "EventLog", "addresses": [CONTRACT, OTHER]});
         let other: Address = OTHER.parse().unwrap();
         let refused = topics
-            .take(&query, &PLACES, |address| if *address == other { Err(QueryError::TakenBack) } else { Ok(true) });
-        assert_eq!((refused, topics.any()), (Err(QueryError::TakenBack), false));
+            .take(&query, &PLACES, |address| if *address == other { Err(QueryError::Reverted) } else { Ok(true) });
+        assert_eq!((refused, topics.any()), (Err(QueryError::Reverted), false));
     }
 
     #[test]
@@ -406,14 +406,14 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_in_order_whichever_are_fewer() {
+    fn addresses_are_in_order_for_each_side_that_is_smaller() {
         let address = |i: u8| Address::new([i; Address::LEN]);
         let followed = |range: std::ops::Range<u8>| -> BTreeSet<Address> { range.map(address).collect() };
         let news = |range: std::ops::Range<u8>| -> BTreeMap<Address, u8> { range.map(|i| (address(i), i)).collect() };
         for (follows, new, both) in [(0..3, 1..100, 1..3), (0..100, 7..9, 7..9), (0..5, 5..9, 0..0)] {
             let (follows, new) = (followed(follows), news(new));
-            let told: Vec<u8> = common(&follows, &new).map(|(_, i)| *i).collect();
-            assert_eq!(told, both.collect::<Vec<u8>>());
+            let matches: Vec<u8> = common(&follows, &new).map(|(_, i)| *i).collect();
+            assert_eq!(matches, both.collect::<Vec<u8>>());
         }
     }
 

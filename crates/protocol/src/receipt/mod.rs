@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_text_are_told_whole() {
+    fn errors_of_the_text_are_complete() {
         let text = r#"{"cumulative_gas":"-1","epoch_num":"1","success":true}"#;
         let expected = DecodeError::Malformed {
             message: "ProtoTransactionReceipt.receipt",

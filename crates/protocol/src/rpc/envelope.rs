@@ -821,7 +821,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf8_matters_where_somebody_looks() {
+    fn invalid_utf8_matters_only_in_members_that_are_read() {
         let check = |body: &str, expected: &str| {
             let body: Vec<u8> = body.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect();
             assert!(answer(&body).contains(expected));

@@ -154,7 +154,7 @@ fn lengths_reversals_and_texts() {
 }
 
 #[test]
-fn an_address_reversed_is_said_to_be_a_text() {
+fn a_reversed_address_counts_as_a_text() {
     let result = |name, kind| result_type(name, &[kind], &DataTypes::built_in());
     let address = || Type::Address(AddressType::Any);
     assert_eq!(result("strrev", address()), Some(Primitive::String.into()));
@@ -378,11 +378,11 @@ fn signatures() {
     check("schnorr_verify", &[key(), message(b"pay 1 ZIL"), signature.clone()], cost, Ok(truth(true)));
     check("schnorr_verify", &[key(), message(b"pay 9 ZIL"), signature.clone()], cost, Ok(truth(false)));
     check("schnorr_verify", &[key(), message(b""), signature.clone()], cost, Ok(truth(false)));
-    let nobody = || bystrx(&"00".repeat(33));
-    check("schnorr_verify", &[nobody(), message(b"x"), signature.clone()], cost, Ok(truth(false)));
+    let zero_key = || bystrx(&"00".repeat(33));
+    check("schnorr_verify", &[zero_key(), message(b"x"), signature.clone()], cost, Ok(truth(false)));
     check("schnorr_verify", &[key(), message(b"x"), bystrx(&"ff".repeat(64))], cost, Ok(truth(false)));
     check("ecdsa_verify", &[key(), message(b"x"), signature], cost, Ok(truth(false)));
-    check("ecdsa_verify", &[nobody(), message(b"x"), bystrx(&"01".repeat(64))], cost, {
+    check("ecdsa_verify", &[zero_key(), message(b"x"), bystrx(&"01".repeat(64))], cost, {
         Err("Key.read_pk_exn: public key is invalid")
     });
     check("ecdsa_verify", &[key(), message(b"x"), bystrx(&"ff".repeat(64))], cost, {

@@ -136,7 +136,7 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
         meter,
         warnings: warnings.into_newest_first(),
         advice: if options.advice { accepts::unaccepted(subject) } else { Vec::new() },
-        type_info: told(options, || type_info::contract(text, &typing, module.library.as_ref(), contract)),
+        type_info: requested_types(options, || type_info::contract(text, &typing, module.library.as_ref(), contract)),
         summary: summary::summary(contract, events, call_graph, cash_flow, &known),
         typing,
         data_types: known,
@@ -222,7 +222,7 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
         meter,
         warnings: warnings.into_newest_first(),
         advice: Vec::new(),
-        type_info: told(options, || type_info::library(text, &typing, &module.library)),
+        type_info: requested_types(options, || type_info::library(text, &typing, &module.library)),
         typing,
         data_types: known,
         summary: (),
@@ -269,14 +269,14 @@ pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Res
         meter,
         warnings: vec![],
         advice: vec![],
-        type_info: told(options, || type_info::expression(text, &typing, module.root)),
+        type_info: requested_types(options, || type_info::expression(text, &typing, module.root)),
         typing,
         data_types: known,
         summary: kind,
     })
 }
 
-fn told(options: &Options, types: impl FnOnce() -> Vec<TypeInfo>) -> Vec<TypeInfo> {
+fn requested_types(options: &Options, types: impl FnOnce() -> Vec<TypeInfo>) -> Vec<TypeInfo> {
     if options.type_info { types() } else { Vec::new() }
 }
 

@@ -26,7 +26,7 @@ fn try_contract(text: &str, libraries: &Libraries, gas: u64) -> Result<Checked<C
     contract(&program, &Options::with_limit(gas))
 }
 
-fn told(outcome: Result<impl Sized, Rejected>) -> Vec<String> {
+fn errors_of(outcome: Result<impl Sized, Rejected>) -> Vec<String> {
     let entries = outcome.err().map(|rejected| rejected.failure.into_entries()).unwrap_or_default();
     entries.iter().map(|entry| format!("{}:{} {}", entry.start.line, entry.start.column, entry.message)).collect()
 }
@@ -34,7 +34,7 @@ fn told(outcome: Result<impl Sized, Rejected>) -> Vec<String> {
 /// Checks a contract. The first line of `parts` is line 2 of the text.
 fn check(parts: &str, expected: &[&str]) {
     let text = format!("scilla_version 0\n{parts}");
-    assert_eq!(told(try_contract(&text, &NONE, 1000)), expected, "{text}");
+    assert_eq!(errors_of(try_contract(&text, &NONE, 1000)), expected, "{text}");
 }
 
 /// Checks a transition `t` with these statements, which begin in line 4.
@@ -54,7 +54,7 @@ fn check_expression(text: &str, expected: &str) {
     let program = resolve::expression(module, &[], &NONE).expect("the names resolve");
     let found = match expression(&program, &Options::with_limit(1000)) {
         Ok(checked) => checked.summary.global().to_string(),
-        Err(rejected) => told(Err::<(), _>(rejected)).join("; "),
+        Err(rejected) => errors_of(Err::<(), _>(rejected)).join("; "),
     };
     assert_eq!(found, expected, "{text}");
 }
@@ -169,7 +169,7 @@ fn matches_cover_everything_and_nothing_twice() {
 }
 
 #[test]
-fn pairs_of_constructors_are_told_apart() {
+fn pairs_of_constructors_are_distinguished() {
     let over = |clauses: &str| format!("fun (p : Pair Bool (Option Bool)) => match p with {clauses} end");
     let wrapped = |text: &str| {
         format!(
@@ -253,7 +253,7 @@ fn large_types_are_gone_through_in_proportion_to_the_gas() {
     let check = |text: &str| {
         let module = syntax::parse_expression("test.scilexp", text.as_bytes()).expect("the text parses");
         let program = resolve::expression(module, &[], &NONE).expect("the names resolve");
-        told(expression(&program, &Options::with_limit(100_000)))
+        errors_of(expression(&program, &Options::with_limit(100_000)))
     };
     assert_eq!(check(&with(100)), [""; 0]);
     let [error] = <[String; 1]>::try_from(check(&with(1000))).expect("one error");
@@ -417,9 +417,9 @@ fn a_contract_without_constraint_in_whose_scope_true_is_no_truth_value_is_reject
     );
     let library = Libraries(&[("Lb", "scilla_version 0 library Lb type Q = | True")]);
     let text = "scilla_version 0 import Lb contract C ()";
-    assert_eq!(told(try_contract(text, &library, 1000)).len(), 1);
+    assert_eq!(errors_of(try_contract(text, &library, 1000)).len(), 1);
     let text = "scilla_version 0 import Lb as M contract C ()";
-    assert_eq!(told(try_contract(text, &library, 1000)), [""; 0]);
+    assert_eq!(errors_of(try_contract(text, &library, 1000)), [""; 0]);
 }
 
 #[test]
@@ -557,7 +557,7 @@ fn events_of_one_name_carry_the_same() {
 fn other_versions_are_refused_last() {
     let rejected = try_contract("scilla_version 7\ncontract C ()", &NONE, 1000).expect_err("another version");
     assert!(!rejected.reports_gas);
-    assert_eq!(told(Err::<(), _>(rejected)), ["0:0 Scilla version mismatch. Expected 0 vs Contract 7\n"]);
+    assert_eq!(errors_of(Err::<(), _>(rejected)), ["0:0 Scilla version mismatch. Expected 0 vs Contract 7\n"]);
 }
 
 #[test]
@@ -570,7 +570,7 @@ fn imported_libraries_are_checked_once_and_before_the_contract() {
     let rejected = try_contract(text, &libraries, 1000).expect_err("there is no such function");
     assert_eq!((rejected.meter.units(), rejected.reports_gas), (8000 - 3 - 3, true));
     assert_eq!(
-        told(Err::<(), _>(rejected)),
+        errors_of(Err::<(), _>(rejected)),
         ["4:17 Type error: cannot apply \"eq\" built-in to argument(s) of type(s): [Bool; Bool]"],
     );
 }
@@ -581,7 +581,7 @@ fn out_of_gas_ends_the_check() {
                 let g = @id (Pair (Pair Bool Bool) (Pair Bool Bool))\ncontract C ()";
     let rejected = try_contract(text, &NONE, 1).expect_err("a gas is eight units");
     assert_eq!((rejected.meter.units(), rejected.reports_gas), (0, true));
-    assert_eq!(told(Err::<(), _>(rejected)), ["4:9 Couldn't resolve identifier: y", "0:0 Insufficient gas"]);
+    assert_eq!(errors_of(Err::<(), _>(rejected)), ["4:9 Couldn't resolve identifier: y", "0:0 Insufficient gas"]);
 }
 
 #[test]
@@ -607,12 +607,12 @@ fn a_contract_is_summarised() {
 /// Returns the warnings about a contract, the oldest first.
 fn warnings(parts: &str) -> Vec<String> {
     let checked = try_contract(&format!("scilla_version 0\n{parts}"), &NONE, 1000).expect("nothing is wrong");
-    let told = checked.warnings.iter().rev();
-    told.map(|warning| format!("{}:{} {}", warning.start.line, warning.start.column, warning.message)).collect()
+    let errors_of = checked.warnings.iter().rev();
+    errors_of.map(|warning| format!("{}:{} {}", warning.start.line, warning.start.column, warning.message)).collect()
 }
 
 #[test]
-fn names_that_hide_others_are_told() {
+fn shadowed_names_get_warnings() {
     let found = warnings(
         "contract C (x : Bool)\nfield f : Bool = x\ntransition t (y : Bool)\nx = y; f = x; f := f;\n\
          z = x; match z with | True => y <- f; z = y; f := z | False => end\nend",
@@ -629,7 +629,7 @@ fn names_that_hide_others_are_told() {
 }
 
 #[test]
-fn what_is_never_used_is_told() {
+fn unused_items_get_warnings() {
     let found = warnings(
         "library L\nlet a = True\ntype T = | K | J\nlet b = let c = a in K\n\
          contract C (p : Bool)\nfield r : Bool = True field w : Bool = True field n : Bool = True\n\
@@ -656,7 +656,7 @@ fn what_is_never_used_is_told() {
 }
 
 #[test]
-fn boxed_options_and_whole_maps_are_told() {
+fn boxed_options_and_whole_maps_get_warnings() {
     let found = warnings(
         "contract C ()\nfield m : Map String Bool = Emp String Bool\nfield c : Option Bool = None {Bool}\n\
          transition t (k : String)\nx <- m[k]; y <- m[k]; c := y; n <- m; m := n\nend",
@@ -673,16 +673,16 @@ fn boxed_options_and_whole_maps_are_told() {
 }
 
 #[test]
-fn accepts_are_told_if_asked() {
+fn accepts_are_reported_on_request() {
     let text = "scilla_version 0\ncontract C ()\ntransition t (b : Bool)\naccept; match b with | True => accept | False => end\nend";
     let module = syntax::parse_contract("test.scilla", text.as_bytes()).expect("the text parses");
     let program = resolve::contract(module, &Origin::default(), &NONE).expect("the names resolve");
     let options = Options { money: Some(TokenFields::new()), ..Options::with_limit(1000) };
     let checked = contract(&program, &options).expect("nothing is wrong");
-    let told: Vec<_> = checked.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    let errors_of: Vec<_> = checked.warnings.iter().map(|warning| warning.message.as_str()).collect();
     let expected = "transition t has a potential code path with duplicate accept statements:\n  \
                     Accept at test.scilla:4:1\n  Accept at test.scilla:4:32\n";
-    assert_eq!(told, [expected]);
+    assert_eq!(errors_of, [expected]);
 }
 
 #[test]
@@ -694,11 +694,11 @@ fn a_library_is_checked() {
     };
     assert!(try_library("scilla_version 0\nlibrary Lib\nlet x = True").is_ok());
     assert_eq!(
-        told(try_library("scilla_version 0\nlibrary Lib\ntype T = | A of T")),
+        errors_of(try_library("scilla_version 0\nlibrary Lib\ntype T = | A of T")),
         ["2:1 Type error(s) in library: Lib", "2:1 Internal error in typing library module."],
     );
     assert_eq!(
-        told(try_library("scilla_version 0\nlibrary Lib\nlet x = fun (b : Bool) => match b with | True => b end")),
+        errors_of(try_library("scilla_version 0\nlibrary Lib\nlet x = fun (b : Bool) => match b with | True => b end")),
         [
             "3:5 Error during pattern-match checking of library: x",
             "3:27 Type error in pattern matching on `b` of type Bool (or one of its branches):\nNon-exhaustive pattern match.",
@@ -707,7 +707,7 @@ fn a_library_is_checked() {
 }
 
 #[test]
-fn what_is_bound_and_never_used_is_told() {
+fn unused_bindings_get_warnings() {
     let found = warnings(
         "contract C ()\nprocedure p () : Bool\nr = True; _return := r\nend\n\
          transition t (a : ByStr20 with contract field f : Map String Bool, field g : Bool, field h : Bool end)\n\
@@ -729,7 +729,7 @@ fn what_is_bound_and_never_used_is_told() {
 }
 
 #[test]
-fn data_types_that_nobody_uses_are_told() {
+fn unused_data_types_get_warnings() {
     let found = warnings(
         "library L\ntype T = | A | B\ntype U = | D\nlet f = fun (t : T) => match t with | A => t | B => t end\n\
          contract C ()\nfield g : Bool = let t = A in let u = f t in match u with | A => True | B => False end\n",
@@ -746,18 +746,18 @@ fn data_types_that_nobody_uses_are_told() {
 }
 
 #[test]
-fn libraries_that_nobody_uses_are_told() {
+fn unused_libraries_get_warnings() {
     let libraries = Libraries(&[("Lib", "scilla_version 0 library Lib let a = True")]);
-    let told = |text: &str| {
+    let errors_of = |text: &str| {
         let checked = try_contract(text, &libraries, 1000).expect("nothing is wrong");
         checked.warnings.iter().map(|warning| warning.message.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(told("scilla_version 0 import Lib contract C ()"), ["Unused imported library: Lib"]);
-    assert_eq!(told("scilla_version 0 import Lib contract C () with a =>"), [""; 0]);
+    assert_eq!(errors_of("scilla_version 0 import Lib contract C ()"), ["Unused imported library: Lib"]);
+    assert_eq!(errors_of("scilla_version 0 import Lib contract C () with a =>"), [""; 0]);
 }
 
 #[test]
-fn what_is_odd_in_messages_hashes_and_patterns_is_told() {
+fn odd_messages_hashes_and_patterns_get_warnings() {
     let found = warnings(
         "library L\nlet f = fun (p : Pair Bool Bool) => match p with | Pair x x => x end\n\
          contract C ()\ntransition t (l : List Bool)\n\
@@ -776,7 +776,7 @@ fn what_is_odd_in_messages_hashes_and_patterns_is_told() {
 }
 
 #[test]
-fn calls_that_all_callers_make_themselves_are_told() {
+fn calls_that_all_callers_repeat_get_warnings() {
     let found = warnings(
         "contract C ()\nprocedure check ()\ne = { _exception : \"E\" };\nthrow e\nend\n\
          procedure work ()\ncheck\nend\ntransition t ()\ncheck;\nwork\nend",
@@ -785,8 +785,8 @@ fn calls_that_all_callers_make_themselves_are_told() {
 }
 
 #[test]
-fn contracts_that_send_money_and_take_none_are_told() {
-    let told = |amount: &str| {
+fn contracts_that_send_and_never_accept_money_get_warnings() {
+    let errors_of = |amount: &str| {
         let text = format!(
             "scilla_version 0\nlibrary L let zero = Uint128 0\ncontract C ()\ntransition t ()\n\
              m = {{ _tag : \"T\"; _recipient : _sender; _amount : {amount} }}; n = Nil {{Message}};\n\
@@ -798,10 +798,10 @@ fn contracts_that_send_money_and_take_none_are_told() {
         let checked = contract(&program, &options).expect("nothing is wrong");
         checked.warnings.iter().any(|it| it.message == "No transition in contract C contains an accept statement\n")
     };
-    assert!(told("Uint128 1"));
-    assert!(!told("Uint128 0"));
-    assert!(!told("zero"));
-    assert!(told("_amount"));
+    assert!(errors_of("Uint128 1"));
+    assert!(!errors_of("Uint128 0"));
+    assert!(!errors_of("zero"));
+    assert!(errors_of("_amount"));
 }
 
 #[test]

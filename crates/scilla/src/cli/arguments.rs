@@ -262,12 +262,12 @@ mod tests {
     }
 
     #[test]
-    fn wrong_use_is_told() {
-        let told = |line| parse(line).map(|_| ()).map_err(|error| error.to_string());
-        assert_eq!(told("-gaslimt 7"), Err("there is no flag `-gaslimt`; did you mean `-gaslimit`?".into()));
-        assert_eq!(told("-moon"), Err("there is no flag `-moon`".into()));
-        assert_eq!(told("-libdir"), Err("-libdir needs a value".into()));
-        assert_eq!(told("-jsonerrors=1"), Err("-jsonerrors takes no value".into()));
+    fn wrong_use_is_an_error() {
+        let error_of = |line| parse(line).map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(error_of("-gaslimt 7"), Err("there is no flag `-gaslimt`; did you mean `-gaslimit`?".into()));
+        assert_eq!(error_of("-moon"), Err("there is no flag `-moon`".into()));
+        assert_eq!(error_of("-libdir"), Err("-libdir needs a value".into()));
+        assert_eq!(error_of("-jsonerrors=1"), Err("-jsonerrors takes no value".into()));
         let number = parse("-gaslimit many").unwrap().number("gaslimit").map_err(|error| error.to_string());
         assert_eq!(number, Err("-gaslimit takes a number, not `many`".into()));
         assert_eq!(parse("a b").unwrap().operand("FILE"), Err(UsageError::TooMany("b".into())));

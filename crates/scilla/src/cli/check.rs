@@ -4,7 +4,7 @@ use super::{
     Arguments, Command, Flag, Outcome, Session, UsageError,
     arguments::RULES,
     files::{Libraries, extension, origin},
-    tell::{Pointing, Style, plain_warnings},
+    render::{Pointing, Style, plain_warnings},
 };
 use crate::{
     check::{self, Options, Rejected},

@@ -3,8 +3,8 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use super::{
-    Arguments, Command, Flag, Outcome, Session, UsageError, arguments::RULES, check::DEFAULT_GAS_LIMIT, tell::Pointing,
-    type_of::load,
+    Arguments, Command, Flag, Outcome, Session, UsageError, arguments::RULES, check::DEFAULT_GAS_LIMIT,
+    render::Pointing, type_of::load,
 };
 use crate::{
     code::Code,
@@ -42,7 +42,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     let style = session.style(arguments);
     let program = match load(file, arguments, session) {
         Ok(program) => program,
-        Err(unread) => return Ok(unread.tell(style, session, None)),
+        Err(unread) => return Ok(unread.render(style, session, None)),
     };
     let code = Arc::new(Code::of_expression(&program));
     let evaluated = code.load(settings, Meter::with_limit(limit)).and_then(|loaded| loaded.evaluate());

@@ -11,8 +11,8 @@ mod files;
 mod fmt;
 mod help;
 mod parse;
+mod render;
 mod run;
-mod tell;
 mod type_of;
 
 use std::{
@@ -25,7 +25,7 @@ use std::{
 use self::{
     arguments::{Arguments, Flag, UsageError},
     files::Files,
-    tell::{Pointing, Style},
+    render::{Pointing, Style},
 };
 use crate::{
     json::FailureReport,
@@ -91,7 +91,7 @@ impl Session {
 
     /// Rejects a program or a run.
     fn rejected(&self, style: Style, report: &FailureReport<'_>, pointing: Pointing) -> Outcome {
-        let stderr = tell::failure(report, pointing, style, &self.files);
+        let stderr = render::failure(report, pointing, style, &self.files);
         Outcome { stderr, code: 1, stdout: String::new() }
     }
 
@@ -112,7 +112,7 @@ impl Session {
     /// Returns the warnings of a successful command, if the output is for people.
     fn warned(&self, style: Style, warnings: &[Warning]) -> String {
         match style {
-            Style::Drawn { colours } => tell::warnings(warnings, colours, &self.files),
+            Style::Drawn { colours } => render::warnings(warnings, colours, &self.files),
             Style::Json | Style::Plain => String::new(),
         }
     }
@@ -135,10 +135,10 @@ pub fn main() -> ExitCode {
         Ok(given) => dispatch(given, session),
         Err(error) => misused(&error, None),
     };
-    let told = io::stdout().write_all(outcome.stdout.as_bytes()).and_then(|()| io::stdout().flush());
+    let written = io::stdout().write_all(outcome.stdout.as_bytes()).and_then(|()| io::stdout().flush());
     // An error of standard error has no channel left to be reported on.
     let _ = io::stderr().write_all(outcome.stderr.as_bytes());
-    match told {
+    match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let _ = writeln!(io::stderr(), "scilla: standard output: {error}");
             ExitCode::FAILURE

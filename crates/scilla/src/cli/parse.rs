@@ -1,6 +1,6 @@
 //! `scilla parse`: checks whether a file parses.
 
-use super::{Arguments, Command, Flag, Outcome, Session, UsageError, files::extension, tell::Style};
+use super::{Arguments, Command, Flag, Outcome, Session, UsageError, files::extension, render::Style};
 use crate::{
     report::{Entry, Failure},
     syntax::{parse_contract, parse_expression, parse_library},

@@ -7,7 +7,7 @@ use super::{
     arguments::RULES,
     check::DEFAULT_GAS_LIMIT,
     files::{Libraries, directory_of, extension, origin},
-    tell::{Pointing, Style},
+    render::{Pointing, Style},
 };
 use crate::{
     code::Code,
@@ -114,14 +114,14 @@ impl Stopped {
         Self { failure, gas, pointing: Pointing::To }
     }
 
-    fn told(message: impl Into<String>, gas: Option<Meter>) -> Self {
+    fn with_message(message: impl Into<String>, gas: Option<Meter>) -> Self {
         Self::new(Failure::of(Entry::nowhere(message)), gas)
     }
 
     fn input(error: InputError, gas: Option<Meter>) -> Self {
         match error {
             InputError::Rejected(failure) => Self::new(failure, gas),
-            InputError::Internal(_) => Self::told(error.to_string(), None),
+            InputError::Internal(_) => Self::with_message(error.to_string(), None),
         }
     }
 
@@ -219,7 +219,7 @@ impl Task<'_> {
             None => (self.code.size() + self.init.size(), "Insufficient gas to parse contract/init files"),
         };
         let mut gas = Meter::with_limit(self.limit);
-        gas.charge(size).map_err(|_| Stopped::told(text, Some(Meter::with_units(0))))?;
+        gas.charge(size).map_err(|_| Stopped::with_message(text, Some(Meter::with_units(0))))?;
         Ok(gas)
     }
 
@@ -239,9 +239,9 @@ impl Task<'_> {
     fn load(&self, code: Code, gas: Meter) -> Result<Begun, Stopped> {
         let code = Arc::new(code);
         let loaded = code.load(self.settings, gas)?;
-        let told = |error| Stopped::input(error, Some(loaded.gas));
-        let document = self.init.document().map_err(told)?;
-        let init = read_init(&self.init.file, document.root(), code.data_types()).map_err(told)?;
+        let with_message = |error| Stopped::input(error, Some(loaded.gas));
+        let document = self.init.document().map_err(with_message)?;
+        let init = read_init(&self.init.file, document.root(), code.data_types()).map_err(with_message)?;
         let stated = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
         loaded.check_version(stated)?;
         Ok(Begun { init: init.into_iter().map(Argument::from).collect(), loaded, code })
@@ -286,7 +286,9 @@ impl Task<'_> {
     fn without_address(&self, gas: Meter) -> Stopped {
         match self.style {
             Style::Drawn { .. } => Stopped::new(missing_this_address(&self.init.file), Some(gas)),
-            Style::Json | Style::Plain => Stopped::told("Insufficient gas to parse contract/init files", Some(gas)),
+            Style::Json | Style::Plain => {
+                Stopped::with_message("Insufficient gas to parse contract/init files", Some(gas))
+            }
         }
     }
 
@@ -324,10 +326,10 @@ impl Task<'_> {
 
     fn call(&self, begun: &Begun, message: &Text, world: &(Text, Text)) -> Result<Document, Stopped> {
         let loaded = &begun.loaded;
-        let told = |error| Stopped::input(error, Some(loaded.gas));
-        let document = message.document().map_err(told)?;
+        let with_message = |error| Stopped::input(error, Some(loaded.gas));
+        let document = message.document().map_err(with_message)?;
         let known = begun.code.data_types();
-        let message = MessageInput::read(&message.file, document.root(), known).map_err(told)?;
+        let message = MessageInput::read(&message.file, document.root(), known).map_err(with_message)?;
         let (mut host, state) = Self::world(begun, world)?;
         // The gas of the first values is reported only if the state is invalid.
         let initial = loaded.initial_fields(&begun.init)?;
@@ -347,15 +349,16 @@ impl Task<'_> {
 
     /// Reads the facts of the chain and the state, in this order.
     fn world(begun: &Begun, (state, chain): &(Text, Text)) -> Result<(MemoryHost, StateInput), Stopped> {
-        let told = |error| Stopped::input(error, Some(begun.loaded.gas));
-        let document = chain.document().map_err(told)?;
-        let facts = ChainInput::read(&chain.file, document.root()).map_err(told)?;
-        let document = state.document().map_err(told)?;
+        let with_message = |error| Stopped::input(error, Some(begun.loaded.gas));
+        let document = chain.document().map_err(with_message)?;
+        let facts = ChainInput::read(&chain.file, document.root()).map_err(with_message)?;
+        let document = state.document().map_err(with_message)?;
         let file = &state.file;
-        let mut state = StateInput::read(&state.file, document.root(), begun.code.data_types()).map_err(told)?;
-        let mut host = memory_host(&chain.file, &facts).map_err(told)?;
+        let mut state =
+            StateInput::read(&state.file, document.root(), begun.code.data_types()).map_err(with_message)?;
+        let mut host = memory_host(&chain.file, &facts).map_err(with_message)?;
         for account in std::mem::take(&mut state.accounts) {
-            let address = address(file, &account.address).map_err(told)?;
+            let address = address(file, &account.address).map_err(with_message)?;
             host.accounts.insert(address, account.fields);
         }
         Ok((host, state))

@@ -80,22 +80,22 @@ const RUN: &str =
 fn a_contract_is_checked() {
     let checked = call("scilla check counter.scilla -gaslimit 8000");
     assert_eq!((checked.code, checked.stdout.as_str()), (0, "gas remaining: 7999\n"));
-    let told = call("scilla check -contractinfo -jsonerrors counter.scilla").stdout;
-    assert!(told.contains(r#""vname": "Counter""#), "{told}");
+    let output = call("scilla check -contractinfo -jsonerrors counter.scilla").stdout;
+    assert!(output.contains(r#""vname": "Counter""#), "{output}");
 }
 
 #[test]
 fn files_are_paid_for_by_their_length() {
     let root = directory();
-    let told = |line: &str, size: usize, least: &str| {
+    let output = |line: &str, size: usize, least: &str| {
         let with = |gas: usize| call_in(root.path(), &format!("{line} -jsonerrors -gaslimit {gas}")).stderr;
         assert!(with((size - 1) / 8).contains(least), "{}", with((size - 1) / 8));
         assert!(!with(size.div_ceil(8)).contains(least), "{}", with(size.div_ceil(8)));
     };
     let deployment = "scilla run -init init.json -i counter.scilla";
-    told(deployment, CONTRACT.len() + INIT.len(), "Insufficient gas to parse contract/init files");
+    output(deployment, CONTRACT.len() + INIT.len(), "Insufficient gas to parse contract/init files");
     let call = format!("{deployment} -istate state.json -iblockchain chain.json -imessage add.json");
-    told(&call, message("Add").len(), "Insufficient gas to parse message");
+    output(&call, message("Add").len(), "Insufficient gas to parse message");
 }
 
 #[test]
@@ -104,16 +104,16 @@ fn a_library_needs_an_address() {
     fs::write(root.path().join("L.scillib"), "scilla_version 0 library L").unwrap();
     let nowhere = INIT.replace("_this_address", "another");
     fs::write(root.path().join("nowhere.json"), nowhere).unwrap();
-    let told = call_in(root.path(), "scilla run -init nowhere.json -i L.scillib -gaslimit 8000");
-    assert_eq!(told.code, 1);
-    assert!(told.stderr.contains("No _this_address entry found in init file nowhere.json"), "{}", told.stderr);
+    let output = call_in(root.path(), "scilla run -init nowhere.json -i L.scillib -gaslimit 8000");
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("No _this_address entry found in init file nowhere.json"), "{}", output.stderr);
 }
 
 #[test]
-fn money_is_followed_where_that_is_asked_for() {
+fn money_is_analysed_on_request() {
     let tags = |line: &str| {
-        let told = call(line).stdout.replace(char::is_whitespace, "");
-        told.split("],").next().map(str::to_owned)
+        let output = call(line).stdout.replace(char::is_whitespace, "");
+        output.split("],").next().map(str::to_owned)
     };
     let expected = |tag: &str| {
         Some(format!(
@@ -126,15 +126,15 @@ fn money_is_followed_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_is_wrong_is_drawn_told_or_listed() {
+fn faults_have_three_forms_of_output() {
     let drawn = call("scilla check wrong.scilla");
     assert_eq!(drawn.code, 1);
     assert!(drawn.stderr.contains("13 |   more = builtin add now two;"), "{}", drawn.stderr);
     assert!(drawn.stderr.contains("^^^"), "{}", drawn.stderr);
     let listed = call("bin/scilla-checker wrong.scilla -gaslimit 8000").stderr;
     assert_eq!(listed, "\nwrong.scilla:13:26: error: Couldn't resolve identifier: two\n\nGas remaining: 8000\n");
-    let told = call("scilla check wrong.scilla -jsonerrors -gaslimit 8000").stderr;
-    assert!(told.contains(r#""gas_remaining": "8000""#), "{told}");
+    let output = call("scilla check wrong.scilla -jsonerrors -gaslimit 8000").stderr;
+    assert!(output.contains(r#""gas_remaining": "8000""#), "{output}");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_message_changes_the_state() {
 }
 
 #[test]
-fn an_exception_is_told_with_its_trace() {
+fn an_exception_has_its_trace() {
     let run = call(&format!("{RUN} -imessage fail.json"));
     assert_eq!(run.code, 1);
     assert!(run.stderr.contains("error: Exception thrown"), "{}", run.stderr);
@@ -360,7 +360,7 @@ fn of_a_member_that_is_there_twice_the_first_counts() {
 }
 
 #[test]
-fn many_warnings_are_told_in_few_words() {
+fn many_warnings_are_short() {
     let directory = directory();
     let fields = (0..3000).fold(String::new(), |text, index| text + &format!("field f{index} : Uint32 = one\n"));
     let text = CONTRACT.replace("field count", &(fields + "field count"));
@@ -372,7 +372,7 @@ fn many_warnings_are_told_in_few_words() {
 }
 
 #[test]
-fn wrong_use_is_told_apart_from_rejection() {
+fn wrong_use_differs_from_rejection() {
     for line in ["scilla", "scilla chek x", "scilla check", "scilla check -x a.scilla", "scilla run -i counter.scilla"]
     {
         assert_eq!(call(line).code, 2, "{line}");

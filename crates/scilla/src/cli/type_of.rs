@@ -4,7 +4,7 @@ use super::{
     Arguments, Command, Flag, Outcome, Session, UsageError,
     check::DEFAULT_GAS_LIMIT,
     files::Libraries,
-    tell::{Pointing, Style},
+    render::{Pointing, Style},
 };
 use crate::{
     check::{self, Options, Rejected},
@@ -42,7 +42,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     let style = session.style(arguments);
     let program = match load(file, arguments, session) {
         Ok(program) => program,
-        Err(unread) => return Ok(unread.tell(style, session, None)),
+        Err(unread) => return Ok(unread.render(style, session, None)),
     };
     let advice = matches!(style, Style::Drawn { .. });
     let options = Options { type_info: arguments.has("typeinfo"), advice, ..Options::with_limit(limit) };
@@ -77,7 +77,7 @@ pub(super) enum Unread {
 
 impl Unread {
     /// Returns the report of the failure, with the gas that is left where a tool reports it.
-    pub(super) fn tell(&self, style: Style, session: &Session, gas_remaining: Option<u64>) -> Outcome {
+    pub(super) fn render(&self, style: Style, session: &Session, gas_remaining: Option<u64>) -> Outcome {
         match self {
             Self::Expression(failure) => session.unparsed(style, failure, gas_remaining),
             Self::File(failure) | Self::Import(failure) | Self::Names(failure) => {

@@ -140,7 +140,8 @@ impl Code {
             gas,
         };
         let costs = settings.rules.builtin_costs();
-        // A charge beyond a limit of work would leave no gas for the evaluation, which fails at the entry that goes beyond.
+        // A charge beyond a limit of work would leave no gas for the evaluation, which fails at the entry that goes
+        // beyond.
         let mut charged = gas;
         if let Some(cached) = self.library_cache.get()
             && cached.costs == costs
@@ -560,11 +561,12 @@ pub fn local_state(
         }
         loaded.check_value(&field.kind, &field.value, &mut Vec::new())?;
     }
-    let told: BTreeSet<&str> = current.iter().map(|field| &*field.name).collect();
-    if told.len() != current.len() {
+    let current_names: BTreeSet<&str> = current.iter().map(|field| &*field.name).collect();
+    if current_names.len() != current.len() {
         return Err(failure("Duplicate field entries found"));
     }
-    let mut fields: Vec<StateField> = initial.into_iter().filter(|field| !told.contains(&*field.name)).collect();
+    let mut fields: Vec<StateField> =
+        initial.into_iter().filter(|field| !current_names.contains(&*field.name)).collect();
     fields.extend(current);
     Ok(fields)
 }

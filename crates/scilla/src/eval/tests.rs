@@ -248,7 +248,7 @@ fn libraries_are_charged_each_time_and_evaluated_once() {
 }
 
 #[test]
-fn what_is_bound_at_the_end_is_told() {
+fn trace_has_the_final_bindings() {
     let text = "let x = Uint32 1 in let y = let hidden = x in hidden in let o = Some {Uint32} y in
         match o with | Some x => let z = x in z | None => x end";
     let done = evaluate_with(&[], text, LIMIT).unwrap();
@@ -539,7 +539,7 @@ fn money_is_accepted_once_and_sent_at_the_end() {
 }
 
 #[test]
-fn events_are_told_with_the_newest_first() {
+fn events_are_listed_newest_first() {
     let statements = "e = { _eventname : \"A\" }; event e; e = { _eventname : \"B\" }; event e";
     let events = run(statements).1.unwrap().events;
     let names: Vec<_> = events.iter().map(|event| event.get("_eventname").unwrap().literal().to_string()).collect();
@@ -547,7 +547,7 @@ fn events_are_told_with_the_newest_first() {
 }
 
 #[test]
-fn an_exception_tells_who_was_running() {
+fn an_exception_names_the_running_component() {
     let thrown = "Exception thrown: (Message [(_exception : (String \"E\")) ; (value : (Uint32 4))])";
     check_statement_failure("Set k;\nFail k", &[(thrown, 17), ("Raised from Fail", 15), ("Raised from T", 19)]);
     check_statement_failure("throw", &[("Exception thrown", 20), ("Raised from T", 19)]);
@@ -555,7 +555,7 @@ fn an_exception_tells_who_was_running() {
 
 #[test]
 fn statements_that_were_not_checked_fail_with_these_texts() {
-    check_statement_failure("Nobody k", &[("Procedure not found: Nobody", 0)]);
+    check_statement_failure("Absent k", &[("Procedure not found: Absent", 0)]);
     check_statement_failure("Set k k", &[("Attempting to bind different number of keys and values in environment", 0)]);
     check_statement_failure("x = y", &[("Identifier is not bound in environment: y", 20)]);
     check_statement_failure("n := y", &[("Identifier is not bound in environment: y", 0)]);
@@ -602,8 +602,8 @@ fn deployment_and_messages_are_held_to_their_parameters() {
     let mut call = |tag, arguments: &[(&str, Value)]| world.call(tag, arguments).map_err(text_of);
     let address = |byte| ("a", Value::bystrx([byte; 20]));
     assert_eq!(call("T", &[address(1)]).unwrap().gas.units(), LIMIT - 2);
-    let nobody = "Address not in use: 0x0202020202020202020202020202020202020202";
-    assert_eq!(call("T", &[address(2)]).unwrap_err(), nobody);
+    let unused = "Address not in use: 0x0202020202020202020202020202020202020202";
+    assert_eq!(call("T", &[address(2)]).unwrap_err(), unused);
     assert_eq!(call("V", &[]).unwrap_err(), "No contract transition for tag found: V");
     assert_eq!(call("T", &[]).unwrap_err(), "No message entry found matching parameter: a");
     assert_eq!(call("U", &[address(1)]).unwrap_err(), "No parameter found matching message entry: a");
@@ -674,13 +674,13 @@ fn world_with_accounts(text: &str) -> World {
 
 const LIBRARY: [u8; 20] = [2; 20];
 const CONTRACT: [u8; 20] = [3; 20];
-const NOBODY: [u8; 20] = [4; 20];
+const UNUSED: [u8; 20] = [4; 20];
 
 /// Address types with accounts, the cost of each check, and the text of its failure.
 const CLAIMS: [(&str, [u8; 20], u64, Option<&str>); 13] = [
     ("ByStr20 with end", SENDER, 2, None),
     ("ByStr20 with end", LIBRARY, 2, None),
-    ("ByStr20 with end", NOBODY, 2, Some("Address not in use: 0x0404040404040404040404040404040404040404")),
+    ("ByStr20 with end", UNUSED, 2, Some("Address not in use: 0x0404040404040404040404040404040404040404")),
     ("ByStr20 with _codehash end", LIBRARY, 2, None),
     ("ByStr20 with _codehash end", CONTRACT, 2, None),
     ("ByStr20 with _codehash end", SENDER, 2, {
@@ -723,7 +723,7 @@ fn addresses_given_to_a_transition_are_what_they_claim_to_be() {
 }
 
 #[test]
-fn nobody_gains_gas_by_having_too_little_for_an_address() {
+fn too_little_gas_for_an_address_gains_no_gas() {
     let mut world = world_with_accounts("scilla_version 0 contract C () transition T(a : ByStr20 with end) end");
     let mut call = |address, units| {
         let failed = world.call_with("T", 0, &[("a", Value::bystrx(address))], units).unwrap_err();
@@ -731,8 +731,8 @@ fn nobody_gains_gas_by_having_too_little_for_an_address() {
     };
     assert_eq!(call(SENDER, 1), ("Insufficient gas".to_owned(), 0));
     // If the run fails in any case, the reference reports this reason instead of missing gas.
-    let nobody = "Address not in use: 0x0404040404040404040404040404040404040404".to_owned();
-    assert_eq!(call(NOBODY, 1), (nobody, u64::MAX));
+    let unused = "Address not in use: 0x0404040404040404040404040404040404040404".to_owned();
+    assert_eq!(call(UNUSED, 1), (unused, u64::MAX));
     assert_eq!(world.call_with("T", 0, &[("a", Value::bystrx(SENDER))], 2).unwrap().gas.units(), 0);
 }
 
@@ -809,7 +809,7 @@ fn more_than_the_sender_has_is_not_accepted() {
 }
 
 #[test]
-fn values_that_are_not_what_a_statement_takes_are_told() {
+fn values_of_wrong_types_are_errors() {
     let no_clause = "Value does not match any clause of pattern matching statement: (List (Uint32 1), (Uint32 2), \
                      (Nil))\ndoes not match any clause.";
     check_statement_failure("match l with | Nil => end", &[(no_clause, 0)]);
@@ -831,7 +831,7 @@ fn values_that_are_not_what_a_statement_takes_are_told() {
 }
 
 #[test]
-fn fields_that_cannot_be_reached_are_told_at_their_names() {
+fn errors_of_unreachable_fields_point_to_their_names() {
     check_statement_failure("g := k", &[("StateService: Field \"g\" not found.\n", 20)]);
     check_statement_failure("x <- g", &[("Error loading field: g", 20)]);
     let too_many = |name| format!("StateService: Cannot index into map {name}. Too many index keys.");

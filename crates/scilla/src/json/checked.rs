@@ -183,7 +183,7 @@ mod tests {
     };
 
     #[test]
-    fn tags_stand_before_what_else_is_told() {
+    fn tags_precede_other_members() {
         let of = |base: &str| Name::simple(base).defined_in("0xab".into());
         let tags = vec![None, Some(Tag::Map(Arc::new(Tag::Money)))];
         let constructors = vec![ConstructorTags { name: of("Purse"), arguments: tags }];

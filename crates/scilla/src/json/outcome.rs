@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_told_as_the_reference_tells_it() {
+    fn outcome_of_a_run_has_the_form_of_the_reference() {
         let message = Message::new(vec![
             entry("a", Primitive::Uint(Width::W32), Value::uint32(1)),
             entry("_recipient", Primitive::ByStrX(20), Value::bystrx([0x12])),

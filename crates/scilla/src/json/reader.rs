@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told_with_its_place() {
+    fn errors_of_json_have_the_position() {
         check_error("", "line 1, column 1: expected a value, found the end of the text");
         check_error("[1,]", "line 1, column 4: expected a value, found ']'");
         check_error("[1\n 2]", "line 2, column 2: expected ',' or ']', found '2'");

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_is_told() {
+    fn invalid_type_is_an_error() {
         for text in ["", "Map", "Uint32)", "uint32", "Map Message Uint32"] {
             let error = parse_type(text).err().map(|error| error.to_string());
             assert_eq!(error, Some(format!("Invalid type in json: {text}")));

@@ -665,7 +665,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_told_in_the_words_of_the_reference() {
+    fn errors_of_values_have_the_words_of_the_reference() {
         check_error("Uint32", "5", "Expected string, got int");
         check_error("Uint32", "[]", "Expected string, got array");
         check_error("Uint128", r#""-1""#, "Invalid value in JSON: -1 of type Uint128");

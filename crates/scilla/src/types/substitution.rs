@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn one_argument_too_many_is_told_with_what_is_left() {
+    fn error_of_an_excess_argument_has_the_remaining_type() {
         let identity = forall("'A", Type::function(variable("'A"), variable("'A")));
         let error =
             instantiate(&identity, &[Type::bool(), Type::nat()], &mut Meter::with_units(100)).expect_err("arity");

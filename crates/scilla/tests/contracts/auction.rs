@@ -147,8 +147,8 @@ fn call_off(world: &mut World) {
 
 /// Only messages of the token have an effect. Messages of other senders have none.
 fn callback(world: &mut World) {
-    let told = [("from", "alice"), ("to", "bob"), ("token_id", "1")];
-    world.call("bob", "auction", "ZRC6_TransferFromCallback", &told).gives(&[]);
+    let expected = [("from", "alice"), ("to", "bob"), ("token_id", "1")];
+    world.call("bob", "auction", "ZRC6_TransferFromCallback", &expected).gives(&[]);
 }
 
 #[test]

@@ -49,12 +49,12 @@ fn prepare() -> World {
 }
 
 fn is_operator_for(world: &mut World) {
-    let asked = |operator| [("token_owner", "alice"), ("operator", operator)];
+    let query = |operator| [("token_owner", "alice"), ("operator", operator)];
     world
-        .call("carol", "gold", "IsOperatorFor", &asked("agent"))
+        .call("carol", "gold", "IsOperatorFor", &query("agent"))
         .gives(&["gold: send carol IsOperatorForCallBack(token_owner: alice, operator: agent)"]);
-    world.call("carol", "gold", "IsOperatorFor", &asked("bob")).fails(NOT_OPERATOR);
-    world.call("carol", "gold", "IsOperatorFor", &asked("alice")).fails(NOT_OPERATOR);
+    world.call("carol", "gold", "IsOperatorFor", &query("bob")).fails(NOT_OPERATOR);
+    world.call("carol", "gold", "IsOperatorFor", &query("alice")).fails(NOT_OPERATOR);
 }
 
 fn mint(world: &mut World) {

@@ -27,8 +27,8 @@ fn set_greeting(world: &mut World) {
         .call("alice", "hello", "SetGreeting", &[("text", "Good day")])
         .gives(&[r#"hello.greeting = "Good day""#])
         .costs(49);
-    let told = [r#"hello: event Greeting(to: alice, text: "Good day")"#, "hello.visits[alice] = 1"];
-    world.call("alice", "hello", "Greet", &[]).gives(&told);
+    let expected = [r#"hello: event Greeting(to: alice, text: "Good day")"#, "hello.visits[alice] = 1"];
+    world.call("alice", "hello", "Greet", &[]).gives(&expected);
 }
 
 #[test]
@@ -38,6 +38,6 @@ fn every_transition_runs() {
 
 #[test]
 fn money_is_not_taken() {
-    let told = [r#"hello: event Greeting(to: bob, text: "Hello, world")"#, "hello.visits[bob] = 1"];
-    prepare().pay("bob", 5, "hello", "Greet", &[]).gives(&told);
+    let expected = [r#"hello: event Greeting(to: bob, text: "Hello, world")"#, "hello.visits[bob] = 1"];
+    prepare().pay("bob", 5, "hello", "Greet", &[]).gives(&expected);
 }

@@ -36,7 +36,7 @@ fn prepare() -> World {
 }
 
 /// Proposes a transaction, and executes it with the signatures of alice and bob.
-fn decide(world: &mut World, transition: &str, arguments: Arguments<'_>) -> crate::world::Told {
+fn decide(world: &mut World, transition: &str, arguments: Arguments<'_>) -> crate::world::Response {
     world.call("alice", "wallet", transition, arguments).succeeds();
     world.call("bob", "wallet", "Sign", FIRST).succeeds();
     world.call("carol", "wallet", "Execute", FIRST)

@@ -125,8 +125,8 @@ fn fill_order(world: &mut World) {
 
 /// Only messages of tokens have an effect. Messages of other senders have none.
 fn callback(world: &mut World) {
-    let told = [("initiator", "exchange"), ("sender", "alice"), ("recipient", "bob"), ("amount", "1")];
-    world.call("bob", "exchange", "TransferFromSuccessCallBack", &told).gives(&[]);
+    let expected = [("initiator", "exchange"), ("sender", "alice"), ("recipient", "bob"), ("amount", "1")];
+    world.call("bob", "exchange", "TransferFromSuccessCallBack", &expected).gives(&[]);
 }
 
 #[test]

@@ -83,13 +83,13 @@ struct Contract {
 /// The result of a transaction.
 #[derive(Debug)]
 #[must_use = "what is expected has to be said"]
-pub(crate) struct Told {
+pub(crate) struct Response {
     result: Result<Vec<String>, String>,
     /// The units of gas that the first contract used.
     units: u64,
 }
 
-impl Told {
+impl Response {
     /// Checks that the transaction succeeded with these effects.
     #[track_caller]
     pub(crate) fn gives(&self, expected: &[&str]) -> &Self {
@@ -154,7 +154,7 @@ impl World {
     pub(crate) fn try_deploy(&mut self, name: &str, example: &str, arguments: Arguments<'_>) -> Result<(), String> {
         let (program, summary) = compile(example, &address_text(name));
         let code = Arc::new(Code::of_contract(&program));
-        let loaded = code.load(Settings::default(), Meter::with_limit(LIMIT)).map_err(|failed| told(&failed))?;
+        let loaded = code.load(Settings::default(), Meter::with_limit(LIMIT)).map_err(|failed| error_of(&failed))?;
         let implicit = [
             ("_scilla_version", Value::uint32(0)),
             ("_this_address", address_value(name)),
@@ -166,9 +166,9 @@ impl World {
         });
         let init: Vec<_> =
             implicit.into_iter().chain(given).map(|(name, value)| Argument { name: name.into(), value }).collect();
-        let initial = loaded.initial_fields(&init).map_err(|failed| told(&failed))?;
+        let initial = loaded.initial_fields(&init).map_err(|failed| error_of(&failed))?;
         let mut host = MemoryHost { fields: initial.fields, ..self.host() };
-        loaded.deploy(&init, Some(&mut host)).map_err(|failed| told(&failed))?;
+        loaded.deploy(&init, Some(&mut host)).map_err(|failed| error_of(&failed))?;
         self.balances.insert(name.to_owned(), 0);
         let example = example.to_owned();
         let contract = Contract { example, program, summary, code, loaded, init, fields: host.fields };
@@ -177,7 +177,13 @@ impl World {
     }
 
     /// Calls a transition.
-    pub(crate) fn call(&mut self, sender: &str, contract: &str, transition: &str, arguments: Arguments<'_>) -> Told {
+    pub(crate) fn call(
+        &mut self,
+        sender: &str,
+        contract: &str,
+        transition: &str,
+        arguments: Arguments<'_>,
+    ) -> Response {
         self.pay(sender, 0, contract, transition, arguments)
     }
 
@@ -189,7 +195,7 @@ impl World {
         contract: &str,
         transition: &str,
         arguments: Arguments<'_>,
-    ) -> Told {
+    ) -> Response {
         let summary = &self.contract(contract).summary;
         let component = summary.transitions.iter().find(|it| *it.name == *transition);
         let component = component.unwrap_or_else(|| panic!("{contract} has no transition {transition}"));
@@ -206,10 +212,10 @@ impl World {
         if let Err(failure) = result {
             *self = before;
             self.seen.borrow_mut().failures.insert(failure.clone());
-            return Told { result: Err(failure), units };
+            return Response { result: Err(failure), units };
         }
         lines.extend(changes(&before.state(), &self.state()));
-        Told { result: Ok(lines), units }
+        Response { result: Ok(lines), units }
     }
 
     fn contract(&self, name: &str) -> &Contract {
@@ -240,7 +246,7 @@ impl World {
         if *first == 0 {
             *first = Meter::with_limit(LIMIT).units() - left.units();
         }
-        let outcome = outcome.map_err(|failed| told(&failed))?;
+        let outcome = outcome.map_err(|failed| error_of(&failed))?;
         self.contracts.get_mut(&recipient).expect("it was called").fields = host.fields;
         self.seen.borrow_mut().successes.insert((contract.example, message.tag.to_string()));
         if outcome.accepted && amount > 0 {
@@ -507,7 +513,7 @@ fn call_text(label: &str, message: &Sent) -> String {
 }
 
 /// Returns the first text of a failure. An exception has the form of a call.
-fn told(failed: &Failed) -> String {
+fn error_of(failed: &Failed) -> String {
     let message = failed.failure.entries().first().map_or("", |entry| &entry.message);
     let Some(exception) = message.strip_prefix("Exception thrown: (Message [(_exception : (String \"") else {
         return message.to_owned();

@@ -170,7 +170,7 @@ proptest! {
         if let Some((one, other)) = one.zip(other) {
             let (one, other) = (one.run(LIMIT), other.run(LIMIT));
             prop_assert_eq!(one.left, other.left, "{}", formatted);
-            prop_assert_eq!(one.failure.map(|told| told.0), other.failure.map(|told| told.0));
+            prop_assert_eq!(one.failure.map(|failed| failed.0), other.failure.map(|failed| failed.0));
         }
     }
 

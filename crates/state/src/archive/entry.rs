@@ -63,7 +63,7 @@ pub(crate) struct Entry {
     /// The newest block up to this one that has transactions.
     pub(super) newest_with_transactions: Option<BlockNumber>,
     /// Whether it is a block of a run. Then nothing else is stored of it, and the Tx block is not signed.
-    pub(super) in_run: bool,
+    pub(super) in_range: bool,
     pub(super) diff_len: usize,
     pub(super) micro_blocks_len: usize,
     pub(super) groups: Vec<Group>,
@@ -184,14 +184,14 @@ impl Entry {
             timestamp: tx_block.timestamp,
             totals,
         };
-        let (tx_block, in_run) = (Arc::new(tx_block), false);
+        let (tx_block, in_range) = (Arc::new(tx_block), false);
         Ok(Self {
             tx_block,
             head,
             made_ds_block,
             repeats_number,
             newest_with_transactions,
-            in_run,
+            in_range,
             diff_len,
             micro_blocks_len,
             groups,

@@ -97,7 +97,7 @@ pub enum OpenArchiveError {
     Changes(#[source] io::Error),
     /// The witness file can not be read or made.
     #[error("witness file {}", path.display())]
-    Witness {
+    HeadMarker {
         /// The file.
         path: std::path::PathBuf,
         /// The error of the operating system.
@@ -145,7 +145,7 @@ pub enum AppendError {
     },
     /// A run changes the state in other blocks than it was given changes for.
     #[error("run of blocks from {first} and its changes of state do not fit")]
-    RunChanges {
+    RangeChanges {
         /// The first block of the run.
         first: BlockNumber,
     },
@@ -169,5 +169,5 @@ pub enum AppendError {
     Changes(#[source] io::Error),
     /// The witness file could not be written. The block is on disk, but it is not acknowledged.
     #[error("witness file")]
-    Witness(#[source] io::Error),
+    HeadMarker(#[source] io::Error),
 }

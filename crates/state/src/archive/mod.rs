@@ -12,11 +12,11 @@
 //!
 //! - `record` is the data of an appended block; `section` splits byte strings into values; `entry` is the value of a
 //!   block that is read first;
-//! - `run` is the stored form of an empty block range, and `runs` finds and reads these ranges;
+//! - `range` is the stored form of an empty block range, and `ranges` finds and reads these ranges;
 //! - `transactions` and `receipts` are packed forms;
 //! - `view` has the queries as of one block; `hash_index` finds transactions by hash; `deployments` finds
 //!   contracts, and the contracts of a sender;
-//! - `changes` are the files of state diffs, and `witness` is the head marker;
+//! - `changes` are the files of state diffs, and `head_marker` is the head marker;
 //! - `revert` removes the newest blocks; `rows` exports and imports a record.
 //!
 //! ```text
@@ -40,17 +40,17 @@ mod deployments;
 mod entry;
 mod error;
 mod hash_index;
+mod head_marker;
 mod label;
+mod range;
+mod ranges;
 mod receipts;
 mod record;
 mod revert;
 mod rows;
-mod run;
-mod runs;
 mod section;
 mod transactions;
 mod view;
-mod witness;
 
 #[cfg(test)]
 #[expect(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "an overflow fails the test")]
@@ -72,10 +72,10 @@ use self::{
     deployments::Deployed,
     entry::Entry,
     hash_index::{Extent, Index, Position},
+    head_marker::HeadMarker,
+    ranges::Ranges,
     record::{Prepared, check_hashes, index_entries, prepare},
-    runs::Runs,
     section::{Kind, Section, framed_parts, parts},
-    witness::Witness,
 };
 use crate::{
     codec::{Reader, Writer, seal, unseal},
@@ -88,9 +88,9 @@ pub(crate) use self::{changes::Files, revert::Removed, view::ArchiveView};
 pub use self::{
     entry::{Head, Totals},
     error::{AppendError, ArchiveError, OpenArchiveError},
+    range::{BlockSigner, EmptyBlockRange, RangeBuilder, RangeDsBlock, RangeTemplate, RangeVacuousBlock},
     record::BlockRecord,
     rows::{RecordImport, RecordRow},
-    run::{BlockRun, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal},
     section::Place,
     view::{FoundTransaction, StoredTransaction, TransactionGroup},
 };
@@ -117,7 +117,7 @@ const UNSTORED: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Archive {
     db: Db,
-    witness: Option<Arc<Witness>>,
+    head_marker: Option<Arc<HeadMarker>>,
     changes: Arc<Changes>,
     newest: RwLock<Option<Arc<Entry>>>,
     /// Blocks that were written after the newest and are not flushed yet, in their order.
@@ -126,7 +126,7 @@ pub(crate) struct Archive {
     broken: AtomicBool,
     entries: Cache<Entry>,
     ds_blocks: Cache<DsBlock>,
-    runs: Runs,
+    ranges: Ranges,
     /// Blocks of runs, signed.
     sealed: Cache<TxBlock>,
     index: Index,
@@ -158,7 +158,7 @@ impl Archive {
     /// Opens the record in `db`, which may be empty, and the index in `index_db`. Extends the index to the newest block
     /// of the record. Rebuilds the index if it is missing, damaged or of another record.
     ///
-    /// `changes` are the files of state diffs. `witness` is the path of the head marker, or `None` for a record that
+    /// `changes` are the files of state diffs. `head_marker` is the path of the head marker, or `None` for a record that
     /// does not outlive the process. The function calls `progress` now and then, with the number of indexed blocks and
     /// the number of all blocks.
     ///
@@ -168,24 +168,24 @@ impl Archive {
         db: Db,
         index_db: Db,
         changes: Files,
-        witness: Option<&Path>,
+        head_marker: Option<&Path>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, OpenArchiveError> {
-        let (head, witness) = read_acknowledged(&db, witness)?;
+        let (head, head_marker) = read_acknowledged(&db, head_marker)?;
         let (head, format) = head.unzip();
         if format == Some(FORMAT_WITH_CHANGES) {
             remove_changes(&db)?;
         }
         let changes = Changes::open(changes, head.map(|(number, _)| number)).map_err(OpenArchiveError::Changes)?;
         let archive = Self {
-            witness: witness.map(Arc::new),
+            head_marker: head_marker.map(Arc::new),
             changes: Arc::new(changes),
             newest: RwLock::new(None),
             written: Mutex::default(),
             broken: AtomicBool::new(false),
             entries: Cache::new(ENTRIES),
             ds_blocks: Cache::new(DS_BLOCKS),
-            runs: Runs::default(),
+            ranges: Ranges::default(),
             sealed: Cache::new(ENTRIES),
             index: Index::open(index_db).map_err(ArchiveError::from)?,
             db,
@@ -207,8 +207,8 @@ impl Archive {
 
     /// Checks, without a change, that the record in `db` can be opened: its format is supported, and it has all
     /// acknowledged blocks.
-    pub(crate) fn examine(db: &Db, witness: Option<&Path>) -> Result<(), OpenArchiveError> {
-        read_acknowledged(db, witness).map(drop)
+    pub(crate) fn examine(db: &Db, head_marker: Option<&Path>) -> Result<(), OpenArchiveError> {
+        read_acknowledged(db, head_marker).map(drop)
     }
 
     /// Returns the newest block, or `None` before genesis.
@@ -275,11 +275,11 @@ impl Archive {
         self.broken.store(true, Ordering::Release);
         self.db.flush().map_err(ArchiveError::from)?;
         self.require_in_place()?;
-        if let Some(witness) = &self.witness {
-            witness.write(newest.number(), &newest.head.hash).map_err(AppendError::Witness)?;
+        if let Some(head_marker) = &self.head_marker {
+            head_marker.write(newest.number(), &newest.head.hash).map_err(AppendError::HeadMarker)?;
         }
         for Written { entry, blocks, index } in written.drain(..) {
-            if entry.in_run {
+            if entry.in_range {
                 self.index.pass(blocks, entry.head.hash);
             } else {
                 self.index.add(entry.head.hash, &index);
@@ -365,7 +365,7 @@ impl Archive {
     /// Returns the last block of those from `number` on of which the record says that they change nothing, as far as it
     /// knows without looking at each; `None` when that is not `number` itself.
     pub(crate) fn unchanged_until(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        Ok(self.run_at(number)?.and_then(|run| run.run.unchanged_until(number)))
+        Ok(self.range_at(number)?.and_then(|range| range.range.unchanged_until(number)))
     }
 
     fn hash_of(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
@@ -407,8 +407,8 @@ impl Archive {
         let mut next = 0;
         while next < blocks {
             let number = next;
-            if let Some(run) = self.run_at(BlockNumber::new(number))? {
-                let entry = self.check_run(&run, before.as_ref(), &mut report, &mut values)?;
+            if let Some(range) = self.range_at(BlockNumber::new(number))? {
+                let entry = self.check_range(&range, before.as_ref(), &mut report, &mut values)?;
                 next = entry.number().get().saturating_add(1);
                 before = Some(entry);
                 progress(next, blocks);
@@ -492,7 +492,7 @@ impl Archive {
     /// Removes what there is of the block after the head, which was never acknowledged; more than that is damage.
     fn discard_after(&self, head: Option<BlockNumber>) -> Result<(), ArchiveError> {
         let mut batch = Batch::default();
-        self.list_runs_after(head, &mut batch)?;
+        self.list_ranges_after(head, &mut batch)?;
         let newest_ds = head.map(|number| self.entry(number)).transpose()?.map(|entry| entry.head.ds_number.get());
         let newest = head.map(BlockNumber::get);
         for (kind, newest) in [(Kind::Entry, newest), (Kind::DsBlock, newest_ds)] {
@@ -541,16 +541,16 @@ impl Archive {
         let mut next = covered;
         while next < blocks {
             let number = next;
-            if let Some(run) = self.run_at(BlockNumber::new(number))? {
-                next = run.run.last().get().saturating_add(1);
-                self.index.pass(next.saturating_sub(number), run.run.last_hash());
+            if let Some(range) = self.range_at(BlockNumber::new(number))? {
+                next = range.range.last().get().saturating_add(1);
+                self.index.pass(next.saturating_sub(number), range.range.last_hash());
                 progress(next, blocks);
                 continue;
             }
             next = next.saturating_add(1);
             let hash = self.entry(BlockNumber::new(number))?.head.hash;
             self.index.add(hash, &self.index_entries(number)?);
-            if self.index.recent_len() >= UNSTORED {
+            if self.index.memtable_len() >= UNSTORED {
                 self.index.store()?;
                 while self.index.tidy(u32::MAX)? {}
             }
@@ -561,7 +561,7 @@ impl Archive {
 
     /// Returns the index entries of a block, as the record has it.
     fn index_entries(&self, number: u64) -> Result<Vec<hash_index::Entry>, ArchiveError> {
-        if self.run_at(BlockNumber::new(number))?.is_some() {
+        if self.range_at(BlockNumber::new(number))?.is_some() {
             return Ok(Vec::new());
         }
         let entry = self.entry(BlockNumber::new(number))?;
@@ -602,15 +602,16 @@ fn read_head(db: &Db) -> Result<Option<(Newest, u64)>, OpenArchiveError> {
 }
 
 /// The newest block of a record, with the record's format; the witness file.
-type Acknowledged = (Option<(Newest, u64)>, Option<Witness>);
+type Acknowledged = (Option<(Newest, u64)>, Option<HeadMarker>);
 
 /// Reads the newest block, and holds it against the witness file, if there is a place for one.
-fn read_acknowledged(db: &Db, witness: Option<&Path>) -> Result<Acknowledged, OpenArchiveError> {
+fn read_acknowledged(db: &Db, head_marker: Option<&Path>) -> Result<Acknowledged, OpenArchiveError> {
     let newest = read_head(db)?;
     let head = newest.map(|(head, _)| head);
-    let opened = witness
-        .map(|path| Witness::open(path).map_err(|source| OpenArchiveError::Witness { path: path.to_owned(), source }));
-    let (witness, witnessed) = opened.transpose()?.unzip();
+    let opened = head_marker.map(|path| {
+        HeadMarker::open(path).map_err(|source| OpenArchiveError::HeadMarker { path: path.to_owned(), source })
+    });
+    let (head_marker, witnessed) = opened.transpose()?.unzip();
     if let Some((number, expected)) = witnessed.flatten() {
         match head {
             Some((at, got)) if at == number && got != expected => {
@@ -620,7 +621,7 @@ fn read_acknowledged(db: &Db, witness: Option<&Path>) -> Result<Acknowledged, Op
             _ => return Err(OpenArchiveError::LostBlocks { witnessed: number, head: head.map(|(at, _)| at) }),
         }
     }
-    Ok((newest, witness))
+    Ok((newest, head_marker))
 }
 
 /// Removes the changes of state from a record that has them. They are lost by that.

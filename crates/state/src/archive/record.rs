@@ -59,7 +59,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
         made_ds_block: ds_block.is_some(),
         repeats_number: *repeats_number,
         newest_with_transactions: if transactions.is_empty() { before } else { Some(head.number) },
-        in_run: false,
+        in_range: false,
         diff_len,
         micro_blocks_len: micro_blocks.len(),
         edits_len: edits.len(),

@@ -18,7 +18,7 @@ use super::{
     error::{AppendError, ArchiveError},
     format_of,
     hash_index::Extent,
-    runs::Runs,
+    ranges::Ranges,
     section::{Kind, Section},
     write_head,
 };
@@ -51,8 +51,8 @@ impl Archive {
             return Ok(None);
         }
         let entry = self.entry(number)?;
-        let run = self.run_at(number)?;
-        if entry.head.hash != *hash || run.is_some_and(|run| run.run.last() != number) {
+        let range = self.range_at(number)?;
+        if entry.head.hash != *hash || range.is_some_and(|range| range.range.last() != number) {
             return Ok(None);
         }
         let mut batch = Batch::default();
@@ -88,8 +88,8 @@ impl Archive {
         let Removal { entry, batch } = removal;
         let written = self.begin()?;
         self.broken.store(true, Ordering::Release);
-        if let Some(witness) = &self.witness {
-            witness.go_back(entry.number(), &entry.head.hash).map_err(AppendError::Witness)?;
+        if let Some(head_marker) = &self.head_marker {
+            head_marker.go_back(entry.number(), &entry.head.hash).map_err(AppendError::HeadMarker)?;
         }
         let db = self.db.renewed();
         self.db.retire();
@@ -107,14 +107,14 @@ impl Archive {
         self.changes.go_back(number).map_err(ArchiveError::Changes)?;
         let archive = Self {
             db,
-            witness: self.witness.clone(),
+            head_marker: self.head_marker.clone(),
             changes: Arc::clone(&self.changes),
             newest: RwLock::new(None),
             written: Mutex::default(),
             broken: AtomicBool::new(false),
             entries: Cache::new(ENTRIES),
             ds_blocks: Cache::new(DS_BLOCKS),
-            runs: Runs::like(&self.runs),
+            ranges: Ranges::like(&self.ranges),
             sealed: Cache::new(ENTRIES),
             index,
         };

@@ -12,7 +12,7 @@ use super::{
     FORMAT, deployments,
     entry::Head,
     error::ArchiveError,
-    label, runs,
+    label, ranges,
     section::{Kind, Place, Section},
     view::ArchiveView,
     write_head,
@@ -78,7 +78,7 @@ fn is_of_blocks(row: &RecordRow, head: Option<&Head>) -> Result<bool, ArchiveErr
         Some(_) => number.is_some_and(|number| number <= head.number.get()),
         None => match deployments::block_of_row(key, value)? {
             Some(block) => block <= head.number.get(),
-            None => runs::read_place(key, value)? <= head.number,
+            None => ranges::read_place(key, value)? <= head.number,
         },
     })
 }

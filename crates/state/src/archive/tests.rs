@@ -14,7 +14,7 @@ use super::*;
 use crate::{
     archive::{
         changes::{Files, Memory},
-        run::StoredRun,
+        range::StoredRange,
     },
     db::Disk,
     diff::StateDiff,
@@ -219,14 +219,14 @@ impl Disks {
         self.open_with(None)
     }
 
-    fn open_with(&self, witness: Option<&Path>) -> Result<Arc<Archive>, OpenArchiveError> {
+    fn open_with(&self, head_marker: Option<&Path>) -> Result<Arc<Archive>, OpenArchiveError> {
         let changes = Files::Memory(self.changes.clone());
-        open(Db::on_disk(&self.chain), Db::on_disk(&self.index), changes, witness)
+        open(Db::on_disk(&self.chain), Db::on_disk(&self.index), changes, head_marker)
     }
 }
 
-fn open(chain: Db, index: Db, changes: Files, witness: Option<&Path>) -> Result<Arc<Archive>, OpenArchiveError> {
-    Archive::open(chain, index, changes, witness, &mut |_, _| {}).map(Arc::new)
+fn open(chain: Db, index: Db, changes: Files, head_marker: Option<&Path>) -> Result<Arc<Archive>, OpenArchiveError> {
+    Archive::open(chain, index, changes, head_marker, &mut |_, _| {}).map(Arc::new)
 }
 
 fn append_from(archive: &Archive, model: &Model, first: usize) {
@@ -1044,11 +1044,11 @@ fn record_lives_in_sled_too() {
     let dir = tempfile::tempdir().unwrap();
     let options = || crate::db::DbOptions { cache_bytes: 8 << 20, durability: crate::Durability::Flush };
     let db = |name: &str| Db::open(&dir.path().join(name), options()).unwrap();
-    let witness = dir.path().join("witness");
+    let head_marker = dir.path().join("witness");
     let model = Model::with(&COUNTS);
     for blocks in [0, 4, 5, 13] {
         let changes = Files::Directory(dir.path().join("changes"), crate::Durability::Flush);
-        let archive = open(db("chain"), db("state"), changes, Some(&witness)).unwrap();
+        let archive = open(db("chain"), db("state"), changes, Some(&head_marker)).unwrap();
         check_view(&archive.view(), &model, blocks, true);
         let kept = archive.check(&mut |_, _| {}).unwrap().diffs;
         assert!(kept >= 5.min(blocks as u64 / 2), "{kept} changes of {blocks} blocks");
@@ -1063,12 +1063,12 @@ fn record_lives_in_sled_too() {
 }
 
 /// What the blocks of a run after those of a model have in common.
-fn template_after(model: &Model) -> RunTemplate {
+fn template_after(model: &Model) -> RangeTemplate {
     let last = model.blocks.last().unwrap();
     let ds_block = model.blocks.iter().rev().find_map(|record| record.ds_block.as_ref()).unwrap();
     let header = &ds_block.header;
     let number = last.tx_block.header.number.next().unwrap();
-    RunTemplate {
+    RangeTemplate {
         tx_block: TxBlockHeader { number, prev_hash: last.tx_block.header.hash(), ..last.tx_block.header.clone() },
         micro_blocks: last.micro_blocks.iter().map(|block| block.header.clone()).collect(),
         ds_block: DsBlockHeader { number: header.number.next().unwrap(), prev_hash: header.hash(), ..header.clone() },
@@ -1078,63 +1078,65 @@ fn template_after(model: &Model) -> RunTemplate {
 
 /// A run after the blocks of a model, of three DS epochs: no more of the first, ten blocks, and the beginning of the
 /// third.
-fn run_after(model: &Model) -> BlockRun {
-    let mut run = RunBuilder::new(template_after(model));
-    let ds_block = |price| RunDsBlock { ds_difficulty: 5, difficulty: 3, gas_price: GasPrice::new(Qa::new(price)) };
-    let closing = |seed| RunClosing {
+fn range_after(model: &Model) -> EmptyBlockRange {
+    let mut range = RangeBuilder::new(template_after(model));
+    let ds_block = |price| RangeDsBlock { ds_difficulty: 5, difficulty: 3, gas_price: GasPrice::new(Qa::new(price)) };
+    let closing = |seed| RangeVacuousBlock {
         state_root: StateRoot::new(noise(&[seed])),
         rewards: Qa::new(7),
         state_delta_hash: StateDeltaHash::new(noise(&[seed, 1])),
     };
-    run.push(None, 0, Some(closing(1)));
-    run.push(Some(ds_block(5)), 9, Some(closing(2)));
-    run.push(Some(ds_block(6)), 3, None);
-    run.finish().unwrap()
+    range.push(None, 0, Some(closing(1)));
+    range.push(Some(ds_block(5)), 9, Some(closing(2)));
+    range.push(Some(ds_block(6)), 3, None);
+    range.finish().unwrap()
 }
 
-fn run_diffs(run: &BlockRun) -> Vec<(BlockNumber, Vec<u8>)> {
-    run.closings().map(|(number, _)| (number, vec![number.get() as u8; 9])).collect()
+fn range_diffs(range: &EmptyBlockRange) -> Vec<(BlockNumber, Vec<u8>)> {
+    range.closings().map(|(number, _)| (number, vec![number.get() as u8; 9])).collect()
 }
 
 /// The headers of a run as they were made.
-fn headers(archive: &Arc<Archive>, run: &BlockRun) -> Vec<Result<Option<TxBlockHeader>, ArchiveError>> {
-    (run.first().get()..=run.last().get()).map(|number| archive.view().tx_header(BlockNumber::new(number))).collect()
+fn headers(archive: &Arc<Archive>, range: &EmptyBlockRange) -> Vec<Result<Option<TxBlockHeader>, ArchiveError>> {
+    (range.first().get()..=range.last().get())
+        .map(|number| archive.view().tx_header(BlockNumber::new(number)))
+        .collect()
 }
 
 #[test]
 fn run_that_is_cut_off_is_there_as_a_whole_or_not_at_all() {
     let model = Model::with(&COUNTS);
-    let run = run_after(&model);
-    assert_eq!((run.blocks(), run.last_ds_block().0.get()), (14, 5));
-    let first = run.first();
+    let range = range_after(&model);
+    assert_eq!((range.blocks(), range.last_ds_block().0.get()), (14, 5));
+    let first = range.first();
     for kept in 0..3 {
         let disks = Disks::indexed(&model);
         let archive = disks.open().unwrap();
-        archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
-        assert_eq!(archive.head().unwrap().number.next(), Some(first), "nobody sees it before it is flushed");
+        archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
+        assert_eq!(archive.head().unwrap().number.next(), Some(first), "readers do not see it before the flush");
         if kept == 2 {
             archive.flush().unwrap();
-            assert_eq!(archive.head().unwrap().hash, run.last_hash());
+            assert_eq!(archive.head().unwrap().hash, range.last_hash());
         }
         drop(archive);
         disks.chain.crash(kept);
         let archive = disks.open().unwrap();
         archive.check(&mut |_, _| {}).unwrap();
-        if archive.head().unwrap().number != run.last() {
+        if archive.head().unwrap().number != range.last() {
             assert!(kept < 2 && archive.head().unwrap().number.next() == Some(first));
-            archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+            archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
             archive.flush().unwrap();
         }
         let report = archive.check(&mut |_, _| {}).unwrap();
         assert_eq!((report.tx_blocks, report.ds_blocks), (13 + 14, 4 + 2));
         let mut before = model.blocks.last().unwrap().tx_block.header.hash();
-        for header in headers(&archive, &run) {
+        for header in headers(&archive, &range) {
             let header = header.unwrap().unwrap();
             assert_eq!(header.prev_hash, before);
             before = header.hash();
         }
-        assert_eq!(before, run.last_hash());
-        for (number, diff) in run_diffs(&run) {
+        assert_eq!(before, range.last_hash());
+        for (number, diff) in range_diffs(&range) {
             assert_eq!(archive.diff(number).unwrap(), Some(diff));
         }
         assert_eq!(archive.unchanged_until(first).unwrap(), None);
@@ -1146,28 +1148,28 @@ fn run_that_is_cut_off_is_there_as_a_whole_or_not_at_all() {
 fn run_of_more_stretches_than_are_built_is_refused() {
     let model = Model::with(&COUNTS);
     for (stretches, is_fine) in [(64, true), (65, false), (1000, false)] {
-        let mut run = RunBuilder::new(template_after(&model));
-        (0..stretches).for_each(|_| run.push(None, 1, None));
-        let run = run.finish().unwrap();
-        let written = Disks::indexed(&model).open().unwrap().write_run(run.clone(), &[]);
+        let mut range = RangeBuilder::new(template_after(&model));
+        (0..stretches).for_each(|_| range.push(None, 1, None));
+        let range = range.finish().unwrap();
+        let written = Disks::indexed(&model).open().unwrap().write_range(range.clone(), &[]);
         assert!(matches!(written, Err(AppendError::TooLarge { .. })) != is_fine, "{written:?}");
-        let stored = StoredRun { run, before: Totals::default(), newest_with_transactions: None };
-        let read = StoredRun::decode(&stored.encode());
-        assert_eq!(read.map(|read| read.run.blocks()).map_err(drop), is_fine.then_some(stretches).ok_or(()));
+        let stored = StoredRange { range, before: Totals::default(), newest_with_transactions: None };
+        let read = StoredRange::decode(&stored.encode());
+        assert_eq!(read.map(|read| read.range.blocks()).map_err(drop), is_fine.then_some(stretches).ok_or(()));
     }
 }
 
 #[test]
 fn blocks_of_a_run_are_not_made_to_say_what_it_says_itself() {
     let model = Model::with(&COUNTS);
-    let run = run_after(&model);
+    let range = range_after(&model);
     let disks = Disks::indexed(&model);
     let archive = disks.open().unwrap();
-    archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+    archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
     archive.flush().unwrap();
     drop(archive);
     // The hash that the second stretch begins with, so that no block of it can be made.
-    let (_, hash) = run.closings().next().unwrap();
+    let (_, hash) = range.closings().next().unwrap();
     let key = disks.chain.keys().into_iter().find(|key| key[0] == 0x15).unwrap();
     disks.chain.damage(&key, |value| {
         let mut payload = unseal(&key, &value.unwrap()).unwrap().to_vec();
@@ -1190,10 +1192,10 @@ fn blocks_of_a_run_are_not_made_to_say_what_it_says_itself() {
 #[test]
 fn blocks_that_are_in_no_run_are_read_once() {
     let model = Model::with(&COUNTS);
-    let run = run_after(&model);
+    let range = range_after(&model);
     let disks = Disks::indexed(&model);
     let archive = disks.open().unwrap();
-    archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+    archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
     archive.flush().unwrap();
     drop(archive);
     let archive = disks.open().unwrap();
@@ -1208,12 +1210,12 @@ fn blocks_that_are_in_no_run_are_read_once() {
 #[test]
 fn damage_of_a_run_is_found() {
     let model = Model::with(&COUNTS);
-    let run = run_after(&model);
+    let range = range_after(&model);
     let disks = Disks::indexed(&model);
     let archive = disks.open().unwrap();
-    archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+    archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
     archive.flush().unwrap();
-    let good: Vec<_> = headers(&archive, &run).into_iter().map(Result::unwrap).collect();
+    let good: Vec<_> = headers(&archive, &range).into_iter().map(Result::unwrap).collect();
     drop(archive);
     let keys: Vec<_> = disks.chain.keys().into_iter().filter(|key| matches!(key[0], 0x15 | 0x16)).collect();
     assert_eq!(keys.len(), 2);
@@ -1237,7 +1239,7 @@ fn damage_of_a_run_is_found() {
             disks.chain.damage(&key, |_| damage.clone());
             if let Ok(archive) = disks.open() {
                 assert!(archive.check(&mut |_, _| {}).is_err(), "{damage:?}");
-                for (header, good) in headers(&archive, &run).into_iter().zip(&good) {
+                for (header, good) in headers(&archive, &range).into_iter().zip(&good) {
                     assert!(header.map_or_else(|error| error.is_damage(), |header| header == *good));
                 }
             }

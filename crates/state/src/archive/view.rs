@@ -11,7 +11,7 @@ use super::{
     Archive, ArchiveError, BlockRecord, Head, Totals, deployments,
     entry::{Entry, Located},
     hash_index::{self, Position},
-    runs::damaged_run,
+    ranges::damaged_range,
     section::{Kind, Place, Section},
     transactions::unpack,
 };
@@ -290,8 +290,8 @@ impl Archive {
         let entry = if let Some(bytes) = section.find_framed(&self.db)? {
             Entry::decode(&bytes, number)?
         } else {
-            let run = self.run_at(number)?.ok_or_else(|| section.missing())?;
-            run.entry(number).ok_or_else(|| damaged_run(&run))?
+            let range = self.range_at(number)?.ok_or_else(|| section.missing())?;
+            range.entry(number).ok_or_else(|| damaged_range(&range))?
         };
         let entry = Arc::new(entry);
         self.entries.put(number.get(), &entry);
@@ -303,7 +303,7 @@ impl Archive {
             return Ok(block);
         }
         let missing = || Section::new(Kind::DsBlock, number.get()).missing();
-        let block = Arc::new(self.ds_block_of_run(number)?.ok_or_else(missing)?);
+        let block = Arc::new(self.ds_block_of_range(number)?.ok_or_else(missing)?);
         self.ds_blocks.put(number.get(), &block);
         Ok(block)
     }
@@ -333,8 +333,8 @@ impl Archive {
 
     /// Returns the micro blocks of an entry whose transactions have the given hashes.
     fn micro_blocks_with(&self, entry: &Entry, hashes: &[TxHash]) -> Result<Vec<MicroBlock>, ArchiveError> {
-        if entry.in_run {
-            return self.micro_blocks_of_run(entry);
+        if entry.in_range {
+            return self.micro_blocks_of_range(entry);
         }
         let section = Section::new(Kind::MicroBlocks, entry.number().get());
         let malformed = ArchiveError::malformed(section.place());

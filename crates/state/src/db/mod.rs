@@ -731,7 +731,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_in_use_is_told() {
+    fn directory_in_use_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
         let db = Db::open(dir.path(), options).unwrap();
@@ -779,14 +779,14 @@ mod tests {
             }
         }));
         let error = guarded::<()>(Path::new("store/chain"), || panic!("segment {}", 7)).unwrap_err();
-        drop(catch_unwind(|| panic!("of somebody else")));
+        drop(catch_unwind(|| panic!("of another owner")));
         std::panic::set_hook(before);
         assert_eq!(error.to_string(), "database store/chain is damaged: its engine panicked: segment 7");
         assert_eq!(*noted.lock().unwrap(), [true, false]);
     }
 
     #[test]
-    fn other_damage_of_a_snapshot_is_told() {
+    fn other_damage_of_a_snapshot_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
         drop(Db::open(dir.path(), options).unwrap());

@@ -196,14 +196,14 @@ proptest! {
                 recent.note(version, changes(ops));
             }
         };
-        let told = |recent: &Recent| {
+        let content = |recent: &Recent| {
             let due = (0..=versions.len() as u64).map(|version| format!("{:?}", recent.due(version, None, PORTION)));
             let keys = [CONTRACT, OTHER].map(|contract| recent.take(all(&contract), None, PORTION).keys.to_vec());
             (due.collect::<Vec<_>>(), keys)
         };
         let (recent, held) = (Recent::default(), held.index(versions.len()));
         note(&recent, 0, held);
-        prop_assert!(!recent.undo_after(held as u64), "nobody asked for it to be remembered");
+        prop_assert!(!recent.undo_after(held as u64), "no caller called `remember`");
         recent.remember(held as u64);
         note(&recent, held, versions.len());
         recent.remember(versions.len() as u64);
@@ -213,7 +213,7 @@ proptest! {
             prop_assert!(recent.undo_after(end as u64));
             let fresh = Recent::default();
             note(&fresh, 0, end);
-            prop_assert_eq!(told(&recent), told(&fresh));
+            prop_assert_eq!(content(&recent), content(&fresh));
         }
         prop_assert!(held == 0 || !recent.undo_after(held as u64 - 1));
         note(&recent, end, versions.len());

@@ -4,7 +4,7 @@ use silica_protocol::{BlockNumber, StateRoot};
 
 use super::{Store, Writer};
 use crate::{
-    archive::{ArchiveView, BlockRecord, BlockRun},
+    archive::{ArchiveView, BlockRecord, EmptyBlockRange},
     diff::StateDiff,
     error::{CommitError, StateError},
     keys::KeyChanges,
@@ -44,7 +44,7 @@ impl PreparedState {
 /// The states after the blocks of an empty block range that is not committed yet. Readers do not see them. Dropping the
 /// value discards them.
 #[derive(Debug)]
-pub struct PreparedRun {
+pub struct PreparedRange {
     /// The version before the run.
     begin: Version,
     /// The state after the last block.
@@ -55,7 +55,7 @@ pub struct PreparedRun {
     diffs: Vec<(BlockNumber, Vec<u8>)>,
 }
 
-impl PreparedRun {
+impl PreparedRange {
     /// Returns the root of the account trie after the last block so far.
     pub fn root(&self) -> StateRoot {
         self.state.root()
@@ -92,7 +92,7 @@ impl Store {
         let before = self.writer().written.clone();
         let before = before.unwrap_or_else(|| self.snapshot());
         let newest = before.window().newest();
-        let (state, keys) = newest.advance(&self.core.records, &diff, newest.version.saturating_add(1))?;
+        let (state, keys) = newest.advance(&self.core.pages, &diff, newest.version.saturating_add(1))?;
         let encoded = diff.encode();
         Ok(PreparedState { state, keys, diff, encoded })
     }
@@ -130,7 +130,7 @@ impl Store {
         }
         self.core.archive.write(block, &state.encoded)?;
         let bytes = state.encoded.len().saturating_add(block.transactions.len().saturating_mul(BYTES_PER_TRANSACTION));
-        self.core.records.keys().note(state.state.version, state.keys);
+        self.core.pages.keys().note(state.state.version, state.keys);
         let window = before.window().push(state.state);
         writer.backlog.push(window.newest().version, u64::try_from(bytes).unwrap_or(u64::MAX));
         let snapshot = Snapshot::new(&self.core, self.core.archive.view_of_written(), window);
@@ -143,13 +143,13 @@ impl Store {
     /// # Errors
     ///
     /// As [`Store::prepare`].
-    pub fn prepare_run(&self) -> Result<PreparedRun, StateError> {
+    pub fn prepare_range(&self) -> Result<PreparedRange, StateError> {
         let before = self.writer().written.clone();
         let before = before.unwrap_or_else(|| self.snapshot());
         let newest = before.window().newest();
         let begin = newest.version;
-        let (state, _) = newest.advance(&self.core.records, &StateDiff::default(), begin)?;
-        Ok(PreparedRun { begin, state, changed: Vec::new(), keys: Vec::new(), diffs: Vec::new() })
+        let (state, _) = newest.advance(&self.core.pages, &StateDiff::default(), begin)?;
+        Ok(PreparedRange { begin, state, changed: Vec::new(), keys: Vec::new(), diffs: Vec::new() })
     }
 
     /// Adds a block that changes the state to an empty block range. Returns the root after it.
@@ -157,14 +157,14 @@ impl Store {
     /// # Errors
     ///
     /// As [`Store::prepare`].
-    pub fn extend_run(&self, run: &mut PreparedRun, diff: &StateDiff) -> Result<StateRoot, StateError> {
-        let version = run.state.version.saturating_add(1);
-        let (state, keys) = run.state.advance(&self.core.records, diff, version)?;
+    pub fn extend_range(&self, range: &mut PreparedRange, diff: &StateDiff) -> Result<StateRoot, StateError> {
+        let version = range.state.version.saturating_add(1);
+        let (state, keys) = range.state.advance(&self.core.pages, diff, version)?;
         let root = state.root();
-        run.keys.push((version, keys));
-        run.diffs.push((BlockNumber::new(run.state.version), diff.encode()));
-        run.changed.push(state.clone());
-        run.state = state;
+        range.keys.push((version, keys));
+        range.diffs.push((BlockNumber::new(range.state.version), diff.encode()));
+        range.changed.push(state.clone());
+        range.state = state;
         Ok(root)
     }
 
@@ -173,14 +173,14 @@ impl Store {
     /// # Errors
     ///
     /// [`CommitError`]: nothing was changed, unless it is one of the engine.
-    pub fn write_run(&self, run: BlockRun, state: PreparedRun) -> Result<Snapshot, CommitError> {
+    pub fn write_range(&self, range: EmptyBlockRange, state: PreparedRange) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let before = writer.written.clone().unwrap_or_else(|| self.snapshot());
         if let Some(head) = writer.replay_to {
             return Err(CommitError::Replaying { at: before.window().newest().block(), head });
         }
-        check_run_follows(&before, &state)?;
-        let (last, root) = (run.last(), run.state_root());
+        check_range_follows(&before, &state)?;
+        let (last, root) = (range.last(), range.state_root());
         if state.state.block() != Some(last) {
             return Err(CommitError::Stale { prepared: state.state.block().unwrap_or_default(), expected: last });
         }
@@ -190,7 +190,7 @@ impl Store {
         if let Some(failure) = self.checkpointer.failure() {
             return Err(CommitError::Checkpoint(failure));
         }
-        self.core.archive.write_run(run, &state.diffs)?;
+        self.core.archive.write_range(range, &state.diffs)?;
         let view = self.core.archive.view_of_written();
         let snapshot = self.take_in(&mut writer, &before, state, view);
         writer.written = Some(snapshot.clone());
@@ -198,13 +198,13 @@ impl Store {
     }
 
     /// Returns the chain after a run.
-    fn take_in(&self, writer: &mut Writer, before: &Snapshot, state: PreparedRun, view: ArchiveView) -> Snapshot {
+    fn take_in(&self, writer: &mut Writer, before: &Snapshot, state: PreparedRange, view: ArchiveView) -> Snapshot {
         let window = before.window().extend(&state.changed, state.state.version);
         for (version, bytes) in state.bytes() {
             writer.backlog.push(version, bytes);
         }
         for (version, keys) in state.keys {
-            self.core.records.keys().note(version, keys);
+            self.core.pages.keys().note(version, keys);
         }
         Snapshot::new(&self.core, view, window)
     }
@@ -244,7 +244,7 @@ impl Store {
         }
         let view = self.core.archive.view_at(Some(number))?;
         self.core.archive.keep_diff(number, &state.encoded)?;
-        self.core.records.keys().note(state.state.version, state.keys);
+        self.core.pages.keys().note(state.state.version, state.keys);
         let snapshot = Snapshot::new(&self.core, view, before.window().push(state.state));
         let bytes = u64::try_from(state.encoded.len()).unwrap_or(u64::MAX);
         writer.backlog.push(snapshot.window().newest().version, bytes);
@@ -261,11 +261,11 @@ impl Store {
     /// # Errors
     ///
     /// As [`Store::replay`].
-    pub fn replay_run(&self, state: PreparedRun) -> Result<Snapshot, CommitError> {
+    pub fn replay_range(&self, state: PreparedRange) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let before = self.snapshot();
         let head = writer.replay_to.ok_or(CommitError::NotReplaying)?;
-        check_run_follows(&before, &state)?;
+        check_range_follows(&before, &state)?;
         let number = state.state.block().unwrap_or_default();
         let last = self.core.archive.view().head_at(number)?.ok_or(CommitError::NotReplaying)?;
         if last.state_root != state.root() {
@@ -292,7 +292,7 @@ fn check_follows(before: &Snapshot, state: &PreparedState) -> Result<(), CommitE
     if state.block() == expected { Ok(()) } else { Err(CommitError::Stale { prepared: state.block(), expected }) }
 }
 
-fn check_run_follows(before: &Snapshot, state: &PreparedRun) -> Result<(), CommitError> {
+fn check_range_follows(before: &Snapshot, state: &PreparedRange) -> Result<(), CommitError> {
     let expected = before.window().newest().version;
     if state.begin == expected {
         return Ok(());

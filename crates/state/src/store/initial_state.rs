@@ -8,9 +8,9 @@ use super::open::{Opening, open_error};
 use crate::{
     archive::{Archive, Head},
     error::StateError,
-    forest::{key::Owner, records::Records},
     transition::State,
-    window::{Backlog, catch_up, on_disk},
+    versioned_trie::{key::Owner, pages::PageStore},
+    window::{CheckpointBacklog, catch_up, on_disk},
 };
 
 /// The state that a store begins with.
@@ -18,25 +18,25 @@ pub(super) struct Recovered {
     pub(super) state: State,
     /// Whether it is the state of the newest block.
     pub(super) complete: bool,
-    pub(super) backlog: Backlog,
+    pub(super) backlog: CheckpointBacklog,
 }
 
 impl Recovered {
     /// Returns `base`; the blocks after it have to be executed.
     fn without_changes(base: State) -> Self {
-        Self { state: base, complete: false, backlog: Backlog::default() }
+        Self { state: base, complete: false, backlog: CheckpointBacklog::default() }
     }
 }
 
 /// Computes the state of the newest block from the newest checkpoint and the changes since. If changes are missing that
 /// a state of the window needs, the blocks after the base have to be executed.
 pub(super) fn recover(
-    records: &Arc<Records>,
+    pages: &Arc<PageStore>,
     archive: &Arc<Archive>,
     head: Option<&Head>,
     history: u64,
 ) -> Result<Recovered, Opening> {
-    let manifest = records.manifest();
+    let manifest = pages.manifest();
     let current = manifest.current.as_ref().map_or(State::EMPTY, State::of);
     let newest = head.map_or(0, |head| head.number.get().saturating_add(1));
     if let Some(block) = current.block() {
@@ -44,12 +44,12 @@ pub(super) fn recover(
         if recorded.map(|block| block.state_root) != Some(current.root()) {
             return Err(Opening::Damaged(format!("the state after block {block} is not that of the record")));
         }
-        records.top(&Owner::Accounts, &current.top, current.version)?;
+        pages.top(&Owner::Accounts, &current.top, current.version)?;
     }
     let oldest = newest.saturating_sub(history.max(1).saturating_sub(1));
     let base = on_disk(&manifest).find(|state| state.version <= oldest);
     let base = base.or_else(|| on_disk(&manifest).last()).unwrap_or(State::EMPTY);
-    let mut backlog = Backlog::default();
+    let mut backlog = CheckpointBacklog::default();
     let mut next = base.version.saturating_add(1);
     while next <= newest {
         let (version, number) = (next, BlockNumber::new(next.saturating_sub(1)));
@@ -64,7 +64,7 @@ pub(super) fn recover(
             backlog.push(version, len);
         }
     }
-    match catch_up(&current, newest, records, archive, |version, keys| records.keys().note(version, keys))? {
+    match catch_up(&current, newest, pages, archive, |version, keys| pages.keys().note(version, keys))? {
         Some(state) => Ok(Recovered { state, complete: true, backlog }),
         None => Ok(Recovered::without_changes(base)),
     }

@@ -15,18 +15,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use silica_protocol::BlockNumber;
 
 pub use self::{
-    append::{PreparedRun, PreparedState},
+    append::{PreparedRange, PreparedState},
     open::OpenOutcome,
     verify::CheckReport,
 };
 use crate::{
-    archive::{ArchiveError, BlockRecord, BlockRun, Files, Seal},
+    archive::{ArchiveError, BlockRecord, BlockSigner, EmptyBlockRange, Files},
     checkpointer::Checkpointer,
     db::{Db, Durability},
-    holds::Holds,
     layout::Layout,
+    savepoints::Savepoints,
     snapshot::{Core, Snapshot},
-    window::Backlog,
+    window::CheckpointBacklog,
 };
 
 /// The options of opening a store.
@@ -95,12 +95,18 @@ struct Databases {
     changes: Files,
     state: Db,
     layout: Layout,
-    holds: Arc<Holds>,
+    savepoints: Arc<Savepoints>,
 }
 
 impl Databases {
     fn new((record, changes): (&Db, &Files), state: Db, layout: &Layout) -> Self {
-        Self { record: record.clone(), changes: changes.clone(), state, layout: layout.clone(), holds: Arc::default() }
+        Self {
+            record: record.clone(),
+            changes: changes.clone(),
+            state,
+            layout: layout.clone(),
+            savepoints: Arc::default(),
+        }
     }
 
     /// Returns the same databases with new handles.
@@ -112,7 +118,7 @@ impl Databases {
 /// The state that only the writer uses.
 #[derive(Debug)]
 struct Writer {
-    backlog: Backlog,
+    backlog: CheckpointBacklog,
     /// The chain with the blocks that were written and are not flushed yet; `None` when there are none.
     written: Option<Snapshot>,
     /// The newest block of the record, while the state is behind it.
@@ -148,7 +154,7 @@ impl Store {
     /// The version of the newest checkpoint.
     #[cfg(test)]
     pub(crate) fn durable(&self) -> u64 {
-        self.core.records.durable()
+        self.core.pages.durable()
     }
 
     /// Returns the label of the chain: a text of the caller in the record, such as the name of its rules. A record that
@@ -191,13 +197,13 @@ impl Store {
 
     /// Sets the signer for blocks of empty block ranges, whose signatures are not stored. Only the first call has an
     /// effect.
-    pub fn seal_with(&self, seal: Arc<dyn Seal>) {
-        self.core.archive.seal_with(seal);
+    pub fn set_signer(&self, seal: Arc<dyn BlockSigner>) {
+        self.core.archive.set_signer(seal);
     }
 
     /// Returns the signer for blocks of empty block ranges. Without a signer, callers must not write empty block
     /// ranges.
-    pub fn seal(&self) -> Option<Arc<dyn Seal>> {
+    pub fn seal(&self) -> Option<Arc<dyn BlockSigner>> {
         self.core.archive.seal()
     }
 
@@ -207,8 +213,8 @@ impl Store {
     /// # Errors
     ///
     /// [`ArchiveError`] when the record is damaged or cannot be read.
-    pub fn run_at(&self, number: BlockNumber) -> Result<Option<BlockRun>, ArchiveError> {
-        self.core.archive.block_run(number)
+    pub fn range_at(&self, number: BlockNumber) -> Result<Option<EmptyBlockRange>, ArchiveError> {
+        self.core.archive.block_range(number)
     }
 
     /// Returns the bytes that the store takes on disk.
@@ -218,7 +224,7 @@ impl Store {
     /// [`ArchiveError`] if the sizes of the files cannot be read.
     pub fn size_on_disk(&self) -> Result<u64, ArchiveError> {
         let record = self.core.archive.size_on_disk()?;
-        Ok(record.saturating_add(self.core.records.db().size_on_disk()?))
+        Ok(record.saturating_add(self.core.pages.db().size_on_disk()?))
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {

@@ -20,11 +20,11 @@ use crate::{
     db::{Db, DbOptions, Durability},
     error::{OpenError, StateError},
     file::create_anew,
-    forest::records::Records,
     keys::KeyChanges,
     layout::Layout,
     snapshot::{Core, Snapshot},
-    window::{Older, Window},
+    versioned_trie::pages::PageStore,
+    window::{RecomputedStates, Window},
 };
 
 /// Bound of the engine's cache for the record, in bytes. The engine writes the record at its end, and the archive has
@@ -111,7 +111,7 @@ impl Store {
         let record = record.map_err(OpenError::RecordDb)?;
         // For the same reason: this program must not repair a record of a later format or one that lost blocks, and the
         // repair may need the state.
-        Archive::examine(&record, layout.witness.as_deref()).map_err(OpenError::Record)?;
+        Archive::examine(&record, layout.head_marker.as_deref()).map_err(OpenError::Record)?;
         let changes = Files::Directory(layout.changes.clone(), options.durability);
         let mut reset = layout.read_marker();
         loop {
@@ -205,14 +205,14 @@ impl Store {
         reset: Option<String>,
         progress: Progress<'_>,
     ) -> Result<Self, Opening> {
-        let Databases { record, changes, state, layout, holds } = &databases;
-        let records = Records::open(state.clone(), options.cache_bytes, layout.marker.clone())?;
-        let archive = open_archive((record, changes), state, layout.witness.as_deref(), progress)?;
-        let (records, archive) = (Arc::new(records), Arc::new(archive));
+        let Databases { record, changes, state, layout, savepoints } = &databases;
+        let pages = PageStore::open(state.clone(), options.cache_bytes, layout.marker.clone())?;
+        let archive = open_archive((record, changes), state, layout.head_marker.as_deref(), progress)?;
+        let (pages, archive) = (Arc::new(pages), Arc::new(archive));
         let head = archive.head();
-        let recovered = recover(&records, &archive, head.as_ref(), options.history)?;
+        let recovered = recover(&pages, &archive, head.as_ref(), options.history)?;
         let at = recovered.state.version;
-        records.keys().note(at, KeyChanges::default());
+        pages.keys().note(at, KeyChanges::default());
         let outcome = match &head {
             None => OpenOutcome::Empty,
             Some(head) if recovered.complete => OpenOutcome::Ready { head: head.number, rebuilt: reset },
@@ -225,8 +225,8 @@ impl Store {
                 }),
             },
         };
-        let older = Older::new(at);
-        let core = Arc::new(Core { records, archive, older });
+        let older = RecomputedStates::new(at);
+        let core = Arc::new(Core { pages, archive, older });
         let view = if recovered.complete {
             core.archive.view()
         } else {
@@ -239,7 +239,7 @@ impl Store {
             written: None,
             replay_to: head.filter(|_| !recovered.complete).map(|head| head.number),
         };
-        let checkpointer = Checkpointer::start(&core.records, &core.archive, holds);
+        let checkpointer = Checkpointer::start(&core.pages, &core.archive, savepoints);
         Ok(Self {
             checkpointer: checkpointer.map_err(|source| Opening::Failed(OpenError::Thread(source)))?,
             core,
@@ -297,10 +297,10 @@ pub(super) fn open_error(error: ArchiveError) -> OpenError {
 pub(super) fn open_archive(
     (record, changes): (&Db, &Files),
     index: &Db,
-    witness: Option<&Path>,
+    head_marker: Option<&Path>,
     progress: Progress<'_>,
 ) -> Result<Archive, Opening> {
-    let mut open = |index| Archive::open(record.clone(), index, changes.clone(), witness, progress);
+    let mut open = |index| Archive::open(record.clone(), index, changes.clone(), head_marker, progress);
     open(index.clone()).map_err(|error| match open(Db::in_memory()) {
         Ok(_) if !is_no_room(&error) => Opening::Damaged(error.to_string()),
         Ok(_) => Opening::Failed(OpenError::Record(error)),

@@ -25,11 +25,11 @@ impl Store {
         let window = snapshot.window();
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
         self.core.older.release(window.oldest());
-        writer.backlog.release(self.core.records.durable());
+        writer.backlog.release(self.core.pages.durable());
         if self.is_too_much(writer) {
-            self.databases.holds.give_up();
+            self.databases.savepoints.give_up();
         }
-        if !self.is_due(writer) || self.databases.holds.are_heeded() {
+        if !self.is_due(writer) || self.databases.savepoints.are_heeded() {
             return;
         }
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
@@ -44,7 +44,7 @@ impl Store {
         } else if is_ahead(RUN_AHEAD) {
             self.checkpointer.wait_briefly(BRAKE);
         }
-        writer.backlog.release(self.core.records.durable());
+        writer.backlog.release(self.core.pages.durable());
     }
 
     /// Returns whether enough has changed since the newest checkpoint to write another one.
@@ -56,7 +56,7 @@ impl Store {
     /// Returns whether another checkpoint may be written: it removes the states before the newest checkpoint from the
     /// window. No checkpoint may be in progress during the call.
     pub(super) fn may_checkpoint(&self, window: &Window) -> bool {
-        let durable = self.core.records.durable();
+        let durable = self.core.pages.durable();
         durable == 0 || durable <= window.oldest()
     }
 
@@ -73,7 +73,7 @@ impl Store {
             return Err(CloseError(failure));
         }
         let window = snapshot.window();
-        let behind = self.core.records.durable() < window.newest().version;
+        let behind = self.core.pages.durable() < window.newest().version;
         let written = if behind && self.may_checkpoint(window) {
             self.checkpointer.write_now(window.newest())
         } else {

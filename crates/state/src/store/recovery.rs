@@ -103,8 +103,8 @@ impl Store {
 impl Databases {
     /// Removes what the record has of the blocks after one.
     fn remove_after(&self, number: BlockNumber, hash: &BlockHash) -> Result<(), RecoverError> {
-        let Self { record, changes, state, layout, holds: _ } = self;
-        let archive = open_archive((record, changes), state, layout.witness.as_deref(), &mut |_, _| {});
+        let Self { record, changes, state, layout, savepoints: _ } = self;
+        let archive = open_archive((record, changes), state, layout.head_marker.as_deref(), &mut |_, _| {});
         let archive = archive.map_err(Opening::into_error)?;
         let removal = archive.blocks_after(number, hash)?.ok_or(RecoverError::Lost { number })?;
         archive.remove(removal).map_err(RecoverError::Append)?;

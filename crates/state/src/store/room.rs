@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn full_disks_are_told_from_other_failures() {
+    fn full_disks_differ_from_other_failures() {
         let of = |kind: ErrorKind| crate::OpenError::RecordDb(crate::DbError::Io(kind.into()));
         assert!(of(ErrorKind::StorageFull).is_no_room() && of(ErrorKind::QuotaExceeded).is_no_room());
         assert!(!of(ErrorKind::PermissionDenied).is_no_room() && !of(ErrorKind::FileTooLarge).is_no_room());

@@ -10,10 +10,10 @@ use crate::{
     archive::{Head, Removed},
     checkpointer::Checkpointer,
     error::{OpenError, RevertError},
-    holds::{HeldState, Hold},
+    savepoints::{Savepoint, SavepointState},
     snapshot::{Core, Snapshot},
     transition::State,
-    window::{Older, Pending, Window},
+    window::{Pending, RecomputedStates, Window},
 };
 
 /// Number of blocks since the newest checkpoint above which the store gives holds up.
@@ -32,35 +32,35 @@ impl Store {
     ///
     /// [`RevertError::Busy`] before genesis, and when there are blocks that are not flushed or whose state is not
     /// computed.
-    pub fn hold(&self) -> Result<Hold, RevertError> {
+    pub fn savepoint(&self) -> Result<Savepoint, RevertError> {
         let mut writer = self.writer();
         let snapshot = self.snapshot();
         let head = snapshot.head().filter(|_| writer.written.is_none() && writer.replay_to.is_none());
         let head = head.ok_or(RevertError::Busy)?;
-        self.checkpoint_to_hold(&mut writer, snapshot.window());
-        let (records, state) = (&self.core.records, snapshot.window().newest().clone());
+        self.checkpoint_for_savepoint(&mut writer, snapshot.window());
+        let (pages, state) = (&self.core.pages, snapshot.window().newest().clone());
         self.core.archive.remember();
-        records.keys().remember(state.version);
-        Ok(Hold::new(head, HeldState { state, manifest: records.manifest() }, &self.databases.holds))
+        pages.keys().remember(state.version);
+        Ok(Savepoint::new(head, SavepointState { state, manifest: pages.manifest() }, &self.databases.savepoints))
     }
 
     /// Writes a checkpoint of the changes before a hold if there are many, and waits for the checkpoint that is being
     /// written, because the index must not contain blocks after the hold.
-    fn checkpoint_to_hold(&self, writer: &mut Writer, window: &Window) {
+    fn checkpoint_for_savepoint(&self, writer: &mut Writer, window: &Window) {
         let StoreOptions { checkpoint_bytes, checkpoint_blocks, .. } = self.options;
         let mut is_much = || {
-            writer.backlog.release(self.core.records.durable());
+            writer.backlog.release(self.core.pages.durable());
             let Pending { blocks, bytes } = writer.backlog.pending();
             bytes > checkpoint_bytes / MUCH || blocks > checkpoint_blocks / MUCH
         };
-        if self.databases.holds.are_heeded() {
+        if self.databases.savepoints.are_heeded() {
             return;
         }
         self.checkpointer.wait();
         if is_much() {
             self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
             self.checkpointer.wait();
-            writer.backlog.release(self.core.records.durable());
+            writer.backlog.release(self.core.pages.durable());
         }
     }
 
@@ -68,7 +68,7 @@ impl Store {
     /// These changes are in memory and make an opening slow. Checkpoints ignore all holds until the last one is
     /// dropped.
     pub fn holds_too_much(&self) -> bool {
-        self.databases.holds.are_given_up()
+        self.databases.savepoints.are_given_up()
     }
 
     pub(super) fn is_too_much(&self, writer: &Writer) -> bool {
@@ -88,7 +88,7 @@ impl Store {
     ///
     /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`], the store cannot be read or written
     /// until it is opened again. After all other errors, the store is unchanged.
-    pub fn revert(&mut self, to: &Hold) -> Result<Snapshot, RevertError> {
+    pub fn revert(&mut self, to: &Savepoint) -> Result<Snapshot, RevertError> {
         let number = to.number();
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
         if writer.written.is_some() || writer.replay_to.is_some() {
@@ -98,7 +98,7 @@ impl Store {
             return Ok(self.snapshot());
         }
         self.checkpointer.wait();
-        if self.checkpointer.failure().is_some() || self.core.records.durable() > number.get().saturating_add(1) {
+        if self.checkpointer.failure().is_some() || self.core.pages.durable() > number.get().saturating_add(1) {
             return Err(RevertError::Passed { number });
         }
         let removal = self.core.archive.blocks_after(number, &to.hash())?.ok_or(RevertError::NotThere { number })?;
@@ -119,7 +119,7 @@ impl Store {
     pub(super) fn become_as(&mut self, other: Self) -> Snapshot {
         let Self { checkpointer, core, published, writer, databases, options: _, outcome, lacks_room: _ } = other;
         if let Some(seal) = self.core.archive.seal() {
-            core.archive.seal_with(seal);
+            core.archive.set_signer(seal);
         }
         let snapshot = published.read().unwrap_or_else(PoisonError::into_inner).clone();
         (self.checkpointer, self.core, self.writer) = (checkpointer, core, writer);
@@ -132,21 +132,22 @@ impl Store {
     /// Returns `None` when that is not in memory, for example when a checkpoint was written after the hold.
     fn core_at(
         &self,
-        to: &Hold,
+        to: &Savepoint,
         removed: &Removed,
         databases: &Databases,
     ) -> Result<Option<(Core, State)>, RevertError> {
-        let Core { records, archive, .. } = &*self.core;
-        let held = to.state().filter(|held| held.manifest == records.manifest());
-        let Some(HeldState { state, .. }) = held.filter(|held| held.state.root() == removed.head().state_root) else {
+        let Core { pages, archive, .. } = &*self.core;
+        let held = to.state().filter(|held| held.manifest == pages.manifest());
+        let Some(SavepointState { state, .. }) = held.filter(|held| held.state.root() == removed.head().state_root)
+        else {
             return Ok(None);
         };
-        let Some(records) = records.back_at(state.version, databases.state.clone()) else { return Ok(None) };
+        let Some(pages) = pages.back_at(state.version, databases.state.clone()) else { return Ok(None) };
         let archive =
             archive.back_at(removed, databases.record.clone(), databases.state.clone()).map_err(open_error)?;
         let core = archive.map(|archive| {
-            let older = Older::new(state.version);
-            Core { records: Arc::new(records), archive: Arc::new(archive), older }
+            let older = RecomputedStates::new(state.version);
+            Core { pages: Arc::new(pages), archive: Arc::new(archive), older }
         });
         Ok(core.map(|core| (core, state)))
     }
@@ -158,7 +159,7 @@ impl Store {
         backlog.go_back(state.version);
         let core = Arc::new(core);
         let snapshot = Snapshot::new(&core, core.archive.view(), Window::new(state, self.options.history));
-        let checkpointer = Checkpointer::start(&core.records, &core.archive, &databases.holds);
+        let checkpointer = Checkpointer::start(&core.pages, &core.archive, &databases.savepoints);
         Ok(Self {
             checkpointer: checkpointer.map_err(OpenError::Thread)?,
             core,

@@ -8,9 +8,9 @@ use super::{Progress, Store};
 use crate::{
     archive::ArchiveReport,
     error::StateError,
-    forest::key::Owner,
     transition::{State, storage_key},
     trie::{Builder, Nibbles},
+    versioned_trie::key::Owner,
     view::StateView,
 };
 
@@ -34,8 +34,8 @@ impl Store {
     /// [`StateError`] for the first damage that is found.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport, StateError> {
         let mut report = CheckReport { record: self.core.archive.check(progress)?, ..CheckReport::default() };
-        let Some(checkpoint) = self.core.records.manifest().current else { return Ok(report) };
-        let view = StateView::new(Arc::clone(&self.core.records), State::of(&checkpoint));
+        let Some(checkpoint) = self.core.pages.manifest().current else { return Ok(report) };
+        let view = StateView::new(Arc::clone(&self.core.pages), State::of(&checkpoint));
         let mut trie = Builder::new();
         for account in view.accounts() {
             let (address, account) = account?;
@@ -67,14 +67,14 @@ impl Store {
     /// Compares the keys of a contract in the ordered index with those of its storage trie, by their sum.
     fn check_keys(&self, view: &StateView, contract: &Address, expected: &KeySum) -> Result<(), StateError> {
         let (mut sum, mut doubtful) = (KeySum::default(), Vec::new());
-        let visited = self.core.records.keys().visit(contract, |plain, is_doubtful| {
+        let visited = self.core.pages.keys().visit(contract, |plain, is_doubtful| {
             if is_doubtful {
                 doubtful.push(plain.to_owned());
             } else {
                 sum.add(&storage_key(contract, plain).variable_hash());
             }
         });
-        self.core.records.note_damage(visited)?;
+        self.core.pages.note_damage(visited)?;
         for plain in doubtful {
             let hash = storage_key(contract, &plain).variable_hash();
             if view.storage_value(contract, &hash)?.is_some() {
@@ -85,12 +85,12 @@ impl Store {
             return Ok(());
         }
         let what = format!("index of the keys of {contract}");
-        Err(self.core.records.damaged(what, "they are not the keys of its storage trie"))
+        Err(self.core.pages.damaged(what, "they are not the keys of its storage trie"))
     }
 
     fn add_leaf(&self, trie: &mut Builder<'_, Vec<u8>>, key: &str, value: Vec<u8>) -> Result<(), StateError> {
         let pushed = trie.push(Nibbles::of_key(key.as_bytes()).as_slice(), value);
-        pushed.map_err(|_| self.core.records.damaged(format!("leaf {key}"), "leaves are not in order"))
+        pushed.map_err(|_| self.core.pages.damaged(format!("leaf {key}"), "leaves are not in order"))
     }
 
     /// Compares a root with the root that follows from the leaves by the rules of the trie alone.
@@ -98,7 +98,7 @@ impl Store {
         if trie.finish().root() == root {
             return Ok(());
         }
-        Err(self.core.records.damaged(owner.to_string(), "its leaves have another root"))
+        Err(self.core.pages.damaged(owner.to_string(), "its leaves have another root"))
     }
 }
 

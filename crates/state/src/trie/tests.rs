@@ -338,7 +338,7 @@ fn a_long_chain_of_nodes_costs_one_step_each() {
 }
 
 #[test]
-fn malformed_commitment_is_told_from_a_missing_node() {
+fn malformed_commitment_differs_from_a_missing_node() {
     let node = [0xc3, 1, 2, 3];
     let error = verify_proof(&keccak256(&[&node]), b"k", &[node]);
     assert_eq!(error, Err(ProofError::Malformed { depth: 0, reason: NodeError::Items }));

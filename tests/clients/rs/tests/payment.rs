@@ -40,7 +40,7 @@ async fn new_account_is_paid_and_everything_is_read_back() {
     let gas_price: u128 = client.get_minimum_gas_price().await.unwrap().parse().unwrap();
     let fee = gas_price * u128::from(GAS);
 
-    an_account_nobody_has_paid_is_not_created(&client).await;
+    an_account_without_payments_is_not_created(&client).await;
     let hash = an_account_is_paid_and_pays_in_turn(&client, &payer, fee).await;
     the_payment_is_found_again(&client, &hash).await;
     a_refusal_says_why(&client, &payer).await;
@@ -49,7 +49,7 @@ async fn new_account_is_paid_and_everything_is_read_back() {
     an_account_without_code_has_nothing_to_prove(&client, &payer).await;
 }
 
-async fn an_account_nobody_has_paid_is_not_created(client: &impl Middleware) {
+async fn an_account_without_payments_is_not_created(client: &impl Middleware) {
     let stranger = LocalWallet::create_random().unwrap();
     let refused = refusal(client.get_balance(&stranger.address).await);
     assert!(refused.contains("Account is not created"), "{refused}");

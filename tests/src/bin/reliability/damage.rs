@@ -82,12 +82,12 @@ pub(crate) fn run(cases: u64, seed: u64) {
         let name = file.strip_prefix(&copy).unwrap_or(&file).display().to_string();
         let clean = run_silica(&["db", "check", "--data-dir", text(&copy)]);
         assert_orderly(&clean.output, &format!("case {case}, {damage:?} of {name}: db check"));
-        let (outcome, said) = observe(&copy, &accounts, reference, &format!("case {case}, {damage:?} of {name}"));
+        let (outcome, printed) = observe(&copy, &accounts, reference, &format!("case {case}, {damage:?} of {name}"));
         assert!(
             !clean.status.success() || matches!(outcome, Outcome::Unharmed | Outcome::Rebuilt),
-            "case {case}, {damage:?} of {name}: db check calls it clean, yet {outcome:?}\n{said}"
+            "case {case}, {damage:?} of {name}: db check calls it clean, yet {outcome:?}\n{printed}"
         );
-        println!("case {case}: {damage:?} of {name}: {outcome:?}. {}", said.lines().next().unwrap_or_default());
+        println!("case {case}: {damage:?} of {name}: {outcome:?}. {}", printed.lines().next().unwrap_or_default());
         *outcomes.entry(outcome).or_default() += 1;
         fs::remove_dir_all(&copy).expect("the copy is ours");
     }
@@ -239,7 +239,7 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
             Outcome::RefusedInPart
         }
     };
-    let said = relevant(&node.output());
+    let printed = relevant(&node.output());
     assert_orderly(&node.output(), case);
     // It has to keep working, too: a payment and a transfer of tokens on top, a clean stop.
     if outcome != Outcome::RefusedInPart {
@@ -261,7 +261,7 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
     let end = node.stop();
     assert!(end.status.success(), "{case}: {}", end.output);
     assert_orderly(&end.output, case);
-    (outcome, said)
+    (outcome, printed)
 }
 
 fn assert_same(answers: &Value, reference: &Value, case: &str) {

@@ -711,25 +711,25 @@ fn subscribers(target: &Target<'_>) {
         subscriber.send(Message::text(query.as_str())).ok()?;
         Some(subscriber)
     };
-    let deaf: Vec<_> = (0..100).map_while(|_| subscribe()).collect();
-    assert_eq!(deaf.len(), 100, "there are places for them");
+    let silent: Vec<_> = (0..100).map_while(|_| subscribe()).collect();
+    assert_eq!(silent.len(), 100, "there are places for them");
     let mut reader = target.watched_subscriber().expect("there is a place for it");
     reader.send(Message::text(query.as_str())).expect("the node reads it");
     let acknowledged = reader.read().expect("it is acknowledged");
     assert_eq!(acknowledged, Message::text(query.as_str()));
     thread::scope(|scope| {
         let reader = scope.spawn(move || {
-            let mut told = 0;
+            let mut received = 0;
             loop {
                 match reader.read().expect("a reading client gets a notification") {
                     Message::Text(text) if text.contains("\"Shout\"") => {
                         assert!(text.len() > 2 << 20, "it gets all notifications");
-                        told += 1;
+                        received += 1;
                     }
                     // The last block has no shout.
-                    Message::Text(_) => return (told, None),
+                    Message::Text(_) => return (received, None),
                     Message::Close(Some(frame)) if frame.code == CloseCode::Again => {
-                        return (told, Some(reader.get_ref().late()));
+                        return (received, Some(reader.get_ref().late()));
                     }
                     Message::Ping(_) | Message::Pong(_) => {}
                     other @ (Message::Binary(_) | Message::Close(_) | Message::Frame(_)) => {
@@ -746,18 +746,18 @@ fn subscribers(target: &Target<'_>) {
         }
         target.wait();
         target.node.result("IncreaseBlocknum", &json!([1]));
-        let (told, cut) = reader.join().expect("the reader gets a notification");
+        let (received, cut) = reader.join().expect("the reader gets a notification");
         match cut {
             None => {
                 println!("  {blocks} blocks, none missed");
-                assert_eq!(told, blocks, "it gets a notification for each block");
+                assert_eq!(received, blocks, "it gets a notification for each block");
             }
             Some(late) => {
-                println!("  {blocks} blocks, {told} notified, then disconnected for a delay of {late:.1?}");
+                println!("  {blocks} blocks, {received} notified, then disconnected for a delay of {late:.1?}");
                 assert!(late >= LATE, "a reading client gets a notification");
-                assert!(0 < told && told < blocks, "it gets notifications while it reads");
+                assert!(0 < received && received < blocks, "it gets notifications while it reads");
             }
         }
     });
-    drop(deaf);
+    drop(silent);
 }

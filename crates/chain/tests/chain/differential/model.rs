@@ -62,7 +62,7 @@ type Refusal = String;
 
 /// What a transaction led to, as far as receipts tell of it.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct Emitted {
     accepted: Option<bool>,
     /// Emitter and name.
     events: Vec<(Address, String)>,
@@ -70,7 +70,7 @@ struct Told {
     transitions: Vec<(Address, u32, Address, String, u128, Option<bool>)>,
 }
 
-impl Told {
+impl Emitted {
     fn of(receipt: &Receipt) -> Self {
         let transition = |it: &silica_protocol::Transition| {
             let message = &it.message;
@@ -107,12 +107,12 @@ impl Model {
         let nonce = sender.nonce - 1;
         let before = self.accounts.clone();
         let result = match transaction.kind() {
-            TransactionKind::Payment => self.pay(transaction).map(|()| Told::default()),
-            TransactionKind::Deployment => self.deploy(block, nonce, transaction).map(|()| Told::default()),
+            TransactionKind::Payment => self.pay(transaction).map(|()| Emitted::default()),
+            TransactionKind::Deployment => self.deploy(block, nonce, transaction).map(|()| Emitted::default()),
             TransactionKind::Call => self.call(transaction),
         };
         match (receipt.success, result) {
-            (true, Ok(told)) => assert_eq!(told, Told::of(receipt), "the receipt of {}", transaction.hash()),
+            (true, Ok(emitted)) => assert_eq!(emitted, Emitted::of(receipt), "the receipt of {}", transaction.hash()),
             (true, Err(why)) => panic!("{} succeeds where the model does not: {why}", transaction.hash()),
             (false, result) => {
                 assert!(result.is_err() || ran_out_of_gas(receipt), "{receipt:?}, and the model succeeds");
@@ -177,7 +177,7 @@ impl Model {
         self.transfer(&sender, &address, tx.amount.get())
     }
 
-    fn call(&mut self, transaction: &VerifiedTransaction) -> Result<Told, Refusal> {
+    fn call(&mut self, transaction: &VerifiedTransaction) -> Result<Emitted, Refusal> {
         let (tx, sender) = (transaction.transaction(), transaction.sender());
         let mut body: Json = serde_json::from_str(&tx.data).map_err(|error| error.to_string())?;
         body["_sender"] = json!(format!("0x{sender}"));
@@ -188,13 +188,13 @@ impl Model {
         let program = self.accounts.get(&tx.to).and_then(|account| account.program.as_ref()).ok_or("no contract")?;
         let Some(code) = &program.code else {
             self.ignore_call_of_library()?;
-            return Ok(Told { accepted: Some(false), ..Told::default() });
+            return Ok(Emitted { accepted: Some(false), ..Emitted::default() });
         };
         let message = MessageInput::read("message", document.root(), code.data_types());
         let message = message.map_err(|error| format!("{error:?}"))?.into();
-        let mut run = Run { model: self, origin: sender, edges: 0, told: Told::default() };
+        let mut run = Run { model: self, origin: sender, edges: 0, emitted: Emitted::default() };
         run.run(&tx.to, &sender, &message, tx.amount.get(), 0)?;
-        Ok(run.told)
+        Ok(run.emitted)
     }
 
     /// Each entry of a contract's storage that belongs to a field.
@@ -235,7 +235,7 @@ struct Run<'a> {
     model: &'a mut Model,
     origin: Address,
     edges: u32,
-    told: Told,
+    emitted: Emitted,
 }
 
 impl Run<'_> {
@@ -265,7 +265,7 @@ impl Run<'_> {
         }
         self.note_accepted(outcome.accepted, depth);
         for event in &outcome.events {
-            self.told.events.push((*contract, text(event.get("_eventname"))));
+            self.emitted.events.push((*contract, text(event.get("_eventname"))));
         }
         for message in &outcome.messages {
             let Some(Value::ByStrX(recipient)) = message.get("_recipient") else { return Err("no recipient".into()) };
@@ -281,9 +281,9 @@ impl Run<'_> {
     }
 
     fn note_accepted(&mut self, accepted: bool, depth: u32) {
-        match self.told.transitions.last_mut() {
+        match self.emitted.transitions.last_mut() {
             Some(cause) if depth > 0 => cause.5 = Some(accepted),
-            _ => self.told.accepted = Some(accepted),
+            _ => self.emitted.accepted = Some(accepted),
         }
     }
 
@@ -303,7 +303,7 @@ impl Run<'_> {
         if !is_contract {
             self.model.transfer(from, to, amount)?;
         }
-        self.told.transitions.push((*from, depth, *to, tag.to_owned(), amount, None));
+        self.emitted.transitions.push((*from, depth, *to, tag.to_owned(), amount, None));
         if !is_contract || tag.is_empty() {
             return Ok(());
         }

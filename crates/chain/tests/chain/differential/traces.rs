@@ -61,9 +61,9 @@ impl Known {
             let key = (address, variable.name, variable.indices);
             let last = self.variables.insert(key.clone(), variable.new);
             // A trace leaves out the marker of an empty map if it has the entries.
-            let is_told =
+            let is_shown =
                 |value: &Option<Json>| !matches!(value, Some(value) if *value == json!({}) || *value == json!([]));
-            if let Some(last) = last.filter(|last| is_told(last) && is_told(&variable.old)) {
+            if let Some(last) = last.filter(|last| is_shown(last) && is_shown(&variable.old)) {
                 assert_eq!(variable.old, last, "{key:?}");
             }
         }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told() {
+    fn rejections_are_reported() {
         let refused =
             r#"{"error":{"code":-5,"data":null,"message":"Address does not exist"},"id":"1","jsonrpc":"2.0"}"#;
         let Ok(Reply::Refusal(text)) = read(refused) else { panic!("it is a refusal") };

@@ -76,7 +76,9 @@ impl Node<'_> {
         let number = header.number.parse().map_err(|_| unfit(format!("BlockNum: {:?}", header.number)))?;
         match which {
             // For a block that does not exist, a node answers with one that has the largest number.
-            WhichBlock::Number(asked) if asked != number => Err(unfit(format!("there is no Tx block {asked}"))),
+            WhichBlock::Number(requested) if requested != number => {
+                Err(unfit(format!("there is no Tx block {requested}")))
+            }
             WhichBlock::Latest | WhichBlock::Number(_) => {
                 let root = header.state_root.parse().map_err(|error| unfit(format!("StateRootHash: {error}")))?;
                 Ok((BlockNumber::new(number), root))

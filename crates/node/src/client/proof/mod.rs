@@ -172,11 +172,11 @@ pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError>
     let hash = variable.as_ref().map(|variable| variable.hash(&address));
     let (block, root, text) = match (&args.url, &hash) {
         (Some(url), Some(hash)) => {
-            let told = fetch::fetch(url, args.block, &address, hash).await?;
-            if let Some(expected) = args.root.filter(|root| *root != told.root) {
-                return Err(VerifyError::OtherBlock { expected, got: told.root });
+            let fetched = fetch::fetch(url, args.block, &address, hash).await?;
+            if let Some(expected) = args.root.filter(|root| *root != fetched.root) {
+                return Err(VerifyError::OtherBlock { expected, got: fetched.root });
             }
-            (Some(told.block), told.root, told.answer)
+            (Some(fetched.block), fetched.root, fetched.answer)
         }
         (Some(_), None) => return Err(VerifyError::WhichVariable),
         (None, _) => (None, args.root.unwrap_or(StateRoot::ZERO), read(args)?),

@@ -80,7 +80,7 @@ async fn answer_that_breaks_is_not_ended() {
 }
 
 #[tokio::test]
-async fn answer_that_nobody_reads_is_let_go() {
+async fn unread_response_is_dropped() {
     let server = start(quick()).await;
     let mut stream = TcpStream::connect(server.addr).await.unwrap();
     stream.write_all(post_of("pieces 1000000", "").as_bytes()).await.unwrap();
@@ -134,7 +134,7 @@ async fn large_pieces_count() {
 #[tokio::test]
 async fn large_answer_comes_whole() {
     let server = start(large_answers()).await;
-    for length in [SMALL_ANSWER, SMALL_ANSWER + 1, 3 * SMALL_ANSWER, 10_000_001] {
+    for length in [SMALL_RESPONSE, SMALL_RESPONSE + 1, 3 * SMALL_RESPONSE, 10_000_001] {
         let answer = exchange(server.addr, &post_of(&format!("whole {length}"), CLOSE)).await;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.to_lowercase().contains(&format!("content-length: {length}")), "{head}");
@@ -195,7 +195,7 @@ async fn large_answer_without_memory_is_503_and_small_ones_go_on() {
 }
 
 #[tokio::test]
-async fn those_who_do_not_read_a_large_answer_give_way() {
+async fn clients_that_do_not_read_a_large_response_are_evicted() {
     let server = start(HttpLimits { contended_timeout: MOMENT, ..large_answers() }).await;
     let unread = unread_answers(server.addr).await;
     let answer = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;

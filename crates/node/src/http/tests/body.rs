@@ -124,7 +124,7 @@ async fn large_body_without_memory_is_503_and_small_ones_go_on() {
 }
 
 #[tokio::test]
-async fn those_who_are_slow_with_a_large_body_give_way() {
+async fn clients_that_are_slow_with_a_large_body_are_evicted() {
     let server = start(HttpLimits { contended_timeout: MOMENT, ..large() }).await;
     let slow = [half_of_a_large_body(server.addr).await, half_of_a_large_body(server.addr).await];
     tokio::time::sleep(Duration::from_millis(50)).await;

@@ -76,7 +76,7 @@ async fn wait_behind(bytes: &str) -> Duration {
 }
 
 #[tokio::test]
-async fn those_who_only_hold_a_place_give_way() {
+async fn idle_clients_are_evicted() {
     for bytes in ["", "POST / HT", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n12", &post_of("abc", "")] {
         let waited = wait_behind(bytes).await;
         // Not at once, since they might have been about to go on.

@@ -83,10 +83,10 @@ impl Length {
             let length = std::str::from_utf8(length).unwrap().parse().unwrap();
             return Reply { rest: Some(Box::new(Giant { length })), ..Reply::whole(b"<".to_vec(), memory) };
         }
-        if let Some(pieces) = body.strip_prefix(b"pieces ") {
-            let pieces = std::str::from_utf8(pieces).unwrap().parse().unwrap();
+        if let Some(chunks) = body.strip_prefix(b"pieces ") {
+            let chunks = std::str::from_utf8(chunks).unwrap().parse().unwrap();
             let dropped = Arc::clone(&self.dropped);
-            let rest: Option<Box<dyn ChunkSource>> = Some(Box::new(Pieces { pieces, dropped }));
+            let rest: Option<Box<dyn ChunkSource>> = Some(Box::new(Pieces { chunks, dropped }));
             return Reply { rest, ..Reply::whole(b"<".to_vec(), memory) };
         }
         Reply::whole(body.len().to_string().into_bytes(), memory)
@@ -95,13 +95,13 @@ impl Length {
 
 /// Pieces of 64 KB; below none, it breaks.
 struct Pieces {
-    pieces: i64,
+    chunks: i64,
     dropped: Arc<Notify>,
 }
 
 impl ChunkSource for Pieces {
     fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
-        match self.pieces {
+        match self.chunks {
             0 => {
                 out.push(b'>');
                 return Ok(false);
@@ -109,7 +109,7 @@ impl ChunkSource for Pieces {
             -1 => return Err(Truncated),
             _ => {}
         }
-        self.pieces -= self.pieces.signum();
+        self.chunks -= self.chunks.signum();
         out.resize(1 << 16, b'x');
         Ok(true)
     }

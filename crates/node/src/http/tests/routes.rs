@@ -46,7 +46,7 @@ async fn health_is_a_get() {
 }
 
 #[tokio::test]
-async fn pages_are_asked_for_by_head_too() {
+async fn pages_answer_head_requests() {
     check(read_of("HEAD", "/health"), "200", &["application/json", "content-length: 15"], "").await;
     check(read_of("HEAD", PAGE), "503", &["text/x", "content-length: 100000"], "").await;
     for path in ["/health", PAGE] {
@@ -58,7 +58,7 @@ async fn pages_are_asked_for_by_head_too() {
 }
 
 #[tokio::test]
-async fn pages_are_compressed_for_those_who_take_it() {
+async fn pages_are_compressed_for_clients_that_accept_it() {
     let server = start(calm()).await;
     let mut stream = TcpStream::connect(server.addr).await.unwrap();
     let request = format!("GET {PAGE} HTTP/1.1\r\nhost: x\r\n{CLOSE}accept-encoding: gzip\r\n\r\n");

@@ -341,8 +341,8 @@ impl Command for EthGetBlockByHash {
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::from(fault.of(0)))?;
-        let asked = node.clone();
-        let answer = node.blocking().query(move || match asked.find_block(&hash, MOST_LOOKED_AT)? {
+        let queried = node.clone();
+        let answer = node.blocking().query(move || match queried.find_block(&hash, MOST_LOOKED_AT)? {
             (at, HashLookup::Found(number)) => Written::new(&block(&at, number, self.full)?),
             (_, HashLookup::Absent) => Written::new(&None),
             (_, HashLookup::NotScanned(oldest)) => Err(CallError::from(EthFault::Unseen { oldest })),

@@ -70,13 +70,13 @@ fn misfit<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> St
     }
     let elements: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
     let mut left = elements.iter().copied();
-    let mut asked = 0_usize;
+    let mut count = 0_usize;
     let asking = std::iter::from_fn(|| {
-        asked = asked.saturating_add(1);
+        count = count.saturating_add(1);
         left.next()
     });
     let read = P::deserialize(SeqDeserializer::new(asking));
-    let at = asked.saturating_sub(1);
+    let at = count.saturating_sub(1);
     match (fields.get(at), elements.get(at), read) {
         (Some(name), Some(element), Err(error)) => {
             let error = error.to_string();
@@ -91,8 +91,8 @@ fn misfit<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> St
 
 /// Returns the first 80 bytes of a text of a caller.
 pub(crate) fn beginning(text: &str) -> &str {
-    const TOLD: usize = 80;
-    text.get(..text.floor_char_boundary(TOLD)).unwrap_or(text)
+    const MAX_SHOWN: usize = 80;
+    text.get(..text.floor_char_boundary(MAX_SHOWN)).unwrap_or(text)
 }
 
 /// Returns the names of the fields that `P` asks its deserializer for, in order of position.

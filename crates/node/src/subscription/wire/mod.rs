@@ -33,7 +33,7 @@ use tokio_tungstenite::{
 };
 
 use super::metered::Metered;
-use crate::http::{AnswerBody, Memory, MemoryLease, PIECE, Truncated, stopped};
+use crate::http::{CHUNK, Memory, MemoryLease, ResponseBody, Truncated, stopped};
 
 /// Largest message of a client, in bytes. A batch of JSON-RPC may need more over HTTP.
 const LARGEST_MESSAGE: usize = 256 << 10;
@@ -42,7 +42,7 @@ const LARGEST_MESSAGE: usize = 256 << 10;
 const READ_AT_ONCE: usize = 8 << 10;
 
 /// Maximum of unsent bytes: one chunk of a text, and the replies to pings after it.
-const UNSENT: usize = 2 * PIECE;
+const UNSENT: usize = 2 * CHUNK;
 
 /// Time limits of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -68,15 +68,15 @@ const USUAL: Times = Times {
 #[derive(Debug)]
 pub(super) enum End {
     /// The node closes the session, and sends the reason to the client.
-    Told(CloseCode, &'static str),
+    ClosedByNode(CloseCode, &'static str),
     /// The client has closed the session.
-    Closed,
+    ClosedByClient,
     /// The connection is gone, or the client does not read.
     Gone,
 }
 
 impl End {
-    const STOPPING: Self = Self::Told(CloseCode::Away, "the node is stopping");
+    const STOPPING: Self = Self::ClosedByNode(CloseCode::Away, "the node is stopping");
 
     fn unread() -> Self {
         tracing::debug!("closed a connection that did not read");
@@ -87,7 +87,7 @@ impl End {
 impl From<Truncated> for End {
     /// A WebSocket message has no mark for a missing end, so the session ends.
     fn from(_: Truncated) -> Self {
-        Self::Told(CloseCode::Error, "the response is truncated")
+        Self::ClosedByNode(CloseCode::Error, "the response is truncated")
     }
 }
 
@@ -96,11 +96,11 @@ impl From<tungstenite::Error> for End {
         use tungstenite::Error;
         tracing::debug!(%error, "connection ended");
         match error {
-            Error::Capacity(_) => Self::Told(CloseCode::Size, "the message is too large"),
-            Error::Utf8(_) => Self::Told(CloseCode::Invalid, "the message is not UTF-8"),
-            Error::Protocol(_) => Self::Told(CloseCode::Protocol, "the frame is invalid"),
+            Error::Capacity(_) => Self::ClosedByNode(CloseCode::Size, "the message is too large"),
+            Error::Utf8(_) => Self::ClosedByNode(CloseCode::Invalid, "the message is not UTF-8"),
+            Error::Protocol(_) => Self::ClosedByNode(CloseCode::Protocol, "the frame is invalid"),
             Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => {
-                Self::Told(CloseCode::Again, "too many large messages at once")
+                Self::ClosedByNode(CloseCode::Again, "too many large messages at once")
             }
             Error::ConnectionClosed
             | Error::AlreadyClosed
@@ -136,11 +136,11 @@ pub(super) struct Text {
 pub(super) struct Wire<S> {
     socket: WebSocketStream<Metered<S>>,
     times: Times,
-    share: MemoryLease,
+    lease: MemoryLease,
     stop: watch::Receiver<bool>,
     reminders: Interval,
     /// Whether the client has sent anything since the last ping.
-    heard: bool,
+    is_alive: bool,
     /// A message that arrived during other work.
     kept: Option<Text>,
     /// Until when the client must read the replies to its pings, or the ping of the node.
@@ -149,22 +149,22 @@ pub(super) struct Wire<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
     /// Creates one end over a stream, after the handshake.
-    pub(super) async fn new(stream: S, share: MemoryLease, stop: watch::Receiver<bool>) -> Self {
-        Self::with_times(stream, USUAL, share, stop).await
+    pub(super) async fn new(stream: S, lease: MemoryLease, stop: watch::Receiver<bool>) -> Self {
+        Self::with_times(stream, USUAL, lease, stop).await
     }
 
-    async fn with_times(stream: S, times: Times, share: MemoryLease, stop: watch::Receiver<bool>) -> Self {
+    async fn with_times(stream: S, times: Times, lease: MemoryLease, stop: watch::Receiver<bool>) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_AT_ONCE)
             .write_buffer_size(0)
             .max_write_buffer_size(UNSENT)
             .max_message_size(Some(LARGEST_MESSAGE))
             .max_frame_size(Some(LARGEST_MESSAGE));
-        let stream = Metered::new(stream, share.clone(), LARGEST_MESSAGE);
+        let stream = Metered::new(stream, lease.clone(), LARGEST_MESSAGE);
         let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
         let mut reminders = interval_at(Instant::now() + times.silence, times.silence);
         reminders.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { socket, times, share, stop, reminders, heard: true, kept: None, due: None }
+        Self { socket, times, lease, stop, reminders, is_alive: true, kept: None, due: None }
     }
 
     /// Returns the next message. Dropping the future loses no message.
@@ -204,23 +204,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
     }
 
     /// Sends a text.
-    pub(super) async fn send(&mut self, mut text: AnswerBody) -> Result<(), End> {
+    pub(super) async fn send(&mut self, mut text: ResponseBody) -> Result<(), End> {
         let (mut data, mut open) = (Data::Text, false);
-        while let Some(piece) = self.meanwhile(text.next()).await? {
+        while let Some(chunk) = self.meanwhile(text.next()).await? {
             open = !text.is_end_stream();
-            self.write(piece?, data, !open).await?;
+            self.write(chunk?, data, !open).await?;
             data = Data::Continue;
             if open {
                 // A client that reads is alive, although it may be late to answer a ping.
-                self.heard = true;
+                self.is_alive = true;
                 self.reminders.reset();
             }
         }
         if open { self.write(Bytes::new(), data, true).await } else { Ok(()) }
     }
 
-    async fn write(&mut self, piece: Bytes, data: Data, is_last: bool) -> Result<(), End> {
-        let frame = Message::Frame(Frame::message(piece, OpCode::Data(data), is_last));
+    async fn write(&mut self, chunk: Bytes, data: Data, is_last: bool) -> Result<(), End> {
+        let frame = Message::Frame(Frame::message(chunk, OpCode::Data(data), is_last));
         tokio::select! {
             biased;
             sent = timeout(self.times.unread, self.socket.send(frame)) => {
@@ -228,14 +228,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
                 Ok(sent.map_err(|_| End::unread())??)
             }
             () = stopped(&mut self.stop) => Err(End::STOPPING),
-            () = self.share.crowded() => Err(End::Told(CloseCode::Again, "too slow while others wait")),
+            () = self.lease.crowded() => Err(End::ClosedByNode(CloseCode::Again, "too slow while others wait")),
         }
     }
 
     /// Waits for one event of the connection, and handles it.
     async fn step(&mut self) -> Result<(), End> {
         let (socket, due, is_full) = (&mut self.socket, self.due, self.kept.is_some());
-        let (share, holds_memory) = (&self.share, socket.get_ref().holds_memory());
+        let (lease, holds_memory) = (&self.lease, socket.get_ref().holds_memory());
         let traffic = async move {
             Ok::<_, End>(match due {
                 Some(due) => Traffic::Sent(timeout_at(due, socket.flush()).await.is_ok_and(|sent| sent.is_ok())),
@@ -256,13 +256,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
                 Traffic::Sent(false) => Err(End::unread()),
                 Traffic::Came(message) => self.take(message.ok_or(End::Gone)?),
             },
-            () = share.crowded(), if holds_memory => Err(End::Told(CloseCode::Again, "too slow while others wait")),
+            () = lease.crowded(), if holds_memory => Err(End::ClosedByNode(CloseCode::Again, "too slow while others wait")),
             _ = self.reminders.tick() => self.remind().await,
         }
     }
 
     fn take(&mut self, message: Message) -> Result<(), End> {
-        self.heard = true;
+        self.is_alive = true;
         match message {
             Message::Text(text) => {
                 let memory = self.socket.get_mut().end_message();
@@ -276,9 +276,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             Message::Pong(payload) => self.socket.get_mut().take_control_frame(payload.len()),
             Message::Frame(_) => {}
             Message::Binary(_) => {
-                return Err(End::Told(CloseCode::Unsupported, "expected a text message, got a binary one"));
+                return Err(End::ClosedByNode(CloseCode::Unsupported, "expected a text message, got a binary one"));
             }
-            Message::Close(_) => return Err(End::Closed),
+            Message::Close(_) => return Err(End::ClosedByClient),
         }
         Ok(())
     }
@@ -288,7 +288,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         if self.kept.is_some() || self.due.is_some() {
             return Ok(());
         }
-        if !std::mem::take(&mut self.heard) {
+        if !std::mem::take(&mut self.is_alive) {
             return Err(End::Gone);
         }
         self.socket.feed(Message::Ping(Bytes::new())).await?;
@@ -301,11 +301,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         let linger = self.times.linger;
         let last = async {
             match end {
-                End::Told(code, reason) => {
+                End::ClosedByNode(code, reason) => {
                     let frame = CloseFrame { code, reason: Utf8Bytes::from_static(reason) };
                     self.socket.send(Message::Close(Some(frame))).await.is_ok()
                 }
-                End::Closed => SinkExt::close(&mut self.socket).await.is_ok(),
+                End::ClosedByClient => SinkExt::close(&mut self.socket).await.is_ok(),
                 End::Gone => false,
             }
         };

@@ -35,16 +35,16 @@ async fn quick_pair() -> Pair {
 
 impl Pair {
     /// A text of so many bytes, with characters of two.
-    async fn text(&self, bytes: usize) -> AnswerBody {
+    async fn text(&self, bytes: usize) -> ResponseBody {
         let beginning = "é".repeat(bytes / 2).into_bytes();
-        self.wire.share.body(Reply::whole(beginning, self.wire.share.memory())).await.unwrap()
+        self.wire.lease.body(Reply::whole(beginning, self.wire.lease.memory())).await.unwrap()
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn large_text_is_one_message() {
     let mut pair = quick_pair().await;
-    for bytes in [2, PIECE, PIECE + 2, 3 * PIECE + 1000] {
+    for bytes in [2, CHUNK, CHUNK + 2, 3 * CHUNK + 1000] {
         let text = pair.text(bytes).await;
         let (sent, read) = tokio::join!(pair.wire.send(text), pair.client.next());
         sent.unwrap();
@@ -75,13 +75,13 @@ async fn who_pings_and_does_not_read_is_given_up() {
 #[tokio::test(start_paused = true)]
 async fn pings_are_answered_and_a_message_is_kept_meanwhile() {
     let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
-    let asked = async {
+    let requests = async {
         client.send(Message::Ping(Bytes::from_static(b"?"))).await.unwrap();
         assert_eq!(client.next().await.unwrap().unwrap(), Message::Pong(Bytes::from_static(b"?")));
         client.send(Message::text("one")).await.unwrap();
         client.send(Message::text("two")).await.unwrap();
     };
-    wire.meanwhile(asked).await.unwrap();
+    wire.meanwhile(requests).await.unwrap();
     assert_eq!(wire.next().await.unwrap().text, "one");
     assert_eq!(wire.next().await.unwrap().text, "two");
 }
@@ -92,7 +92,7 @@ async fn close_is_answered() {
     let frame = CloseFrame { code: CloseCode::Normal, reason: Utf8Bytes::from_static("done") };
     client.close(Some(frame.clone())).await.unwrap();
     let end = wire.next().await.unwrap_err();
-    assert!(matches!(end, End::Closed));
+    assert!(matches!(end, End::ClosedByClient));
     let ((), answer) = tokio::join!(wire.end(end), client.next());
     assert_eq!(answer.unwrap().unwrap(), Message::Close(Some(frame)));
     assert!(client.next().await.is_none());
@@ -104,7 +104,7 @@ async fn last_message_comes_though_something_was_not_read() {
     let large = Message::binary(vec![0; LARGEST_MESSAGE + 1]);
     let (sent, end) = tokio::join!(timeout(QUICK.unread, client.send(large)), async {
         let end = wire.next().await.unwrap_err();
-        assert!(matches!(end, End::Told(CloseCode::Size, _)));
+        assert!(matches!(end, End::ClosedByNode(CloseCode::Size, _)));
         wire.end(end).await;
     });
     drop((sent, end));
@@ -113,7 +113,7 @@ async fn last_message_comes_though_something_was_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silent_client_is_asked_and_given_up() {
+async fn silent_client_gets_a_ping_and_is_disconnected() {
     let begun = Instant::now();
     let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
     assert!(matches!(wire.next().await, Err(End::Gone)));
@@ -124,7 +124,7 @@ async fn silent_client_is_asked_and_given_up() {
 #[tokio::test(start_paused = true)]
 async fn who_reads_for_long_is_not_taken_for_silent() {
     let pair = quick_pair().await;
-    let text = pair.text(5 * PIECE).await;
+    let text = pair.text(5 * CHUNK).await;
     let Pair { mut wire, mut client, stop: _stop } = pair;
     // Nothing is read at first, but within the time for a piece.
     let late = async {
@@ -149,7 +149,7 @@ async fn who_does_not_read_is_given_up_and_not_waited_for_at_a_stop() {
         sleep(Duration::from_millis(10)).await;
         stop.send_replace(true);
     });
-    assert!(matches!(sent, Err(End::Told(CloseCode::Away, _))));
+    assert!(matches!(sent, Err(End::ClosedByNode(CloseCode::Away, _))));
     assert!(begun.elapsed() < QUICK.unread);
 }
 
@@ -158,27 +158,27 @@ async fn answer_in_the_making_is_given_time_at_a_stop() {
     let Pair { mut wire, client: _client, stop } = quick_pair().await;
     stop.send_replace(true);
     assert_eq!(wire.meanwhile(sleep(QUICK.finish / 2).map(|()| 7)).await.unwrap(), 7);
-    assert!(matches!(wire.meanwhile(pending::<()>()).await, Err(End::Told(CloseCode::Away, _))));
-    assert!(matches!(wire.next().await, Err(End::Told(CloseCode::Away, _))));
+    assert!(matches!(wire.meanwhile(pending::<()>()).await, Err(End::ClosedByNode(CloseCode::Away, _))));
+    assert!(matches!(wire.next().await, Err(End::ClosedByNode(CloseCode::Away, _))));
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_holds_memory_and_does_not_read_gives_way() {
     let limits = HttpLimits {
         body_bytes: 1000,
-        bodies_bytes: 4 * PIECE,
+        bodies_bytes: 4 * CHUNK,
         contended_timeout: Duration::from_millis(50),
         ..HttpLimits::default()
     };
     let slow = Times { unread: Duration::from_mins(1), ..QUICK };
     let mut pair = pair(slow, limits, 1000).await;
-    let (text, share) = (pair.text(3 * PIECE).await, pair.wire.share.clone());
+    let (text, lease) = (pair.text(3 * CHUNK).await, pair.wire.lease.clone());
     let (sent, memory) = tokio::join!(
         async {
             let sent = pair.wire.send(text).await;
-            assert!(matches!(sent, Err(End::Told(CloseCode::Again, _))), "{sent:?}");
+            assert!(matches!(sent, Err(End::ClosedByNode(CloseCode::Again, _))), "{sent:?}");
         },
-        share.reserve(2 * PIECE)
+        lease.reserve(2 * CHUNK)
     );
     assert_eq!((sent, memory.is_some()), ((), true));
 }
@@ -203,10 +203,10 @@ async fn long_message_holds_memory_until_it_was_worked_on() {
     let (message, _) = tokio::join!(wire.next(), client.send(long));
     let message = message.unwrap();
     assert_eq!((message.text.len(), message.memory.as_ref().unwrap().bytes()), (LARGEST_MESSAGE, LARGEST_MESSAGE));
-    let mut other = wire.share.memory();
+    let mut other = wire.lease.memory();
     assert!(!other.reserve(1000).await);
     drop(message);
-    assert!(wire.share.memory().reserve(LARGEST_MESSAGE).await);
+    assert!(wire.lease.memory().reserve(LARGEST_MESSAGE).await);
     let (message, _) = tokio::join!(wire.next(), client.send(Message::text("x".repeat(SHORT_MESSAGE / 2))));
     assert!(message.unwrap().memory.is_none(), "it is short");
 }
@@ -214,7 +214,7 @@ async fn long_message_holds_memory_until_it_was_worked_on() {
 #[tokio::test(start_paused = true)]
 async fn message_is_not_read_on_without_memory() {
     let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
-    let mut others = wire.share.memory();
+    let mut others = wire.lease.memory();
     assert!(others.reserve(LARGEST_MESSAGE).await);
     let sent = tokio::spawn(async move { client.send(Message::text("x".repeat(LARGEST_MESSAGE))).await });
     assert!(timeout(Duration::from_secs(1), wire.next()).await.is_err() && !sent.is_finished());
@@ -226,11 +226,11 @@ async fn message_is_not_read_on_without_memory() {
 #[tokio::test(start_paused = true)]
 async fn message_without_memory_for_too_long_ends_the_connection() {
     let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
-    let mut others = wire.share.memory();
+    let mut others = wire.lease.memory();
     assert!(others.reserve(LARGEST_MESSAGE).await);
     tokio::spawn(async move { client.send(Message::text("x".repeat(LARGEST_MESSAGE))).await });
     let end = wire.next().await;
-    assert!(matches!(end, Err(End::Told(CloseCode::Again, "too many large messages at once"))), "{end:?}");
+    assert!(matches!(end, Err(End::ClosedByNode(CloseCode::Again, "too many large messages at once"))), "{end:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -244,11 +244,11 @@ async fn half_a_long_message_gives_way() {
         client
     });
     assert!(timeout(Duration::from_secs(10), wire.next()).await.is_err(), "it may take its time while it can");
-    let share = wire.share.clone();
-    let wanted = async { share.memory().reserve(1000).await };
+    let lease = wire.lease.clone();
+    let wanted = async { lease.memory().reserve(1000).await };
     let end = async {
         let end = wire.next().await;
-        assert!(matches!(end, Err(End::Told(CloseCode::Again, _))), "{end:?}");
+        assert!(matches!(end, Err(End::ClosedByNode(CloseCode::Again, _))), "{end:?}");
         drop(wire);
     };
     assert!(tokio::join!(wanted, end).0);
@@ -256,17 +256,17 @@ async fn half_a_long_message_gives_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_are_told_leave_memory_to_those_who_ask() {
-    let limits = HttpLimits { body_bytes: 1000, bodies_bytes: 8 * PIECE, ..HttpLimits::default() };
-    let share = MemoryLease::alone(limits);
-    let told = share.reserve(3 * PIECE).await;
-    let mut waits = Box::pin(share.reserve(2 * PIECE));
+async fn notifications_leave_memory_to_requests() {
+    let limits = HttpLimits { body_bytes: 1000, bodies_bytes: 8 * CHUNK, ..HttpLimits::default() };
+    let lease = MemoryLease::alone(limits);
+    let push = lease.reserve(3 * CHUNK).await;
+    let mut waits = Box::pin(lease.reserve(2 * CHUNK));
     assert!(waits.as_mut().now_or_never().is_none(), "half of the memory is for them");
-    let asked = Reply::whole(vec![b'x'; 4 * PIECE], share.memory());
-    assert!(share.body(asked).now_or_never().is_some_and(|body| body.is_some()), "the other half is not");
-    drop(told);
+    let requests = Reply::whole(vec![b'x'; 4 * CHUNK], lease.memory());
+    assert!(lease.body(requests).now_or_never().is_some_and(|body| body.is_some()), "the other half is not");
+    drop(push);
     assert!(waits.await.is_some());
-    assert!(share.reserve(4 * PIECE).await.is_some());
+    assert!(lease.reserve(4 * CHUNK).await.is_some());
     // A text that is larger than half of the budget could never reserve its memory.
-    assert!(share.reserve(4 * PIECE + 1).await.is_none());
+    assert!(lease.reserve(4 * CHUNK + 1).await.is_none());
 }

@@ -91,14 +91,15 @@ struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     /// Adds the first facts: the given parameters and fields, and the first values of fields.
     fn begin(&mut self, contract: &'a Contract, tokens: &TokenFields) {
-        let first =
-            |field: &'a Field| (&field.name, self.expression(field.initial, said(&field.name, &field.kind, tokens)));
+        let first = |field: &'a Field| {
+            (&field.name, self.expression(field.initial, declared_tag(&field.name, &field.kind, tokens)))
+        };
         let fields: Vec<_> = contract.fields.iter().map(first).collect();
         // Only the tags of the first values count.
         self.environment = Environment::new(State::new(self.known));
         let state = &mut self.environment.state;
         for parameter in &contract.parameters {
-            state.set_parameter(&parameter.name, said(&parameter.name, &parameter.kind, tokens));
+            state.set_parameter(&parameter.name, declared_tag(&parameter.name, &parameter.kind, tokens));
         }
         for (field, tag) in fields {
             state.set_field(field, tag);
@@ -128,7 +129,7 @@ impl<'a> Analysis<'a> {
 
 /// Returns the tag of a given field or parameter. A field or parameter that is not given has the tag without
 /// information.
-fn said(ident: &Ident, kind: &Type, tokens: &TokenFields) -> Tag {
+fn declared_tag(ident: &Ident, kind: &Type, tokens: &TokenFields) -> Tag {
     if !tokens.contains(&**ident.name.base()) {
         return Tag::NoInfo;
     }

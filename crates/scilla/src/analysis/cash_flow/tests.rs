@@ -28,12 +28,12 @@ fn cash_flow(text: &str, tokens: &[&str]) -> CashFlow {
 fn check_module(parts: &str, tokens: &[&str], expected: &str) {
     let text = format!("scilla_version 0\n{parts}");
     let found = cash_flow(&text, tokens);
-    let mut told: Vec<_> = found.variables.iter().map(|(name, tag)| format!("{name}: {tag}")).collect();
+    let mut tags_found: Vec<_> = found.variables.iter().map(|(name, tag)| format!("{name}: {tag}")).collect();
     for constructor in found.data_types.iter().flat_map(|of| &of.constructors) {
         let tags = constructor.arguments.iter().map(|tag| tag.as_ref().map_or_else(|| "_".into(), Tag::to_string));
-        told.push(format!("{}: {}", constructor.name.as_written(), tags.collect::<Vec<_>>().join(" ")));
+        tags_found.push(format!("{}: {}", constructor.name.as_written(), tags.collect::<Vec<_>>().join(" ")));
     }
-    assert_eq!(told.join(", "), expected, "{text}");
+    assert_eq!(tags_found.join(", "), expected, "{text}");
 }
 
 /// Checks a contract with these fields and a transition with these statements. In them, `a` is an amount, `b` an
@@ -269,7 +269,7 @@ fn procedures_are_not_followed_from_where_they_are_called() {
 }
 
 #[test]
-fn each_component_is_told_its_own_sender() {
+fn each_component_has_its_own_sender() {
     check_module(
         "contract C () field f : ByStr20 = 0x1234567890123456789012345678901234567890\n\
          field m : Map ByStr20 Uint128 = Emp ByStr20 Uint128\n\
@@ -281,7 +281,7 @@ fn each_component_is_told_its_own_sender() {
 }
 
 #[test]
-fn fields_and_parameters_can_be_said_to_hold_money() {
+fn fields_and_parameters_can_be_declared_as_money() {
     let parts = "contract C (p : Uint128) field f : Uint128 = Uint128 0 field g : Uint128 = Uint128 0\n\
          field m : Map ByStr20 (Map ByStr20 Uint128) = Emp ByStr20 (Map ByStr20 Uint128)\n\
          transition T () x <- f; g := x end";

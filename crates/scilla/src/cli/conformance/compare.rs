@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_beside_the_result_counts_less() {
+    fn output_next_to_the_result_counts_less() {
         check(r#"{"gas_remaining":"1","warnings":[1]}"#, r#"{"gas_remaining":"1","warnings":[]}"#, Nearness::Core);
         check(r#"{"gas_remaining":"1","warnings":[]}"#, r#"{"gas_remaining":"2","warnings":[]}"#, Nearness::Verdict);
         check(r#"{"gas_remaining":"1","cashflow_tags":{}}"#, r#"{"gas_remaining":"1"}"#, Nearness::Core);

@@ -57,9 +57,9 @@ fn transcripts(
         let ["$", _, arguments @ .., file] = words.as_slice() else { continue };
         let lines: Vec<_> = printed.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
         cases.push(match lines.as_slice() {
-            [tool, told @ .., code] if code.starts_with('[') && tool.trim_end() == "scilla-fmt:" => {
-                let told: Vec<_> = told.iter().map(|line| line.trim()).collect();
-                Case { code: 1, ..case(category, file, arguments, &root, Expected::Text(told.join("\n"))) }
+            [tool, diagnostics @ .., code] if code.starts_with('[') && tool.trim_end() == "scilla-fmt:" => {
+                let diagnostics: Vec<_> = diagnostics.iter().map(|line| line.trim()).collect();
+                Case { code: 1, ..case(category, file, arguments, &root, Expected::Text(diagnostics.join("\n"))) }
             }
             lines => case(category, file, arguments, &root, expected(lines.join("\n"))),
         });

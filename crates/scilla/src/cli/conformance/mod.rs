@@ -89,8 +89,8 @@ fn execute(case: &Case, reference_library: bool) -> (Outcome, Comparison) {
 
 fn judge(case: &Case, outcome: &Outcome) -> Comparison {
     if outcome.code != case.code {
-        let said: String = outcome.stderr.chars().take(300).collect();
-        return Comparison::fail(format!("exit code {} instead of {}: {said}", outcome.code, case.code));
+        let shown: String = outcome.stderr.chars().take(300).collect();
+        return Comparison::fail(format!("exit code {} instead of {}: {shown}", outcome.code, case.code));
     }
     let file = case.arguments.last().map(String::as_str).unwrap_or_default();
     match &case.expected {

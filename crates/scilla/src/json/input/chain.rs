@@ -54,7 +54,7 @@ fn pairs(json: Json<'_>) -> Result<Vec<Pair>, ValueError> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::tests::{told, with},
+        super::tests::{error_of, with},
         *,
     };
 
@@ -78,15 +78,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fact_is_told() {
+    fn invalid_chain_data_is_an_error() {
         assert_eq!(
-            told(read(r#"[{"vname":"MOON","type":"BNum","value":"1"}]"#)),
+            error_of(read(r#"[{"vname":"MOON","type":"BNum","value":"1"}]"#)),
             "Unknown field MOON in blockchain JSON|Failed to parse json b.json:\n"
         );
         assert_eq!(
-            told(read(r#"[{"vname":"CHAINID","type":"Uint32","value":1}]"#)),
+            error_of(read(r#"[{"vname":"CHAINID","type":"Uint32","value":1}]"#)),
             "Expected string, got int|Failed to parse json b.json:\n"
         );
-        assert_eq!(told(read(r#"[{"vname":"TIMESTAMP","type":"Uint64","value":"1"}]"#)), "internal");
+        assert_eq!(error_of(read(r#"[{"vname":"TIMESTAMP","type":"Uint64","value":"1"}]"#)), "internal");
     }
 }

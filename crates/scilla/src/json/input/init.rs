@@ -102,7 +102,7 @@ pub fn missing_this_address(file: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::tests::{told, with},
+        super::tests::{error_of, with},
         *,
     };
     use crate::rules::Edition;
@@ -138,23 +138,23 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_origin_is_told() {
+    fn a_wrong_origin_is_an_error() {
         let twice = format!("[{ADDRESS},{ADDRESS}]");
-        assert_eq!(told(origin(&twice)), "Multiple entries specified in init json: _this_address");
+        assert_eq!(error_of(origin(&twice)), "Multiple entries specified in init json: _this_address");
         let list = libraries(&["A"]);
-        assert_eq!(told(origin(&format!("[{list},{list}]"))), "Multiple entries in init json: _extlibs");
+        assert_eq!(error_of(origin(&format!("[{list},{list}]"))), "Multiple entries in init json: _extlibs");
         let doubled = format!("[{}]", libraries(&["A", "A"]));
-        assert_eq!(told(origin(&doubled)), "Duplicate extlib map entries in init JSON file: f.json");
+        assert_eq!(error_of(origin(&doubled)), "Duplicate extlib map entries in init JSON file: f.json");
         let short = r#"[{"vname":"_this_address","type":"ByStr20","value":"0xab"}]"#;
-        assert_eq!(told(origin(short)), "Illegal type for field specified in init json: _this_address");
+        assert_eq!(error_of(origin(short)), "Illegal type for field specified in init json: _this_address");
         let wrong = r#"[{"vname":"_extlibs","type":"List Uint32","value":["1"]}]"#;
-        assert_eq!(told(origin(wrong)), "Invalid entry in init json: _extlibs");
+        assert_eq!(error_of(origin(wrong)), "Invalid entry in init json: _extlibs");
         let wrong = r#"[{"vname":"_extlibs","type":"Uint32","value":"1"}]"#;
-        assert_eq!(told(origin(wrong)), "Invalid entry in init json: _extlibs");
+        assert_eq!(error_of(origin(wrong)), "Invalid entry in init json: _extlibs");
         let number = r#"[{"vname":"x","type":"Uint32","value":2}]"#;
-        assert_eq!(told(origin(number)), "Expected string, got int|Unable to parse JSON file: f.json");
+        assert_eq!(error_of(origin(number)), "Expected string, got int|Unable to parse JSON file: f.json");
         let foreign = r#"[{"vname":"x","type":"0xab.T","value":"2"}]"#;
-        assert_eq!(told(origin(foreign)), "ADT not found: 0xab.T|Unable to parse JSON file: f.json");
+        assert_eq!(error_of(origin(foreign)), "ADT not found: 0xab.T|Unable to parse JSON file: f.json");
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         };
         let [short, right] = ["0x12", "0x887756789012345678901234567890123456ef00"];
         for rules in Edition::ALL.map(Rules::current) {
-            assert_eq!(told(of(short, rules)), "Invalid entry in init json: _extlibs");
+            assert_eq!(error_of(of(short, rules)), "Invalid entry in init json: _extlibs");
             assert_eq!(of(right, rules).unwrap(), 1);
         }
         assert_eq!(of(short, Rules::UNNAMED).unwrap(), 1);
@@ -180,9 +180,9 @@ mod tests {
     }
 
     #[test]
-    fn what_an_init_file_may_not_hold_is_told() {
+    fn forbidden_entry_of_an_init_file_is_an_error() {
         let entry = |name: &str, kind: &str, value: &str| {
-            told(init(&format!(r#"[{{"vname":"{name}","type":"{kind}","value":{value}}}]"#)))
+            error_of(init(&format!(r#"[{{"vname":"{name}","type":"{kind}","value":{value}}}]"#)))
         };
         assert_eq!(entry("a", "ByStr20 with end", r#""0x12""#), "Address type not allowed in json file");
         assert_eq!(entry("a", "List (ByStr20 with end)", "[]"), "Address type not allowed in json file");
@@ -191,6 +191,6 @@ mod tests {
         assert_eq!(entry("a", "Uint32", "null"), "Member not found in json: value|Failed to parse json: f.json");
         assert_eq!(entry("a", "uint", r#""1""#), "Invalid type in json: uint|Failed to parse json: f.json");
         assert_eq!(entry("a", "ByStr20", r#""12""#), "internal");
-        assert_eq!(told(init("{}")), "internal");
+        assert_eq!(error_of(init("{}")), "internal");
     }
 }

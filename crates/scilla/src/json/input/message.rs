@@ -35,9 +35,9 @@ impl From<MessageInput> for Message {
     fn from(input: MessageInput) -> Self {
         let entry = |(name, value): (&str, Value)| Argument { name: name.into(), value };
         let amount = Value::uint128(input.amount);
-        let told = [("_amount", amount), ("_origin", input.origin), ("_sender", input.sender)].map(entry);
+        let error_of = [("_amount", amount), ("_origin", input.origin), ("_sender", input.sender)].map(entry);
         let given = input.parameters.into_iter().map(Argument::from);
-        Self { tag: input.tag, entries: told.into_iter().chain(given).collect() }
+        Self { tag: input.tag, entries: error_of.into_iter().chain(given).collect() }
     }
 }
 
@@ -111,7 +111,7 @@ impl MessageInput {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::tests::{told, with},
+        super::tests::{error_of, with},
         *,
     };
 
@@ -132,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_name_the_fault() {
         let ending = "|Failed to parse json: m.json";
-        assert_eq!(told(read("7", "")), format!("Expected string, got int{ending}"));
-        assert_eq!(told(read(r#""-7""#, "")), format!("Invalid value in JSON: -7 of type Uint128{ending}"));
-        assert_eq!(told(read("null", "")), format!("Member not found in json: _amount{ending}"));
+        assert_eq!(error_of(read("7", "")), format!("Expected string, got int{ending}"));
+        assert_eq!(error_of(read(r#""-7""#, "")), format!("Invalid value in JSON: -7 of type Uint128{ending}"));
+        assert_eq!(error_of(read("null", "")), format!("Member not found in json: _amount{ending}"));
         let address = |name: &str| format!(r#"{{"vname":"{name}","type":"ByStr20 with end","value":"0x12"}}"#);
-        assert_eq!(told(read(r#""7""#, &address("a"))), "Address type not allowed in json file");
-        assert_eq!(told(read(r#""7""#, &address("_sender"))), "accepted");
+        assert_eq!(error_of(read(r#""7""#, &address("a"))), "Address type not allowed in json file");
+        assert_eq!(error_of(read(r#""7""#, &address("_sender"))), "accepted");
     }
 }

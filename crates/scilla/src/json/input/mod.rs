@@ -133,7 +133,7 @@ mod tests {
     use crate::types::adt::DataTypes;
 
     /// The messages of the entries of a report, joined by bars; "internal" where there is no report.
-    pub(super) fn told<T>(result: Result<T, InputError>) -> String {
+    pub(super) fn error_of<T>(result: Result<T, InputError>) -> String {
         match result {
             Ok(_) => "accepted".into(),
             Err(InputError::Internal(_)) => "internal".into(),
@@ -151,9 +151,9 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_json_is_told_with_its_place() {
+    fn error_of_a_text_that_is_no_json_has_the_position() {
         assert_eq!(
-            told(read_document("f.json", b"[1,")),
+            error_of(read_document("f.json", b"[1,")),
             "line 1, column 4: expected a value, found the end of the text|Failed to parse json: f.json"
         );
     }

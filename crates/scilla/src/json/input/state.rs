@@ -78,7 +78,7 @@ fn read_accounts(entry: Json<'_>, reader: &mut ValueReader<'_>) -> Result<Vec<Ac
 #[cfg(test)]
 mod tests {
     use super::{
-        super::tests::{told, with},
+        super::tests::{error_of, with},
         *,
     };
 
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn a_state_needs_a_balance() {
-        assert_eq!(told(read("[]")), "Field missing: _balance|Failed to parse json: s.json");
+        assert_eq!(error_of(read("[]")), "Field missing: _balance|Failed to parse json: s.json");
         let wrong = r#"[{"vname":"_balance","type":"Uint32","value":"5"}]"#;
-        assert_eq!(told(read(wrong)), "_balance invalid|Failed to parse json: s.json");
+        assert_eq!(error_of(read(wrong)), "_balance invalid|Failed to parse json: s.json");
     }
 }

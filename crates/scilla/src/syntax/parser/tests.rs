@@ -893,7 +893,7 @@ fn errors_have_an_end() {
 }
 
 #[test]
-fn a_text_of_strange_bytes_is_told_in_few_words() {
+fn error_of_a_text_of_strange_bytes_is_short() {
     let entry = contract_errors_of_bytes(&vec![0xbf; 100_000]);
     assert_eq!(entry.message, "Lexical error: Unexpected character: \u{fffd}\u{fffd}\u{fffd}\u{fffd}");
 }

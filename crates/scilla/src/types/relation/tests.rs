@@ -57,7 +57,7 @@ fn names_of_bound_variables_do_not_matter() {
 }
 
 #[test]
-fn variables_are_told_apart_by_where_they_are_bound() {
+fn variables_differ_by_their_binding() {
     let of = |outer: &str, inner: &str, from: &str, to: &str| {
         forall(outer, forall(inner, function(variable(from), variable(to))))
     };
@@ -76,7 +76,7 @@ fn a_binding_ends_with_its_body() {
 }
 
 #[test]
-fn data_types_are_told_apart_by_module() {
+fn data_types_differ_by_module() {
     let colour = |module: &str| {
         let name = crate::name::Name::simple("Colour").defined_in(module.into());
         Type::Adt(Ident::new(name, crate::source::Span::NOWHERE), Arc::from([]))

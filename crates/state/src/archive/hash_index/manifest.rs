@@ -2,24 +2,24 @@
 
 use silica_protocol::BlockHash;
 
-use super::{Extent, State, segment::Run};
+use super::{Extent, State, segment::Segment};
 use crate::codec::{Malformed, Reader, Writer, seal};
 
 /// Table of the manifest in the derived database. The tables from here on are those of the index.
 pub(super) const MANIFEST: u8 = 0xf0;
 pub(super) const FORMAT: u64 = 1;
 
-pub(super) fn write_manifest(runs: &[Run], covered: Extent, next_run: u32) -> Vec<u8> {
+pub(super) fn write_manifest(segments: &[Segment], covered: Extent, next_segment: u32) -> Vec<u8> {
     let mut out = Writer::new();
     out.number(FORMAT);
-    out.number(next_run);
+    out.number(next_segment);
     out.number(covered.blocks);
     out.raw(covered.newest.unwrap_or(BlockHash::ZERO).as_bytes());
-    out.len(runs.len());
-    for run in runs {
-        out.number(run.id);
-        out.number(run.bits);
-        out.number(run.entries);
+    out.len(segments.len());
+    for segment in segments {
+        out.number(segment.id);
+        out.number(segment.bits);
+        out.number(segment.entries);
     }
     seal(&[MANIFEST], out.as_slice())
 }
@@ -30,18 +30,18 @@ pub(super) fn read_manifest(payload: &[u8]) -> Result<(State, u32), Malformed> {
     if reader.number::<u64>(WHAT)? != FORMAT {
         return Err(Malformed(WHAT));
     }
-    let next_run = reader.number(WHAT)?;
+    let next_segment = reader.number(WHAT)?;
     let blocks = reader.number(WHAT)?;
     let newest = Some(BlockHash::new(reader.array(WHAT)?)).filter(|_| blocks > 0);
     let count: usize = reader.number(WHAT)?;
-    let mut runs = Vec::new();
+    let mut segments = Vec::new();
     for _ in 0..count {
-        let run = Run { id: reader.number(WHAT)?, bits: reader.number(WHAT)?, entries: reader.number(WHAT)? };
-        if run.bits > 31 {
+        let segment = Segment { id: reader.number(WHAT)?, bits: reader.number(WHAT)?, entries: reader.number(WHAT)? };
+        if segment.bits > 31 {
             return Err(Malformed(WHAT));
         }
-        runs.push(run);
+        segments.push(segment);
     }
     reader.finish(WHAT)?;
-    Ok((State { runs, covered: Extent { blocks, newest }, ..State::default() }, next_run))
+    Ok((State { segments, covered: Extent { blocks, newest }, ..State::default() }, next_segment))
 }

@@ -12,7 +12,7 @@ const CHUNK: usize = 256;
 
 /// What was added, whether it is written or not.
 #[derive(Debug, Default)]
-pub(super) struct Added {
+pub(super) struct Memtable {
     pub(super) extent: Extent,
     /// What is needed to take blocks out again, as long as someone may want to and nothing is written.
     pub(super) undo: Option<Undo>,
@@ -28,7 +28,7 @@ pub(super) struct Undo {
 
 impl Index {
     /// Number of entries that are in memory only.
-    pub(crate) fn recent_len(&self) -> usize {
+    pub(crate) fn memtable_len(&self) -> usize {
         let state = self.state();
         let sets = state.frozen.iter().chain([&state.recent]);
         sets.map(|set| set.read().unwrap_or_else(PoisonError::into_inner).len()).fold(0, usize::saturating_add)
@@ -36,37 +36,37 @@ impl Index {
 
     /// Adds the entries of the next block.
     pub(crate) fn add(&self, block: BlockHash, entries: &[Entry]) {
-        let mut added = self.added();
+        let mut memtable = self.memtable();
         let recent = Arc::clone(&self.state().recent);
         for chunk in entries.chunks(CHUNK) {
             recent.write().unwrap_or_else(PoisonError::into_inner).extend(chunk.iter().copied());
         }
-        if let Some(undo) = &mut added.undo {
+        if let Some(undo) = &mut memtable.undo {
             undo.entries.extend(entries);
         }
-        added.extent = Extent { blocks: added.extent.blocks.saturating_add(1), newest: Some(block) };
+        memtable.extent = Extent { blocks: memtable.extent.blocks.saturating_add(1), newest: Some(block) };
     }
 
     /// Passes over blocks that have no entries, the last of which has a hash.
     pub(crate) fn pass(&self, blocks: u64, last: BlockHash) {
-        let mut added = self.added();
-        added.extent = Extent { blocks: added.extent.blocks.saturating_add(blocks), newest: Some(last) };
+        let mut memtable = self.memtable();
+        memtable.extent = Extent { blocks: memtable.extent.blocks.saturating_add(blocks), newest: Some(last) };
     }
 
     /// Makes it possible to take out again what is added from now on, until what is in memory is written.
     pub(crate) fn remember(&self) {
-        let mut added = self.added();
-        let since = added.extent.blocks;
-        added.undo.get_or_insert(Undo { since, entries: Vec::new() });
+        let mut memtable = self.memtable();
+        let since = memtable.extent.blocks;
+        memtable.undo.get_or_insert(Undo { since, entries: Vec::new() });
     }
 
     /// Reverts the index to the blocks of `extent`, and returns it over the handle `db`. Returns `None` if the undo log
     /// does not go back to `extent`, or if later blocks are on disk. Takes the entries in memory out of `self`: the
     /// caller must have retired the handle of `self`, and must not call its maintenance again.
     pub(crate) fn back_at(&self, extent: Extent, db: Db) -> Option<Self> {
-        let (mut upkeep, mut added, state) = (self.upkeep(), self.added(), self.state());
+        let (mut upkeep, mut memtable, state) = (self.upkeep(), self.memtable(), self.state());
         let mut undo =
-            added.undo.take_if(|undo| undo.since <= extent.blocks && state.covered.blocks <= extent.blocks)?;
+            memtable.undo.take_if(|undo| undo.since <= extent.blocks && state.covered.blocks <= extent.blocks)?;
         let mut recent = state.recent.write().unwrap_or_else(PoisonError::into_inner);
         while let Some(entry) = undo.entries.pop_if(|entry| entry.position().block >= extent.blocks) {
             recent.remove(&entry);
@@ -75,13 +75,13 @@ impl Index {
         Some(Self {
             db,
             state: RwLock::new(state),
-            added: Mutex::new(Added { extent, undo: Some(undo) }),
+            memtable: Mutex::new(Memtable { extent, undo: Some(undo) }),
             upkeep: Mutex::new(std::mem::take(&mut *upkeep)),
             damaged: AtomicBool::new(self.is_damaged()),
         })
     }
 
-    pub(super) fn added(&self) -> MutexGuard<'_, Added> {
-        self.added.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn memtable(&self) -> MutexGuard<'_, Memtable> {
+        self.memtable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

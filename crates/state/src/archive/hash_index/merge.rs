@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Index, State, segment::Run};
+use super::{Index, State, segment::Segment};
 use crate::archive::error::ArchiveError;
 
 /// What only the maintaining thread needs.
 #[derive(Debug, Default)]
 pub(super) struct Upkeep {
-    pub(super) next_run: u32,
+    pub(super) next_segment: u32,
     pub(super) merge: Option<Merge>,
     /// Runs whose buckets are still on disk although nothing refers to them.
     pub(super) garbage: Vec<u32>,
@@ -16,8 +16,8 @@ pub(super) struct Upkeep {
 
 impl Upkeep {
     pub(super) fn take_id(&mut self) -> u32 {
-        let id = self.next_run;
-        self.next_run = id.wrapping_add(1);
+        let id = self.next_segment;
+        self.next_segment = id.wrapping_add(1);
         id
     }
 }
@@ -25,8 +25,8 @@ impl Upkeep {
 /// A merge that is under way.
 #[derive(Debug)]
 pub(super) struct Merge {
-    pub(super) inputs: Vec<Run>,
-    pub(super) output: Run,
+    pub(super) inputs: Vec<Segment>,
+    pub(super) output: Segment,
     pub(super) next_bucket: u32,
     /// Entries written so far.
     pub(super) entries: u64,
@@ -40,8 +40,8 @@ impl Index {
         let mut left = budget;
         while left > 0 {
             let state = self.state();
-            let step = if let Some(run) = upkeep.garbage.last().copied() {
-                let removed = self.remove_some(run, left)?;
+            let step = if let Some(segment) = upkeep.garbage.last().copied() {
+                let removed = self.remove_some(segment, left)?;
                 if removed < left {
                     upkeep.garbage.pop();
                 }
@@ -52,9 +52,9 @@ impl Index {
                     self.finish_merge(&mut upkeep, &state)?;
                 }
                 step
-            } else if let Some(inputs) = mergeable(&state.runs) {
-                let entries = inputs.iter().map(|run| run.entries).fold(0, u64::saturating_add);
-                let output = Run::new(upkeep.take_id(), entries);
+            } else if let Some(inputs) = mergeable(&state.segments) {
+                let entries = inputs.iter().map(|segment| segment.entries).fold(0, u64::saturating_add);
+                let output = Segment::new(upkeep.take_id(), entries);
                 upkeep.merge = Some(Merge { inputs, output, next_bucket: 0, entries: 0 });
                 1
             } else {
@@ -96,28 +96,28 @@ impl Index {
 
     fn finish_merge(&self, upkeep: &mut Upkeep, state: &State) -> Result<(), ArchiveError> {
         let Some(Merge { inputs, output, entries, .. }) = upkeep.merge.take() else { return Ok(()) };
-        let output = Run { entries, ..output };
-        let mut runs = state.runs.clone();
-        let first = runs.iter().position(|run| inputs.contains(run)).unwrap_or(0);
-        runs.retain(|run| !inputs.contains(run));
-        runs.insert(first, output);
-        self.publish(upkeep, runs, state.covered, 0)?;
-        upkeep.garbage.extend(inputs.iter().map(|run| run.id));
+        let output = Segment { entries, ..output };
+        let mut segments = state.segments.clone();
+        let first = segments.iter().position(|segment| inputs.contains(segment)).unwrap_or(0);
+        segments.retain(|segment| !inputs.contains(segment));
+        segments.insert(first, output);
+        self.publish(upkeep, segments, state.covered, 0)?;
+        upkeep.garbage.extend(inputs.iter().map(|segment| segment.id));
         Ok(())
     }
 }
 
 /// Returns the runs that are worth merging: the largest that is no larger than all smaller ones together, and these.
 /// Without such a run, each is larger than the sum of the smaller ones, so that there are few.
-pub(super) fn mergeable(runs: &[Run]) -> Option<Vec<Run>> {
-    let mut by_size = runs.to_vec();
-    by_size.sort_unstable_by_key(|run| std::cmp::Reverse((run.entries, run.id)));
+pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
+    let mut by_size = segments.to_vec();
+    by_size.sort_unstable_by_key(|segment| std::cmp::Reverse((segment.entries, segment.id)));
     let (mut smaller, mut first) = (0_u64, None);
-    for (position, run) in by_size.iter().enumerate().rev() {
-        if run.entries <= smaller {
+    for (position, segment) in by_size.iter().enumerate().rev() {
+        if segment.entries <= smaller {
             first = Some(position);
         }
-        smaller = smaller.saturating_add(run.entries);
+        smaller = smaller.saturating_add(segment.entries);
     }
     Some(by_size.split_off(first?))
 }

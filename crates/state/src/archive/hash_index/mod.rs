@@ -36,9 +36,9 @@ pub(super) use self::entry::{Entry, Kind, Position};
 use self::{
     entry::prefix,
     manifest::{MANIFEST, read_manifest, write_manifest},
-    memtable::Added,
+    memtable::Memtable,
     merge::Upkeep,
-    segment::{Run, stored_runs},
+    segment::{Segment, stored_segments},
 };
 use super::{error::ArchiveError, section::Place};
 use crate::{
@@ -52,14 +52,14 @@ const REBUILD: usize = 1 << 20;
 /// What readers see, replaced as a whole.
 #[derive(Clone, Debug, Default)]
 struct State {
-    runs: Vec<Run>,
+    segments: Vec<Segment>,
     /// Entries that are being written to a run, or that could not be.
     frozen: Vec<Arc<RwLock<BTreeSet<Entry>>>>,
     /// Entries since.
     recent: Arc<RwLock<BTreeSet<Entry>>>,
-    /// The blocks of `runs`.
+    /// The blocks of `segments`.
     covered: Extent,
-    /// Grows with every change of `runs`.
+    /// Grows with every change of `segments`.
     generation: u64,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Index {
     db: Db,
     state: RwLock<Arc<State>>,
     /// Held while a block is added, so that no set is frozen with half a block.
-    added: Mutex<Added>,
+    memtable: Mutex<Memtable>,
     upkeep: Mutex<Upkeep>,
     damaged: AtomicBool,
 }
@@ -88,17 +88,17 @@ impl Index {
     pub(super) fn open(db: Db) -> Result<Self, DbError> {
         let manifest = db.get(&[MANIFEST])?;
         let manifest = manifest.and_then(|value| read_manifest(unseal(&[MANIFEST], &value)?).ok());
-        let (state, next_run) = manifest.unwrap_or_default();
-        let mut upkeep = Upkeep { next_run, ..Upkeep::default() };
-        for run in stored_runs(&db)? {
-            if !state.runs.iter().any(|known| known.id == run) {
-                upkeep.garbage.push(run);
-                upkeep.next_run = upkeep.next_run.max(run.saturating_add(1));
+        let (state, next_segment) = manifest.unwrap_or_default();
+        let mut upkeep = Upkeep { next_segment, ..Upkeep::default() };
+        for segment in stored_segments(&db)? {
+            if !state.segments.iter().any(|known| known.id == segment) {
+                upkeep.garbage.push(segment);
+                upkeep.next_segment = upkeep.next_segment.max(segment.saturating_add(1));
             }
         }
         Ok(Self {
             db,
-            added: Mutex::new(Added { extent: state.covered, undo: None }),
+            memtable: Mutex::new(Memtable { extent: state.covered, undo: None }),
             state: RwLock::new(Arc::new(state)),
             upkeep: Mutex::new(upkeep),
             damaged: AtomicBool::new(false),
@@ -111,9 +111,9 @@ impl Index {
         self.db.remove(&[MANIFEST])?;
         let mut upkeep = self.upkeep();
         let old = self.state();
-        upkeep.garbage.extend(old.runs.iter().map(|run| run.id));
+        upkeep.garbage.extend(old.segments.iter().map(|segment| segment.id));
         self.change(|state| *state = State { generation: state.generation.wrapping_add(1), ..State::default() });
-        *self.added() = Added::default();
+        *self.memtable() = Memtable::default();
         Ok(())
     }
 
@@ -163,8 +163,8 @@ impl Index {
         }
         // A revert retires the handle before it takes entries out of these sets.
         self.db.require_service()?;
-        for run in &state.runs {
-            self.visit_bucket(*run, run.bucket_of(prefix), |part| {
+        for segment in &state.segments {
+            self.visit_bucket(*segment, segment.bucket_of(prefix), |part| {
                 let below = part.partition_point(|bytes| Entry::from_bytes(bytes) < *range.start());
                 let from = part.iter().skip(below).map(Entry::from_bytes);
                 found.extend(from.take_while(|entry| entry <= range.end()));
@@ -177,24 +177,24 @@ impl Index {
     pub(super) fn store(&self) -> Result<(), ArchiveError> {
         let mut upkeep = self.upkeep();
         let extent = {
-            let mut added = self.added();
-            added.undo = None;
+            let mut memtable = self.memtable();
+            memtable.undo = None;
             self.change(|state| {
                 let recent = std::mem::take(&mut state.recent);
                 state.frozen.push(recent);
             });
-            added.extent
+            memtable.extent
         };
         let state = self.state();
         let mut entries = BTreeSet::new();
         for set in &state.frozen {
             entries.extend(set.read().unwrap_or_else(PoisonError::into_inner).iter().copied());
         }
-        let mut runs = state.runs.clone();
+        let mut segments = state.segments.clone();
         if !entries.is_empty() {
-            runs.push(self.write_run(upkeep.take_id(), &entries)?);
+            segments.push(self.write_segment(upkeep.take_id(), &entries)?);
         }
-        self.publish(&upkeep, runs, extent, state.frozen.len())
+        self.publish(&upkeep, segments, extent, state.frozen.len())
     }
 
     /// Makes the runs again from the entries of the blocks of `extent`, which `entries_of` returns, and puts them in
@@ -205,24 +205,24 @@ impl Index {
         mut entries_of: impl FnMut(u64) -> Result<Vec<Entry>, ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let mut upkeep = self.upkeep();
-        let (mut runs, mut entries) = (Vec::new(), BTreeSet::new());
+        let (mut segments, mut entries) = (Vec::new(), BTreeSet::new());
         for block in 0..extent.blocks {
             entries.extend(entries_of(block)?);
             if entries.len() >= REBUILD {
-                runs.push(self.write_run(upkeep.take_id(), &entries)?);
+                segments.push(self.write_segment(upkeep.take_id(), &entries)?);
                 entries.clear();
             }
         }
         if !entries.is_empty() {
-            runs.push(self.write_run(upkeep.take_id(), &entries)?);
+            segments.push(self.write_segment(upkeep.take_id(), &entries)?);
         }
         let old = self.state();
-        self.publish(&upkeep, runs, extent, 0)?;
+        self.publish(&upkeep, segments, extent, 0)?;
         let unfinished = upkeep.merge.take().map(|merge| merge.output.id);
-        upkeep.garbage.extend(old.runs.iter().map(|run| run.id).chain(unfinished));
-        let mut added = self.added();
-        if added.extent.blocks < extent.blocks {
-            *added = Added { extent, undo: None };
+        upkeep.garbage.extend(old.segments.iter().map(|segment| segment.id).chain(unfinished));
+        let mut memtable = self.memtable();
+        if memtable.extent.blocks < extent.blocks {
+            *memtable = Memtable { extent, undo: None };
         }
         self.damaged.store(false, Ordering::Relaxed);
         Ok(())
@@ -231,20 +231,20 @@ impl Index {
     /// Reads every bucket of every run and returns the number of entries, those in memory included.
     pub(super) fn check(&self) -> Result<u64, ArchiveError> {
         let state = self.state();
-        let mut total = u64::try_from(self.recent_len()).unwrap_or(u64::MAX);
-        for run in &state.runs {
+        let mut total = u64::try_from(self.memtable_len()).unwrap_or(u64::MAX);
+        for segment in &state.segments {
             let mut entries = 0_u64;
             let mut newest = None;
-            for bucket in 0..run.buckets() {
-                for entry in self.read_bucket(*run, bucket)? {
-                    if run.bucket_of(entry.prefix) != bucket || newest >= Some(entry) {
+            for bucket in 0..segment.buckets() {
+                for entry in self.read_bucket(*segment, bucket)? {
+                    if segment.bucket_of(entry.prefix) != bucket || newest >= Some(entry) {
                         return Err(damaged("entries are out of order"));
                     }
                     newest = Some(entry);
                     entries = entries.saturating_add(1);
                 }
             }
-            if entries != run.entries {
+            if entries != segment.entries {
                 return Err(damaged("entries are missing"));
             }
             total = total.saturating_add(entries);
@@ -268,13 +268,19 @@ impl Index {
     }
 
     /// Writes the manifest and lets readers see the runs that it names, in place of the oldest `thawed` sets in memory.
-    fn publish(&self, upkeep: &Upkeep, runs: Vec<Run>, covered: Extent, thawed: usize) -> Result<(), ArchiveError> {
+    fn publish(
+        &self,
+        upkeep: &Upkeep,
+        segments: Vec<Segment>,
+        covered: Extent,
+        thawed: usize,
+    ) -> Result<(), ArchiveError> {
         // The manifest must not become durable before what it refers to.
         self.db.flush()?;
-        self.db.insert(&[MANIFEST], &write_manifest(&runs, covered, upkeep.next_run))?;
+        self.db.insert(&[MANIFEST], &write_manifest(&segments, covered, upkeep.next_segment))?;
         self.db.flush()?;
         self.change(|state| {
-            state.runs = runs;
+            state.segments = segments;
             state.covered = covered;
             state.generation = state.generation.wrapping_add(1);
             state.frozen.drain(..thawed);
@@ -424,7 +430,7 @@ mod tests {
                     Op::Store => {
                         index.store().unwrap();
                         since = None;
-                        prop_assert_eq!((index.covered().blocks, index.recent_len()), (counts.len() as u64, 0));
+                        prop_assert_eq!((index.covered().blocks, index.memtable_len()), (counts.len() as u64, 0));
                     }
                     Op::Tidy(budget) => drop(index.tidy(budget).unwrap()),
                 }
@@ -432,9 +438,9 @@ mod tests {
             prop_assert_eq!(index.check().unwrap(), counts.iter().copied().map(u64::from).sum::<u64>());
             index.store().unwrap();
             while index.tidy(100).unwrap() {}
-            let runs = index.state().runs.clone();
-            prop_assert!(mergeable(&runs).is_none(), "{:?}", runs);
-            let values: u32 = runs.iter().map(Run::buckets).sum();
+            let segments = index.state().segments.clone();
+            prop_assert!(mergeable(&segments).is_none(), "{:?}", segments);
+            let values: u32 = segments.iter().map(Segment::buckets).sum();
             index.db.flush().unwrap();
             let first_parts = disk.keys().iter().filter(|key| key[0] == BUCKETS && key.ends_with(&[0, 0])).count();
             prop_assert_eq!(first_parts, values as usize, "nothing is left of merged runs");
@@ -453,7 +459,7 @@ mod tests {
             counts.push(20);
             index.store().unwrap();
             while index.tidy(1000).unwrap() {}
-            assert!(index.state().runs.len() <= 10);
+            assert!(index.state().segments.len() <= 10);
         }
         check(&index, &counts, 17, 3);
     }
@@ -468,7 +474,7 @@ mod tests {
         index.store().unwrap();
         assert_eq!(index.find(Kind::Transaction, &[7; 32], BlockNumber::new(0)).unwrap().len(), 2000);
         assert_eq!(index.check().unwrap(), 2000);
-        let last = key(0, index.state().runs[0].bucket_of(prefix(&[7; 32])), 5);
+        let last = key(0, index.state().segments[0].bucket_of(prefix(&[7; 32])), 5);
         disk.damage(&last, |_| None);
         let index = open(&disk, &[2000]);
         assert!(index.find(Kind::Transaction, &[7; 32], BlockNumber::new(0)).unwrap_err().is_damage());

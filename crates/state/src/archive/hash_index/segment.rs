@@ -21,14 +21,14 @@ pub(super) const MEAN: u64 = 128;
 
 /// A sorted set of entries on disk, never changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct Segment {
     pub(super) id: u32,
     /// There are two to this power buckets.
     pub(super) bits: u32,
     pub(super) entries: u64,
 }
 
-impl Run {
+impl Segment {
     pub(super) fn new(id: u32, entries: u64) -> Self {
         let bits = entries.checked_div(MEAN).and_then(u64::checked_ilog2).unwrap_or(0);
         Self { id, bits: bits.min(31), entries }
@@ -44,26 +44,27 @@ impl Run {
     }
 }
 
-pub(super) fn key(run: u32, bucket: u32, part: u16) -> [u8; 11] {
+pub(super) fn key(segment: u32, bucket: u32, part: u16) -> [u8; 11] {
     let mut key = [0; 11];
-    let bytes = [BUCKETS].into_iter().chain(run.to_be_bytes()).chain(bucket.to_be_bytes()).chain(part.to_be_bytes());
+    let bytes =
+        [BUCKETS].into_iter().chain(segment.to_be_bytes()).chain(bucket.to_be_bytes()).chain(part.to_be_bytes());
     key.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = byte);
     key
 }
 
 impl Index {
-    pub(super) fn write_run(&self, id: u32, entries: &BTreeSet<Entry>) -> Result<Run, ArchiveError> {
-        let run = Run::new(id, u64::try_from(entries.len()).unwrap_or(u64::MAX));
+    pub(super) fn write_segment(&self, id: u32, entries: &BTreeSet<Entry>) -> Result<Segment, ArchiveError> {
+        let segment = Segment::new(id, u64::try_from(entries.len()).unwrap_or(u64::MAX));
         let mut rest = entries.iter().copied().peekable();
-        for bucket in 0..run.buckets() {
+        for bucket in 0..segment.buckets() {
             let content: Vec<_> =
-                std::iter::from_fn(|| rest.next_if(|entry| run.bucket_of(entry.prefix) == bucket)).collect();
-            self.write_bucket(run, bucket, &content)?;
+                std::iter::from_fn(|| rest.next_if(|entry| segment.bucket_of(entry.prefix) == bucket)).collect();
+            self.write_bucket(segment, bucket, &content)?;
         }
-        Ok(run)
+        Ok(segment)
     }
 
-    pub(super) fn write_bucket(&self, run: Run, bucket: u32, entries: &[Entry]) -> Result<(), ArchiveError> {
+    pub(super) fn write_bucket(&self, segment: Segment, bucket: u32, entries: &[Entry]) -> Result<(), ArchiveError> {
         let mut rest = entries;
         for part in 0..=u16::MAX {
             let (content, after) = rest.split_at_checked(PART).unwrap_or((rest, &[]));
@@ -72,7 +73,7 @@ impl Index {
             for entry in content {
                 payload.raw(&entry.to_bytes());
             }
-            let key = key(run.id, bucket, part);
+            let key = key(segment.id, bucket, part);
             self.db.insert(&key, &seal(&key, payload.as_slice()))?;
             if after.is_empty() {
                 return Ok(());
@@ -82,21 +83,21 @@ impl Index {
         Err(damaged("too many hashes begin alike"))
     }
 
-    pub(super) fn read_bucket(&self, run: Run, bucket: u32) -> Result<Vec<Entry>, ArchiveError> {
+    pub(super) fn read_bucket(&self, segment: Segment, bucket: u32) -> Result<Vec<Entry>, ArchiveError> {
         let mut entries = Vec::new();
-        self.visit_bucket(run, bucket, |part| entries.extend(part.iter().map(Entry::from_bytes)))?;
+        self.visit_bucket(segment, bucket, |part| entries.extend(part.iter().map(Entry::from_bytes)))?;
         Ok(entries)
     }
 
     /// Hands the parts of a bucket to `visit`, each ascending and above the one before.
     pub(super) fn visit_bucket(
         &self,
-        run: Run,
+        segment: Segment,
         bucket: u32,
         mut visit: impl FnMut(&[[u8; ENTRY]]),
     ) -> Result<(), ArchiveError> {
         for part in 0..=u16::MAX {
-            let key = key(run.id, bucket, part);
+            let key = key(segment.id, bucket, part);
             let value = self.db.get(&key)?.ok_or_else(|| damaged("a part is missing"))?;
             let payload = unseal(&key, &value).ok_or_else(|| damaged("checksum is wrong"))?;
             let (more, content) = payload.split_first().ok_or_else(|| damaged("a part is empty"))?;
@@ -113,8 +114,8 @@ impl Index {
     }
 
     /// Removes up to `budget` values of a run that nothing refers to; returns how many.
-    pub(super) fn remove_some(&self, run: u32, budget: u32) -> Result<u32, ArchiveError> {
-        let keys = self.db.scan(run_keys(run)).take(usize::try_from(budget).unwrap_or(usize::MAX));
+    pub(super) fn remove_some(&self, segment: u32, budget: u32) -> Result<u32, ArchiveError> {
+        let keys = self.db.scan(segment_keys(segment)).take(usize::try_from(budget).unwrap_or(usize::MAX));
         let keys = keys.map(|entry| entry.map(|(key, _)| key)).collect::<Result<Vec<_>, _>>()?;
         for key in &keys {
             self.db.remove(key)?;
@@ -123,24 +124,28 @@ impl Index {
     }
 }
 
-pub(super) fn run_keys(run: u32) -> Range<Vec<u8>> {
-    let end =
-        run.checked_add(1).map_or(vec![BUCKETS.wrapping_add(1)], |next| [&[BUCKETS], &next.to_be_bytes()[..]].concat());
-    [&[BUCKETS], &run.to_be_bytes()[..]].concat()..end
+pub(super) fn segment_keys(segment: u32) -> Range<Vec<u8>> {
+    let end = segment
+        .checked_add(1)
+        .map_or(vec![BUCKETS.wrapping_add(1)], |next| [&[BUCKETS], &next.to_be_bytes()[..]].concat());
+    [&[BUCKETS], &segment.to_be_bytes()[..]].concat()..end
 }
 
 /// Returns the runs of which anything is on disk, looking at one key of each.
-pub(super) fn stored_runs(db: &Db) -> Result<Vec<u32>, DbError> {
-    let mut runs = Vec::new();
+pub(super) fn stored_segments(db: &Db) -> Result<Vec<u32>, DbError> {
+    let mut segments = Vec::new();
     let mut from = vec![BUCKETS];
     while let Some(entry) = db.scan(from..vec![BUCKETS.wrapping_add(1)]).next() {
         let (key, _) = entry?;
-        let Some(run) = key.get(1..).and_then(<[u8]>::first_chunk).map(|run| u32::from_be_bytes(*run)) else { break };
-        runs.push(run);
-        from = run_keys(run).end;
+        let Some(segment) = key.get(1..).and_then(<[u8]>::first_chunk).map(|segment| u32::from_be_bytes(*segment))
+        else {
+            break;
+        };
+        segments.push(segment);
+        from = segment_keys(segment).end;
         if from.len() == 1 {
             break;
         }
     }
-    Ok(runs)
+    Ok(segments)
 }

@@ -1,9 +1,9 @@
 //! The bytes of records: buckets of leaves, and nodes over records (docs/storage.md).
 
 use super::{
-    bucket::{BUCKET, Bucket},
     fork::{bit, digits, hanging_at},
     key::{Key, MAX_DIGITS, Owner, Slot},
+    leaf_page::{LEAF_PAGE, LeafPage},
     tree::{Branch, Link, Load, Place, Tree},
 };
 use crate::{
@@ -15,8 +15,8 @@ const BUCKET_KIND: u8 = 1;
 const NODE_KIND: u8 = 2;
 
 /// A record, read.
-pub(crate) enum Record {
-    Bucket(Bucket),
+pub(crate) enum Page {
+    LeafPage(LeafPage),
     Node(Vec<Entry>),
 }
 
@@ -50,15 +50,15 @@ impl Entry {
 
     /// Whether the record is a node over others.
     pub(crate) const fn is_node(&self) -> bool {
-        matches!(self.summary, Summary::Fork { .. }) && self.weight > BUCKET
+        matches!(self.summary, Summary::Fork { .. }) && self.weight > LEAF_PAGE
     }
 }
 
 /// Returns the record of a bucket.
-pub(crate) fn write_bucket(bucket: &Bucket, owner: &Owner) -> Writer {
-    let mut out = Writer::with_capacity(bucket.packed_len());
+pub(crate) fn write_leaf_page(leaf_page: &LeafPage, owner: &Owner) -> Writer {
+    let mut out = Writer::with_capacity(leaf_page.packed_len());
     out.byte(BUCKET_KIND);
-    bucket.write(owner, &mut out);
+    leaf_page.write(owner, &mut out);
     out
 }
 
@@ -99,15 +99,15 @@ pub(crate) fn write_node(entries: &[Entry]) -> Writer {
 }
 
 /// Reads the record of a prefix.
-pub(crate) fn read(bytes: &[u8], owner: &Owner, prefix: &[u8]) -> Result<Record, Malformed> {
+pub(crate) fn read(bytes: &[u8], owner: &Owner, prefix: &[u8]) -> Result<Page, Malformed> {
     let mut reader = Reader::new(bytes);
-    let record = match reader.byte("kind")? {
-        BUCKET_KIND => Record::Bucket(Bucket::read(&mut reader, owner, prefix)?),
-        NODE_KIND => Record::Node(read_entries(&mut reader)?),
+    let page = match reader.byte("kind")? {
+        BUCKET_KIND => Page::LeafPage(LeafPage::read(&mut reader, owner, prefix)?),
+        NODE_KIND => Page::Node(read_entries(&mut reader)?),
         _ => return Err(Malformed("unknown kind of record")),
     };
     reader.finish("bytes after the end of the record")?;
-    Ok(record)
+    Ok(page)
 }
 
 fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
@@ -132,13 +132,13 @@ fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
     if entries.is_empty() { Err(Malformed("node without parts")) } else { Ok(entries) }
 }
 
-impl Record {
+impl Page {
     /// Returns the tree that the record is of. It is not hung up yet.
     pub(crate) fn into_tree(self, prefix: &[u8]) -> Option<Link> {
         match self {
-            Self::Bucket(bucket) => {
-                let weight = bucket.leaves().map(|leaf| leaf.weight()).fold(0, u64::saturating_add);
-                Some(Tree::bucket(bucket, weight, 0))
+            Self::LeafPage(leaf_page) => {
+                let weight = leaf_page.leaves().map(|leaf| leaf.weight()).fold(0, u64::saturating_add);
+                Some(Tree::leaf_page(leaf_page, weight, 0))
             }
             Self::Node(entries) => node_tree(entries, prefix),
         }

@@ -22,7 +22,7 @@ const KEY: &[u8] = b"silica witness";
 
 /// The open file.
 #[derive(Debug)]
-pub(super) struct Witness(Mutex<Slots>);
+pub(super) struct HeadMarker(Mutex<Slots>);
 
 #[derive(Debug)]
 struct Slots {
@@ -31,7 +31,7 @@ struct Slots {
     last: u64,
 }
 
-impl Witness {
+impl HeadMarker {
     /// Opens the file, which is made when there is none, and returns the newest block that it names. A file of which
     /// nothing can be read names none.
     pub(super) fn open(path: &Path) -> io::Result<(Self, Option<(BlockNumber, BlockHash)>)> {
@@ -84,20 +84,20 @@ mod tests {
     use super::*;
 
     fn reopen(path: &Path) -> Option<u64> {
-        Witness::open(path).unwrap().1.map(|(number, _)| number.get())
+        HeadMarker::open(path).unwrap().1.map(|(number, _)| number.get())
     }
 
     #[test]
     fn newest_block_is_remembered_and_a_torn_slot_leaves_the_one_before() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("witness");
-        let (witness, newest) = Witness::open(&path).unwrap();
+        let (head_marker, newest) = HeadMarker::open(&path).unwrap();
         assert_eq!(newest, None);
         for number in 0..=6 {
-            witness.write(BlockNumber::new(number), &BlockHash::new([7; 32])).unwrap();
+            head_marker.write(BlockNumber::new(number), &BlockHash::new([7; 32])).unwrap();
             assert_eq!(reopen(&path), Some(number));
         }
-        assert_eq!(Witness::open(&path).unwrap().1, Some((BlockNumber::new(6), BlockHash::new([7; 32]))));
+        assert_eq!(HeadMarker::open(&path).unwrap().1, Some((BlockNumber::new(6), BlockHash::new([7; 32]))));
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[9] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
@@ -125,23 +125,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("witness");
         let hash = BlockHash::new([7; 32]);
-        let mut witness = Witness::open(&path).unwrap().0;
-        witness.write(BlockNumber::new(9), &hash).unwrap();
+        let mut head_marker = HeadMarker::open(&path).unwrap().0;
+        head_marker.write(BlockNumber::new(9), &hash).unwrap();
         let mut last = 9;
         for (number, goes_back) in
             [(10, false), (26, false), (28, false), (12, true), (14, false), (13, true), (8, true), (9, false)]
         {
             if goes_back {
-                witness.go_back(BlockNumber::new(number), &hash).unwrap();
+                head_marker.go_back(BlockNumber::new(number), &hash).unwrap();
                 assert_eq!(torn(&path), [Some(number); 2]);
             } else {
-                witness.write(BlockNumber::new(number), &hash).unwrap();
+                head_marker.write(BlockNumber::new(number), &hash).unwrap();
                 assert_eq!(torn(&path), [Some(last), Some(number)]);
             }
             assert_eq!(reopen(&path), Some(number));
             last = number;
             if number == 28 {
-                witness = Witness::open(&path).unwrap().0;
+                head_marker = HeadMarker::open(&path).unwrap().0;
             }
         }
     }

@@ -19,10 +19,10 @@ use std::{
 };
 
 use super::{
-    bucket::{BUCKET, Bucket},
     fork::{Fork, bit, digits, hanging_at, rank, step_to, top_of},
     key::{Key, Slot},
     leaf::{Leaf, LeafView},
+    leaf_page::{LEAF_PAGE, LeafPage},
 };
 use crate::{
     trie::{EMPTY_ROOT, NodeRef},
@@ -39,7 +39,7 @@ pub(crate) struct Tree {
     /// The nibble of the key where the path of `reference` begins, or [`UNPLACED`].
     at: u8,
     /// Slot of the record of this tree as of the newest checkpoint, or 0 when it has none.
-    stamp: AtomicU8,
+    slot_tag: AtomicU8,
     weight: u64,
     born: Version,
     body: Body,
@@ -50,7 +50,7 @@ const UNPLACED: u8 = u8::MAX;
 /// What a tree is.
 #[derive(Clone)]
 pub(crate) enum Body {
-    Bucket(Bucket),
+    LeafPage(LeafPage),
     Branch(Branch),
     Stored(Stored),
 }
@@ -131,11 +131,11 @@ impl<L> Place<'_, L> {
 impl Tree {
     const fn unplaced(weight: u64, born: Version, body: Body) -> Self {
         let reference = NodeRef::Hash([0; 32]);
-        Self { reference, at: UNPLACED, stamp: AtomicU8::new(0), weight, born, body }
+        Self { reference, at: UNPLACED, slot_tag: AtomicU8::new(0), weight, born, body }
     }
 
-    pub(crate) fn bucket(bucket: Bucket, weight: u64, born: Version) -> Link {
-        Arc::new(Self::unplaced(weight, born, Body::Bucket(bucket)))
+    pub(crate) fn leaf_page(leaf_page: LeafPage, weight: u64, born: Version) -> Link {
+        Arc::new(Self::unplaced(weight, born, Body::LeafPage(leaf_page)))
     }
 
     /// Makes the stub of a record that holds more than one leaf.
@@ -147,7 +147,7 @@ impl Tree {
     pub(crate) fn stored_leaf(slot: Slot, weight: u64, at: usize, reference: NodeRef) -> Link {
         let at = u8::try_from(at).unwrap_or(UNPLACED);
         let body = Body::Stored(Stored { slot, fork: None });
-        Arc::new(Self { reference, at, stamp: AtomicU8::new(0), weight, born: 0, body })
+        Arc::new(Self { reference, at, slot_tag: AtomicU8::new(0), weight, born: 0, body })
     }
 
     pub(crate) const fn body(&self) -> &Body {
@@ -176,18 +176,18 @@ impl Tree {
     }
 
     /// Slot of the record that a checkpoint made of this tree.
-    pub(crate) fn stamp(&self) -> Option<Slot> {
-        Slot::from_byte(self.stamp.load(Ordering::Acquire))
+    pub(crate) fn slot_tag(&self) -> Option<Slot> {
+        Slot::from_byte(self.slot_tag.load(Ordering::Acquire))
     }
 
-    pub(crate) fn set_stamp(&self, slot: Slot) {
-        self.stamp.store(slot.to_byte(), Ordering::Release);
+    pub(crate) fn set_slot_tag(&self, slot: Slot) {
+        self.slot_tag.store(slot.to_byte(), Ordering::Release);
     }
 
     /// The nibbles from the prefix to the first fork, and the branch node there; nothing for a single leaf.
     pub(crate) fn fork(&self) -> Option<(&[u8], &NodeRef)> {
         match &self.body {
-            Body::Bucket(bucket) => bucket.fork().map(|fork| (&*fork.lead, &fork.node)),
+            Body::LeafPage(leaf_page) => leaf_page.fork().map(|fork| (&*fork.lead, &fork.node)),
             Body::Branch(branch) => Some((&branch.fork.lead, &branch.fork.node)),
             Body::Stored(stored) => stored.fork.as_ref().map(|(lead, node)| (&**lead, node)),
         }
@@ -206,8 +206,8 @@ impl Tree {
 
     /// Returns what a version need hold of a tree that does not change: a stub, if the tree is on disk.
     pub(crate) fn released(tree: &Link, durable: Version) -> Link {
-        match (tree.body(), tree.stamp()) {
-            (Body::Bucket(_) | Body::Branch(_), Some(slot)) if tree.born <= durable => tree.to_stub(slot),
+        match (tree.body(), tree.slot_tag()) {
+            (Body::LeafPage(_) | Body::Branch(_), Some(slot)) if tree.born <= durable => tree.to_stub(slot),
             _ => Arc::clone(tree),
         }
     }
@@ -215,7 +215,7 @@ impl Tree {
     /// Returns a tree of the same leaves, as it would be loaded.
     pub(crate) fn with_body(&self, body: Body) -> Link {
         let Self { reference, at, weight, .. } = *self;
-        Arc::new(Self { reference, at, stamp: AtomicU8::new(0), weight, born: 0, body })
+        Arc::new(Self { reference, at, slot_tag: AtomicU8::new(0), weight, born: 0, body })
     }
 
     /// Makes the reference that of a path that begins at a nibble, from which `step` leads to the prefix. The stub of
@@ -226,16 +226,18 @@ impl Tree {
         }
         let reference = match (tree.fork(), &tree.body) {
             (Some((lead, node)), _) => top_of(step, lead, node),
-            (None, Body::Bucket(bucket)) => bucket.leaves().next().map_or(tree.reference, |leaf| leaf.reference(at)),
+            (None, Body::LeafPage(leaf_page)) => {
+                leaf_page.leaves().next().map_or(tree.reference, |leaf| leaf.reference(at))
+            }
             (None, _) => tree.reference,
         };
         let at = u8::try_from(at).unwrap_or(UNPLACED);
         if let Some(tree) = Arc::get_mut(tree) {
             (tree.reference, tree.at) = (reference, at);
         } else {
-            let stamp = AtomicU8::new(tree.stamp.load(Ordering::Acquire));
+            let slot_tag = AtomicU8::new(tree.slot_tag.load(Ordering::Acquire));
             let Self { weight, born, .. } = **tree;
-            *tree = Arc::new(Self { reference, at, stamp, weight, born, body: tree.body.clone() });
+            *tree = Arc::new(Self { reference, at, slot_tag, weight, born, body: tree.body.clone() });
         }
     }
 
@@ -271,7 +273,7 @@ impl Tree {
     /// Adds the leaves below a place to others, loading what is not in memory.
     pub(crate) fn gather<L: Load>(self: &Link, place: &Place<'_, L>, leaves: &mut Vec<Leaf>) -> Result<(), L::Error> {
         match &self.body {
-            Body::Bucket(bucket) => leaves.extend(bucket.leaves().map(LeafView::to_leaf)),
+            Body::LeafPage(leaf_page) => leaves.extend(leaf_page.leaves().map(LeafView::to_leaf)),
             Body::Branch(branch) => {
                 for (digit, child) in branch.children() {
                     child.gather(&place.below(digit), leaves)?;
@@ -285,8 +287,8 @@ impl Tree {
     /// Builds the tree of leaves that come in the order of their keys, at least one, below a place.
     pub(crate) fn build<L: Load>(leaves: &[LeafView<'_>], place: &Place<'_, L>) -> Result<Link, L::Error> {
         let weight = leaves.iter().map(LeafView::weight).fold(0, u64::saturating_add);
-        if weight <= BUCKET || leaves.len() < 2 {
-            return Ok(Self::bucket(Bucket::new(leaves, place.depth), weight, place.born));
+        if weight <= LEAF_PAGE || leaves.len() < 2 {
+            return Ok(Self::leaf_page(LeafPage::new(leaves, place.depth), weight, place.born));
         }
         let groups = leaves.chunk_by(|left, right| left.key.digit(place.depth) == right.key.digit(place.depth));
         let children = groups.map(|group| {
@@ -327,7 +329,7 @@ impl Base {
         let in_memory = |child: &Link| match child.body() {
             Body::Stored(_) => 0,
             // Version 0 is that of what came from disk.
-            Body::Bucket(_) | Body::Branch(_) => child.born.max(1),
+            Body::LeafPage(_) | Body::Branch(_) => child.born.max(1),
         };
         let newest = children.iter().map(|(_, child)| in_memory(child)).max().unwrap_or(0);
         Self { mask, references, newest, children: children.into_iter().map(|(_, child)| child).collect() }
@@ -402,7 +404,7 @@ impl Branch {
         if mask == 0 {
             return Ok(None);
         }
-        if weight <= BUCKET || only_leaf() {
+        if weight <= LEAF_PAGE || only_leaf() {
             let mut leaves = Vec::new();
             for (digit, child) in all() {
                 child.gather(&place.below(digit), &mut leaves)?;
@@ -482,7 +484,7 @@ impl Top {
     /// Returns the trie without its trees in memory, if there are such and all of them are on disk.
     pub(crate) fn released(&self, durable: Version) -> Option<Self> {
         match self {
-            Self::Tree(tree) if tree.born <= durable && tree.stamp().is_some() => Some(Self::Root(tree.root())),
+            Self::Tree(tree) if tree.born <= durable && tree.slot_tag().is_some() => Some(Self::Root(tree.root())),
             Self::Tree(_) | Self::Empty | Self::Root(_) => None,
         }
     }
@@ -491,7 +493,7 @@ impl Top {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Bucket(bucket) => write!(f, "bucket of {}", bucket.count()),
+            Self::LeafPage(leaf_page) => write!(f, "bucket of {}", leaf_page.count()),
             Self::Branch(branch) => f.debug_map().entries(branch.children()).finish(),
             Self::Stored(stored) => write!(f, "record in slot {:?}", stored.slot),
         }

@@ -14,13 +14,13 @@ use crate::{
 /// Blocks before `counted_from` are not counted yet: they were made before this process started, and are read when the
 /// count is needed, so that starting does not take longer the longer an epoch is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FullBlocks {
+pub(crate) struct FullBlockCounter {
     ds_block: DsBlockNumber,
     counted_from: BlockNumber,
     count: u64,
 }
 
-impl FullBlocks {
+impl FullBlockCounter {
     /// The DS epoch of `head`, of which nothing is counted yet.
     pub(crate) fn uncounted(head: &Head) -> Self {
         let header = &head.tx_block.header;
@@ -65,7 +65,7 @@ pub(crate) fn price_by_rules(
     network: &Network,
     head: &Head,
     state: &Snapshot,
-    full_blocks: &mut FullBlocks,
+    full_blocks: &mut FullBlockCounter,
 ) -> Result<GasPrice, ArchiveError> {
     Ok(Prices::after(network, head, state, full_blocks)?.next(head.number(), &head.ds_block.header))
 }
@@ -87,7 +87,7 @@ impl Prices {
         network: &Network,
         head: &Head,
         state: &Snapshot,
-        full_blocks: &mut FullBlocks,
+        full_blocks: &mut FullBlockCounter,
     ) -> Result<Self, ArchiveError> {
         let recent = mean_window(head.ds_block.header.number)
             .filter_map(|number| state.ds_header(number).transpose())
@@ -113,7 +113,7 @@ impl Prices {
 }
 
 /// Fees that were taken during the DS epoch of `block`, which comes next, and are not back in the null account.
-pub(crate) fn fees_before(block: BlockNumber, epochs: Epochs, state: &Snapshot) -> Qa {
+pub(crate) fn uncredited_fees(block: BlockNumber, epochs: Epochs, state: &Snapshot) -> Qa {
     if epochs.starts_with(block) {
         return Qa::ZERO;
     }

@@ -11,10 +11,10 @@
 use silica_protocol::{Address, BlockNumber};
 
 use super::{
-    bucket::{BUCKET, Bucket},
     key::{Owner, Prefix, Slot},
-    record::{Entry, entries_of, write_bucket, write_node},
-    records::{Checkpoint, Manifest, Origin, Records},
+    leaf_page::{LEAF_PAGE, LeafPage},
+    page::{Entry, entries_of, write_leaf_page, write_node},
+    pages::{Checkpoint, Manifest, PageStore, RootPointer},
     tree::{Body, Branch, Link, Top},
 };
 use crate::{codec::Writer, error::StateError, layout::space, trie::EMPTY_ROOT, version::Version};
@@ -22,18 +22,18 @@ use crate::{codec::Writer, error::StateError, layout::space, trie::EMPTY_ROOT, v
 /// What a checkpoint did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
-    pub records: u64,
+    pub pages: u64,
     pub bytes: u64,
 }
 
 /// Writes the state after a block, durably. Only one checkpoint may be written at a time.
-pub(crate) fn write(records: &Records, block: BlockNumber, top: &Top) -> Result<Written, StateError> {
+pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<Written, StateError> {
     let version = block.get().saturating_add(1);
-    let before = records.manifest();
+    let before = pages.manifest();
     let number = before.current.as_ref().map_or(0, |current| current.origin.checkpoint);
-    begin(records, &before, number)?;
+    begin(pages, &before, number)?;
     let mut walk = Walk {
-        records,
+        pages,
         number: number.saturating_add(1),
         version,
         since: before.current.as_ref().map_or(0, Checkpoint::version),
@@ -44,33 +44,33 @@ pub(crate) fn write(records: &Records, block: BlockNumber, top: &Top) -> Result<
     let origin = walk.write_trie(&Owner::Accounts, top, old.as_ref())?;
     walk.write_contracts()?;
     let written = walk.written;
-    records.keys().write_checkpoint(origin.checkpoint, version)?;
-    records.write_manifest(Manifest { current: Some(Checkpoint { block, origin }), previous: before.current })?;
+    pages.keys().write_checkpoint(origin.checkpoint, version)?;
+    pages.write_manifest(Manifest { current: Some(Checkpoint { block, origin }), previous: before.current })?;
     Ok(written)
 }
 
 /// Gives up the checkpoint before the current one, whose slots are about to be written, and what only it used.
-fn begin(records: &Records, before: &Manifest, number: u64) -> Result<(), StateError> {
+fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateError> {
     let Some(current) = &before.current else { return Ok(()) };
-    records.raise_floor(current.version());
+    pages.raise_floor(current.version());
     if before.previous.is_some() {
-        records.write_manifest(Manifest { current: before.current.clone(), previous: None })?;
+        pages.write_manifest(Manifest { current: before.current.clone(), previous: None })?;
     }
-    let orphans = records.db().scan(vec![space::ORPHANS]..vec![space::ORPHANS.saturating_add(1)]);
+    let orphans = pages.db().scan(vec![space::ORPHANS]..vec![space::ORPHANS.saturating_add(1)]);
     for orphan in orphans {
         let (marker, value) = orphan?;
         // A checkpoint that was never finished may have left a marker of a record that is in use.
         let finished = value.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number);
         if let Some((_, key)) = marker.split_first().filter(|_| finished) {
-            records.remove(key)?;
+            pages.remove(key)?;
         }
-        records.db().remove(&marker)?;
+        pages.db().remove(&marker)?;
     }
-    records.note_damage(records.keys().begin_checkpoint(number, current.version()))
+    pages.note_damage(pages.keys().begin_checkpoint(number, current.version()))
 }
 
 struct Walk<'a> {
-    records: &'a Records,
+    pages: &'a PageStore,
     /// Number of this checkpoint.
     number: u64,
     version: Version,
@@ -85,42 +85,54 @@ struct Walk<'a> {
 #[derive(Clone, Copy)]
 enum Old {
     Nothing,
-    Record { slot: Slot, node: bool },
+    Page { slot: Slot, node: bool },
 }
 
 impl Old {
     fn of(entry: &Entry) -> Self {
-        Self::Record { slot: entry.slot, node: entry.is_node() }
+        Self::Page { slot: entry.slot, node: entry.is_node() }
     }
 
     fn slot(self) -> Option<Slot> {
         match self {
             Self::Nothing => None,
-            Self::Record { slot, .. } => Some(slot),
+            Self::Page { slot, .. } => Some(slot),
         }
     }
 }
 
 impl Walk<'_> {
     /// Writes a trie and returns where it begins.
-    fn write_trie(&mut self, owner: &Owner, top: &Top, old: Option<&Origin>) -> Result<Origin, StateError> {
+    fn write_trie(&mut self, owner: &Owner, top: &Top, old: Option<&RootPointer>) -> Result<RootPointer, StateError> {
         let old_record = old.filter(|old| old.root != EMPTY_ROOT);
         let old_root = old_record
-            .map_or(Old::Nothing, |old| Old::Record { slot: old.slot, node: !old.leaf && old.weight > BUCKET });
+            .map_or(Old::Nothing, |old| Old::Page { slot: old.slot, node: !old.leaf && old.weight > LEAF_PAGE });
         let mut prefix = Prefix::default();
         let tree = match (top, old_record) {
             // Not loaded since the checkpoint before: it is what that has.
             (Top::Root(root), Some(old)) if old.root == *root => {
-                return Ok(Origin { checkpoint: self.number, ..old.clone() });
+                return Ok(RootPointer { checkpoint: self.number, ..old.clone() });
             }
-            _ => self.records.top(owner, top, self.version)?,
+            _ => self.pages.top(owner, top, self.version)?,
         };
         let Some(tree) = tree else {
             self.orphan(owner, &mut prefix, old_root)?;
-            return Ok(Origin { checkpoint: self.number, root: EMPTY_ROOT, slot: Slot::A, weight: 0, leaf: false });
+            return Ok(RootPointer {
+                checkpoint: self.number,
+                root: EMPTY_ROOT,
+                slot: Slot::A,
+                weight: 0,
+                leaf: false,
+            });
         };
         let slot = self.write_tree(owner, &mut prefix, &tree, old_root)?;
-        Ok(Origin { checkpoint: self.number, root: tree.root(), slot, weight: tree.weight(), leaf: tree.is_leaf() })
+        Ok(RootPointer {
+            checkpoint: self.number,
+            root: tree.root(),
+            slot,
+            weight: tree.weight(),
+            leaf: tree.is_leaf(),
+        })
     }
 
     /// Writes the tries of the contracts that were met.
@@ -129,11 +141,11 @@ impl Walk<'_> {
         contracts.sort_unstable_by_key(|(address, _)| *address);
         for (address, top) in contracts {
             // Of a checkpoint that was not finished nothing is in use.
-            let live = self.records.read_pointer(&address)?;
+            let live = self.pages.read_pointer(&address)?;
             let live = live.iter().filter(|origin| origin.checkpoint < self.number);
             let live = live.max_by_key(|origin| origin.checkpoint).cloned();
             let origin = self.write_trie(&Owner::Contract(address), &top, live.as_ref())?;
-            self.records.write_pointer(&address, [origin].into_iter().chain(live).collect())?;
+            self.pages.write_pointer(&address, [origin].into_iter().chain(live).collect())?;
         }
         Ok(())
     }
@@ -142,8 +154,8 @@ impl Walk<'_> {
     fn write_tree(&mut self, owner: &Owner, prefix: &mut Prefix, tree: &Link, old: Old) -> Result<Slot, StateError> {
         match (tree.body(), old) {
             (Body::Stored(stored), _) => return Ok(stored.slot),
-            (_, Old::Record { slot, .. }) if tree.born() <= self.since => {
-                tree.set_stamp(slot);
+            (_, Old::Page { slot, .. }) if tree.born() <= self.since => {
+                tree.set_slot_tag(slot);
                 return Ok(slot);
             }
             _ => {}
@@ -151,31 +163,31 @@ impl Walk<'_> {
         let slot = old.slot().map_or(Slot::A, Slot::other);
         let key = owner.record_key(prefix.as_slice(), slot);
         let body = match tree.body() {
-            Body::Bucket(bucket) => {
+            Body::LeafPage(leaf_page) => {
                 self.orphan_parts(owner, prefix, old)?;
-                self.write_bucket(owner, bucket, &key)?
+                self.write_leaf_page(owner, leaf_page, &key)?
             }
             Body::Branch(branch) => self.write_node(owner, prefix, branch, old, &key)?,
             Body::Stored(stored) => return Ok(stored.slot),
         };
-        tree.set_stamp(slot);
+        tree.set_slot_tag(slot);
         let loadable = tree.with_body(body);
-        loadable.set_stamp(slot);
-        self.records.remember(&key, loadable);
+        loadable.set_slot_tag(slot);
+        self.pages.remember(&key, loadable);
         Ok(slot)
     }
 
     /// Writes a bucket, and returns it as it would be loaded.
-    fn write_bucket(&mut self, owner: &Owner, bucket: &Bucket, key: &[u8]) -> Result<Body, StateError> {
-        for leaf in bucket.leaves() {
+    fn write_leaf_page(&mut self, owner: &Owner, leaf_page: &LeafPage, key: &[u8]) -> Result<Body, StateError> {
+        for leaf in leaf_page.leaves() {
             if let Some(top @ Top::Tree(storage)) = leaf.storage
                 && storage.born() > self.since
             {
                 self.contracts.extend(leaf.key.to_address().map(|address| (address, top.clone())));
             }
         }
-        self.put(key, write_bucket(bucket, owner))?;
-        Ok(Body::Bucket(bucket.clean()))
+        self.put(key, write_leaf_page(leaf_page, owner))?;
+        Ok(Body::LeafPage(leaf_page.clean()))
     }
 
     /// Writes a node record and those below it, and returns the branch as it would be loaded.
@@ -204,15 +216,15 @@ impl Walk<'_> {
 
     fn put(&mut self, key: &[u8], body: Writer) -> Result<(), StateError> {
         let body = body.finish();
-        self.written.records = self.written.records.saturating_add(1);
+        self.written.pages = self.written.pages.saturating_add(1);
         self.written.bytes = self.written.bytes.saturating_add(body.len() as u64);
-        self.records.write(key, &body)
+        self.pages.write(key, &body)
     }
 
     fn entries(&self, owner: &Owner, prefix: &Prefix, old: Old) -> Result<Vec<Entry>, StateError> {
         match old {
-            Old::Record { slot, node: true } => self.records.read_entries(owner, prefix, slot),
-            Old::Record { node: false, .. } | Old::Nothing => Ok(Vec::new()),
+            Old::Page { slot, node: true } => self.pages.read_entries(owner, prefix, slot),
+            Old::Page { node: false, .. } | Old::Nothing => Ok(Vec::new()),
         }
     }
 
@@ -221,7 +233,7 @@ impl Walk<'_> {
         let Some(slot) = old.slot() else { return Ok(()) };
         self.orphan_parts(owner, prefix, old)?;
         let marker = [&[space::ORPHANS], &*owner.record_key(prefix.as_slice(), slot)].concat();
-        Ok(self.records.db().insert(&marker, &self.number.to_be_bytes())?)
+        Ok(self.pages.db().insert(&marker, &self.number.to_be_bytes())?)
     }
 
     fn orphan_parts(&mut self, owner: &Owner, prefix: &mut Prefix, old: Old) -> Result<(), StateError> {

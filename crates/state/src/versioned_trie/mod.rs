@@ -5,33 +5,27 @@
 //!
 //! - [`key`] names leaves and records; [`leaf`] is a leaf of a trie;
 //! - [`fork`] computes the nodes of the Merkle-Patricia trie between one digit of the keys and the next;
-//! - [`bucket`] holds few leaves, and [`tree`] many; a version shares unchanged parts with the version before;
+//! - [`leaf_page`] holds few leaves, and [`tree`] many; a version shares unchanged parts with the version before;
 //! - [`update`] makes the next version;
-//! - [`record`] has the bytes of records; [`records`] reads them through a [`cache`] and verifies them;
-//! - [`read`] has the queries; [`checkpoint`] writes a version to disk.
-//!
-//! ```text
-//!   version 41      version 42        each version is a root; what did not change is shared
-//!       ●───────┐ ┌────●
-//!       │       ▼ ▼    │
-//!       ▼        ○     ▼              ○ stub: the record that the newest checkpoint wrote, loaded when it is needed and
-//!       ●      ┌─○     ●                verified against the reference that its parent has of it
-//!      ╱ ╲     ▼      ╱ ╲
-//!     ●   ○  cache   ●   ○
+//! - [`page`] has the bytes of records; [`pages`] reads them through a [`cache`] and verifies them;
+//! - [`read`] has the queries; [`checkpoint`] writes a version to disk.  ```text version 41      version 42        each
+//!   version is a root; what did not change is shared ●───────┐ ┌────● │       ▼ ▼    │ ▼        ○     ▼              ○
+//!   stub: the record that the newest checkpoint wrote, loaded when it is needed and ●      ┌─○     ●
+//!   verified against the reference that its parent has of it ╱ ╲     ▼      ╱ ╲ ●   ○  cache   ●   ○
 //! ```
 //!
 //! The forest has no blocks: a version is a number, and the caller keeps the roots.
 
-pub(crate) mod bucket;
 pub(crate) mod cache;
 pub(crate) mod checkpoint;
 pub(crate) mod fork;
 pub(crate) mod key;
 pub(crate) mod leaf;
+pub(crate) mod leaf_page;
+pub(crate) mod page;
+pub(crate) mod pages;
 pub(crate) mod parallel;
 pub(crate) mod read;
-pub(crate) mod record;
-pub(crate) mod records;
 #[cfg(test)]
 #[expect(
     clippy::arithmetic_side_effects,

@@ -23,7 +23,7 @@ use super::{
     entry::Entry,
     error::{AppendError, ArchiveError},
     format_of,
-    run::{BlockRun, Seal, StoredRun},
+    range::{BlockSigner, EmptyBlockRange, StoredRange},
     section::{Kind, Place, Section, framed_parts},
     write_head,
 };
@@ -37,49 +37,49 @@ const BY_DS_BLOCK: u8 = 0x16;
 const KEPT: usize = 8;
 
 /// A DS block that was made in a run: that, its header, and the Tx block with which it was made.
-type InRun = (Arc<StoredRun>, DsBlockHeader, BlockNumber);
+type InRange = (Arc<StoredRange>, DsBlockHeader, BlockNumber);
 
 /// The empty block ranges that were read last, and the signer of their blocks.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
-    kept: Mutex<VecDeque<Arc<StoredRun>>>,
-    seal: OnceLock<Arc<dyn Seal>>,
+pub(super) struct Ranges {
+    kept: Mutex<VecDeque<Arc<StoredRange>>>,
+    seal: OnceLock<Arc<dyn BlockSigner>>,
     /// Whether the record may have runs.
     any: AtomicBool,
 }
 
-impl Runs {
+impl Ranges {
     /// None that were read, signed by the same.
     pub(super) fn like(other: &Self) -> Self {
         let any = AtomicBool::new(other.any.load(Ordering::Acquire));
         Self { kept: Mutex::default(), seal: other.seal.clone(), any }
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<Arc<StoredRun>>> {
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Arc<StoredRange>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self, run: Arc<StoredRun>) {
+    fn keep(&self, range: Arc<StoredRange>) {
         let mut kept = self.kept();
-        kept.push_front(run);
+        kept.push_front(range);
         kept.truncate(KEPT);
     }
 
-    fn find(&self, number: BlockNumber) -> Option<Arc<StoredRun>> {
+    fn find(&self, number: BlockNumber) -> Option<Arc<StoredRange>> {
         let mut kept = self.kept();
-        let at = kept.iter().position(|run| run.run.covers(number))?;
-        let run = kept.remove(at)?;
-        kept.push_front(Arc::clone(&run));
-        Some(run)
+        let at = kept.iter().position(|range| range.range.covers(number))?;
+        let range = kept.remove(at)?;
+        kept.push_front(Arc::clone(&range));
+        Some(range)
     }
 
     /// Signs headers of a run.
-    fn sealer<'a>(
+    fn signer<'a>(
         &'a self,
-        run: &BlockRun,
+        range: &EmptyBlockRange,
         number: BlockNumber,
     ) -> impl Fn(&[u8]) -> Result<CoSignatures, ArchiveError> + 'a {
-        let member = run.member();
+        let member = range.member();
         let seal = self.seal.get().filter(|seal| seal.public() == member);
         move |header| {
             let signed = seal.and_then(|seal| seal.seal(header));
@@ -90,110 +90,114 @@ impl Runs {
 
 impl Archive {
     /// Sets the signer of the blocks of empty block ranges. Only the first call has an effect.
-    pub(crate) fn seal_with(&self, seal: Arc<dyn Seal>) {
-        self.runs.seal.get_or_init(|| seal);
+    pub(crate) fn set_signer(&self, seal: Arc<dyn BlockSigner>) {
+        self.ranges.seal.get_or_init(|| seal);
     }
 
     /// Returns the signer of the blocks of empty block ranges.
-    pub(crate) fn seal(&self) -> Option<Arc<dyn Seal>> {
-        self.runs.seal.get().map(Arc::clone)
+    pub(crate) fn seal(&self) -> Option<Arc<dyn BlockSigner>> {
+        self.ranges.seal.get().map(Arc::clone)
     }
 
     /// Appends a run with the changes of state that its blocks make, as [`Archive::write`] does a block.
-    pub(crate) fn write_run(&self, run: BlockRun, diffs: &[(BlockNumber, Vec<u8>)]) -> Result<(), AppendError> {
+    pub(crate) fn write_range(
+        &self,
+        range: EmptyBlockRange,
+        diffs: &[(BlockNumber, Vec<u8>)],
+    ) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
         let last = last.ok_or(AppendError::NoDsBlock)?;
-        let first = run.first();
+        let first = range.first();
         let expected = last.number().next().unwrap_or(BlockNumber::MISSING);
         if first != expected {
             return Err(AppendError::Number { expected, got: first });
         }
-        if run.prev_hash() != last.head.hash {
-            return Err(AppendError::PrevHash { expected: last.head.hash, got: run.prev_hash() });
+        if range.prev_hash() != last.head.hash {
+            return Err(AppendError::PrevHash { expected: last.head.hash, got: range.prev_hash() });
         }
-        let (ds_number, _) = run.ds_block_before();
+        let (ds_number, _) = range.ds_block_before();
         if ds_number != last.head.ds_number {
             return Err(AppendError::DsNumber { expected: last.head.ds_number, got: ds_number });
         }
-        if !run.closings().map(|(number, _)| number).eq(diffs.iter().map(|(number, _)| *number)) {
-            return Err(AppendError::RunChanges { first });
+        if !range.closings().map(|(number, _)| number).eq(diffs.iter().map(|(number, _)| *number)) {
+            return Err(AppendError::RangeChanges { first });
         }
-        if run.is_too_long() {
+        if range.is_too_long() {
             return Err(AppendError::TooLarge { what: "stretches" });
         }
         let newest_with_transactions = last.newest_with_transactions;
-        let stored = Arc::new(StoredRun { run, before: last.head.totals, newest_with_transactions });
-        let entry = stored.entry(stored.run.last()).ok_or_else(|| damaged_run(&stored))?;
+        let stored = Arc::new(StoredRange { range, before: last.head.totals, newest_with_transactions });
+        let entry = stored.entry(stored.range.last()).ok_or_else(|| damaged_range(&stored))?;
         let mut batch = Batch::default();
         if !Section::new(Kind::Run, first.get()).write_framed(&stored.encode(), &mut batch) {
             return Err(AppendError::TooLarge { what: "bytes" });
         }
-        if let Some(ds_block) = stored.run.first_ds_block() {
+        if let Some(ds_block) = stored.range.first_ds_block() {
             let (key, mut out) = (ds_key(ds_block), Writer::new());
             out.number(first.get());
             let value = seal(&key, out.as_slice());
             batch.insert(key, value);
         }
         write_head(entry.number(), &entry.head.hash, format_of(&entry.head), &mut batch);
-        for ((number, hash), (_, diff)) in stored.run.closings().zip(diffs) {
+        for ((number, hash), (_, diff)) in stored.range.closings().zip(diffs) {
             self.changes.append(number, hash, diff).map_err(AppendError::Changes)?;
         }
         self.broken.store(true, Ordering::Release);
         self.db.apply(batch).map_err(ArchiveError::from)?;
-        let blocks = stored.run.blocks();
-        self.runs.any.store(true, Ordering::Release);
-        self.runs.keep(stored);
+        let blocks = stored.range.blocks();
+        self.ranges.any.store(true, Ordering::Release);
+        self.ranges.keep(stored);
         written.push(Written { entry: Arc::new(entry), blocks, index: Vec::new() });
         self.broken.store(false, Ordering::Release);
         Ok(())
     }
 
     /// Returns the run that has a block, if one has.
-    pub(super) fn run_at(&self, number: BlockNumber) -> Result<Option<Arc<StoredRun>>, ArchiveError> {
-        if !self.runs.any.load(Ordering::Acquire) {
+    pub(super) fn range_at(&self, number: BlockNumber) -> Result<Option<Arc<StoredRange>>, ArchiveError> {
+        if !self.ranges.any.load(Ordering::Acquire) {
             return Ok(None);
         }
-        if let Some(run) = self.runs.find(number) {
-            return Ok(Some(run));
+        if let Some(range) = self.ranges.find(number) {
+            return Ok(Some(range));
         }
         let Some(first) = Section::newest_up_to(Kind::Run, number.get(), &self.db)? else { return Ok(None) };
-        Ok(Some(self.run_from(first)?).filter(|run| run.run.covers(number)))
+        Ok(Some(self.range_from(first)?).filter(|range| range.range.covers(number)))
     }
 
     /// Returns the run under a number. It is asked for again and again with the blocks after it.
-    fn run_from(&self, first: u64) -> Result<Arc<StoredRun>, ArchiveError> {
-        if let Some(run) = self.runs.find(BlockNumber::new(first)) {
-            return Ok(run);
+    fn range_from(&self, first: u64) -> Result<Arc<StoredRange>, ArchiveError> {
+        if let Some(range) = self.ranges.find(BlockNumber::new(first)) {
+            return Ok(range);
         }
-        let run = Arc::new(self.read_run(Section::new(Kind::Run, first))?);
-        self.runs.keep(Arc::clone(&run));
-        Ok(run)
+        let range = Arc::new(self.read_range(Section::new(Kind::Run, first))?);
+        self.ranges.keep(Arc::clone(&range));
+        Ok(range)
     }
 
     /// Returns the hash of a block, which is cheaper than its entry.
     pub(super) fn hash_at(&self, number: BlockNumber) -> Result<BlockHash, ArchiveError> {
-        self.known_of(number, |entry| entry.head.hash, |run| run.run.hash_of(number))
+        self.known_of(number, |entry| entry.head.hash, |range| range.range.hash_of(number))
     }
 
     /// Returns the timestamp of a block, which is cheaper than its entry.
     pub(super) fn time_at(&self, number: BlockNumber) -> Result<Timestamp, ArchiveError> {
-        self.known_of(number, |entry| entry.head.timestamp, |run| Some(run.run.time_of(number)))
+        self.known_of(number, |entry| entry.head.timestamp, |range| Some(range.range.time_of(number)))
     }
 
     /// Returns the number of transactions up to a block, which is cheaper than its entry.
     pub(super) fn transactions_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
-        self.known_of(number, |entry| entry.head.totals.transactions, |run| Some(run.before.transactions))
+        self.known_of(number, |entry| entry.head.totals.transactions, |range| Some(range.before.transactions))
     }
 
     /// Returns the sum of repeats up to a block, which is cheaper than its entry.
     pub(super) fn repeats_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
-        self.known_of(number, |entry| entry.head.totals.repeats, |run| Some(run.before.repeats))
+        self.known_of(number, |entry| entry.head.totals.repeats, |range| Some(range.before.repeats))
     }
 
     /// Returns the newest block with transactions, among the blocks up to this one; it is cheaper than the entry.
     pub(super) fn newest_with_transactions_at(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        self.known_of(number, |entry| entry.newest_with_transactions, |run| Some(run.newest_with_transactions))
+        self.known_of(number, |entry| entry.newest_with_transactions, |range| Some(range.newest_with_transactions))
     }
 
     /// Returns what the entry of a block says, or its run, of which the block need not be made then.
@@ -201,22 +205,22 @@ impl Archive {
         &self,
         number: BlockNumber,
         of_entry: impl FnOnce(&Entry) -> T,
-        of_run: impl FnOnce(&StoredRun) -> Option<T>,
+        of_range: impl FnOnce(&StoredRange) -> Option<T>,
     ) -> Result<T, ArchiveError> {
         if let Some(entry) = self.entries.get(number.get()) {
             return Ok(of_entry(&entry));
         }
-        match self.run_at(number)? {
-            Some(run) => of_run(&run).ok_or_else(|| damaged_run(&run)),
+        match self.range_at(number)? {
+            Some(range) => of_range(&range).ok_or_else(|| damaged_range(&range)),
             None => Ok(of_entry(&*self.entry(number)?)),
         }
     }
 
-    fn read_run(&self, section: Section) -> Result<StoredRun, ArchiveError> {
+    fn read_range(&self, section: Section) -> Result<StoredRange, ArchiveError> {
         let bytes = section.read_framed(&self.db)?;
-        let run = StoredRun::decode(&bytes).map_err(ArchiveError::malformed(section.place()))?;
-        if Section::new(Kind::Run, run.run.first().get()) == section {
-            Ok(run)
+        let range = StoredRange::decode(&bytes).map_err(ArchiveError::malformed(section.place()))?;
+        if Section::new(Kind::Run, range.range.first().get()) == section {
+            Ok(range)
         } else {
             Err(ArchiveError::damaged(section.place(), "number is wrong"))
         }
@@ -225,25 +229,25 @@ impl Archive {
     /// Returns the signed Tx block of an entry.
     pub(super) fn tx_block(&self, entry: &Entry) -> Result<Arc<TxBlock>, ArchiveError> {
         let number = entry.number();
-        if !entry.in_run {
+        if !entry.in_range {
             return Ok(Arc::clone(&entry.tx_block));
         }
         if let Some(block) = self.sealed.get(number.get()) {
             return Ok(block);
         }
-        let run = self.run_of(entry)?;
-        let cosignatures = self.runs.sealer(&run.run, number)(&entry.tx_block.header.encode())?;
+        let range = self.range_of(entry)?;
+        let cosignatures = self.ranges.signer(&range.range, number)(&entry.tx_block.header.encode())?;
         let block = Arc::new(TxBlock { cosignatures, ..TxBlock::clone(&entry.tx_block) });
         self.sealed.put(number.get(), &block);
         Ok(block)
     }
 
     /// Returns the signed micro blocks of an entry of a run.
-    pub(super) fn micro_blocks_of_run(&self, entry: &Entry) -> Result<Vec<MicroBlock>, ArchiveError> {
-        let run = self.run_of(entry)?;
+    pub(super) fn micro_blocks_of_range(&self, entry: &Entry) -> Result<Vec<MicroBlock>, ArchiveError> {
+        let range = self.range_of(entry)?;
         let (number, timestamp) = (entry.number(), entry.head.timestamp);
-        let block = run.run.block(number).ok_or_else(|| damaged_run(&run))?;
-        let seal = self.runs.sealer(&run.run, number);
+        let block = range.range.block(number).ok_or_else(|| damaged_range(&range))?;
+        let seal = self.ranges.signer(&range.range, number);
         let signed = |header: MicroBlockHeader| {
             let cosignatures = seal(&header.encode())?;
             Ok(MicroBlock { header, tx_hashes: Vec::new(), cosignatures, timestamp })
@@ -252,10 +256,10 @@ impl Archive {
     }
 
     /// Returns a DS block that was made in a run, signed; `None` when it was made in none.
-    pub(super) fn ds_block_of_run(&self, number: DsBlockNumber) -> Result<Option<DsBlock>, ArchiveError> {
-        let Some((run, header, at)) = self.ds_block_in_run(number)? else { return Ok(None) };
-        let cosignatures = self.runs.sealer(&run.run, at)(&header.encode())?;
-        Ok(Some(DsBlock { header, cosignatures, timestamp: run.run.time_of(at) }))
+    pub(super) fn ds_block_of_range(&self, number: DsBlockNumber) -> Result<Option<DsBlock>, ArchiveError> {
+        let Some((range, header, at)) = self.ds_block_in_range(number)? else { return Ok(None) };
+        let cosignatures = self.ranges.signer(&range.range, at)(&header.encode())?;
+        Ok(Some(DsBlock { header, cosignatures, timestamp: range.range.time_of(at) }))
     }
 
     /// Returns the header of a DS block without signing it.
@@ -263,39 +267,39 @@ impl Archive {
         if let Some(block) = self.own_ds_block(number)? {
             return Ok(block.header.clone());
         }
-        match self.ds_block_in_run(number)? {
+        match self.ds_block_in_range(number)? {
             Some((_, header, _)) => Ok(header),
             None => Err(Section::new(Kind::DsBlock, number.get()).missing()),
         }
     }
 
     /// Returns the run in which a DS block was made, its header, and the Tx block with which it was made.
-    fn ds_block_in_run(&self, number: DsBlockNumber) -> Result<Option<InRun>, ArchiveError> {
+    fn ds_block_in_range(&self, number: DsBlockNumber) -> Result<Option<InRange>, ArchiveError> {
         let end = ds_key(DsBlockNumber::new(number.get().saturating_add(1)));
         let Some(found) = self.db.scan(vec![BY_DS_BLOCK]..end.to_vec()).next_back() else { return Ok(None) };
         let (key, value) = found?;
-        let Some(run) = self.run_at(read_place(&key, &value)?)? else {
+        let Some(range) = self.range_at(read_place(&key, &value)?)? else {
             return Err(ArchiveError::damaged(Place::KEYS, "a DS block names a run that is not there"));
         };
-        if number > run.run.last_ds_block().0 {
+        if number > range.range.last_ds_block().0 {
             return Ok(None);
         }
-        let (header, at) = run.run.ds_block(number).ok_or_else(|| damaged_run(&run))?;
-        Ok(Some((run, header, at)))
+        let (header, at) = range.range.ds_block(number).ok_or_else(|| damaged_range(&range))?;
+        Ok(Some((range, header, at)))
     }
 
-    fn run_of(&self, entry: &Entry) -> Result<Arc<StoredRun>, ArchiveError> {
-        self.run_at(entry.number())?.ok_or_else(|| ArchiveError::damaged(entry.place(), "its run is missing"))
+    fn range_of(&self, entry: &Entry) -> Result<Arc<StoredRange>, ArchiveError> {
+        self.range_at(entry.number())?.ok_or_else(|| ArchiveError::damaged(entry.place(), "its run is missing"))
     }
 
     /// Returns the run that has a block, as it was built.
-    pub(crate) fn block_run(&self, number: BlockNumber) -> Result<Option<BlockRun>, ArchiveError> {
-        Ok(self.run_at(number)?.map(|run| run.run.clone()))
+    pub(crate) fn block_range(&self, number: BlockNumber) -> Result<Option<EmptyBlockRange>, ArchiveError> {
+        Ok(self.range_at(number)?.map(|range| range.range.clone()))
     }
 
     /// Looks for runs, and lists what there is of them after the head, which was never acknowledged, for removal.
-    pub(super) fn list_runs_after(&self, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
-        self.runs.any.store(Section::newest_up_to(Kind::Run, u64::MAX, &self.db)?.is_some(), Ordering::Release);
+    pub(super) fn list_ranges_after(&self, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
+        self.ranges.any.store(Section::newest_up_to(Kind::Run, u64::MAX, &self.db)?.is_some(), Ordering::Release);
         let next = head.map_or(0, |head| head.get().saturating_add(1));
         for value in self.db.scan(Section::keys_from(Kind::Run, next)) {
             let (key, _) = value?;
@@ -322,54 +326,54 @@ impl Archive {
 
     /// Checks a run and adds what it has to the report and to the number of values. Returns the entry of its last
     /// block.
-    pub(super) fn check_run(
+    pub(super) fn check_range(
         &self,
-        stored: &Arc<StoredRun>,
+        stored: &Arc<StoredRange>,
         before: Option<&Entry>,
         report: &mut ArchiveReport,
         values: &mut u64,
     ) -> Result<Entry, ArchiveError> {
-        let StoredRun { run, before: totals, newest_with_transactions } = &**stored;
-        let section = Section::new(Kind::Run, run.first().get());
+        let StoredRange { range, before: totals, newest_with_transactions } = &**stored;
+        let section = Section::new(Kind::Run, range.first().get());
         let damaged = |reason: &str| ArchiveError::damaged(section.place(), reason);
-        let before = before.filter(|before| before.number().next() == Some(run.first()));
+        let before = before.filter(|before| before.number().next() == Some(range.first()));
         let before = before.ok_or_else(|| damaged("it does not follow the block before"))?;
         let ds_hash = self.ds_header(before.head.ds_number)?.hash();
-        if run.prev_hash() != before.head.hash || run.ds_block_before() != (before.head.ds_number, ds_hash) {
+        if range.prev_hash() != before.head.hash || range.ds_block_before() != (before.head.ds_number, ds_hash) {
             return Err(damaged("it is not linked to the block before"));
         }
-        if run.root_before_run() != before.head.state_root {
+        if range.root_before_range() != before.head.state_root {
             return Err(damaged("it does not begin with the state before"));
         }
         if *totals != before.head.totals || *newest_with_transactions != before.newest_with_transactions {
             return Err(damaged("totals are wrong"));
         }
-        if run.timestamp() <= before.head.timestamp || !run.is_whole() {
+        if range.timestamp() <= before.head.timestamp || !range.is_whole() {
             return Err(damaged("its blocks are not those that it names"));
         }
         *values = values.saturating_add(u64::from(framed_parts(stored.encode().len())));
-        if let Some(ds_block) = run.first_ds_block() {
+        if let Some(ds_block) = range.first_ds_block() {
             let key = ds_key(ds_block);
             let place = self.db.get(&key)?.map(|value| read_place(&key, &value)).transpose()?;
-            if place != Some(run.first()) {
+            if place != Some(range.first()) {
                 return Err(damaged("its DS blocks do not name it"));
             }
             *values = values.saturating_add(1);
-            let made = run.last_ds_block().0.get().saturating_sub(ds_block.get()).saturating_add(1);
+            let made = range.last_ds_block().0.get().saturating_sub(ds_block.get()).saturating_add(1);
             report.ds_blocks = report.ds_blocks.saturating_add(made);
         }
-        for (number, hash) in run.closings() {
+        for (number, hash) in range.closings() {
             let kept = self.changes.read(number, &hash).map_err(ArchiveError::Changes)?;
             report.diffs = report.diffs.saturating_add(u64::from(kept.is_some()));
         }
-        report.tx_blocks = report.tx_blocks.saturating_add(run.blocks());
-        stored.entry(run.last()).ok_or_else(|| damaged_run(stored))
+        report.tx_blocks = report.tx_blocks.saturating_add(range.blocks());
+        stored.entry(range.last()).ok_or_else(|| damaged_range(stored))
     }
 }
 
 /// What is reported of a run of which a block cannot be made again.
-pub(super) fn damaged_run(run: &StoredRun) -> ArchiveError {
-    let place = Section::new(Kind::Run, run.run.first().get()).place();
+pub(super) fn damaged_range(range: &StoredRange) -> ArchiveError {
+    let place = Section::new(Kind::Run, range.range.first().get()).place();
     ArchiveError::damaged(place, "its blocks are not those that it names")
 }
 

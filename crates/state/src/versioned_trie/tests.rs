@@ -10,7 +10,7 @@ use super::{
     checkpoint,
     key::{Key, Owner},
     leaf::{Bytes, Change, Leaf, Tail},
-    records::{Records, Source},
+    pages::{PageStore, Source},
     tree::Top,
     update::Update,
 };
@@ -71,7 +71,7 @@ impl Model {
 /// One trie with its model, over a disk.
 struct Fixture {
     disk: Disk,
-    records: Records,
+    pages: PageStore,
     owner: Owner,
     model: Model,
     versions: Vec<(Top, Model)>,
@@ -82,9 +82,9 @@ struct Fixture {
 impl Fixture {
     fn new(owner: Owner) -> Self {
         let disk = Disk::default();
-        let records = open(&disk);
+        let pages = open(&disk);
         let model = Model::default();
-        Self { disk, records, owner, versions: vec![(Top::Empty, model.clone())], model, accounts: Top::Empty }
+        Self { disk, pages, owner, versions: vec![(Top::Empty, model.clone())], model, accounts: Top::Empty }
     }
 
     fn version(&self) -> Version {
@@ -92,7 +92,7 @@ impl Fixture {
     }
 
     fn source(&self, version: Version) -> Source<'_> {
-        Source { records: &self.records, owner: self.owner, version }
+        Source { pages: &self.pages, owner: self.owner, version }
     }
 
     fn update(&mut self, changes: BTreeMap<Key, Option<Leaf>>) {
@@ -102,7 +102,7 @@ impl Fixture {
         let changes: Vec<_> = changes.into_iter().map(|(key, leaf)| Arc::new(Change::new(key, leaf))).collect();
         let version = self.version();
         let old = &self.versions.last().unwrap().0;
-        let old = old.released(self.records.durable()).unwrap_or_else(|| old.clone());
+        let old = old.released(self.pages.durable()).unwrap_or_else(|| old.clone());
         let top = self.apply(self.owner, &old, &changes);
         self.accounts = match self.owner {
             Owner::Accounts => top.clone(),
@@ -122,8 +122,8 @@ impl Fixture {
     fn apply(&self, owner: Owner, old: &Top, changes: &[Arc<Change>]) -> Top {
         let version = self.version();
         let source = Source { owner, ..self.source(version) };
-        let tree = self.records.top(&owner, old, version).unwrap();
-        let update = Update { load: &source, born: version + 1, durable: self.records.durable() };
+        let tree = self.pages.top(&owner, old, version).unwrap();
+        let update = Update { load: &source, born: version + 1, durable: self.pages.durable() };
         update.apply(tree.as_ref(), changes).unwrap()
     }
 
@@ -148,25 +148,25 @@ impl Fixture {
 
     fn checkpoint(&mut self) {
         let version = self.version();
-        checkpoint::write(&self.records, BlockNumber::new(version - 1), &self.accounts).unwrap();
+        checkpoint::write(&self.pages, BlockNumber::new(version - 1), &self.accounts).unwrap();
     }
 
     /// Ends the process and starts another, which knows the newest checkpoint alone.
     fn reopen(&mut self, kept: usize) {
         self.disk.crash(kept);
-        self.records = open(&self.disk);
-        let version = self.records.durable();
+        self.pages = open(&self.disk);
+        let version = self.pages.durable();
         self.versions.truncate(version as usize + 1);
         let (top, model) = self.versions.last_mut().unwrap();
         *top = Top::Root(model.trie.root());
         self.model = model.clone();
-        let current = self.records.manifest().current;
+        let current = self.pages.manifest().current;
         self.accounts = current.map_or(Top::Empty, |checkpoint| Top::Root(checkpoint.origin.root));
     }
 }
 
-fn open(disk: &Disk) -> Records {
-    Records::open(Db::on_disk(disk), 1 << 16, None).unwrap()
+fn open(disk: &Disk) -> PageStore {
+    PageStore::open(Db::on_disk(disk), 1 << 16, None).unwrap()
 }
 
 fn account(random: &mut Random) -> Leaf {
@@ -214,7 +214,7 @@ fn check_random_history(owner: Owner, seed: u64) {
         }
         match random.below(12) {
             0 | 1 => {
-                kept_from = fixture.records.durable();
+                kept_from = fixture.pages.durable();
                 fixture.checkpoint();
             }
             2 => {
@@ -256,7 +256,7 @@ fn checkpoint_survives_a_crash_after_any_write() {
     fixture.update(second);
     for cut in 0.. {
         fixture.disk.fail_after(cut);
-        let result = checkpoint::write(&fixture.records, BlockNumber::new(1), &fixture.versions[2].0);
+        let result = checkpoint::write(&fixture.pages, BlockNumber::new(1), &fixture.versions[2].0);
         let done = result.is_ok();
         let kept = random.below(fixture.disk.unflushed() as u64 + 1) as usize;
         let versions = fixture.versions.clone();
@@ -301,13 +301,13 @@ fn damage_is_found_or_harmless() {
             }
             Some(value)
         });
-        let Ok(records) = Records::open(Db::on_disk(&fixture.disk), 1 << 20, None) else { continue };
-        if records.durable() == 0 {
+        let Ok(pages) = PageStore::open(Db::on_disk(&fixture.disk), 1 << 20, None) else { continue };
+        if pages.durable() == 0 {
             // The manifest was removed: the state is as if never written.
             continue;
         }
         let (_, model) = &fixture.versions[1];
-        let source = Source { records: &records, owner: Owner::Accounts, version: 1 };
+        let source = Source { pages: &pages, owner: Owner::Accounts, version: 1 };
         let mut damaged = false;
         for leaf in source.leaves(&Top::Root(model.trie.root())) {
             match leaf {

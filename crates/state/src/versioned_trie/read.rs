@@ -12,8 +12,8 @@ use super::{
     fork::{prove_lead, step_to},
     key::{Key, Prefix},
     leaf::{Bytes, Leaf, LeafView},
+    pages::Source,
     parallel,
-    records::Source,
     tree::{Body, Branch, Link, Top, Tree},
 };
 use crate::{error::StateError, trie::Proof};
@@ -26,10 +26,10 @@ const VALUE_OVERHEAD: usize = 40;
 impl Source<'_> {
     /// Returns the leaf of a key.
     pub(crate) fn leaf(&self, top: &Top, key: &Key) -> Result<Option<Leaf>, StateError> {
-        let Some(mut tree) = self.records.top(&self.owner, top, self.version)? else { return Ok(None) };
+        let Some(mut tree) = self.pages.top(&self.owner, top, self.version)? else { return Ok(None) };
         for depth in 0.. {
             let below = match tree.body() {
-                Body::Bucket(bucket) => return Ok(bucket.leaf(key).map(LeafView::to_leaf)),
+                Body::LeafPage(leaf_page) => return Ok(leaf_page.leaf(key).map(LeafView::to_leaf)),
                 Body::Branch(branch) => branch.child(key.digit(depth)),
                 Body::Stored(_) => None,
             };
@@ -37,9 +37,9 @@ impl Source<'_> {
             tree = match below.body() {
                 Body::Stored(_) => {
                     let prefix = Prefix::of(key, depth.wrapping_add(1));
-                    self.records.load(&self.owner, &prefix, below, self.version)?
+                    self.pages.load(&self.owner, &prefix, below, self.version)?
                 }
-                Body::Bucket(_) | Body::Branch(_) => Arc::clone(below),
+                Body::LeafPage(_) | Body::Branch(_) => Arc::clone(below),
             };
         }
         Ok(None)
@@ -80,8 +80,8 @@ impl Source<'_> {
         let tree = self.resolve(tree, prefix)?;
         match tree.body() {
             Body::Stored(_) => Ok(true),
-            Body::Bucket(bucket) => {
-                let leaves = keys.iter().filter_map(|(key, number)| Some((*number, bucket.leaf(key)?.value)));
+            Body::LeafPage(leaf_page) => {
+                let leaves = keys.iter().filter_map(|(key, number)| Some((*number, leaf_page.leaf(key)?.value)));
                 let before = found.len();
                 found.extend(leaves.map(|(number, value)| (number, Bytes::new(value))));
                 let taken = found.iter().skip(before).map(|(_, value)| value.len().saturating_add(VALUE_OVERHEAD));
@@ -110,7 +110,7 @@ impl Source<'_> {
     pub(crate) fn proof(&self, top: &Top, key: &Key) -> Result<Proof, StateError> {
         let mut proof = Proof::new();
         let mut prefix = Prefix::default();
-        let mut next = self.records.top(&self.owner, top, self.version)?;
+        let mut next = self.pages.top(&self.owner, top, self.version)?;
         while let Some(tree) = next {
             next = self.prove(&tree, key, &mut prefix, &mut proof)?;
         }
@@ -128,8 +128,8 @@ impl Source<'_> {
     ) -> Result<Option<Link>, StateError> {
         let branch = match tree.body() {
             Body::Branch(branch) => branch,
-            Body::Bucket(bucket) => {
-                bucket.prove(tree.at(), key, proof);
+            Body::LeafPage(leaf_page) => {
+                leaf_page.prove(tree.at(), key, proof);
                 return Ok(None);
             }
             Body::Stored(_) => return Ok(None),
@@ -156,8 +156,8 @@ impl Source<'_> {
             let child = self.resolve(child, prefix)?;
             return match child.body() {
                 Body::Branch(below) => self.prove_fork(below, key, prefix, proof),
-                Body::Bucket(bucket) => {
-                    bucket.prove_fork(key, proof);
+                Body::LeafPage(leaf_page) => {
+                    leaf_page.prove_fork(key, proof);
                     Ok(None)
                 }
                 Body::Stored(_) => Ok(None),
@@ -174,10 +174,10 @@ impl Source<'_> {
 impl<'a> Source<'a> {
     /// Iterates over the leaves in the order of their keys.
     pub(crate) fn leaves(self, top: &Top) -> Leaves<'a> {
-        let first = self.records.top(&self.owner, top, self.version).transpose();
+        let first = self.pages.top(&self.owner, top, self.version).transpose();
         Leaves {
             source: self,
-            bucket: Vec::new().into_iter(),
+            leaf_page: Vec::new().into_iter(),
             pending: first.map(|tree| (Prefix::default(), tree)).into_iter().collect(),
         }
     }
@@ -187,7 +187,7 @@ impl<'a> Source<'a> {
 pub(crate) struct Leaves<'a> {
     source: Source<'a>,
     /// Leaves of the bucket that was reached.
-    bucket: vec::IntoIter<Leaf>,
+    leaf_page: vec::IntoIter<Leaf>,
     /// What is to come, the next last.
     pending: Vec<(Prefix, Result<Link, StateError>)>,
 }
@@ -197,7 +197,7 @@ impl Iterator for Leaves<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(leaf) = self.bucket.next() {
+            if let Some(leaf) = self.leaf_page.next() {
                 return Some(Ok(leaf));
             }
             let (prefix, tree) = self.pending.pop()?;
@@ -206,8 +206,8 @@ impl Iterator for Leaves<'_> {
                 Err(error) => return Some(Err(error)),
             };
             match tree.body() {
-                Body::Bucket(bucket) => {
-                    self.bucket = bucket.leaves().map(LeafView::to_leaf).collect::<Vec<_>>().into_iter();
+                Body::LeafPage(leaf_page) => {
+                    self.leaf_page = leaf_page.leaves().map(LeafView::to_leaf).collect::<Vec<_>>().into_iter();
                 }
                 Body::Stored(_) => {}
                 Body::Branch(branch) => {

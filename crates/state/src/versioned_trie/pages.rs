@@ -14,7 +14,7 @@ use silica_protocol::{Address, BlockNumber};
 use super::{
     cache::Cache,
     key::{Key, Owner, Prefix, Slot},
-    record::{self, Entry, Record},
+    page::{self, Entry, Page},
     tree::{Body, Link, Load, Top, Tree},
 };
 use crate::{
@@ -28,10 +28,10 @@ use crate::{
 };
 
 /// The derived database, as far as it holds tries.
-pub(crate) struct Records {
+pub(crate) struct PageStore {
     db: Db,
     trees: Arc<Cache<Link>>,
-    pointers: Arc<Cache<Arc<[Origin]>>>,
+    pointers: Arc<Cache<Arc<[RootPointer]>>>,
     keys: Keys,
     manifest: RwLock<Manifest>,
     /// Views of versions before this one may miss records, because a checkpoint reuses their slots.
@@ -44,7 +44,7 @@ pub(crate) struct Records {
 
 /// Where a trie begins, as of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct RootPointer {
     /// Number of the checkpoint.
     pub checkpoint: u64,
     pub root: [u8; 32],
@@ -59,7 +59,7 @@ pub(crate) struct Origin {
 pub(crate) struct Checkpoint {
     pub block: BlockNumber,
     /// Of the account trie.
-    pub origin: Origin,
+    pub origin: RootPointer,
 }
 
 /// The checkpoints that can be read.
@@ -78,7 +78,7 @@ pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;
 /// refused.
 const LAYOUT: u8 = 3;
 
-impl Records {
+impl PageStore {
     /// Opens the tries of a database. Damage to the manifest is reported, and leaves nothing to be done but to make
     /// the database anew. `marker` is the file that tells the next opening of damage that is found later.
     pub(crate) fn open(db: Db, cache_bytes: u64, marker: Option<PathBuf>) -> Result<Self, StateError> {
@@ -166,11 +166,12 @@ impl Records {
     }
 
     fn slot_of_root(&self, owner: &Owner, root: &[u8; 32]) -> Result<Option<Slot>, StateError> {
-        let find = |origins: &[Origin]| origins.iter().find(|origin| origin.root == *root).map(|origin| origin.slot);
+        let find =
+            |origins: &[RootPointer]| origins.iter().find(|origin| origin.root == *root).map(|origin| origin.slot);
         match owner {
             Owner::Accounts => {
                 let Manifest { current, previous } = self.manifest();
-                let origins: Vec<Origin> =
+                let origins: Vec<RootPointer> =
                     current.into_iter().chain(previous).map(|checkpoint| checkpoint.origin).collect();
                 Ok(find(&origins))
             }
@@ -184,24 +185,24 @@ impl Records {
     }
 
     /// Reads where the storage trie of a contract begins, as of each checkpoint that may still be read.
-    pub(crate) fn read_pointer(&self, contract: &Address) -> Result<Arc<[Origin]>, StateError> {
+    pub(crate) fn read_pointer(&self, contract: &Address) -> Result<Arc<[RootPointer]>, StateError> {
         let owner = Owner::Contract(*contract);
         let key = owner.pointer_key();
         let Some(value) = self.stored(self.db.get(&key))? else { return Ok([].into()) };
         let damaged = |reason| self.damaged(format!("pointer to {owner}"), reason);
         let body = unseal(&key, &value).ok_or_else(|| damaged("wrong checksum"))?;
-        let origins: Arc<[Origin]> = Origin::read_all(body).map_err(|malformed| damaged(malformed.0))?.into();
+        let origins: Arc<[RootPointer]> = RootPointer::read_all(body).map_err(|malformed| damaged(malformed.0))?.into();
         self.remember_pointer(&key, Arc::clone(&origins));
         Ok(origins)
     }
 
-    fn remember_pointer(&self, key: &[u8], origins: Arc<[Origin]>) {
-        let bytes = size_of::<Origin>().saturating_mul(origins.len());
+    fn remember_pointer(&self, key: &[u8], origins: Arc<[RootPointer]>) {
+        let bytes = size_of::<RootPointer>().saturating_mul(origins.len());
         self.pointers.insert(key, origins, bytes);
     }
 
     /// Writes where the storage trie of a contract begins.
-    pub(crate) fn write_pointer(&self, contract: &Address, origins: Arc<[Origin]>) -> Result<(), StateError> {
+    pub(crate) fn write_pointer(&self, contract: &Address, origins: Arc<[RootPointer]>) -> Result<(), StateError> {
         let key = Owner::Contract(*contract).pointer_key();
         let mut value = Writer::new();
         origins.iter().for_each(|origin| origin.write(&mut value));
@@ -247,13 +248,13 @@ impl Records {
         let fail = |reason| self.fail(owner, prefix, version, reason);
         let bytes = self.read_bytes(key)?.ok_or_else(|| fail("record is missing"))?;
         let body = unseal(key, &bytes).ok_or_else(|| fail("wrong checksum"))?;
-        let record = record::read(body, owner, prefix.as_slice()).map_err(|malformed| fail(malformed.0))?;
-        let mut tree = record.into_tree(prefix.as_slice()).ok_or_else(|| fail("record makes no tree"))?;
+        let page = page::read(body, owner, prefix.as_slice()).map_err(|malformed| fail(malformed.0))?;
+        let mut tree = page.into_tree(prefix.as_slice()).ok_or_else(|| fail("record makes no tree"))?;
         if !fits(&mut tree) {
             return Err(fail("hash is not that of the parent"));
         }
         if let Some(slot) = key.last().copied().and_then(Slot::from_byte) {
-            tree.set_stamp(slot);
+            tree.set_slot_tag(slot);
         }
         self.trees.insert(key, Arc::clone(&tree), memory_size(&tree));
         Ok(tree)
@@ -265,9 +266,9 @@ impl Records {
         let damaged = |reason| self.damaged(format!("{owner} at {prefix}"), reason);
         let bytes = self.read_bytes(&key)?.ok_or_else(|| damaged("record is missing"))?;
         let body = unseal(&key, &bytes).ok_or_else(|| damaged("wrong checksum"))?;
-        match record::read(body, owner, prefix.as_slice()).map_err(|malformed| damaged(malformed.0))? {
-            Record::Node(entries) => Ok(entries),
-            Record::Bucket(_) => Ok(Vec::new()),
+        match page::read(body, owner, prefix.as_slice()).map_err(|malformed| damaged(malformed.0))? {
+            Page::Node(entries) => Ok(entries),
+            Page::LeafPage(_) => Ok(Vec::new()),
         }
     }
 
@@ -394,7 +395,7 @@ impl Records {
     }
 }
 
-impl fmt::Debug for Records {
+impl fmt::Debug for PageStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Records").field("manifest", &self.manifest).finish_non_exhaustive()
     }
@@ -420,7 +421,7 @@ fn part_key(key: &[u8], part: u16) -> Vec<u8> {
     [key, &part.to_be_bytes()].concat()
 }
 
-impl Origin {
+impl RootPointer {
     fn write(&self, out: &mut Writer) {
         out.number(self.checkpoint);
         out.raw(&self.root);
@@ -482,7 +483,7 @@ impl Manifest {
                 return Ok(None);
             }
             let block = BlockNumber::new(reader.number("block")?);
-            Ok(Some(Checkpoint { block, origin: Origin::read(&mut reader)? }))
+            Ok(Some(Checkpoint { block, origin: RootPointer::read(&mut reader)? }))
         };
         let manifest = Self { current: next()?, previous: next()? };
         reader.finish("more than two checkpoints")?;
@@ -494,7 +495,7 @@ impl Manifest {
 fn memory_size(tree: &Tree) -> usize {
     let stub = size_of::<Tree>().saturating_add(16);
     let more = match tree.body() {
-        Body::Bucket(bucket) => bucket.memory_size(),
+        Body::LeafPage(leaf_page) => leaf_page.memory_size(),
         Body::Branch(branch) => {
             let stubs = branch.children().count().saturating_mul(stub);
             branch.memory_size().saturating_add(stubs)
@@ -507,7 +508,7 @@ fn memory_size(tree: &Tree) -> usize {
 /// The records of one trie, as a view of one version sees them.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
-    pub records: &'a Records,
+    pub pages: &'a PageStore,
     pub owner: Owner,
     pub version: Version,
 }
@@ -516,8 +517,8 @@ impl Source<'_> {
     /// Returns the tree itself, or that of its record.
     pub(crate) fn resolve(&self, tree: &Link, prefix: &Prefix) -> Result<Link, StateError> {
         match tree.body() {
-            Body::Stored(_) => self.records.load(&self.owner, prefix, tree, self.version),
-            Body::Bucket(_) | Body::Branch(_) => Ok(Arc::clone(tree)),
+            Body::Stored(_) => self.pages.load(&self.owner, prefix, tree, self.version),
+            Body::LeafPage(_) | Body::Branch(_) => Ok(Arc::clone(tree)),
         }
     }
 }
@@ -526,6 +527,6 @@ impl Load for Source<'_> {
     type Error = StateError;
 
     fn load(&self, stub: &Link, key: &Key, depth: usize) -> Result<Link, StateError> {
-        self.records.load(&self.owner, &Prefix::of(key, depth), stub, self.version)
+        self.pages.load(&self.owner, &Prefix::of(key, depth), stub, self.version)
     }
 }

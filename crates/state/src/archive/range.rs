@@ -12,7 +12,7 @@
 //! ```
 //!
 //! One [`Cursor`] makes the headers, both when the run is built and when one of its blocks is read. Signatures are not
-//! stored: a [`Seal`] makes them again on each read.
+//! stored: a [`BlockSigner`] makes them again on each read.
 
 use std::{fmt, sync::OnceLock};
 
@@ -27,7 +27,7 @@ use crate::codec::{Malformed, Reader, Writer};
 /// Blocks of the longest stretch.
 const LONGEST: u64 = 128;
 /// Stretches of the longest run.
-const STRETCHES: usize = 64;
+const PARTS: usize = 64;
 
 const LAYOUT: u8 = 1;
 /// The layout of a run on a chain with repeats, whose sum follows the other sums.
@@ -38,7 +38,7 @@ const CLOSES: u8 = 2;
 /// A signer for the blocks of empty block ranges.
 ///
 /// A read of a block signs it. The signature must be the same each time.
-pub trait Seal: fmt::Debug + Send + Sync {
+pub trait BlockSigner: fmt::Debug + Send + Sync {
     /// Returns the public key of the signatures.
     fn public(&self) -> PublicKey;
 
@@ -48,7 +48,7 @@ pub trait Seal: fmt::Debug + Send + Sync {
 
 /// The common fields of the blocks of an empty block range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunTemplate {
+pub struct RangeTemplate {
     /// Header of the first block, as if it were an ordinary one. Its DS block and the hash of its micro blocks are
     /// ignored.
     pub tx_block: TxBlockHeader,
@@ -60,7 +60,7 @@ pub struct RunTemplate {
     pub timestamp: Timestamp,
 }
 
-impl RunTemplate {
+impl RangeTemplate {
     /// Gives what does not count one value.
     fn normal(mut self) -> Self {
         let Self { tx_block, micro_blocks, ds_block, timestamp: _ } = &mut self;
@@ -81,7 +81,7 @@ impl RunTemplate {
 
 /// The fields in which a DS block differs from the one before, except number and hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunDsBlock {
+pub struct RangeDsBlock {
     /// Difficulty of joining the DS committee.
     pub ds_difficulty: u8,
     /// Difficulty of joining a shard.
@@ -92,7 +92,7 @@ pub struct RunDsBlock {
 
 /// The fields in which a vacuous block differs from an ordinary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunClosing {
+pub struct RangeVacuousBlock {
     /// Root of the state after it.
     pub state_root: StateRoot,
     /// The reward, which the last micro block and the Tx block name.
@@ -101,24 +101,24 @@ pub struct RunClosing {
     pub state_delta_hash: StateDeltaHash,
 }
 
-/// An empty block range. Only a [`RunBuilder`] makes one.
+/// An empty block range. Only a [`RangeBuilder`] makes one.
 #[derive(Clone, Debug)]
-pub struct BlockRun {
-    template: RunTemplate,
-    stretches: Vec<Stretch>,
+pub struct EmptyBlockRange {
+    template: RangeTemplate,
+    parts: Vec<RangePart>,
 }
 
 /// Blocks of one DS epoch.
 #[derive(Clone, Debug)]
-struct Stretch {
+struct RangePart {
     /// Place of its first block in the run.
     start: u64,
     /// The DS block made with its first block, and the hash of that.
-    opening: Option<(RunDsBlock, BlockHash)>,
+    opening: Option<(RangeDsBlock, BlockHash)>,
     /// Number of its ordinary blocks.
     plain: u64,
     /// The vacuous block after these.
-    closing: Option<RunClosing>,
+    closing: Option<RangeVacuousBlock>,
     /// Hash of its last block.
     last: BlockHash,
     /// Hashes of its blocks, once they are known; `None` when they do not lead to the last.
@@ -127,7 +127,7 @@ struct Stretch {
 
 /// A block of a run, without signatures.
 #[derive(Clone, Debug)]
-pub(super) struct RunBlock {
+pub(super) struct RangeBlock {
     pub(super) tx_block: TxBlock,
     pub(super) micro_blocks: Vec<MicroBlockHeader>,
     pub(super) hash: BlockHash,
@@ -135,7 +135,7 @@ pub(super) struct RunBlock {
     pub(super) opens: bool,
 }
 
-impl BlockRun {
+impl EmptyBlockRange {
     /// Number of the first block.
     pub fn first(&self) -> BlockNumber {
         self.template.tx_block.number
@@ -143,7 +143,7 @@ impl BlockRun {
 
     /// Number of blocks, at least 1.
     pub fn blocks(&self) -> u64 {
-        self.stretches.last().map_or(0, |stretch| stretch.start.saturating_add(stretch.blocks()))
+        self.parts.last().map_or(0, |part| part.start.saturating_add(part.blocks()))
     }
 
     /// Number of the last block.
@@ -153,7 +153,7 @@ impl BlockRun {
 
     /// Hash of the last block.
     pub fn last_hash(&self) -> BlockHash {
-        self.stretches.last().map_or(BlockHash::ZERO, |stretch| stretch.last)
+        self.parts.last().map_or(BlockHash::ZERO, |part| part.last)
     }
 
     /// Hash of the block before the first.
@@ -169,22 +169,22 @@ impl BlockRun {
     /// Price of gas that a DS block of the run names.
     pub fn gas_price_of(&self, number: DsBlockNumber) -> Option<GasPrice> {
         let skipped = number.get().checked_sub(self.template.ds_block.number.get())?;
-        let mut made = self.stretches.iter().filter_map(|stretch| stretch.opening);
+        let mut made = self.parts.iter().filter_map(|part| part.opening);
         made.nth(usize::try_from(skipped).ok()?).map(|(ds_block, _)| ds_block.gas_price)
     }
 
     /// Root of the state after the last block.
     pub fn state_root(&self) -> StateRoot {
-        self.root_before(self.stretches.len())
+        self.root_before(self.parts.len())
     }
 
     /// Number and hash of the DS block in force at the last block.
     pub fn last_ds_block(&self) -> (DsBlockNumber, BlockHash) {
-        self.ds_before(self.stretches.len())
+        self.ds_before(self.parts.len())
     }
 
     /// Root of the state before the first block.
-    pub(super) fn root_before_run(&self) -> StateRoot {
+    pub(super) fn root_before_range(&self) -> StateRoot {
         self.root_before(0)
     }
 
@@ -201,7 +201,7 @@ impl BlockRun {
 
     /// Whether it has more stretches than are stored.
     pub(super) fn is_too_long(&self) -> bool {
-        self.stretches.len() > STRETCHES
+        self.parts.len() > PARTS
     }
 
     /// The only member of all committees.
@@ -211,27 +211,27 @@ impl BlockRun {
 
     /// The blocks that change the state, with the hash of each.
     pub(super) fn closings(&self) -> impl Iterator<Item = (BlockNumber, BlockHash)> + '_ {
-        self.stretches.iter().filter(|stretch| stretch.closing.is_some()).map(|stretch| {
-            let end = stretch.start.saturating_add(stretch.blocks());
-            (self.number_at(end.saturating_sub(1)), stretch.last)
+        self.parts.iter().filter(|part| part.closing.is_some()).map(|part| {
+            let end = part.start.saturating_add(part.blocks());
+            (self.number_at(end.saturating_sub(1)), part.last)
         })
     }
 
     /// Hash of a block of the run; `None` when there is no such block, or the run is damaged.
     pub(super) fn hash_of(&self, number: BlockNumber) -> Option<BlockHash> {
-        let (stretch, at) = self.find(number)?;
-        if at.checked_add(1) == Some(stretch.blocks()) {
-            return Some(stretch.last);
+        let (part, at) = self.find(number)?;
+        if at.checked_add(1) == Some(part.blocks()) {
+            return Some(part.last);
         }
-        self.hashes(stretch)?.get(usize::try_from(at).ok()?).copied()
+        self.hashes(part)?.get(usize::try_from(at).ok()?).copied()
     }
 
     /// The last block of those from `number` on that change nothing; `None` when `number` is not of the run, or changes
     /// the state.
     pub(super) fn unchanged_until(&self, number: BlockNumber) -> Option<BlockNumber> {
-        let (stretch, at) = self.find(number)?;
-        let last = stretch.plain.checked_sub(1).filter(|last| at <= *last)?;
-        Some(self.number_at(stretch.start.saturating_add(last)))
+        let (part, at) = self.find(number)?;
+        let last = part.plain.checked_sub(1).filter(|last| at <= *last)?;
+        Some(self.number_at(part.start.saturating_add(last)))
     }
 
     pub(super) fn covers(&self, number: BlockNumber) -> bool {
@@ -245,37 +245,36 @@ impl BlockRun {
     }
 
     /// Makes a block of the run again; `None` when there is no such block, or the run is damaged.
-    pub(super) fn block(&self, number: BlockNumber) -> Option<RunBlock> {
-        let (stretch, at) = self.find(number)?;
-        let hashes = self.hashes(stretch)?;
-        let mut cursor = self.cursor(stretch);
+    pub(super) fn block(&self, number: BlockNumber) -> Option<RangeBlock> {
+        let (part, at) = self.find(number)?;
+        let hashes = self.hashes(part)?;
+        let mut cursor = self.cursor(part);
         if let Some(before) = at.checked_sub(1) {
             cursor.hash = *hashes.get(usize::try_from(before).ok()?)?;
             cursor.next = number.get();
         }
-        stretch.make(&mut cursor, at);
+        part.make(&mut cursor, at);
         let timestamp = self.time_of(number);
         let Cursor { tx: header, micro: micro_blocks, infos, hash, .. } = cursor;
         let tx_block = TxBlock { header, micro_blocks: infos, cosignatures: CoSignatures::unsigned(1), timestamp };
-        Some(RunBlock { tx_block, micro_blocks, hash, opens: at == 0 && stretch.opening.is_some() })
+        Some(RangeBlock { tx_block, micro_blocks, hash, opens: at == 0 && part.opening.is_some() })
     }
 
     /// Makes the header of a DS block of the run again, and returns it with the Tx block with which it was made; `None`
     /// when there is no such block, or the run is damaged.
     pub(super) fn ds_block(&self, number: DsBlockNumber) -> Option<(DsBlockHeader, BlockNumber)> {
         let skipped = number.get().checked_sub(self.template.ds_block.number.get())?;
-        let mut opening = self.stretches.iter().filter(|stretch| stretch.opening.is_some());
-        let stretch = opening.nth(usize::try_from(skipped).ok()?)?;
-        let header = self.cursor(stretch).ds;
-        let (_, hash) = stretch.opening?;
-        (header.number == number && header.hash() == hash).then(|| (header, self.number_at(stretch.start)))
+        let mut opening = self.parts.iter().filter(|part| part.opening.is_some());
+        let part = opening.nth(usize::try_from(skipped).ok()?)?;
+        let header = self.cursor(part).ds;
+        let (_, hash) = part.opening?;
+        (header.number == number && header.hash() == hash).then(|| (header, self.number_at(part.start)))
     }
 
     /// Makes all blocks again. Whether they are those that were stored.
     pub(super) fn is_whole(&self) -> bool {
-        let ds_block =
-            |stretch: &Stretch| stretch.opening.is_none_or(|(_, hash)| self.cursor(stretch).ds.hash() == hash);
-        self.stretches.iter().all(|stretch| ds_block(stretch) && self.make_hashes(stretch).is_some())
+        let ds_block = |part: &RangePart| part.opening.is_none_or(|(_, hash)| self.cursor(part).ds.hash() == hash);
+        self.parts.iter().all(|part| ds_block(part) && self.make_hashes(part).is_some())
     }
 
     fn number_at(&self, place: u64) -> BlockNumber {
@@ -283,65 +282,65 @@ impl BlockRun {
     }
 
     /// Returns the stretch of a block, and the place of the block in it.
-    fn find(&self, number: BlockNumber) -> Option<(&Stretch, u64)> {
+    fn find(&self, number: BlockNumber) -> Option<(&RangePart, u64)> {
         let place = number.get().checked_sub(self.first().get())?;
-        let after = self.stretches.partition_point(|stretch| stretch.start <= place);
-        let stretch = self.stretches.get(after.checked_sub(1)?)?;
-        let at = place.checked_sub(stretch.start).filter(|at| *at < stretch.blocks())?;
-        Some((stretch, at))
+        let after = self.parts.partition_point(|part| part.start <= place);
+        let part = self.parts.get(after.checked_sub(1)?)?;
+        let at = place.checked_sub(part.start).filter(|at| *at < part.blocks())?;
+        Some((part, at))
     }
 
-    fn hashes<'a>(&self, stretch: &'a Stretch) -> Option<&'a [BlockHash]> {
-        stretch.hashes.get_or_init(|| self.make_hashes(stretch)).as_deref()
+    fn hashes<'a>(&self, part: &'a RangePart) -> Option<&'a [BlockHash]> {
+        part.hashes.get_or_init(|| self.make_hashes(part)).as_deref()
     }
 
-    fn make_hashes(&self, stretch: &Stretch) -> Option<Box<[BlockHash]>> {
-        let mut cursor = self.cursor(stretch);
+    fn make_hashes(&self, part: &RangePart) -> Option<Box<[BlockHash]>> {
+        let mut cursor = self.cursor(part);
         let make = |at| {
-            stretch.make(&mut cursor, at);
+            part.make(&mut cursor, at);
             cursor.hash
         };
-        let hashes: Box<[BlockHash]> = (0..stretch.blocks()).map(make).collect();
-        (hashes.last() == Some(&stretch.last)).then_some(hashes)
+        let hashes: Box<[BlockHash]> = (0..part.blocks()).map(make).collect();
+        (hashes.last() == Some(&part.last)).then_some(hashes)
     }
 
     /// Returns a cursor before the first block of a stretch, its DS block made.
-    fn cursor(&self, stretch: &Stretch) -> Cursor {
-        let before = self.stretches.partition_point(|other| other.start < stretch.start);
+    fn cursor(&self, part: &RangePart) -> Cursor {
+        let before = self.parts.partition_point(|other| other.start < part.start);
         let mut cursor = Cursor::new(&self.template);
-        cursor.next = self.number_at(stretch.start).get();
+        cursor.next = self.number_at(part.start).get();
         cursor.tx.state_root = self.root_before(before);
         (cursor.ds_number, cursor.ds_hash) = self.ds_before(before);
-        if let Some(last) = before.checked_sub(1).and_then(|last| self.stretches.get(last)) {
+        if let Some(last) = before.checked_sub(1).and_then(|last| self.parts.get(last)) {
             cursor.hash = last.last;
         }
-        if let Some((ds_block, hash)) = stretch.opening {
+        if let Some((ds_block, hash)) = part.opening {
             cursor.open(&ds_block);
             cursor.ds_hash = hash;
         }
         cursor
     }
 
-    fn before(&self, stretches: usize) -> impl DoubleEndedIterator<Item = &Stretch> {
-        self.stretches.iter().take(stretches)
+    fn before(&self, parts: usize) -> impl DoubleEndedIterator<Item = &RangePart> {
+        self.parts.iter().take(parts)
     }
 
-    fn root_before(&self, stretches: usize) -> StateRoot {
-        let closing = self.before(stretches).rev().find_map(|stretch| stretch.closing);
+    fn root_before(&self, parts: usize) -> StateRoot {
+        let closing = self.before(parts).rev().find_map(|part| part.closing);
         closing.map_or(self.template.tx_block.state_root, |closing| closing.state_root)
     }
 
-    fn ds_before(&self, stretches: usize) -> (DsBlockNumber, BlockHash) {
-        let RunTemplate { ds_block, .. } = &self.template;
-        let made = self.before(stretches).filter(|stretch| stretch.opening.is_some()).count();
+    fn ds_before(&self, parts: usize) -> (DsBlockNumber, BlockHash) {
+        let RangeTemplate { ds_block, .. } = &self.template;
+        let made = self.before(parts).filter(|part| part.opening.is_some()).count();
         let made = u64::try_from(made).unwrap_or(u64::MAX);
         let number = ds_block.number.get().saturating_sub(1).saturating_add(made);
-        let opening = self.before(stretches).rev().find_map(|stretch| stretch.opening);
+        let opening = self.before(parts).rev().find_map(|part| part.opening);
         (DsBlockNumber::new(number), opening.map_or(ds_block.prev_hash, |(_, hash)| hash))
     }
 }
 
-impl Stretch {
+impl RangePart {
     fn blocks(&self) -> u64 {
         self.plain.saturating_add(u64::from(self.closing.is_some()))
     }
@@ -375,8 +374,8 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn new(template: &RunTemplate) -> Self {
-        let RunTemplate { tx_block, micro_blocks, ds_block, timestamp: _ } = template;
+    fn new(template: &RangeTemplate) -> Self {
+        let RangeTemplate { tx_block, micro_blocks, ds_block, timestamp: _ } = template;
         let info =
             |header: &MicroBlockHeader| MbInfo { hash: BlockHash::ZERO, tx_root: header.tx_root, shard: header.shard };
         Self {
@@ -393,8 +392,8 @@ impl Cursor {
     }
 
     /// Makes the next DS block. Its hash is left to the caller.
-    fn open(&mut self, ds_block: &RunDsBlock) {
-        let RunDsBlock { ds_difficulty, difficulty, gas_price } = *ds_block;
+    fn open(&mut self, ds_block: &RangeDsBlock) {
+        let RangeDsBlock { ds_difficulty, difficulty, gas_price } = *ds_block;
         self.ds_number = DsBlockNumber::new(self.ds_number.get().saturating_add(1));
         let (number, prev_hash, epoch) = (self.ds_number, self.ds_hash, BlockNumber::new(self.next));
         let before = self.ds.clone();
@@ -408,7 +407,7 @@ impl Cursor {
     }
 
     /// Makes a vacuous block.
-    fn close(&mut self, closing: &RunClosing) {
+    fn close(&mut self, closing: &RangeVacuousBlock) {
         self.tx.state_root = closing.state_root;
         self.make(closing.rewards, closing.state_delta_hash);
     }
@@ -431,25 +430,25 @@ impl Cursor {
 }
 
 /// Makes a run, stretch by stretch.
-pub struct RunBuilder {
+pub struct RangeBuilder {
     cursor: Cursor,
-    run: BlockRun,
+    range: EmptyBlockRange,
 }
 
-impl fmt::Debug for RunBuilder {
+impl fmt::Debug for RangeBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunBuilder").field("run", &self.run).finish_non_exhaustive()
+        f.debug_struct("RunBuilder").field("run", &self.range).finish_non_exhaustive()
     }
 }
 
-impl RunBuilder {
+impl RangeBuilder {
     /// Ordinary blocks that can be pushed at once.
     pub const LONGEST: u64 = LONGEST - 1;
 
     /// Begins a run.
-    pub fn new(template: RunTemplate) -> Self {
+    pub fn new(template: RangeTemplate) -> Self {
         let template = template.normal();
-        Self { cursor: Cursor::new(&template), run: BlockRun { template, stretches: Vec::new() } }
+        Self { cursor: Cursor::new(&template), range: EmptyBlockRange { template, parts: Vec::new() } }
     }
 
     /// Number of the next block.
@@ -464,12 +463,12 @@ impl RunBuilder {
 
     /// Whether the run is as long as one may be. With more it cannot be stored.
     pub fn is_full(&self) -> bool {
-        self.run.stretches.len() >= STRETCHES
+        self.range.parts.len() >= PARTS
     }
 
     /// Adds blocks: a DS block, if given, before the first of them; then `plain` ordinary ones, at most
     /// [`LONGEST`](Self::LONGEST) of which are made; then, if given, a vacuous one. Does nothing for no blocks.
-    pub fn push(&mut self, ds_block: Option<RunDsBlock>, plain: u64, closing: Option<RunClosing>) {
+    pub fn push(&mut self, ds_block: Option<RangeDsBlock>, plain: u64, closing: Option<RangeVacuousBlock>) {
         let plain = plain.min(Self::LONGEST);
         if plain == 0 && closing.is_none() {
             return;
@@ -479,36 +478,36 @@ impl RunBuilder {
             self.cursor.ds_hash = self.cursor.ds.hash();
             (ds_block, self.cursor.ds_hash)
         });
-        let (start, last, hashes) = (self.run.blocks(), BlockHash::ZERO, OnceLock::new());
-        let mut stretch = Stretch { start, opening, plain, closing, last, hashes };
-        for at in 0..stretch.blocks() {
-            stretch.make(&mut self.cursor, at);
+        let (start, last, hashes) = (self.range.blocks(), BlockHash::ZERO, OnceLock::new());
+        let mut part = RangePart { start, opening, plain, closing, last, hashes };
+        for at in 0..part.blocks() {
+            part.make(&mut self.cursor, at);
         }
-        stretch.last = self.cursor.hash;
-        self.run.stretches.push(stretch);
+        part.last = self.cursor.hash;
+        self.range.parts.push(part);
     }
 
     /// Returns the run, unless it has no block.
-    pub fn finish(self) -> Option<BlockRun> {
-        (self.run.blocks() > 0).then_some(self.run)
+    pub fn finish(self) -> Option<EmptyBlockRange> {
+        (self.range.blocks() > 0).then_some(self.range)
     }
 }
 
 /// A run as the record has it.
 #[derive(Clone, Debug)]
-pub(super) struct StoredRun {
-    pub(super) run: BlockRun,
+pub(super) struct StoredRange {
+    pub(super) range: EmptyBlockRange,
     /// Sums up to the block before the run.
     pub(super) before: Totals,
     /// The newest block before the run that has transactions.
     pub(super) newest_with_transactions: Option<BlockNumber>,
 }
 
-impl StoredRun {
+impl StoredRange {
     /// Returns what the record says about a block of the run, whose Tx block is not signed.
     pub(super) fn entry(&self, number: BlockNumber) -> Option<Entry> {
-        let RunBlock { tx_block, hash, opens, .. } = self.run.block(number)?;
-        let is_same_epoch = tx_block.header.ds_block == self.run.ds_block_before().0;
+        let RangeBlock { tx_block, hash, opens, .. } = self.range.block(number)?;
+        let is_same_epoch = tx_block.header.ds_block == self.range.ds_block_before().0;
         let totals = if is_same_epoch {
             self.before
         } else {
@@ -528,7 +527,7 @@ impl StoredRun {
             made_ds_block: opens,
             repeats_number: false,
             newest_with_transactions: self.newest_with_transactions,
-            in_run: true,
+            in_range: true,
             diff_len: 0,
             micro_blocks_len: 0,
             groups: Vec::new(),
@@ -537,8 +536,8 @@ impl StoredRun {
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
-        let Self { run: BlockRun { template, stretches }, before, newest_with_transactions } = self;
-        let RunTemplate { tx_block, micro_blocks, ds_block, timestamp } = template;
+        let Self { range: EmptyBlockRange { template, parts }, before, newest_with_transactions } = self;
+        let RangeTemplate { tx_block, micro_blocks, ds_block, timestamp } = template;
         let mut out = Writer::new();
         out.byte(if before.repeats == 0 { LAYOUT } else { LAYOUT_WITH_REPEATS });
         out.bytes(&tx_block.encode());
@@ -557,9 +556,9 @@ impl StoredRun {
         // How many blocks back from the first; 0 for none.
         let back = newest_with_transactions.and_then(|newest| tx_block.number.get().checked_sub(newest.get()));
         out.number(back.unwrap_or(0));
-        out.len(stretches.len());
-        for stretch in stretches {
-            stretch.encode(&mut out);
+        out.len(parts.len());
+        for part in parts {
+            part.encode(&mut out);
         }
         out.finish()
     }
@@ -596,42 +595,42 @@ impl StoredRun {
             0 => None,
             back => Some(BlockNumber::new(first.checked_sub(back).ok_or(Malformed("newest transactions"))?)),
         };
-        let (mut stretches, mut start) = (Vec::new(), 0_u64);
+        let (mut parts, mut start) = (Vec::new(), 0_u64);
         let count: usize = reader.number("stretches")?;
         // What follows takes time that grows faster than their number.
-        if count > STRETCHES {
+        if count > PARTS {
             return Err(Malformed("stretches"));
         }
         for _ in 0..count {
-            let stretch = Stretch::decode(&mut reader, start)?;
-            start = start.checked_add(stretch.blocks()).ok_or(Malformed("stretch"))?;
-            stretches.push(stretch);
+            let part = RangePart::decode(&mut reader, start)?;
+            start = start.checked_add(part.blocks()).ok_or(Malformed("stretch"))?;
+            parts.push(part);
         }
         reader.finish("run")?;
         if start == 0 || first.checked_add(start).is_none() || ds_block.number.get() == 0 {
             return Err(Malformed("run"));
         }
-        let template = RunTemplate { tx_block, micro_blocks, ds_block, timestamp };
+        let template = RangeTemplate { tx_block, micro_blocks, ds_block, timestamp };
         if template.clone().normal() != template {
             return Err(Malformed("run"));
         }
-        Ok(Self { run: BlockRun { template, stretches }, before, newest_with_transactions })
+        Ok(Self { range: EmptyBlockRange { template, parts }, before, newest_with_transactions })
     }
 }
 
-impl Stretch {
+impl RangePart {
     fn encode(&self, out: &mut Writer) {
         let Self { start: _, opening, plain, closing, last, hashes: _ } = self;
         let (opens, closes) = (opening.map_or(0, |_| OPENS), closing.map_or(0, |_| CLOSES));
         out.byte(opens | closes);
         out.number(*plain);
-        if let Some((RunDsBlock { ds_difficulty, difficulty, gas_price }, hash)) = opening {
+        if let Some((RangeDsBlock { ds_difficulty, difficulty, gas_price }, hash)) = opening {
             out.byte(*ds_difficulty);
             out.byte(*difficulty);
             out.number(gas_price.get().get());
             out.raw(hash.as_bytes());
         }
-        if let Some(RunClosing { state_root, rewards, state_delta_hash }) = closing {
+        if let Some(RangeVacuousBlock { state_root, rewards, state_delta_hash }) = closing {
             out.raw(state_root.as_bytes());
             out.number(rewards.get());
             out.raw(state_delta_hash.as_bytes());
@@ -650,14 +649,14 @@ impl Stretch {
             let (ds_difficulty, difficulty) = (reader.byte("DS block")?, reader.byte("DS block")?);
             let gas_price = GasPrice::new(Qa::new(reader.number("DS block")?));
             let hash = BlockHash::new(reader.array("DS block")?);
-            opening = Some((RunDsBlock { ds_difficulty, difficulty, gas_price }, hash));
+            opening = Some((RangeDsBlock { ds_difficulty, difficulty, gas_price }, hash));
         }
         let mut closing = None;
         if flags & CLOSES != 0 {
             let state_root = StateRoot::new(reader.array("vacuous block")?);
             let rewards = Qa::new(reader.number("vacuous block")?);
             let state_delta_hash = StateDeltaHash::new(reader.array("vacuous block")?);
-            closing = Some(RunClosing { state_root, rewards, state_delta_hash });
+            closing = Some(RangeVacuousBlock { state_root, rewards, state_delta_hash });
         }
         let last = BlockHash::new(reader.array("stretch")?);
         Ok(Self { start, opening, plain, closing, last, hashes: OnceLock::new() })

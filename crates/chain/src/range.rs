@@ -4,19 +4,19 @@
 //! and the store computes the headers. They equal those of the [`builder`](crate::builder).
 
 use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa, Timestamp};
-use silica_state::{BlockRun, PreparedRun, RunBuilder, RunClosing, RunDsBlock, Snapshot, Store};
+use silica_state::{EmptyBlockRange, PreparedRange, RangeBuilder, RangeDsBlock, RangeVacuousBlock, Snapshot, Store};
 
 use crate::{
     builder::{Builder, delta_hash, ds_difficulties, settle, state_diff},
+    epoch_accounting::uncredited_fees,
     executor::Change,
     network::{Head, Network},
     stage::BuildError,
-    terms::fees_before,
 };
 
 /// The input of the plan of an empty block range.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct ParentState<'a> {
     pub(crate) network: &'a Network,
     /// The block before the range.
     pub(crate) head: &'a Head,
@@ -28,7 +28,7 @@ pub(crate) struct Ground<'a> {
 
 /// The length of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum RangeLength {
     /// This number of blocks, or fewer if they exceed the maximum of one range.
     UpTo(u64),
     /// Exactly this number of blocks.
@@ -41,58 +41,62 @@ pub(crate) type Price<'a> = &'a mut dyn FnMut(BlockNumber, &DsBlockHeader) -> Re
 /// The account of the only member of all committees, which vacuous blocks pay.
 pub(crate) type Paid = (Address, Account);
 
-impl Ground<'_> {
+impl ParentState<'_> {
     /// Plans the empty blocks after the head, with the states after them, and the account that they pay as it is after
     /// the last.
     pub(crate) fn plan(
         self,
         store: &Store,
-        extent: Extent,
+        length: RangeLength,
         price: Price<'_>,
-    ) -> Result<(BlockRun, PreparedRun, Paid), BuildError> {
+    ) -> Result<(EmptyBlockRange, PreparedRange, Paid), BuildError> {
         let Self { network, head, state, timestamp } = self;
         let epochs = network.epochs;
         let builder = Builder::new(network, head, state.clone(), timestamp, None)?;
         let number = builder.number();
-        let mut purse = Purse::new(network, state, fees_before(number, epochs, state))?;
-        let mut states = store.prepare_run()?;
-        let mut run = RunBuilder::new(builder.template(states.root())?);
-        let mut left = self.possible(number, extent);
+        let mut reward_account = RewardAccount::new(network, state, uncredited_fees(number, epochs, state))?;
+        let mut states = store.prepare_range()?;
+        let mut range = RangeBuilder::new(builder.template(states.root())?);
+        let mut left = self.possible(number, length);
         let mut last_ds = head.ds_block.header.clone();
-        while left > 0 && !(run.is_full() && matches!(extent, Extent::UpTo(_))) {
-            let next = run.next_number();
+        while left > 0 && !(range.is_full() && matches!(length, RangeLength::UpTo(_))) {
+            let next = range.next_number();
             let mut ds_block = None;
             if epochs.starts_with(next) {
                 let gas_price = price(next.previous().unwrap_or(next), &last_ds)?;
                 let (ds_difficulty, difficulty) = ds_difficulties(&last_ds);
-                ds_block = Some(RunDsBlock { ds_difficulty, difficulty, gas_price });
+                ds_block = Some(RangeDsBlock { ds_difficulty, difficulty, gas_price });
             }
-            let plain = epochs.before_vacuous(next).min(left).min(RunBuilder::LONGEST);
+            let plain = epochs.before_vacuous(next).min(left).min(RangeBuilder::LONGEST);
             states.pass(plain);
             left = left.saturating_sub(plain);
             let mut closing = None;
             if left > 0 && epochs.is_vacuous(BlockNumber::new(next.get().saturating_add(plain))) {
-                closing = Some(purse.close(store, &mut states)?);
+                closing = Some(reward_account.close(store, &mut states)?);
                 left = left.saturating_sub(1);
             }
-            run.push(ds_block, plain, closing);
+            range.push(ds_block, plain, closing);
             if ds_block.is_some() {
-                last_ds = run.ds_block().clone();
+                last_ds = range.ds_block().clone();
             }
         }
-        Ok((run.finish().ok_or(BuildError::End)?, states, (purse.beneficiary, purse.member.unwrap_or_default())))
+        Ok((
+            range.finish().ok_or(BuildError::End)?,
+            states,
+            (reward_account.beneficiary, reward_account.member.unwrap_or_default()),
+        ))
     }
 
     /// Blocks for which there are numbers and timestamps.
-    fn possible(self, number: BlockNumber, extent: Extent) -> u64 {
-        let (Extent::UpTo(blocks) | Extent::Exactly(blocks)) = extent;
+    fn possible(self, number: BlockNumber, length: RangeLength) -> u64 {
+        let (RangeLength::UpTo(blocks) | RangeLength::Exactly(blocks)) = length;
         let end = BlockNumber::MISSING.get();
         blocks.min(end.saturating_sub(number.get())).min(u64::MAX.saturating_sub(self.timestamp.get()))
     }
 }
 
 /// The two accounts that vacuous blocks change.
-struct Purse {
+struct RewardAccount {
     reward: Qa,
     /// Fees that the next vacuous block returns.
     fees: Qa,
@@ -101,7 +105,7 @@ struct Purse {
     member: Option<Account>,
 }
 
-impl Purse {
+impl RewardAccount {
     fn new(network: &Network, state: &Snapshot, fees: Qa) -> Result<Self, BuildError> {
         let beneficiary = Address::from_public_key(&network.member);
         Ok(Self {
@@ -114,7 +118,7 @@ impl Purse {
     }
 
     /// Makes the changes of the next vacuous block.
-    fn close(&mut self, store: &Store, states: &mut PreparedRun) -> Result<RunClosing, BuildError> {
+    fn close(&mut self, store: &Store, states: &mut PreparedRange) -> Result<RangeVacuousBlock, BuildError> {
         let fees = std::mem::take(&mut self.fees);
         let (null, member) = settle(self.null, self.member, fees, self.reward).ok_or(BuildError::Supply)?;
         let accounts = [(Address::ZERO, self.null, Some(null)), (self.beneficiary, self.member, member)];
@@ -125,7 +129,7 @@ impl Purse {
         let changes: Vec<Change> = accounts.into_iter().filter_map(change).collect();
         self.null = Some(null);
         self.member = member.or(self.member);
-        let state_root = store.extend_run(states, &state_diff(&changes))?;
-        Ok(RunClosing { state_root, rewards: self.reward, state_delta_hash: delta_hash(&changes) })
+        let state_root = store.extend_range(states, &state_diff(&changes))?;
+        Ok(RangeVacuousBlock { state_root, rewards: self.reward, state_delta_hash: delta_hash(&changes) })
     }
 }

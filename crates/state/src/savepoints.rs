@@ -7,7 +7,7 @@ use std::{
 
 use silica_protocol::{BlockHash, BlockNumber};
 
-use crate::{archive::Head, forest::records::Manifest, transition::State};
+use crate::{archive::Head, transition::State, versioned_trie::pages::Manifest};
 
 /// Holds whose states are kept: each may have in memory what all others have changed since.
 const STATES: usize = 8;
@@ -16,38 +16,38 @@ const STATES: usize = 8;
 /// no checkpoint of a later block, unless [`Store::holds_too_much`](crate::Store::holds_too_much) returns that it has
 /// given up all holds.
 #[derive(Debug)]
-pub struct Hold {
+pub struct Savepoint {
     number: BlockNumber,
     hash: BlockHash,
-    holds: Arc<Holds>,
+    savepoints: Arc<Savepoints>,
     state: Arc<Place>,
 }
 
 /// Where the state of a hold is kept, until those of later ones take its place.
-type Place = Mutex<Option<HeldState>>;
+type Place = Mutex<Option<SavepointState>>;
 
 /// The state after a block that is held.
 #[derive(Clone, Debug)]
-pub(crate) struct HeldState {
+pub(crate) struct SavepointState {
     pub state: State,
     /// The checkpoints at that time. When there are others the state may refer to records that are no more.
     pub manifest: Manifest,
 }
 
-impl Hold {
-    pub(crate) fn new(head: &Head, state: HeldState, holds: &Arc<Holds>) -> Self {
+impl Savepoint {
+    pub(crate) fn new(head: &Head, state: SavepointState, savepoints: &Arc<Savepoints>) -> Self {
         let place = Arc::new(Mutex::new(Some(state)));
-        let mut all = holds.all();
+        let mut all = savepoints.all();
         all.count = all.count.saturating_add(1);
         let oldest = all.keep(&place);
         drop(all);
         // It may be large.
         drop(oldest);
-        Self { number: head.number, hash: head.hash, holds: Arc::clone(holds), state: place }
+        Self { number: head.number, hash: head.hash, savepoints: Arc::clone(savepoints), state: place }
     }
 
     /// The state after the block, if it is still kept.
-    pub(crate) fn state(&self) -> Option<HeldState> {
+    pub(crate) fn state(&self) -> Option<SavepointState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -68,9 +68,9 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for Savepoint {
     fn drop(&mut self) {
-        let mut all = self.holds.all();
+        let mut all = self.savepoints.all();
         all.count = all.count.saturating_sub(1);
         all.given_up &= all.count > 0;
     }
@@ -79,7 +79,7 @@ impl Drop for Hold {
 /// The holds that there are. While checkpoints heed them none is begun, and the index of hashes is not written, so that
 /// nothing on disk but the record knows of later blocks. Once they are given up, they are so until there is none.
 #[derive(Debug, Default)]
-pub(crate) struct Holds(Mutex<All>);
+pub(crate) struct Savepoints(Mutex<All>);
 
 #[derive(Debug, Default)]
 struct All {
@@ -91,7 +91,7 @@ struct All {
 
 impl All {
     /// Keeps the state of a hold, and returns the one that makes way for it.
-    fn keep(&mut self, place: &Arc<Place>) -> Option<HeldState> {
+    fn keep(&mut self, place: &Arc<Place>) -> Option<SavepointState> {
         self.states.retain(|place| place.strong_count() > 0);
         self.states.push_back(Arc::downgrade(place));
         let oldest = if self.states.len() > STATES { self.states.pop_front()?.upgrade()? } else { return None };
@@ -99,7 +99,7 @@ impl All {
     }
 }
 
-impl Holds {
+impl Savepoints {
     /// Whether checkpoints have to wait.
     pub(crate) fn are_heeded(&self) -> bool {
         let all = self.all();

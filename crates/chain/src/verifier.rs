@@ -10,14 +10,14 @@ use crate::{
     admission::{InvalidTransaction, VerifiedTransaction},
     builder::Builder,
     config::ChainConfig,
+    epoch_accounting::{FullBlockCounter, price_by_rules, uncredited_fees},
     network::{Head, Network},
     parallel,
     stage::{Blocks, BuildError, ExecutedBlock, InvalidBlock, Proposal},
-    terms::{FullBlocks, fees_before, price_by_rules},
 };
 
 /// The input of the verification of a block.
-pub(crate) struct Judge<'a> {
+pub(crate) struct BlockVerifier<'a> {
     pub(crate) network: &'a Network,
     /// The block before the verified one.
     pub(crate) head: &'a Head,
@@ -27,13 +27,13 @@ pub(crate) struct Judge<'a> {
     pub(crate) price: GasPrice,
 }
 
-impl Judge<'_> {
+impl BlockVerifier<'_> {
     /// Executes a proposal on top of the head, over the state that `store` has at it, and compares everything.
-    pub(crate) fn judge(
+    pub(crate) fn verify_block(
         &self,
         proposal: &Proposal,
         store: &Store,
-        full_blocks: &mut FullBlocks,
+        full_blocks: &mut FullBlockCounter,
     ) -> Result<ExecutedBlock, InvalidBlock> {
         let Self { network, head, state, price } = *self;
         check_order(proposal, head)?;
@@ -58,7 +58,7 @@ impl Judge<'_> {
         }
         let transactions = transactions_by_micro_block(proposal, &network.config)?;
         if builder.is_vacuous() {
-            builder.pay_reward(fees_before(builder.number(), network.epochs, state))?;
+            builder.pay_reward(uncredited_fees(builder.number(), network.epochs, state))?;
         } else {
             for (committee, transactions) in builder.committees().zip(&transactions) {
                 builder.replay(committee, transactions)?;

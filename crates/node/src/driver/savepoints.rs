@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use silica_chain::SavePoint;
+use silica_chain::ChainSavepoint;
 
 use crate::{block_mode::BlockMode, clock::Moment};
 
@@ -14,16 +14,16 @@ const MOST_TRANSACTIONS: usize = 1_000_000;
 
 /// A savepoint of the chain, with the block mode and the clock of that time.
 #[derive(Debug)]
-pub(crate) struct DevSnapshot {
-    pub(crate) point: SavePoint,
+pub(crate) struct DevSavepoint {
+    pub(crate) point: ChainSavepoint,
     pub(crate) mode: BlockMode,
     pub(crate) moment: Moment,
 }
 
 /// The snapshots, by their numbers.
 #[derive(Debug, Default)]
-pub(crate) struct DevSnapshots {
-    kept: BTreeMap<u32, DevSnapshot>,
+pub(crate) struct DevSavepoints {
+    kept: BTreeMap<u32, DevSavepoint>,
     /// Number of the latest snapshot.
     latest: u32,
     /// Sum of the transactions of all snapshots.
@@ -33,13 +33,13 @@ pub(crate) struct DevSnapshots {
 /// There is no snapshot of this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no snapshot {number}: it was never made, reverted to, made after one that was, or forgotten")]
-pub(crate) struct UnknownSnapshot {
+pub(crate) struct UnknownSavepoint {
     number: u32,
 }
 
-impl DevSnapshots {
+impl DevSavepoints {
     /// Adds a snapshot, and returns its number. Numbers begin with 1 and are used once.
-    pub(crate) fn add(&mut self, kept: DevSnapshot) -> u32 {
+    pub(crate) fn add(&mut self, kept: DevSavepoint) -> u32 {
         self.latest = self.latest.wrapping_add(1);
         self.transactions = self.transactions.saturating_add(kept.point.transactions());
         self.kept.insert(self.latest, kept);
@@ -52,8 +52,8 @@ impl DevSnapshots {
     }
 
     /// Returns a snapshot by its number.
-    pub(crate) fn get(&self, number: u32) -> Result<&DevSnapshot, UnknownSnapshot> {
-        self.kept.get(&number).ok_or(UnknownSnapshot { number })
+    pub(crate) fn get(&self, number: u32) -> Result<&DevSavepoint, UnknownSavepoint> {
+        self.kept.get(&number).ok_or(UnknownSavepoint { number })
     }
 
     /// Removes a snapshot and all later ones.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    bucket::{BUCKET, Bucket},
     key::Key,
     leaf::{Change, Leaf},
+    leaf_page::{LEAF_PAGE, LeafPage},
     parallel,
     tree::{Body, Branch, Link, Load, Place, Top, Tree},
 };
@@ -60,18 +60,18 @@ fn update<L: Load<Error: Send> + Sync>(
             let same = updated.as_ref().is_some_and(|updated| Arc::ptr_eq(updated, &loaded));
             Ok(if same { Some(Arc::clone(tree)) } else { updated })
         }
-        Body::Bucket(bucket) => update_bucket(tree, bucket, changes, place),
+        Body::LeafPage(leaf_page) => update_leaf_page(tree, leaf_page, changes, place),
         Body::Branch(branch) => update_branch(tree, branch, changes, place, parallel),
     }
 }
 
-fn update_bucket<L: Load>(
+fn update_leaf_page<L: Load>(
     tree: &Link,
-    bucket: &Bucket,
+    leaf_page: &LeafPage,
     changes: &[Arc<Change>],
     place: &Place<'_, L>,
 ) -> Result<Option<Link>, L::Error> {
-    let effect = bucket.effect(changes);
+    let effect = leaf_page.effect(changes);
     if effect.changes.is_empty() {
         return Ok(Some(Arc::clone(tree)));
     }
@@ -79,12 +79,12 @@ fn update_bucket<L: Load>(
         return Ok(None);
     }
     let weight = tree.weight().saturating_add_signed(effect.weight);
-    if weight > BUCKET && effect.count > 1 {
-        let leaves = bucket.leaves_after(effect);
+    if weight > LEAF_PAGE && effect.count > 1 {
+        let leaves = leaf_page.leaves_after(effect);
         let leaves: Vec<_> = leaves.iter().map(Leaf::as_view).collect();
         return Tree::build(&leaves, place).map(Some);
     }
-    Ok(Some(Tree::bucket(bucket.update(effect, place.durable), weight, place.born)))
+    Ok(Some(Tree::leaf_page(leaf_page.update(effect, place.durable), weight, place.born)))
 }
 
 fn update_branch<L: Load<Error: Send> + Sync>(

@@ -28,13 +28,13 @@ use crate::{
 
 /// Most bytes of leaves, by weight, that are kept in one record. The layout follows from it alone: a prefix whose
 /// leaves weigh more, and are more than one, is a node record.
-pub(crate) const BUCKET: u64 = 2048;
+pub(crate) const LEAF_PAGE: u64 = 2048;
 /// Changed leaves of a version before they are packed.
 const CHANGES: usize = 6;
 
 /// A bucket.
 #[derive(Clone)]
-pub(crate) struct Bucket {
+pub(crate) struct LeafPage {
     packed: Arc<Packed>,
     /// What changed since, ascending by key.
     changes: Box<[Arc<Change>]>,
@@ -70,7 +70,7 @@ struct Packed {
 
 const NO_NODE: &NodeRef = &NodeRef::Hash([0; 32]);
 
-impl Bucket {
+impl LeafPage {
     /// Packs leaves that come in the order of their keys, at least one, below the first `depth` digits that they share.
     pub(crate) fn new(leaves: &[LeafView<'_>], depth: usize) -> Self {
         let (mask, groups) = grouped(leaves, depth);
@@ -328,7 +328,7 @@ impl Bucket {
         }
     }
 
-    /// Reads what [`Bucket::write`] wrote below a prefix.
+    /// Reads what [`LeafPage::write`] wrote below a prefix.
     pub(crate) fn read(reader: &mut Reader<'_>, owner: &Owner, prefix: &[u8]) -> Result<Self, Malformed> {
         let contract = match owner {
             Owner::Accounts => None,
