@@ -1,9 +1,11 @@
-//! Words that hide who acts do not occur in comments and pages (docs/style.md).
+//! Words that hide who acts do not occur in comments, pages, string literals and names (docs/style.md).
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::source::workspace;
 
@@ -65,6 +67,54 @@ fn comment<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     line.get(outside.next()?..)
 }
 
+/// Returns the words of an identifier, separated by spaces: `told` is one of `isTold`, `TOLD` and `is_told`.
+fn words_of_name(name: &str) -> String {
+    let mut words = String::new();
+    let mut was_lower = false;
+    for char in name.chars() {
+        if was_lower && char.is_uppercase() {
+            words.push(' ');
+        }
+        was_lower = char.is_lowercase();
+        words.push(if char == '_' { ' ' } else { char });
+    }
+    words
+}
+
+/// Adds the names and the string literals of code, each with its line. Raw strings are left out, because they are data:
+/// contracts and JSON. So are doc comments, which are tokens too.
+fn texts_of_code(code: TokenStream, found: &mut Vec<(usize, String)>) {
+    for token in code {
+        let line = token.span().start().line;
+        match token {
+            TokenTree::Ident(name) => found.push((line, words_of_name(&name.to_string()))),
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                if text.starts_with('"') {
+                    found.push((line, text.replace("\\n", " ")));
+                }
+            }
+            TokenTree::Group(group) => {
+                let first = group.stream().into_iter().next();
+                let is_doc = matches!(first, Some(TokenTree::Ident(name)) if name == "doc");
+                if group.delimiter() != Delimiter::Bracket || !is_doc {
+                    texts_of_code(group.stream(), found);
+                }
+            }
+            TokenTree::Punct(_) => {}
+        }
+    }
+}
+
+/// Returns each rejected word in the names and string literals of a source file.
+fn faults_of_code(path: &str, text: &str) -> Vec<String> {
+    let code: TokenStream = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut found = Vec::new();
+    texts_of_code(code, &mut found);
+    let faults = found.iter().flat_map(|(line, text)| rejected(text).map(move |word| (*line, word)));
+    faults.map(|(line, word)| format!("{path}:{line}: {word:?}")).collect()
+}
+
 /// Returns the rejected words of a text.
 fn rejected(text: &str) -> impl Iterator<Item = &'static str> {
     let words: Vec<_> =
@@ -90,11 +140,14 @@ fn faults(path: &str, text: &str) -> Vec<String> {
         let found = rejected(&both).filter(|word| !of_next.contains(word));
         faults.extend(found.map(|word| format!("{path}:{}: {word:?}", index + 1)));
     }
+    if is_rust(Path::new(path)) {
+        faults.extend(faults_of_code(path, text));
+    }
     faults
 }
 
 #[test]
-fn comments_and_pages_have_no_rejected_words() {
+fn texts_and_names_have_no_rejected_words() {
     let (root, mut files) = (workspace(), Vec::new());
     texts(&root, &mut files);
     files.sort();
@@ -116,11 +169,24 @@ fn comments_and_pages_have_no_rejected_words() {
 }
 
 #[test]
-fn rejected_words_are_found_in_comments_and_pages_alone() {
+fn rejected_words_are_found_in_comments_and_pages() {
     assert_eq!(faults("a.rs", "// What clients are told."), ["a.rs:1: \"told\""]);
     assert_eq!(faults("a.rs", "/// It is\n/// heard."), ["a.rs:1: \"is heard\""]);
-    assert_eq!(faults("a.rs", "let told = 1; // Nobody.\nlet b = \"// told\";"), ["a.rs:1: \"nobody\""]);
+    assert_eq!(faults("a.rs", "let one = 1; // Nobody."), ["a.rs:1: \"nobody\""]);
     assert_eq!(faults("a.md", "Likewise, Those who\nwait."), ["a.md:1: \"those who\"", "a.md:1: \"likewise\""]);
     assert_eq!(faults("run", "told # told"), ["run:1: \"told\""]);
     assert_eq!(faults("a.rs", "/// A retold story is untold."), [""; 0]);
+}
+
+#[test]
+fn rejected_words_are_found_in_strings_and_names() {
+    assert_eq!(faults("a.rs", "let told = 1;"), ["a.rs:1: \"told\""]);
+    assert_eq!(
+        faults("a.rs", "fn f() {\n    is_told(NOBODY, SoTold);\n}"),
+        ["a.rs:2: \"told\"", "a.rs:2: \"nobody\"", "a.rs:2: \"told\""]
+    );
+    assert_eq!(faults("a.rs", "fn those_who_wait() {}"), ["a.rs:1: \"those who\""]);
+    assert_eq!(faults("a.rs", r#"error!("it\nis heard")"#), ["a.rs:1: \"is heard\""]);
+    assert_eq!(faults("a.rs", r##"let contract = r#"event "Told""#;"##), [""; 0]);
+    assert_eq!(faults("a.rs", "let untold = retold;"), [""; 0]);
 }
