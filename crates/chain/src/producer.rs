@@ -1,11 +1,8 @@
 //! The one writer: it proposes, verifies and commits.
 
-use std::{
-    collections::BTreeSet,
-    ops::RangeInclusive,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
+use parking_lot::Mutex;
 use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transaction};
 use silica_state::{BlockRecord, StateDiff, Store};
 
@@ -193,8 +190,9 @@ impl Producer {
             let reserve = first.as_ref().filter(|it| it.committee() > committee).map_or(0, most_work);
             let first = first.clone().filter(|it| it.committee() == committee);
             let mut line = PoolLine::new(pool, committee, first);
-            let sharers = u64::try_from(waiting.len()).unwrap_or(u64::MAX).max(1);
-            let share = builder.work_limit().saturating_sub(reserve) / sharers;
+            let sharers = u64::try_from(waiting.len().max(1)).unwrap_or(u64::MAX);
+            let room = builder.work_limit().saturating_sub(reserve);
+            let share = room.checked_div(sharers).unwrap_or(room);
             builder.fill(committee, &mut line, share, reserve)?;
             waiting.remove(&committee);
         }
