@@ -1,7 +1,8 @@
 //! The state that all handles of a chain share: parameters, pool, and the head that readers see.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, Timestamp, TxBlock, TxHash};
 use silica_state::StateError;
 
@@ -57,11 +58,11 @@ impl Shared {
 
     /// Returns the current view of readers.
     pub(crate) fn published(&self) -> Arc<Published> {
-        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.published.read())
     }
 
     pub(crate) fn publish(&self, published: Arc<Published>) {
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = published;
+        *self.published.write() = published;
     }
 }
 

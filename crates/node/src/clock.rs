@@ -1,10 +1,8 @@
 //! The only place that reads the system's clock, and the clock of a chain, which developers can set.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use parking_lot::{Mutex, MutexGuard};
 use silica_protocol::Timestamp;
 
 /// Returns the time of the system's clock; the beginning of 1970 if the clock is set before it.
@@ -170,7 +168,7 @@ impl Clock {
     }
 
     fn setting(&self) -> MutexGuard<'_, Setting> {
-        self.setting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.setting.lock()
     }
 }
 

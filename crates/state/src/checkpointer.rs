@@ -3,13 +3,14 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use silica_protocol::BlockNumber;
 
 use crate::{
@@ -104,15 +105,13 @@ impl Checkpointer {
     /// Waits for the checkpoint that is being written.
     pub(crate) fn wait(&self) {
         let (status, changed) = &*self.status;
-        let waited = changed.wait_while(lock(status), |status| status.running);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        changed.wait_while(&mut lock(status), |status| status.running);
     }
 
     /// As [`Checkpointer::wait`], but no longer than a time.
     pub(crate) fn wait_briefly(&self, longest: Duration) {
         let (status, changed) = &*self.status;
-        let waited = changed.wait_timeout_while(lock(status), longest, |status| status.running);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        changed.wait_while_for(&mut lock(status), |status| status.running, longest);
     }
 
     /// Writes a checkpoint on this thread, after the one that is being written.
@@ -132,7 +131,7 @@ impl Drop for Checkpointer {
 }
 
 fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
-    status.lock().unwrap_or_else(PoisonError::into_inner)
+    status.lock()
 }
 
 struct Worker {
@@ -213,7 +212,7 @@ mod tests {
         checkpointer.request(&State::EMPTY, || unreachable!("there is no block"));
         checkpointer.request(&state, || {
             requests += 1;
-            assert!(checkpointer.status.0.try_lock().is_err(), "another request could be in between");
+            assert!(checkpointer.status.0.try_lock().is_none(), "another request could be in between");
             false
         });
         assert!(!lock(&checkpointer.status.0).running);

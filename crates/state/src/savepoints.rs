@@ -2,9 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use silica_protocol::{BlockHash, BlockNumber};
 
 use crate::{archive::Head, transition::State, versioned_trie::pages::Manifest};
@@ -48,13 +49,13 @@ impl Savepoint {
 
     /// The state after the block, if it is still kept.
     pub(crate) fn state(&self) -> Option<SavepointState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.lock().clone()
     }
 
     /// Keeps the state no more, as when many later holds were made.
     #[cfg(test)]
     pub(crate) fn forget_state(&self) {
-        *self.state.lock().unwrap() = None;
+        *self.state.lock() = None;
     }
 
     /// Returns the number of the block.
@@ -95,7 +96,7 @@ impl All {
         self.states.retain(|place| place.strong_count() > 0);
         self.states.push_back(Arc::downgrade(place));
         let oldest = if self.states.len() > STATES { self.states.pop_front()?.upgrade()? } else { return None };
-        oldest.lock().unwrap_or_else(PoisonError::into_inner).take()
+        oldest.lock().take()
     }
 }
 
@@ -118,6 +119,6 @@ impl Savepoints {
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

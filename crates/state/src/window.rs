@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use silica_protocol::BlockNumber;
 
 use crate::{
@@ -111,7 +112,7 @@ impl RecomputedStates {
         archive: &Arc<Archive>,
     ) -> Result<State, HistoryError> {
         let expired = || HistoryError::expired(oldest.max(pages.floor()));
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         made.states = made.states.split_off(&oldest);
         if let Some(state) = made.states.get(&version) {
             return Ok(state.clone());
@@ -137,7 +138,7 @@ impl RecomputedStates {
     /// Forgets the states when all of them have left the window.
     pub(crate) fn release(&self, oldest: Version) {
         if self.end <= oldest {
-            *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Made::default();
+            *self.made.lock() = Made::default();
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, VecDeque, btree_map},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use silica_protocol::{Address, CodeHash, InitData, sha256};
 use silica_scilla::{
     cache::{CacheUsage, CodeCache, CodeKey},
@@ -410,7 +411,7 @@ impl ContractCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelf.lock()
     }
 }
 

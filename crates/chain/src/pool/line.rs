@@ -1,7 +1,8 @@
 //! The line of transactions before a micro block, the best first.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::collections::BTreeMap;
 
+use parking_lot::Mutex;
 use silica_protocol::{ShardId, TxHash};
 
 use super::{Pool, Rank, lock};

@@ -34,9 +34,9 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
     ops::RangeInclusive,
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use silica_protocol::{Account, Address, BlockNumber, GasPrice, Nonce, Receipt, ShardId, Timestamp, TxHash};
 
 use self::{
@@ -557,7 +557,7 @@ impl Pool {
 
 /// Locks the pool. No operation on it panics half-way, so that a panic of a holder leaves nothing to repair.
 pub(crate) fn lock(pool: &Mutex<Pool>) -> MutexGuard<'_, Pool> {
-    pool.lock().unwrap_or_else(PoisonError::into_inner)
+    pool.lock()
 }
 
 fn dropped_record(

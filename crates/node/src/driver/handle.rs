@@ -3,13 +3,14 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
         mpsc::Sender,
     },
 };
 
 use arc_swap::{ArcSwap, Guard};
+use parking_lot::{Mutex, RwLock};
 use silica_chain::{Chain, Edit, GasPriceError, Submitted, VerifiedTransaction};
 use silica_protocol::{BlockHash, GasPrice, SimulationRequest, Timestamp};
 use silica_state::ArchiveError;
@@ -87,7 +88,7 @@ impl NodeHandle {
 
     /// Returns the block mode.
     pub(crate) fn mode(&self) -> BlockMode {
-        *self.shared.mode.read().unwrap_or_else(PoisonError::into_inner)
+        *self.shared.mode.read()
     }
 
     /// Submits a transaction without signature, as [`submit`](Self::submit) does. Such transactions are submitted one
@@ -178,7 +179,7 @@ impl NodeHandle {
     /// Searches the Tx block with a hash, and returns the result with the head that it is valid for. Reads at most
     /// `most` blocks that earlier searches have not read. May take long.
     pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Arc<Context>, HashLookup), ArchiveError> {
-        let mut hashes = self.shared.block_hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hashes = self.shared.block_hashes.lock();
         // Take the head under the lock. Otherwise another search may have seen a later head.
         let at = Arc::clone(&self.context());
         let lookup = hashes.find(&at.snapshot, hash, most)?;
@@ -259,7 +260,7 @@ impl NodeHandle {
 
     /// Changes the published block mode.
     pub(super) fn publish_mode(&self, mode: BlockMode) {
-        *self.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
+        *self.shared.mode.write() = mode;
     }
 
     /// Publishes whether block production has failed.

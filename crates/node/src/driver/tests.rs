@@ -3,10 +3,10 @@
 use std::{
     future::Future,
     pin::{Pin, pin},
-    sync::Mutex,
     task::{Context as TaskContext, Waker},
 };
 
+use parking_lot::Mutex;
 use silica_chain::{
     AdmissionError, ChainConfig, Edit, Genesis, PUBLISHED_ACCOUNTS, PoolError, SubmissionError, VerifiedTransaction,
     consensus::{Application, Solo, range_signer, seal_alone},
@@ -254,7 +254,7 @@ struct Counts {
 impl Engine for Counts {
     fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
         if let Input::Demand { blocks, .. } = input {
-            self.demands.lock().unwrap().push(blocks);
+            self.demands.lock().push(blocks);
         }
         self.engine.step(input, application)
     }
@@ -324,7 +324,7 @@ async fn demands_are_met_whole_and_in_turn() {
         tokio::join!(node.mine(2 * BLOCKS_AT_ONCE + 1), node.mine(BLOCKS_AT_ONCE), node.mine(2));
     assert_eq!((first, second, third), (Ok(()), Ok(()), Ok(())));
     drop(driver.stop().unwrap());
-    assert_eq!(*demands.lock().unwrap(), [BLOCKS_AT_ONCE, BLOCKS_AT_ONCE, 1, BLOCKS_AT_ONCE, 2]);
+    assert_eq!(*demands.lock(), [BLOCKS_AT_ONCE, BLOCKS_AT_ONCE, 1, BLOCKS_AT_ONCE, 2]);
     assert_eq!(chain.snapshot().latest_tx_block().header.number.get(), 3 * BLOCKS_AT_ONCE + 3);
 }
 
@@ -337,7 +337,7 @@ async fn blocks_at_intervals_go_on_while_others_are_demanded() {
     let (node, driver) = start(chain.clone(), producer, engine, mode, Clock::default(), None).unwrap();
     assert_eq!(node.mine(5 * BLOCKS_AT_ONCE).await, Ok(()));
     drop(driver.stop().unwrap());
-    assert_eq!(*demands.lock().unwrap(), [BLOCKS_AT_ONCE; 5]);
+    assert_eq!(*demands.lock(), [BLOCKS_AT_ONCE; 5]);
     // Each part takes longer than the interval.
     assert!(chain.snapshot().latest_tx_block().header.number.get() >= 5 * BLOCKS_AT_ONCE + 4);
 }

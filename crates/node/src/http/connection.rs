@@ -5,7 +5,7 @@ use std::{
     future::Future,
     net::IpAddr,
     pin::{Pin, pin},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -17,6 +17,7 @@ use hyper::{
     upgrade::OnUpgrade,
 };
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use tokio::{
     net::TcpStream,
     sync::{SemaphorePermit, watch},
@@ -63,7 +64,7 @@ pub(super) async fn serve_connection<A: Handler>(
         let connection = pin!(builder.serve_connection(io, service).with_upgrades());
         speak_http(connection, limits, resources, &deadline, stop.clone()).await
     };
-    let upgrade = upgrade.into_inner().unwrap_or_default();
+    let upgrade = upgrade.into_inner();
     if let (Ended::InOrder, Some(Upgrading { upgrade, caller, place })) = (ended, upgrade) {
         match upgrade.await {
             Ok(upgraded) => {

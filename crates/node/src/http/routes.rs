@@ -1,16 +1,13 @@
 //! The routes: which request gets which answer.
 
-use std::{
-    convert::Infallible,
-    net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode, Version,
     body::{Bytes, Incoming},
     header::{self, HeaderValue},
 };
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
@@ -215,6 +212,6 @@ fn upgrade<'a>(
     let Ok(place) = resources.upgrades.try_acquire() else {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many subscribers at once, try again later");
     };
-    *upgrading.lock().unwrap_or_else(PoisonError::into_inner) = Some(Upgrading { upgrade, caller, place });
+    *upgrading.lock() = Some(Upgrading { upgrade, caller, place });
     response.map(|()| ResponseBody::from(Bytes::new()))
 }

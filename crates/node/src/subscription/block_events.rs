@@ -3,9 +3,10 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use silica_chain::{BlockTransactionsError, Snapshot};
 use silica_protocol::{
@@ -201,7 +202,7 @@ impl BlockEventCache {
     }
 
     fn page(&self, block: ChainTip) -> Page {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         if let Some((_, page)) = pages.iter().find(|(of, _)| *of == block) {
             return Arc::clone(page);
         }
@@ -212,7 +213,7 @@ impl BlockEventCache {
 
     /// Removes the oldest pages above the bounds.
     fn tidy(&self) {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         let bytes = |(_, page): &(ChainTip, Page)| page.get().map_or(0, |news| news.bytes());
         let mut sum: usize = pages.iter().map(bytes).sum();
         while pages.len() > 1 && (pages.len() > KEPT || sum > KEPT_BYTES) {

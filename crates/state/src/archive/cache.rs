@@ -1,9 +1,8 @@
 //! A cache of a few decoded values, by number.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fmt, sync::Arc};
+
+use parking_lot::Mutex;
 
 /// Keeps the newest value of each slot, where the slot is the number modulo their count: enough for the head and its
 /// neighbours, and bounded without bookkeeping.
@@ -17,13 +16,13 @@ impl<T> Cache<T> {
     }
 
     pub(super) fn get(&self, number: u64) -> Option<Arc<T>> {
-        let slot = self.slot(number)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.slot(number)?.lock();
         slot.as_ref().filter(|(cached, _)| *cached == number).map(|(_, value)| Arc::clone(value))
     }
 
     pub(super) fn put(&self, number: u64, value: &Arc<T>) {
         if let Some(slot) = self.slot(number) {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, Arc::clone(value)));
+            *slot.lock() = Some((number, Arc::clone(value)));
         }
     }
 

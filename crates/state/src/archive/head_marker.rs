@@ -9,9 +9,9 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use silica_protocol::{BlockHash, BlockNumber};
 
 use crate::codec::{seal, unseal};
@@ -66,7 +66,7 @@ impl HeadMarker {
     }
 
     fn slots(&self) -> MutexGuard<'_, Slots> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -59,11 +59,12 @@ mod tests;
 use std::{
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use silica_protocol::{BlockHash, BlockNumber, DsBlock, TxBlock};
 
 use self::{
@@ -307,7 +308,7 @@ impl Archive {
 
     /// Takes the right to append, unless an error has ended that.
     fn begin(&self) -> Result<MutexGuard<'_, Vec<Written>>, AppendError> {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.written.lock();
         if self.broken.load(Ordering::Acquire) {
             return Err(AppendError::Broken);
         }
@@ -317,7 +318,7 @@ impl Archive {
 
     /// Returns the record as it will be once all that was written is flushed.
     pub(crate) fn view_of_written(self: &Arc<Self>) -> ArchiveView {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.written.lock();
         let last = written.last().map(|written| Arc::clone(&written.entry));
         ArchiveView::new(Arc::clone(self), last.or_else(|| self.newest()))
     }
@@ -476,12 +477,12 @@ impl Archive {
     }
 
     fn newest(&self) -> Option<Arc<Entry>> {
-        self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.newest.read().clone()
     }
 
     fn publish(&self, entry: &Arc<Entry>) {
         self.entries.put(entry.number().get(), entry);
-        *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(entry));
+        *self.newest.write() = Some(Arc::clone(entry));
     }
 
     /// Reads an entry past the cache.

@@ -8,11 +8,12 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use silica_protocol::{
     BlockHash, BlockNumber, CoSignatures, DsBlock, DsBlockHeader, DsBlockNumber, MicroBlock, MicroBlockHeader,
     Timestamp, TxBlock,
@@ -56,7 +57,7 @@ impl Ranges {
     }
 
     fn kept(&self) -> MutexGuard<'_, VecDeque<Arc<StoredRange>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 
     fn keep(&self, range: Arc<StoredRange>) {

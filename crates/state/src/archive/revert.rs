@@ -4,10 +4,11 @@
 //! head marker is written before that, because a record that is ahead of it is valid.
 
 use std::sync::{
-    Arc, Mutex, RwLock,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
+use parking_lot::{Mutex, RwLock};
 use silica_protocol::{BlockHash, BlockNumber};
 
 use super::{

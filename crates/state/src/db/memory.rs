@@ -1,10 +1,8 @@
 //! The engine in memory: for ephemeral stores, and for tests that simulate a loss of power.
 
-use std::{
-    collections::BTreeMap,
-    ops::Bound,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
-};
+use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+
+use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::{DbError, Value};
 
@@ -20,7 +18,7 @@ type Writes = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
 impl Memory {
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Vec<u8>, sled::IVec>> {
-        self.contents.read().unwrap_or_else(PoisonError::into_inner)
+        self.contents.read()
     }
 
     pub(super) fn get(&self, key: &[u8]) -> Option<Value> {
@@ -37,7 +35,7 @@ impl Memory {
         if let Some(disk) = &self.disk {
             disk.write(&writes)?;
         }
-        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        let mut contents = self.contents.write();
         for (key, value) in writes {
             match value {
                 Some(value) => contents.insert(key, value.into()),
@@ -63,7 +61,7 @@ impl Memory {
         #[cfg(test)]
         if let Some(disk) = &self.disk {
             let contents = disk.reopen()?;
-            *self.contents.write().unwrap_or_else(PoisonError::into_inner) = contents;
+            *self.contents.write() = contents;
         }
         Ok(())
     }
@@ -95,7 +93,7 @@ pub(crate) use self::disk::Disk;
 
 #[cfg(test)]
 mod disk {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -139,8 +137,8 @@ mod disk {
     }
 
     impl Disk {
-        fn state(&self) -> std::sync::MutexGuard<'_, State> {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        fn state(&self) -> parking_lot::MutexGuard<'_, State> {
+            self.0.lock()
         }
 
         pub(super) fn write(&self, writes: &Writes) -> Result<(), DbError> {

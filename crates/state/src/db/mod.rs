@@ -26,12 +26,14 @@ use std::{
     panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind},
     path::{Path, PathBuf},
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
 };
+
+use parking_lot::RwLock;
 
 pub use self::error::DbError;
 use self::memory::Memory;
@@ -162,7 +164,7 @@ impl Db {
     pub(crate) fn require_in_place(&self) -> Result<(), DbError> {
         match &self.engine {
             Engine::Sled(sled) => {
-                let opened = sled.opened.read().unwrap_or_else(PoisonError::into_inner);
+                let opened = sled.opened.read();
                 opened.as_ref().ok_or(DbError::Closed)?.require_in_place()
             }
             Engine::Memory(_) => Ok(()),
@@ -462,24 +464,24 @@ impl Sled {
         if self.broken.load(Ordering::Acquire) {
             return Err(DbError::Broken);
         }
-        let take = || self.opened.write().unwrap_or_else(PoisonError::into_inner).take();
+        let take = || self.opened.write().take();
         if self.failed.load(Ordering::Acquire)
             && let Some(opened) = take()
         {
             opened.close();
         }
-        if self.opened.read().unwrap_or_else(PoisonError::into_inner).is_some() {
+        if self.opened.read().is_some() {
             return Ok(());
         }
         // Other threads continue meanwhile, and receive the error that the database is closed.
         let opened = Opened::new(&self.path, self.options, pause)?;
         self.failed.store(false, Ordering::Release);
-        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+        *self.opened.write() = Some(opened);
         Ok(())
     }
 
     fn with<T>(&self, operation: impl FnOnce(&Opened) -> Result<T, DbError>) -> Result<T, DbError> {
-        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        let opened = self.opened.read();
         let result = operation(opened.as_ref().ok_or(DbError::Closed)?);
         if result.is_err() {
             self.failed.store(true, Ordering::Release);
@@ -521,7 +523,7 @@ impl Sled {
 
 impl Drop for Sled {
     fn drop(&mut self) {
-        let Some(opened) = self.opened.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let Some(opened) = self.opened.get_mut().take() else { return };
         // Closing writes, and would create directories for what it writes.
         if self.broken.load(Ordering::Acquire) || opened.require_in_place().is_err() {
             std::mem::forget(opened);
@@ -663,7 +665,7 @@ mod tests {
         assert_eq!(other.get(&[7]).unwrap().as_deref(), Some(&[7; 9][..]));
 
         // Until it can be opened everything is refused.
-        let held = sled.opened.write().unwrap().take().unwrap();
+        let held = sled.opened.write().take().unwrap();
         assert!(matches!(sled.reopen(|| {}), Err(DbError::Locked { .. })));
         assert!(matches!(db.get(&[7]), Err(DbError::Closed)));
         assert!(matches!(db.insert(&[7], &[]), Err(DbError::Closed)));
@@ -769,20 +771,20 @@ mod tests {
 
     #[test]
     fn panics_of_the_engine_are_errors_that_name_the_database() {
-        let noted = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let noted = Arc::new(parking_lot::Mutex::new(Vec::new()));
         let notes = Arc::clone(&noted);
         let before = std::panic::take_hook();
         let name = thread::current().name().map(str::to_owned);
         std::panic::set_hook(Box::new(move |panic| {
             if thread::current().name().map(str::to_owned) == name {
-                notes.lock().unwrap().push(is_engine_panic(panic));
+                notes.lock().push(is_engine_panic(panic));
             }
         }));
         let error = guarded::<()>(Path::new("store/chain"), || panic!("segment {}", 7)).unwrap_err();
         drop(catch_unwind(|| panic!("of another owner")));
         std::panic::set_hook(before);
         assert_eq!(error.to_string(), "database store/chain is damaged: its engine panicked: segment 7");
-        assert_eq!(*noted.lock().unwrap(), [true, false]);
+        assert_eq!(*noted.lock(), [true, false]);
     }
 
     #[test]

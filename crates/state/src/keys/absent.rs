@@ -4,12 +4,9 @@
 //! With this cache, later queries to the same state or a newer one skip the range. When a block adds a key, the key is
 //! taken out of the ranges.
 
-use std::{
-    collections::BTreeMap,
-    ops::Bound,
-    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-};
+use std::{collections::BTreeMap, ops::Bound};
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use silica_protocol::Address;
 
 use super::{KeyList, after};
@@ -44,11 +41,11 @@ struct Range {
 
 impl Absent {
     fn read(&self) -> RwLockReadGuard<'_, Known> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Known> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 
     /// Notes the keys that a version adds to the one before. It precedes the first look at its state.

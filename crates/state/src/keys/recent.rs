@@ -1,11 +1,8 @@
 //! Keys in memory that blocks since the newest checkpoint have added or removed.
 
-use std::{
-    collections::BTreeMap,
-    ops::Bound,
-    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-};
+use std::{collections::BTreeMap, ops::Bound};
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use silica_protocol::Address;
 
 use super::{KeyChanges, Limit, Span, Taken, after};
@@ -66,11 +63,11 @@ pub(super) struct Portion {
 
 impl Recent {
     fn read(&self) -> RwLockReadGuard<'_, Noted> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Noted> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 
     pub(super) fn note(&self, version: Version, changes: KeyChanges) {

@@ -10,8 +10,9 @@ mod room;
 mod savepoint;
 mod verify;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use silica_protocol::BlockNumber;
 
 pub use self::{
@@ -134,7 +135,7 @@ pub struct StoreReader {
 impl StoreReader {
     /// Returns a snapshot of the chain at the newest block.
     pub fn snapshot(&self) -> Snapshot {
-        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.published.read().clone()
     }
 }
 
@@ -178,7 +179,7 @@ impl Store {
 
     /// Returns a snapshot of the chain at the newest block. During a replay, this is the newest replayed block.
     pub fn snapshot(&self) -> Snapshot {
-        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.published.read().clone()
     }
 
     /// Returns a source of snapshots for readers.
@@ -228,6 +229,6 @@ impl Store {
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writer.lock()
     }
 }

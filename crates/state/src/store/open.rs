@@ -4,9 +4,10 @@ use std::{
     fs,
     io::{self, Write as _},
     path::Path,
-    sync::{Arc, Mutex, RwLock},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, RwLock};
 use silica_protocol::BlockNumber;
 
 use super::{

@@ -1,9 +1,6 @@
 //! Publication of blocks to readers, and the checkpoints that follow from it.
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use super::{Store, Writer};
 use crate::{
@@ -23,7 +20,7 @@ const FAR_AHEAD: u64 = 32;
 impl Store {
     pub(super) fn publish(&self, writer: &mut Writer, snapshot: &Snapshot) {
         let window = snapshot.window();
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
+        *self.published.write() = snapshot.clone();
         self.core.older.release(window.oldest());
         writer.backlog.release(self.core.pages.durable());
         if self.is_too_much(writer) {

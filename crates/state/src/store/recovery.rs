@@ -1,6 +1,6 @@
 //! Recovers a store after a failed write.
 
-use std::{io, sync::PoisonError};
+use std::io;
 
 use silica_protocol::{BlockHash, BlockNumber};
 
@@ -95,7 +95,7 @@ impl Store {
 
     /// Whether blocks are refused, or there are some that were written and not flushed.
     fn has_failed(&mut self) -> bool {
-        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.writer.get_mut();
         writer.written.is_some() || self.core.archive.is_broken() || self.checkpointer.failure().is_some()
     }
 }

@@ -1,6 +1,8 @@
 //! Holds: blocks to which the chain can revert.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
 
 use super::{
     Databases, Store, StoreOptions, Writer,
@@ -90,7 +92,7 @@ impl Store {
     /// until it is opened again. After all other errors, the store is unchanged.
     pub fn revert(&mut self, to: &Savepoint) -> Result<Snapshot, RevertError> {
         let number = to.number();
-        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.writer.get_mut();
         if writer.written.is_some() || writer.replay_to.is_some() {
             return Err(RevertError::Busy);
         }
@@ -121,10 +123,10 @@ impl Store {
         if let Some(seal) = self.core.archive.seal() {
             core.archive.set_signer(seal);
         }
-        let snapshot = published.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let snapshot = published.read().clone();
         (self.checkpointer, self.core, self.writer) = (checkpointer, core, writer);
         (self.databases, self.outcome) = (databases, outcome);
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
+        *self.published.write() = snapshot.clone();
         snapshot
     }
 
@@ -154,7 +156,7 @@ impl Store {
 
     /// Returns this store over another core, with the state of the newest block.
     fn over(&mut self, core: Core, state: State, head: &Head, databases: Databases) -> Result<Self, OpenError> {
-        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.writer.get_mut();
         let mut backlog = std::mem::take(&mut writer.backlog);
         backlog.go_back(state.version);
         let core = Arc::new(core);

@@ -3,8 +3,10 @@
 use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
+
+use parking_lot::{Mutex, MutexGuard};
 
 const SHARDS: usize = 16;
 
@@ -101,7 +103,7 @@ impl<V: Clone> Cache<V> {
 }
 
 fn lock<V>(shard: &Mutex<Shard<V>>) -> MutexGuard<'_, Shard<V>> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+    shard.lock()
 }
 
 #[cfg(test)]

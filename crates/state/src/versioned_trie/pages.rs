@@ -4,11 +4,12 @@ use std::{
     fmt,
     path::PathBuf,
     sync::{
-        Arc, Once, PoisonError, RwLock,
+        Arc, Once,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::RwLock;
 use silica_protocol::{Address, BlockNumber};
 
 use super::{
@@ -136,7 +137,7 @@ impl PageStore {
     }
 
     pub(crate) fn manifest(&self) -> Manifest {
-        self.manifest.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.manifest.read().clone()
     }
 
     /// Returns the tree of a whole trie, or `None` when it is empty.
@@ -336,7 +337,7 @@ impl PageStore {
         self.db.insert(&key, &seal(&key, value.as_slice()))?;
         self.db.flush()?;
         let durable = manifest.current.as_ref().map_or(0, Checkpoint::version);
-        *self.manifest.write().unwrap_or_else(PoisonError::into_inner) = manifest;
+        *self.manifest.write() = manifest;
         self.durable.store(durable, Ordering::Release);
         Ok(())
     }

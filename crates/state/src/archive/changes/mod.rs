@@ -22,9 +22,9 @@ mod tests;
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Read},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use silica_protocol::{BlockHash, BlockNumber};
 
 pub(crate) use self::files::Files;
@@ -106,7 +106,7 @@ impl Changes {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 
     /// Keeps the change of a block. Does not wait for the disk.

@@ -1,7 +1,8 @@
 //! The memtable: the entries of the newest blocks, which no segment contains yet.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, atomic::AtomicBool};
+use std::sync::{Arc, atomic::AtomicBool};
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use silica_protocol::BlockHash;
 
 use super::{Extent, Index, entry::Entry};
@@ -31,7 +32,7 @@ impl Index {
     pub(crate) fn memtable_len(&self) -> usize {
         let state = self.state();
         let sets = state.frozen.iter().chain([&state.recent]);
-        sets.map(|set| set.read().unwrap_or_else(PoisonError::into_inner).len()).fold(0, usize::saturating_add)
+        sets.map(|set| set.read().len()).fold(0, usize::saturating_add)
     }
 
     /// Adds the entries of the next block.
@@ -39,7 +40,7 @@ impl Index {
         let mut memtable = self.memtable();
         let recent = Arc::clone(&self.state().recent);
         for chunk in entries.chunks(CHUNK) {
-            recent.write().unwrap_or_else(PoisonError::into_inner).extend(chunk.iter().copied());
+            recent.write().extend(chunk.iter().copied());
         }
         if let Some(undo) = &mut memtable.undo {
             undo.entries.extend(entries);
@@ -67,7 +68,7 @@ impl Index {
         let (mut upkeep, mut memtable, state) = (self.upkeep(), self.memtable(), self.state());
         let mut undo =
             memtable.undo.take_if(|undo| undo.since <= extent.blocks && state.covered.blocks <= extent.blocks)?;
-        let mut recent = state.recent.write().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = state.recent.write();
         while let Some(entry) = undo.entries.pop_if(|entry| entry.position().block >= extent.blocks) {
             recent.remove(&entry);
         }
@@ -82,6 +83,6 @@ impl Index {
     }
 
     pub(super) fn memtable(&self) -> MutexGuard<'_, Memtable> {
-        self.memtable.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memtable.lock()
     }
 }

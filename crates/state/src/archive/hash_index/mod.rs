@@ -25,11 +25,12 @@ mod segment;
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use silica_protocol::{BlockHash, BlockNumber};
 
 pub(super) use self::entry::{Entry, Kind, Position};
@@ -159,7 +160,7 @@ impl Index {
         let range = Entry { prefix, place: 0 }..=Entry { prefix, place: u64::MAX };
         let mut found = Vec::new();
         for set in state.frozen.iter().chain([&state.recent]) {
-            found.extend(set.read().unwrap_or_else(PoisonError::into_inner).range(range.clone()));
+            found.extend(set.read().range(range.clone()));
         }
         // A revert retires the handle before it takes entries out of these sets.
         self.db.require_service()?;
@@ -188,7 +189,7 @@ impl Index {
         let state = self.state();
         let mut entries = BTreeSet::new();
         for set in &state.frozen {
-            entries.extend(set.read().unwrap_or_else(PoisonError::into_inner).iter().copied());
+            entries.extend(set.read().iter().copied());
         }
         let mut segments = state.segments.clone();
         if !entries.is_empty() {
@@ -253,15 +254,15 @@ impl Index {
     }
 
     fn state(&self) -> Arc<State> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.state.read())
     }
 
     fn upkeep(&self) -> MutexGuard<'_, Upkeep> {
-        self.upkeep.lock().unwrap_or_else(PoisonError::into_inner)
+        self.upkeep.lock()
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.write();
         let mut changed = State::clone(&state);
         change(&mut changed);
         *state = Arc::new(changed);
