@@ -12,8 +12,7 @@ use crate::{
 
 /// A contract with nothing in it, short enough that other limits than that of its length matter.
 const EMPTY: &str = "scilla_version 0\ncontract E ()";
-/// A contract whose check costs more gas than its length, because the checker combines it with the types of the list
-/// library.
+/// A contract whose check costs more gas than its length, because it imports the list library.
 const LISTS: &str = "scilla_version 0\nimport ListUtils\ncontract L ()";
 /// Takes money, sends some to another contract, and spends more than it has.
 const SENDER: &str = r#"scilla_version 0

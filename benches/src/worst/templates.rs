@@ -399,7 +399,7 @@ templates! {
     "loads of a map of texts", shape(2, 5, 1_000, 1), |it| filled(it, |copy| format!("a{copy} <- texts"));
     "loads of a map of empty maps", shape(2, 5, 1_000, 1), |it| filled(it, |copy| format!("a{copy} <- maps"));
     "loads of a deep value", shape(2, 2, 1, 10_000), |it| filled(it, |copy| format!("a{copy} <- deep"));
-    "stores of a deep value", shape(2, 2, 1, 10_000), |it| filled(it, |copy| format!("a{copy} <- deep; deep := a{copy}"));
+    "stores of a deep value", shape(1, 1, 1, 10_000), |it| filled(it, |copy| format!("a{copy} <- deep; deep := a{copy}"));
     "times of blocks", shape(20, 50, 1, 1), |it| repeated(it, "", "", "  b = BNum 1;", |copy| format!("t{copy} <- & TIMESTAMP(b)"));
     "times of a block of many digits", shape(20, 50, 20_000, 1), |it| repeated(it, "", "", &format!("  b = {};", number_literal(it)), |copy| format!("t{copy} <- & TIMESTAMP(b)"));
     "the block number", shape(20, 50, 1, 1), |it| repeated(it, "", "", "", |copy| format!("t{copy} <- & BLOCKNUMBER"));

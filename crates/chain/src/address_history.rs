@@ -213,17 +213,17 @@ impl Search<'_> {
         }
     }
 
-    /// How many transactions a block has.
+    /// Returns the number of transactions in a block.
     fn count(&self, block: BlockNumber) -> Result<u32, ArchiveError> {
         Ok(self.snapshot.state().tx_header(block)?.map_or(0, |header| header.tx_count))
     }
 
-    /// How many transactions there are up to a block.
+    /// Returns the number of transactions in the blocks up to and including `block`.
     fn up_to(&self, block: u64) -> Result<u64, ArchiveError> {
         Ok(self.snapshot.state().transactions_up_to(BlockNumber::new(block))?.unwrap_or(0))
     }
 
-    /// The latest block before `block` that has transactions.
+    /// Returns the latest block before `block` that has transactions.
     fn before(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         self.looked_at = self.looked_at.saturating_add(1);
         block.previous().map_or(Ok(None), |before| self.snapshot.state().newest_with_transactions(before))

@@ -274,6 +274,6 @@ pub enum SubmissionError {
     #[error(transparent)]
     Pool(#[from] PoolError),
     /// The sender's account could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
 }

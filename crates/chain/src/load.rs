@@ -129,10 +129,10 @@ pub enum OpenError {
         source: CoSignatureError,
     },
     /// The state could not be read or computed.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
     /// Blocks could not be read.
-    #[error("reading blocks")]
+    #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
     /// The genesis could not be written.
     #[error("writing the genesis block")]

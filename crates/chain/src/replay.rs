@@ -356,10 +356,10 @@ pub enum ReplayError {
         source: SealError,
     },
     /// The state could not be computed.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
     /// Blocks could not be read.
-    #[error("reading blocks")]
+    #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
     /// The state of a block could not be written.
     #[error("writing the state of block {number}")]

@@ -35,7 +35,7 @@ pub fn check(store: &Store, configured: Rules) -> Result<(), RulesError> {
     if stored == configured { Ok(()) } else { Err(RulesError::Other { stored, configured }) }
 }
 
-/// Reason why a chain is not continued by some rules of the contract language.
+/// Reason why a chain cannot continue with the configured Scilla rules.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// Its blocks were made by other rules.

@@ -395,7 +395,7 @@ pub enum SimulationError {
         receipt: Box<Receipt>,
     },
     /// The state could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
 }
 

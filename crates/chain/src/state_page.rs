@@ -158,7 +158,7 @@ pub enum StatePageError {
     #[error("expected the member next of another page of this field")]
     Cursor,
     /// The state could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
 }
 

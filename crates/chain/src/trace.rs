@@ -195,7 +195,7 @@ pub enum TraceError {
     #[error("reading the record")]
     Archive(#[from] ArchiveError),
     /// The state could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
 }
 

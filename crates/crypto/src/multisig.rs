@@ -10,8 +10,7 @@
 //! #     type Error = rand_core::Infallible;
 //! #     fn try_next_u32(&mut self) -> Result<u32, Self::Error> { rand_core::utils::next_word_via_fill(self) }
 //! #     fn try_next_u64(&mut self) -> Result<u64, Self::Error> { rand_core::utils::next_word_via_fill(self) }
-//! #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> { self.0 += 1; bytes.fill(self.0);
-//! Ok(()) }
+//! #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> { self.0 += 1; bytes.fill(self.0); Ok(()) }
 //! # }
 //! # impl rand_core::TryCryptoRng for Rng {}
 //! # let mut rng = Rng(0);

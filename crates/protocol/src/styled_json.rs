@@ -22,9 +22,9 @@ const DIGITS: i32 = 17;
 /// # Examples
 ///
 /// ```
-/// let value = serde_json::json!({ "success": true, "errors": { "0": [8, 1] }, "exceptions": [] }); let text =
-/// silica_protocol::to_styled_json(&value); assert_eq!(text, "{\n\t\"errors\" : \n\t{\n\t\t\"0\" : [ 8, 1
-/// ]\n\t},\n\t\"exceptions\" : [],\n\t\"success\" : true\n}");
+/// let value = serde_json::json!({ "success": true, "errors": { "0": [8, 1] }, "exceptions": [] });
+/// let text = silica_protocol::to_styled_json(&value);
+/// assert_eq!(text, "{\n\t\"errors\" : \n\t{\n\t\t\"0\" : [ 8, 1 ]\n\t},\n\t\"exceptions\" : [],\n\t\"success\" : true\n}");
 /// ```
 pub fn to_styled_json(value: &Value) -> String {
     written(value, String::with_capacity(ROOM))

@@ -27,7 +27,7 @@ pub const TRANSACTION: u64 = 50_000;
 /// evaluation of the gas of a byte, [`weight::CHECKED_BYTE`], and the checks of types and patterns.
 pub const PER_TEXT_BYTE: u64 = 400;
 /// Work of a search for libraries that a dropped deployment may do.
-pub const FREE_SEARCH: u64 = 2_000_000;
+pub const FREE_SEARCH: u64 = 200_000;
 /// Maximum of work of a transaction without loading. Together with the maximum of loading it fits into an empty block.
 /// So the work of other transactions in the block never decides how a transaction ends.
 pub const PER_TRANSACTION: u64 = PER_BLOCK - LOADED - TRANSACTION;

@@ -160,7 +160,7 @@ pub enum AdmissionError {
     #[error("Code is empty and To addr is null")]
     NoKind,
     /// The state could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
 }
 

@@ -97,10 +97,12 @@ impl Solo {
         while application.has_candidates() {
             let block = application.propose(at, Cause::Event)?;
             if block.transactions().is_empty() && !block.is_vacuous() {
-                if !block.dropped().is_empty() {
-                    effects.push(Effect::Dropped(block.dropped().to_vec()));
+                if block.dropped().is_empty() {
+                    break;
                 }
-                break;
+                // The proposal has removed them from the pool. They may have left no room for others.
+                effects.push(Effect::Dropped(block.dropped().to_vec()));
+                continue;
             }
             effects.push(Effect::Committed(self.finish(block, application)?));
         }

@@ -189,7 +189,7 @@ pub enum EditError {
     #[error("the contract cannot be made ready")]
     Unusable,
     /// The state could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
     /// The block with the edit could not be built.
     #[error("building a block")]

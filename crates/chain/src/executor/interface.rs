@@ -52,6 +52,6 @@ pub enum InterfaceError {
     #[error("the code of a deployed contract is not accepted")]
     Unusable,
     /// The state or the record could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
 }

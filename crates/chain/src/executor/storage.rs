@@ -85,20 +85,18 @@ impl StorageQuota {
         if self.worked <= self.work {
             return Ok(());
         }
-        // The least work beyond the limit does not depend on the order of the entries.
+        Err(self.exceed())
+    }
+
+    /// Ends a query beyond its limit, with the least work beyond it.
+    const fn exceed(&mut self) -> StorageFault {
         self.worked = self.work.saturating_add(1);
-        Err(StorageFault::TooLarge)
+        StorageFault::TooLarge
     }
 
     /// Returns whether there is a work limit.
     const fn limits_work(&self) -> bool {
         self.work < u64::MAX
-    }
-
-    /// Returns whether bytes may be read.
-    fn can_read(&self, bytes: usize) -> bool {
-        let work = u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(weight::READ_BYTE);
-        bytes <= self.read && self.worked.saturating_add(work) <= self.work
     }
 
     fn spend_bytes(&mut self, bytes: usize, weight: u64) -> Result<(), StorageFault> {
@@ -382,8 +380,8 @@ fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
     text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)
 }
 
-/// Counts the entries that are removed with a map, because each of them leaves the tries of the block. Without a work
-/// limit, it does not read them.
+/// Counts the entries that are removed with a map, because each of them is read, and leaves the tries of the block.
+/// Without a work limit, it does not read them.
 fn count_removed<W: StateReader>(
     overlay: &mut Overlay<W>,
     contract: &Address,
@@ -392,8 +390,8 @@ fn count_removed<W: StateReader>(
 ) -> Result<(), StorageFault> {
     let mut fits = Ok(());
     if quota.limits_work() {
-        overlay.visit_below(contract, prefix, &mut |_, _| {
-            fits = quota.spend(weight::WRITTEN);
+        overlay.visit_below(contract, prefix, &mut |_, value| {
+            fits = quota.spend(weight::WRITTEN).and_then(|()| quota.spend_bytes(value.len(), weight::READ_BYTE));
             if fits.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
     }
@@ -402,12 +400,10 @@ fn count_removed<W: StateReader>(
 
 /// Returns the entries below a key, without the key itself, by the rest of their keys.
 ///
-/// The entries that the block has read come first. So that the work does not depend on their order, all entries count
-/// before any of their bytes.
-///
 /// # Errors
 ///
-/// [`StorageFault::TooLarge`] if there are more than `most`, or if the work limit is reached.
+/// [`StorageFault::TooLarge`] if there are more than `most`, or if the work limit is reached. Entries that the block has
+/// read come first, so both errors end with the same work: it does not depend on the order.
 fn entries_below<W: StateReader>(
     overlay: &mut Overlay<W>,
     contract: &Address,
@@ -416,27 +412,16 @@ fn entries_below<W: StateReader>(
     quota: &mut StorageQuota,
 ) -> Result<BTreeMap<String, Arc<[u8]>>, StorageFault> {
     let mut entries = BTreeMap::new();
-    let (mut count, mut bytes) = (0_usize, 0_usize);
     let mut fits = Ok(());
     overlay.visit_below(contract, prefix, &mut |key, value| {
         if let Some(path) = key.as_str().strip_prefix(prefix.as_str()).filter(|path| !path.is_empty()) {
-            count = count.saturating_add(1);
-            bytes = bytes.saturating_add(path.len()).saturating_add(value.len());
-            fits = quota.spend(weight::ENTRY);
-            if quota.can_read(bytes) {
-                entries.insert(path.to_owned(), Arc::from(value));
-            } else if !quota.limits_work() {
-                return ControlFlow::Break(());
-            }
+            fits = quota.spend(weight::ENTRY).and_then(|()| quota.read(path.len().saturating_add(value.len())));
+            entries.insert(path.to_owned(), Arc::from(value));
         }
-        if fits.is_err() || count > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if fits.is_err() || entries.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     fits?;
-    if count > most {
-        return Err(StorageFault::TooLarge);
-    }
-    quota.read(bytes)?;
-    Ok(entries)
+    if entries.len() > most { Err(quota.exceed()) } else { Ok(entries) }
 }
 
 #[cfg(test)]

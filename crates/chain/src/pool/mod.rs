@@ -342,9 +342,7 @@ impl Pool {
     fn choose_left_out(&mut self, settlement: &Settlement<'_>) {
         let Settlement { included, dropped, postponed, .. } = *settlement;
         let mut tried = included.iter().map(|(transaction, _)| transaction.hash());
-        if let Some(first) = self.left_out
-            && self.entries.contains_key(&first)
-        {
+        if let Some(first) = self.left_out().map(|transaction| transaction.hash()) {
             // A block of another kind, such as a vacuous one, tries nothing.
             let is_tried = tried.any(|hash| hash == first)
                 || dropped.iter().any(|(transaction, _)| transaction.hash() == first)

@@ -186,7 +186,7 @@ pub enum ListingError {
         last: u64,
     },
     /// Blocks could not be read.
-    #[error("reading blocks")]
+    #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
 }
 
@@ -203,6 +203,6 @@ pub enum BlockTransactionsError {
     #[error("TxBlock has no transactions")]
     Empty,
     /// Blocks could not be read.
-    #[error("reading blocks")]
+    #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
 }

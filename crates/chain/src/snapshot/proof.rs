@@ -93,7 +93,7 @@ pub enum ProofError {
     #[error("reading the state of a block")]
     History(#[source] HistoryError),
     /// The state could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
 }
 

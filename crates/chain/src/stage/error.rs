@@ -9,10 +9,10 @@ use crate::admission::InvalidTransaction;
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The state could not be read.
-    #[error("reading state")]
+    #[error("failed to read state")]
     State(#[from] StateError),
     /// Blocks could not be read.
-    #[error("reading blocks")]
+    #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
     /// An earlier block could not be written, and the chain has not [recovered](crate::Producer::recover).
     #[error("an earlier block could not be written, and the chain has not recovered from that yet")]

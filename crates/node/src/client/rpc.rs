@@ -46,7 +46,7 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
     }
 }
 
-/// The parameters of a method that are text.
+/// Which parameters of a method are text, by position. `Unknown` if the OpenRPC document does not have the method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kinds {
     Known(Vec<bool>),

@@ -81,9 +81,10 @@ pub(crate) fn start(
     data_dir: Option<Arc<DataDir>>,
 ) -> std::io::Result<(NodeHandle, RunningDriver)> {
     let (events, queue) = mpsc::channel();
-    let node = NodeHandle::new(chain, clock, mode, data_dir.clone(), events);
-    producer.set_nonce_policy(mode.nonces(node.chain().config().policy.nonces));
+    // The handle takes the head as it is published now, so the producer gets the policies of the mode first.
+    producer.set_nonce_policy(mode.nonces(chain.config().policy.nonces));
     producer.set_numbering(mode.numbering());
+    let node = NodeHandle::new(chain, clock, mode, data_dir.clone(), events);
     node.publish_failing(producer.has_failed());
     let driver = Driver {
         node: node.clone(),

@@ -73,6 +73,15 @@ fn signed(chain: &Chain, nonce: u64) -> Transaction {
     transaction
 }
 
+#[test]
+fn first_head_has_the_numbering_of_the_mode() {
+    let (chain, producer, engine) = chain();
+    let mode = BlockMode::ManualImmediate;
+    let (node, driver) = start(chain, producer, engine, mode, Clock::default(), None).unwrap();
+    assert_eq!(node.context().snapshot.numbering(), mode.numbering());
+    drop(driver.stop().unwrap());
+}
+
 #[tokio::test]
 async fn what_a_failure_left_behind_gets_its_block_when_it_is_sent_again() {
     let (chain, producer, engine) = chain();

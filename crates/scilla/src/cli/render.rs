@@ -276,7 +276,7 @@ fn shortened(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the bytes of a line for a place: the word that begins or ends there, or one byte.
+/// Returns the range of bytes in a line to underline at a column: the word that begins or ends there, or one byte.
 fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\'');
     let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1).min(line.len());

@@ -19,8 +19,8 @@ const FREE: u64 = 250_000;
 /// Further work for each unit of gas used.
 const PER_UNIT: u64 = 32;
 
-/// Parts of values that may leave a run for free. A part may have a hundred bytes as JSON, and these bytes stay in the
-/// state or in a receipt for ever.
+/// Number of parts of values that may leave a run without a charge. A part may have 100 bytes as JSON. These bytes stay
+/// in the state or in a receipt for ever.
 const FREE_TO_LEAVE: u64 = 16_384;
 /// Further parts for each unit of gas used. A part with a charge costs at least one unit. Of a list of empty options,
 /// one part in five has a charge.

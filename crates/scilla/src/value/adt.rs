@@ -207,7 +207,7 @@ impl Value {
         (0..number).fold(zero, |before, _| Self::adt(Constructor::succ(), Arc::clone(&types), [before]))
     }
 
-    /// Returns the value of a constructor, if it is one.
+    /// Returns the constructor with its arguments, or `None` if the value is of another kind.
     pub const fn as_adt(&self) -> Option<&Arc<AdtValue>> {
         if let Self::Adt(value) = self { Some(value) } else { None }
     }

@@ -24,9 +24,9 @@ use silica_protocol::{
 use super::entry::{Entry, Head, Totals};
 use crate::codec::{Malformed, Reader, Writer};
 
-/// Blocks of the longest stretch.
+/// Maximum number of blocks of a stretch.
 const LONGEST: u64 = 128;
-/// Stretches of the longest run.
+/// Maximum number of stretches of a range.
 const PARTS: usize = 64;
 
 const LAYOUT: u8 = 1;
@@ -121,7 +121,7 @@ struct RangePart {
     closing: Option<RangeVacuousBlock>,
     /// Hash of its last block.
     last: BlockHash,
-    /// Hashes of its blocks, once they are known; `None` when they do not lead to the last.
+    /// Hashes of the blocks of this part, computed at the first read. `None` if the last hash differs from `last`.
     hashes: OnceLock<Option<Box<[BlockHash]>>>,
 }
 

@@ -22,7 +22,7 @@ impl Store {
     /// If the failed write left nothing behind, the function returns at once. Otherwise it closes and reopens the
     /// engines, because they accept no writes after a failure. One batch removes later blocks from the record. Then the
     /// store opens as after a crash, so its state may need a replay. Older snapshots return what they have in memory,
-    /// and [`DbError::Retired`](crate::DbError::Retired) for all other queries. [Holds](Store::hold) stay as they were.
+    /// and [`DbError::Retired`](crate::DbError::Retired) for all other queries. [Savepoints](Store::savepoint) stay as they were.
     ///
     /// # Errors
     ///

@@ -61,15 +61,16 @@ impl Subtree {
     }
 
     /// Returns the summary of the leaves below a position from the sixteen subtrees after its next nibble, where no
-    /// key ends at the position itself. Costs nothing to speak of when fewer than two of them have leaves; otherwise
-    /// one branch node is hashed, and each child that is a leaf or has a path.
+    /// key ends at the position itself. If fewer than two of them have leaves, no node is
+    /// hashed. Otherwise one branch node is hashed, and each child that is a leaf or has a path.
     #[must_use]
     pub fn combine(children: [&Self; 16]) -> Self {
         fork(children, None, None)
     }
 
-    /// As [`Subtree::combine`], and adds to `proof` the nodes that this fixes on the way to a key, whose next nibble
-    /// is given. The nodes inside that child must have been added before.
+    /// Returns the same summary as [`Subtree::combine`]. Adds the nodes to `proof` that this call completes on the way
+    /// to a key: the branch node, and the topmost node of the child at `nibble`, the next nibble of the key. The caller
+    /// must have added the deeper nodes of that child before.
     #[must_use]
     pub fn combine_proving(children: [&Self; 16], nibble: u8, proof: &mut Proof) -> Self {
         fork(children, None, Some((Some(nibble), proof)))
