@@ -146,7 +146,7 @@ fn request_has_one_name_in_answer_and_log() {
         let line = line(name);
         assert_eq!(
             (&line["message"], &line["status"], &line["level"]),
-            (&json!("answered"), &json!(200), &json!("DEBUG"))
+            (&json!("sent a response"), &json!(200), &json!("DEBUG"))
         );
     }
 }
