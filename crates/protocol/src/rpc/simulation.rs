@@ -1,7 +1,7 @@
 //! Simulated transactions: parameters and results of `silica_simulateTransaction` and `silica_estimateGas`.
 //!
 //! Both methods are extensions of this node, so the spellings of the reference do not bind them. Members with a
-//! sensible default are optional. Errors name what was expected and what came.
+//! sensible default are optional. An error names the expected and the given value.
 
 use std::borrow::Cow;
 

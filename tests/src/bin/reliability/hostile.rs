@@ -44,9 +44,9 @@ pub(crate) const SHOUTS: u64 = 20;
 /// Time for which callers are served before an attack.
 const CALM: Duration = Duration::from_secs(2);
 
-/// Time that one caller in a hundred may wait during an attack: so many times as long as before, of which at least this
-/// counts.
+/// Limit of the 99th percentile of response times during an attack, as a multiple of the percentile before it.
 const SLOWER: u32 = 10;
+/// Least percentile before an attack for this limit: a shorter one counts as this one.
 const LEAST_CALM: Duration = Duration::from_millis(5);
 
 /// Maximum of open connections of the node: the default for clients, and its listeners.
