@@ -426,10 +426,13 @@ fn entries_below<W: StateReader>(
 
 #[cfg(test)]
 mod tests {
-    use silica_protocol::Account;
+    use std::{cell::Cell, rc::Rc};
+
+    use silica_protocol::{Account, BlockNumber, Timestamp};
     use silica_scilla::json::parse_type;
 
     use super::*;
+    use crate::accounts::{Accounts, Source, Visitor};
 
     const CONTRACT: Address = Address::new([0xc0; 20]);
 
@@ -693,6 +696,88 @@ mod tests {
                     Err(fault) => assert!(matches!(fault, StorageFault::ReadTooMuch) && read < bytes, "{fault:?}"),
                 }
             }
+        }
+    }
+
+    /// Storage with `count` entries of a map under `m`, each with 1,000 bytes, that counts the entries that are read.
+    struct Counting {
+        count: usize,
+        visited: Rc<Cell<usize>>,
+    }
+
+    impl Counting {
+        const BYTES: usize = 1_000;
+
+        fn text() -> Vec<u8> {
+            format!("\"{}\"", "x".repeat(Self::BYTES - 2)).into_bytes()
+        }
+    }
+
+    impl Accounts for Counting {
+        fn account(&self, _address: &Address) -> Result<Option<Account>, StateError> {
+            Ok(Some(crate::testing::contract()))
+        }
+    }
+
+    impl StateReader for Counting {
+        fn entry(&self, _contract: &Address, _key: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
+            Ok(None)
+        }
+
+        fn visit_entries(
+            &self,
+            contract: &Address,
+            _prefix: &StorageKey,
+            from: Option<&StorageKey>,
+            visit: Visitor<'_>,
+        ) -> Result<(), StateError> {
+            let keys = (0..self.count).map(|number| StorageKey::entry(contract, "m", &[format!("\"{number:03}\"")]));
+            for key in keys.filter(|key| from.is_none_or(|from| key >= from)) {
+                self.visited.set(self.visited.get() + 1);
+                if visit(&key, &Counting::text()).is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        }
+
+        fn source(&self, _contract: &Address) -> Result<Option<Source>, StateError> {
+            Ok(None)
+        }
+
+        fn block_time(&self, _block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn read_beyond_the_work_limit_stops_at_the_bytes_of_its_entries() {
+        let (kind, known) = (parse_type("Map String String").unwrap(), DataTypes::built_in());
+        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let delete = |overlay: &mut Overlay<_>, quota: &mut StorageQuota| stored.clear(overlay, &[], quota);
+        let load =
+            |overlay: &mut Overlay<_>, quota: &mut StorageQuota| stored.load(overlay, &[], u64::MAX, quota).map(drop);
+        let query: [&dyn Fn(&mut Overlay<_>, &mut StorageQuota) -> Result<(), StorageFault>; 2] = [&load, &delete];
+        for query in query {
+            let run = |work: u64| {
+                let visited = Rc::new(Cell::new(0));
+                let state = Counting { count: 100, visited: Rc::clone(&visited) };
+                let mut quota = StorageQuota::new();
+                quota.begin(work);
+                let result = query(&mut Overlay::new(state), &mut quota);
+                (result, quota.worked(), visited.get())
+            };
+            let (result, all, visited) = run(u64::MAX - 1);
+            result.unwrap();
+            assert_eq!(visited, 100);
+            // The bytes are most of the work, so half of the work is about half of the entries.
+            let bytes = u64::try_from(100 * Counting::BYTES).unwrap() * weight::READ_BYTE;
+            assert!(bytes < all && all < bytes * 2, "{bytes} {all}");
+            let (result, worked, visited) = run(all / 2);
+            assert!(matches!(result, Err(StorageFault::TooLarge)), "{result:?}");
+            assert_eq!(worked, all / 2 + 1);
+            assert!((40..=60).contains(&visited), "{visited} entries were read");
+            assert!(run(all).0.is_ok() && run(all - 1).0.is_err());
         }
     }
 

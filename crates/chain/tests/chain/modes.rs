@@ -1,10 +1,14 @@
 //! The ways in which blocks are made: at arrival, at a tick, on demand.
 
+use std::{ops::RangeInclusive, sync::Arc};
+
 use silica_chain::{
-    ChainConfig,
-    consensus::{Application, Cause, Effect, Engine, Input, MAX_DEMAND, seal_alone},
+    ChainConfig, CommittedBlock, Edit, EditError, ExecutedBlock, InvalidBlock, Proposal, SealedBlock,
+    consensus::{
+        Application, Cause, CommitError, Effect, Engine, Input, MAX_DEMAND, PassError, ProposeError, Solo, seal_alone,
+    },
 };
-use silica_protocol::{Timestamp, Transaction};
+use silica_protocol::{BlockNumber, GasPrice, Qa, Timestamp, Transaction};
 
 use crate::{
     blocks,
@@ -76,7 +80,7 @@ fn what_does_not_fit_one_block_goes_to_the_next_at_once() {
 fn what_the_price_has_risen_above_is_dropped_without_block() {
     let mut net = instant(100);
     let high = net.submit(payment(1, 1, user(2), 5, PRICE + 1));
-    net.producer.set_minimum_gas_price(silica_protocol::GasPrice::new(silica_protocol::Qa::new(PRICE + 2))).unwrap();
+    net.producer.set_minimum_gas_price(GasPrice::new(Qa::new(PRICE + 2))).unwrap();
     let height = net.height();
     let effects = net.arrival();
     let [Effect::Dropped(dropped)] = &effects[..] else { panic!("{effects:?}") };
@@ -84,6 +88,72 @@ fn what_the_price_has_risen_above_is_dropped_without_block() {
     assert_eq!(net.height(), height, "no block is made for it");
     assert_eq!(net.status(&high), Some(22));
     assert_eq!(net.nonce(&user(1)), 0, "the nonce is not used up");
+}
+
+/// A producer that gets another transaction during its first proposal.
+struct LateArrival<'a> {
+    net: &'a mut Net,
+    late: Option<Transaction>,
+}
+
+impl LateArrival<'_> {
+    fn arrive(&mut self) {
+        if let Some(late) = self.late.take() {
+            self.net.submit(late);
+        }
+    }
+}
+
+impl Application for LateArrival<'_> {
+    fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
+        let block = self.net.producer.propose(at, cause)?;
+        self.arrive();
+        Ok(block)
+    }
+
+    fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError> {
+        self.net.producer.propose_edit(at, edit)
+    }
+
+    fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
+        self.net.producer.verify(proposal)
+    }
+
+    fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError> {
+        self.net.producer.commit(block)
+    }
+
+    fn write(&mut self, block: SealedBlock) -> Result<(), CommitError> {
+        self.net.producer.write(block)
+    }
+
+    fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError> {
+        self.net.producer.flush()
+    }
+
+    fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError> {
+        self.net.producer.pass(at, blocks)
+    }
+
+    fn has_candidates(&self) -> bool {
+        self.net.producer.has_candidates()
+    }
+}
+
+#[test]
+fn transactions_after_a_proposal_of_drops_get_a_block() {
+    let mut net = instant(100);
+    let high = net.submit(payment(1, 1, user(2), 5, PRICE + 1));
+    net.producer.set_minimum_gas_price(GasPrice::new(Qa::new(PRICE + 2))).unwrap();
+    let late = payment(3, 1, user(2), 5, PRICE + 2);
+    let at = net.later();
+    let mut solo = Solo::new(node_key());
+    let mut application = LateArrival { net: &mut net, late: Some(late.clone()) };
+    let effects = solo.step(Input::Arrival(at), &mut application).unwrap();
+    let [Effect::Dropped(dropped), Effect::Committed(block)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(dropped[0].0.hash(), high);
+    assert_eq!(**block.transactions()[0].0.transaction(), late);
+    assert_eq!(net.chain.waiting(), 0);
 }
 
 #[test]
@@ -182,7 +252,7 @@ fn timestamps_never_stand_still() {
     }
     net.step(Input::Tick(Timestamp::new(5)));
     let times: Vec<_> = (1..=4)
-        .map(|number| net.snapshot().tx_block(silica_protocol::BlockNumber::new(number)).unwrap().unwrap().timestamp)
+        .map(|number| net.snapshot().tx_block(BlockNumber::new(number)).unwrap().unwrap().timestamp)
         .map(|time| time.get() - at.get())
         .collect();
     assert_eq!(times, [0, 1, 2, 3]);

@@ -5,7 +5,7 @@ use silica_chain::{ChainConfig, config::NoncePolicy};
 use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Receipt, Transaction, TxHash};
 use silica_scilla::{
     rules::Rules,
-    work::{LOADED, PER_BLOCK, weight},
+    work::{FREE_SEARCH, LOADED, PER_BLOCK, weight},
 };
 
 use crate::{
@@ -173,6 +173,42 @@ fn libraries_are_bounded_before_they_are_read() {
         let (receipt, _) = deploy(&mut world, &code, &list);
         assert_eq!(receipt.success, succeeds, "{rules}: {receipt:?}");
         assert_eq!(receipt.cumulative_gas == Gas::new(DEPLOYMENT), !succeeds, "{rules}: {receipt:?}");
+        check_replay(&world.net);
+    }
+}
+
+/// Deploys a library of at least `bytes` bytes.
+fn library(world: &mut World, name: &str, bytes: usize) -> Address {
+    let code = format!("scilla_version 0\nlibrary {name}\n(* {} *)\n", "x".repeat(bytes));
+    let flag = json!({"constructor": "True", "argtypes": [], "arguments": []});
+    let (receipt, address) = deploy(world, &code, &json!({"vname": "_library", "type": "Bool", "value": flag}));
+    assert!(receipt.success, "{receipt:?}");
+    address
+}
+
+#[test]
+fn deployment_pays_for_a_long_search_that_finds_no_library() {
+    // Beyond `FREE_SEARCH`, the texts that were read are paid for.
+    let long = usize::try_from(FREE_SEARCH / weight::SOURCE_BYTE).unwrap();
+    for (rules, bytes, is_paid) in
+        [("0.13/2", long, false), ("0.13/3", long / 2, false), ("0.13/3", long, true), ("latest/3", long, true)]
+    {
+        let mut world = roomy_with(rules);
+        let found = library(&mut world, "Found", bytes);
+        let pair = |name: &str, address: Address| json!({"constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [name, hex(&address)]});
+        let pairs = json!([pair("Found.scillib", found), pair("Missing.scillib", user(99))]);
+        let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": pairs});
+        let code = "scilla_version 0\nimport Found Missing\ncontract User ()\n".to_owned();
+        let transaction = cheap(world.transaction(1), DEPLOYMENT);
+        let data = init(std::slice::from_ref(&list)).to_string();
+        let result = world.run(1, Transaction { code, data, ..transaction });
+        match result {
+            Ok(receipt) => {
+                assert!(is_paid && !receipt.success, "{rules}, {bytes}: {receipt:?}");
+                assert_eq!(receipt.cumulative_gas, Gas::new(DEPLOYMENT));
+            }
+            Err(status) => assert!(!is_paid && status == 11, "{rules}, {bytes}: {status}"),
+        }
         check_replay(&world.net);
     }
 }
