@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use super::{Origin, ResolveError, library_names};
@@ -144,7 +144,7 @@ impl<'a> Loader<'a> {
     ) -> Result<Imported, Failure> {
         let imported = || Cause::Context(Context::Import(name.to_string()));
         let FoundLibrary { file, text, origin } = found;
-        let mut module = parse_library(&file, &text).map_err(|failure| {
+        let mut module = parse(&file, &text).map_err(|failure| {
             let first = failure.into_entries().into_iter().take(1);
             let parse = entry("Failed to parse".to_owned()).because(imported());
             Failure::from_entries(first.chain([parse.clone()]).collect()).unwrap_or_else(|| Failure::of(parse))
@@ -161,5 +161,40 @@ impl<'a> Loader<'a> {
         let mut names: BTreeSet<_> = module.imports.iter().map(|item| Arc::clone(item.library.name.base())).collect();
         names.extend(imports.iter().flat_map(|import| import.names.iter().cloned()));
         Ok(Imported { module, address, imports, names })
+    }
+}
+
+/// The parsed texts of the standard library. Parsing would be 28 % of the check of a program that imports all of them.
+static PARSED: LazyLock<Vec<(FoundLibrary, LibraryModule)>> = LazyLock::new(|| {
+    let found = stdlib::ALL.iter().filter_map(|(name, _)| Standard.find(name).ok().flatten());
+    found.filter_map(|found| Some((found.clone(), parse_library(&found.file, &found.text).ok()?))).collect()
+});
+
+/// Parses the text of a library. A text of the standard library is parsed once in a process.
+fn parse(file: &str, text: &[u8]) -> Result<LibraryModule, Failure> {
+    let parsed = PARSED.iter().find(|(found, _)| *found.file == *file && *found.text == *text);
+    parsed.map_or_else(|| parse_library(file, text), |(_, module)| Ok(module.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_the_standard_library_are_parsed_in_advance() {
+        assert_eq!(PARSED.len(), stdlib::ALL.len());
+        for (found, parsed) in PARSED.iter() {
+            let fresh = parse_library(&found.file, &found.text).unwrap();
+            assert_eq!(format!("{parsed:?}"), format!("{fresh:?}"));
+            assert_eq!(format!("{:?}", parse(&found.file, &found.text).unwrap()), format!("{fresh:?}"));
+        }
+    }
+
+    #[test]
+    fn file_of_the_standard_library_with_another_text_is_parsed() {
+        let file = &PARSED[0].0.file;
+        let module = parse(file, b"scilla_version 0 library Other").unwrap();
+        assert_eq!(&**module.library.name.name.base(), "Other");
+        assert!(parse(file, b"scilla_version").is_err());
     }
 }
