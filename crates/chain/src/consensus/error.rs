@@ -5,10 +5,10 @@ use silica_protocol::BlockNumber;
 use super::SealError;
 use crate::{executor::EditError, stage::BuildError};
 
-/// Reason why an engine did not do what follows from its input.
+/// Reason why an engine did not process an input.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// More blocks were demanded than are made at once.
+    /// The request has more blocks than [`MAX_DEMAND`](super::MAX_DEMAND).
     #[error("requested blocks: expected at most {most}, got {got}")]
     Demand {
         /// The requested number of blocks.
@@ -16,24 +16,24 @@ pub enum EngineError {
         /// Maximum for one request.
         most: u64,
     },
-    /// The state is not edited.
+    /// An edit failed.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// No block was proposed.
+    /// A proposal failed.
     #[error(transparent)]
     Propose(#[from] ProposeError),
-    /// A block was not sealed.
+    /// The engine could not sign a block.
     #[error(transparent)]
     BlockSigner(#[from] SealError),
-    /// A block was not committed.
+    /// A commit failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
-    /// Empty blocks were not made.
+    /// An empty block range could not be made.
     #[error(transparent)]
     Pass(#[from] PassError),
 }
 
-/// Reason why no block was proposed.
+/// Reason why the application could not build a block.
 #[derive(Debug, thiserror::Error)]
 #[error("building a block")]
 pub struct ProposeError(#[from] pub BuildError);
@@ -44,7 +44,7 @@ pub enum CommitError {
     /// The block does not follow the head.
     #[error("block {number} does not follow block {head}")]
     NotNext {
-        /// The block.
+        /// Number of the block.
         number: BlockNumber,
         /// Number of the head.
         head: BlockNumber,
@@ -52,20 +52,20 @@ pub enum CommitError {
     /// The store could not be written.
     #[error("writing block {number}")]
     Store {
-        /// The block.
+        /// Number of the block.
         number: BlockNumber,
         /// The error of the store.
         source: silica_state::CommitError,
     },
 }
 
-/// Reason why empty blocks were not made together.
+/// Reason why an empty block range was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
-    /// They could not be built.
+    /// The range could not be built.
     #[error("building empty blocks")]
     Build(#[from] BuildError),
-    /// They could not be committed.
+    /// The range could not be committed.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }

@@ -1,4 +1,4 @@
-//! The seam between the chain and the way its nodes agree on blocks.
+//! The interface between the chain and the consensus of its nodes.
 //!
 //! Consensus calls the chain, not the reverse. An [`Engine`] is a state machine without input or output. It gets each
 //! input, calls the [`Application`] to propose, verify and commit, and returns effects for the node.
@@ -27,11 +27,12 @@ use crate::{
 
 /// The functions of the chain that an engine calls.
 pub trait Application {
-    /// Builds the next block on top of the head, with the transactions that wait, at the time `at`.
+    /// Builds the next block on top of the head, with pending transactions, at the time `at`.
     ///
-    /// The timestamp is `at`, or one microsecond after the timestamp of the head if that is later. Building finds
-    /// transactions that can no longer be executed. If the block has no transactions, they leave the pool at once, so
-    /// that no empty block has to be committed. Otherwise they leave the pool when the block is committed.
+    /// The timestamp is `at`, or one microsecond after the timestamp of the head if that is later. While it builds the
+    /// block, the function drops transactions that can never be executed. If the block has no transactions, they leave
+    /// the pool at once, so that no empty block has to be committed. Otherwise they leave the pool at the commit of the
+    /// block.
     ///
     /// # Errors
     ///
@@ -39,21 +40,20 @@ pub trait Application {
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError>;
 
     /// Builds a block with an edit of the state and without transactions. If a vacuous block is due, the function
-    /// builds that block, and only checks the edit.
+    /// builds the vacuous block instead, and only checks the edit.
     ///
     /// # Errors
     ///
     /// [`EditError`]: the edit is refused, or no block could be built.
     fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError>;
 
-    /// Executes another node's block on top of the head and compares everything in its headers.
+    /// Executes the block of another node on top of the head, and compares its headers with the result.
     ///
-    /// This checks only that its time is later than that of the head. The engine gets the time of the clock and checks
-    /// the rest.
+    /// The timestamp has to be later than the timestamp of the head. The engine compares the timestamp with the clock.
     ///
     /// # Errors
     ///
-    /// [`InvalidBlock`] names the first thing that is not as it must be.
+    /// [`InvalidBlock`] names the first difference.
     fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock>;
 
     /// Makes a block durable, and then visible.
@@ -63,57 +63,57 @@ pub trait Application {
     /// [`CommitError`]: the block does not follow the head, or the store could not be written.
     fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError>;
 
-    /// Makes a block the head on which the next one is built, without waiting for the disk.
+    /// Writes a block without a flush. The next proposal builds on top of it.
     ///
-    /// Until [`flush`](Self::flush) returns, no reader sees the block, a crash may undo it, and its transactions stay
-    /// in the pool. So a caller that writes a block with transactions flushes before it proposes the next block.
+    /// Until [`flush`](Self::flush) returns, no reader sees the block, its transactions stay in the pool, and a crash
+    /// may remove it. Therefore a caller that writes a block with transactions calls `flush` before it proposes the
+    /// next block.
     ///
     /// # Errors
     ///
     /// [`CommitError`]: the block does not follow the head, or the store could not be written.
     fn write(&mut self, block: SealedBlock) -> Result<(), CommitError>;
 
-    /// Makes the blocks durable that were written, all at once, and then visible. Returns them in their order.
+    /// Makes all written blocks durable with one flush, and then visible. Returns these blocks in order.
     ///
     /// # Errors
     ///
     /// [`CommitError`]: the store could not be written.
     fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError>;
 
-    /// Makes the given number of empty blocks durable, and then visible, as proposing, sealing and committing one after
-    /// the other at the time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
+    /// Makes up to `blocks` empty blocks durable, and then visible, and returns their numbers. The result is the same
+    /// as proposing, sealing and committing them one after another at the time `at`. The caller has flushed all written
+    /// blocks, and has checked that there are no [candidates](Self::has_candidates).
     ///
-    /// Their signatures are made when a block is read, by the
-    /// [sealer](silica_state::Store::set_signer) of the store. Without a sealer no block is made, and `None` is
-    /// returned. No transaction is executed: the caller has checked that there are no
-    /// [candidates](Self::has_candidates).
+    /// The blocks have no signatures on disk: the [signer](silica_state::Store::set_signer) of the store signs a block
+    /// when it is read. Without a signer the function makes no block and returns `None`.
     ///
     /// # Errors
     ///
     /// [`PassError`]: the store could not be read or written, or the chain is at the end of its numbers.
     fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError>;
 
-    /// Whether a block made now might hold a transaction.
+    /// Returns whether the pool has a transaction that the next block may execute.
     fn has_candidates(&self) -> bool;
 }
 
-/// Why a block is made.
+/// The cause of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Blocks were demanded. Such a block always moves the logical block number.
+    /// A request for blocks. Such a block always increases the logical block number.
     Demand,
-    /// A transaction arrived, its time has come, or the state is edited. Whether such a block moves the logical block
-    /// number is a matter of the [policy](crate::config::Numbering).
+    /// A transaction, the interval timer, or an edit. [`Numbering`](crate::config::Numbering) decides whether such a
+    /// block increases the logical block number.
     Event,
 }
 
-/// A way to agree on blocks.
+/// A consensus algorithm, as a state machine.
 pub trait Engine {
-    /// Takes note of `input`, and does what follows from it.
+    /// Processes `input`, and returns its effects in order.
     ///
     /// # Errors
     ///
-    /// [`EngineError`]: the chain failed to process the input. Blocks that were committed before the error stay; the
+    /// [`EngineError`]: the chain failed to process the input. Blocks that were committed before the error stay. The
     /// caller does not get their effects.
     fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError>;
 }
@@ -121,9 +121,10 @@ pub trait Engine {
 /// An input of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Transactions arrived at this time, and shall not wait: blocks are made until none is left that can be executed.
+    /// New transactions are in the pool at this time. The engine produces blocks until no pending transaction can be
+    /// executed.
     ///
-    /// No empty block is made, except a vacuous one that is due before a transaction can be executed.
+    /// It produces no empty block, except a vacuous block that is due before a transaction can be executed.
     Arrival(Timestamp),
     /// A request for a number of blocks, with or without transactions.
     Demand {
@@ -132,7 +133,7 @@ pub enum Input {
         /// Number of blocks, at most [`MAX_DEMAND`].
         blocks: u64,
     },
-    /// A developer edits the state, in a separate block.
+    /// A request for a block with an edit of the state.
     Edit {
         /// The time.
         at: Timestamp,
@@ -141,20 +142,20 @@ pub enum Input {
     },
     /// Bytes from another member of the committee.
     Message(Vec<u8>),
-    /// It is time for a block, whether there are transactions or not.
+    /// The interval timer requests one block, with or without transactions.
     Tick(Timestamp),
 }
 
-/// Most blocks that can be demanded at once.
+/// Most blocks that one request may contain.
 pub const MAX_DEMAND: u64 = 10_000_000;
 
-/// Something that happened, and of which the node tells others.
+/// A change of the chain that the node publishes.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// A block was committed.
     Committed(Arc<CommittedBlock>),
-    /// Empty blocks with these numbers were committed together.
+    /// An empty block range with these numbers was committed.
     Passed(RangeInclusive<BlockNumber>),
-    /// Transactions left the pool although no block was made.
+    /// The pool dropped these transactions, and no block was produced.
     Dropped(Vec<(VerifiedTransaction, DropReason)>),
 }

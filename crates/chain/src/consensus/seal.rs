@@ -1,4 +1,4 @@
-//! Sealing: the collective signatures under the DS block, the micro blocks and the Tx block of a Tx epoch.
+//! Sealing: the co-signatures of the DS block, the micro blocks and the Tx block of a Tx epoch.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::stage::{ExecutedBlock, Proposal, SealedBlock};
 ///
 /// # Errors
 ///
-/// [`SealError::Sign`] for an empty header, which no block has.
+/// [`SealError::Sign`]: a header is empty. No block has an empty header.
 pub fn seal_alone(mut block: ExecutedBlock, key: &KeyPair) -> Result<SealedBlock, SealError> {
     let sign = |header: &[u8]| -> Result<CoSignatures, SignError> { cosign::cosign_alone(header, key) };
     if let Some(ds_block) = &mut block.blocks.ds {
@@ -26,8 +26,8 @@ pub fn seal_alone(mut block: ExecutedBlock, key: &KeyPair) -> Result<SealedBlock
     Ok(SealedBlock { block })
 }
 
-/// Returns the signer of the blocks in empty block ranges, for [`Store::set_signer`](silica_state::Store::set_signer).
-/// It signs for the only member of all committees.
+/// Returns a signer for the blocks of empty block ranges. It signs as the only member of all committees.
+/// [`Store::set_signer`](silica_state::Store::set_signer) takes the signer.
 pub fn range_signer(key: &KeyPair) -> Arc<dyn BlockSigner> {
     Arc::new(Alone(key.clone()))
 }
@@ -46,29 +46,29 @@ impl BlockSigner for Alone {
     }
 }
 
-/// Takes the signatures of `proposal`, of which `block` was executed, after verifying that `committee` made them all.
+/// Verifies the signatures of `proposal`, and copies them to `block`, which is the result of its execution.
 ///
-/// The committee is the DS committee and each shard: all of them have the same single member.
+/// `committee` is the DS committee and every shard: all of them have the same single member.
 ///
 /// # Errors
 ///
-/// [`SealError::Signature`] names a block with a wrong signature. [`SealError::Mismatch`] means that the proposal
-/// belongs to another block.
+/// [`SealError::Signature`] names the block with an invalid signature. [`SealError::Mismatch`]: the headers of
+/// `proposal` and `block` differ.
 pub fn seal_with(block: ExecutedBlock, proposal: &Proposal, committee: &[PublicKey]) -> Result<SealedBlock, SealError> {
     check_same(&block, proposal)?;
     seal_as(block, Signed::verify(proposal, committee)?)
 }
 
-/// A proposal with valid signatures of its committee on all blocks.
+/// A proposal whose committee signed all its blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signed<'a>(&'a Proposal);
 
 impl<'a> Signed<'a> {
-    /// Verifies that `committee`, the only one, made all signatures of `proposal`.
+    /// Verifies that `committee` made all signatures of `proposal`.
     ///
     /// # Errors
     ///
-    /// [`SealError::Signature`] names the first block that is not signed as it should be.
+    /// [`SealError::Signature`] names the first block with an invalid signature.
     pub(crate) fn verify(proposal: &'a Proposal, committee: &[PublicKey]) -> Result<Self, SealError> {
         let verify = |name: &'static str, header: &[u8], cosignatures: &CoSignatures| {
             cosign::verify_first_round(cosignatures, header, committee)
@@ -87,11 +87,11 @@ impl<'a> Signed<'a> {
     }
 }
 
-/// Takes the signatures of a proposal, of which `block` was executed.
+/// Copies the signatures of a proposal to `block`, which is the result of its execution.
 ///
 /// # Errors
 ///
-/// [`SealError::Mismatch`]: the proposal is of another block.
+/// [`SealError::Mismatch`]: the headers of the proposal and of `block` differ.
 pub(crate) fn seal_as(mut block: ExecutedBlock, signed: Signed<'_>) -> Result<SealedBlock, SealError> {
     let Signed(proposal) = signed;
     check_same(&block, proposal)?;
@@ -106,7 +106,7 @@ pub(crate) fn seal_as(mut block: ExecutedBlock, signed: Signed<'_>) -> Result<Se
     Ok(SealedBlock { block })
 }
 
-/// Checks that a proposal has the headers of a block.
+/// Checks that a proposal and a block have equal headers.
 fn check_same(block: &ExecutedBlock, proposal: &Proposal) -> Result<(), SealError> {
     let ours = &block.blocks;
     let micro_blocks = ours.micro.iter().map(|block| &block.header);
@@ -116,21 +116,21 @@ fn check_same(block: &ExecutedBlock, proposal: &Proposal) -> Result<(), SealErro
     if same { Ok(()) } else { Err(SealError::Mismatch) }
 }
 
-/// Reason why a block was not sealed.
+/// Reason why a block could not be sealed.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
     /// A header could not be signed.
     #[error("signing a header")]
     Sign(#[from] SignError),
-    /// A block is not signed by its committee.
+    /// A signature of a block is invalid.
     #[error("signatures of the {block}")]
     Signature {
-        /// Which block.
+        /// Kind of the block.
         block: &'static str,
-        /// The fault of the signatures.
+        /// The error of the verification.
         source: CoSignatureError,
     },
-    /// The signatures are those of another block.
+    /// The signatures belong to another block.
     #[error("signatures are of another block")]
     Mismatch,
 }

@@ -1,4 +1,4 @@
-//! A committee of one: it proposes, signs with its own key, and commits.
+//! The engine of a committee with one member. The member proposes, signs and commits all blocks.
 
 use std::sync::Arc;
 
@@ -11,36 +11,37 @@ use crate::{
     stage::{CommittedBlock, ExecutedBlock},
 };
 
-/// Empty blocks that wait for the disk together.
+/// Most empty blocks that share one flush.
 const GROUP: u32 = 64;
 
-/// Least number of empty blocks that are stored as a range.
+/// Least number of remaining blocks for which the engine requests an empty block range.
 const RUN: u64 = 16;
 
-/// A block that was written.
+/// Whether a written block changes the pool.
 enum Written {
     Empty,
     WithTransactions,
 }
 
-/// The engine of a node that is the whole network: the only member of the DS committee and of every shard.
+/// The engine of a node that is alone: the only member of the DS committee and of every shard.
 #[derive(Debug)]
 pub struct Solo {
     key: KeyPair,
 }
 
 impl Solo {
-    /// Makes blocks in the name of `key`.
+    /// Returns an engine that signs all blocks with `key`.
     pub fn new(key: KeyPair) -> Self {
         Self { key }
     }
 
-    /// The key under which this engine's blocks verify.
+    /// Returns the public key that verifies the signatures of this engine.
     pub fn public(&self) -> PublicKey {
         self.key.public()
     }
 
-    /// Produces `blocks` blocks, empty or not. Empty blocks share one flush, and many of them become an empty block range.
+    /// Produces `blocks` blocks, empty or not. At most [`GROUP`] empty blocks share one flush. If at least [`RUN`]
+    /// blocks remain and the pool has no candidates, the engine makes an empty block range.
     fn make_blocks(
         &self,
         blocks: u64,
@@ -77,21 +78,21 @@ impl Solo {
 
     fn write_block(&self, at: Timestamp, application: &mut dyn Application) -> Result<Written, EngineError> {
         let block = application.propose(at, Cause::Demand)?;
-        // A block with dropped transactions changes the pool: committing it removes them, so the next proposal does not
-        // check them again.
+        // A block with dropped transactions changes the pool too: its commit removes them, so that the next proposal
+        // does not check them again.
         let changes_pool = !block.transactions().is_empty() || !block.dropped().is_empty();
         let written = if changes_pool { Written::WithTransactions } else { Written::Empty };
         application.write(seal_alone(block, &self.key)?)?;
         Ok(written)
     }
 
-    /// Makes one block, empty or not.
+    /// Produces one block, empty or not.
     fn make_block(&self, at: Timestamp, application: &mut dyn Application) -> Result<Effect, EngineError> {
         let block = application.propose(at, Cause::Event)?;
         self.finish(block, application).map(Effect::Committed)
     }
 
-    /// Makes blocks until nothing that waits can be executed.
+    /// Produces blocks until no pending transaction can be executed.
     fn drain(&self, at: Timestamp, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
         let mut effects = Vec::new();
         while application.has_candidates() {
@@ -100,7 +101,8 @@ impl Solo {
                 if block.dropped().is_empty() {
                     break;
                 }
-                // The proposal has removed them from the pool. They may have left no room for others.
+                // The proposal has removed the dropped transactions from the pool. Other transactions may fit now: the
+                // next proposal can contain them.
                 effects.push(Effect::Dropped(block.dropped().to_vec()));
                 continue;
             }
@@ -109,7 +111,7 @@ impl Solo {
         Ok(effects)
     }
 
-    /// Makes the block that has an edit, and the vacuous one that is due before it.
+    /// Produces the block of an edit. If a vacuous block is due, this function produces the vacuous block first.
     fn edit(&self, edit: &Edit, at: Timestamp, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
         let mut effects = Vec::new();
         loop {
@@ -141,7 +143,7 @@ impl Engine for Solo {
             }
             Input::Demand { at, blocks } => self.make_blocks(blocks, at, application),
             Input::Edit { at, edit } => self.edit(&edit, at, application),
-            // A network of one has no other node that could send a message.
+            // There is no other node that could send a message.
             Input::Message(_) => Ok(Vec::new()),
             Input::Tick(at) => Ok(vec![self.make_block(at, application)?]),
         }

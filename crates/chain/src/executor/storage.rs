@@ -1,5 +1,5 @@
 //! Values of fields as entries of contract storage (Reference: formats#storage-trie). Each innermost value of a map is
-//! one entry.
+//! one entry. A plain key has a separator after each part:
 //!
 //! ```text
 //! field m : Map K1 (Map K2 V)          keys, after the address, with a separator behind each part
@@ -8,13 +8,14 @@
 //!   m = { a: { b: v } }                m "a" "b"    v
 //! ```
 //!
-//! An empty map has a marker in its place. A write of an entry removes the markers on its path. The removal of the last
-//! entry puts a marker back.
+//! An empty map has a marker as its entry. A write of an entry removes the markers on its path. The removal of the last
+//! entry of a map writes the marker again.
 //!
-//! So does the removal of a missing entry. The reference checks whether the surrounding map has entries, not whether it
-//! had any (C++ v8.1.2, `ContractStorage::UpdateStateValue`). If `m[a]` does not exist, `delete m[a][b]` makes `m[a]`
-//! an empty map, and `exists m[a]` then finds it. No entry is written, so the marker of an empty `m` stays, next to the
-//! new one. A map with a marker may therefore have entries below it. These are all markers.
+//! The removal of a missing entry also writes a marker. The reference checks only whether the surrounding map has
+//! entries after the removal (C++ v8.1.2, `ContractStorage::UpdateStateValue`). If `m[a]` does not exist,
+//! `delete m[a][b]` makes `m[a]` an empty map, and `exists m[a]` then returns true. This removal writes no entry, so
+//! the marker of an empty `m` stays next to the new marker. A map with a marker can therefore have entries below it,
+//! and all of them are markers.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -31,34 +32,34 @@ use silica_state::StateError;
 use super::{Overlay, text::text_of};
 use crate::accounts::StateReader;
 
-/// Most bytes that a transaction may write, in keys and values.
+/// Most bytes that a transaction may write, in keys and values together.
 ///
-/// The gas of a key does not depend on its length: ten texts are a thousand different keys of a map of maps of maps. A
-/// common entry costs at least ten gas units and has some hundred and fifty bytes. So common entries have less than 50
-/// MB at the largest gas limit. The network's nodes could not send each other a state delta of more than 10 MB
+/// The gas of a key does not depend on its length, and with ten texts a transaction can make a thousand keys of a map
+/// with three levels. A common entry costs at least ten gas units and has about 150 bytes. So common entries have less
+/// than 50 MB together at the largest gas limit. The nodes of the network cannot send a state delta above 10 MB
 /// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
 pub(super) const MAX_WRITTEN: usize = 64_000_000;
 
-/// Most bytes of the keys that a transaction reads or removes. [`COMMON_KEY`] bytes of each key do not count.
+/// Most bytes in the keys that a transaction reads or removes. The first [`COMMON_KEY`] bytes of each key do not count.
 pub(super) const MAX_LOOKED_UP: usize = 64_000_000;
 
-/// Most bytes that a transaction may read, in keys and values. The gas of a read depends on the number of parts, and a
-/// part that takes one unit of gas may have a long text.
+/// Most bytes that a transaction may read, in keys and values together. The gas of a read depends on the number of
+/// parts of a value. A part that costs one unit of gas can have a long text.
 pub(super) const MAX_READ: usize = 256_000_000;
 
-/// Most bytes of the keys to one value together.
+/// Most bytes in the keys of one value together.
 pub(super) const MAX_KEYS: usize = 100_000;
 
-/// Bytes of a key that its gas pays for: two addresses, the name of a field, and more than as much again.
+/// Bytes of a key that its gas pays for: two addresses and the name of a field take less than half of them.
 const COMMON_KEY: usize = 256;
 
-/// The bytes that a transaction may still use.
+/// The bytes that a transaction has left, and the work of its current query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StorageQuota {
     written: usize,
     looked_up: usize,
     read: usize,
-    /// The work of the last query of a contract, and its limit.
+    /// The work of the current query of a contract; `work` is its limit.
     worked: u64,
     work: u64,
 }
@@ -69,7 +70,7 @@ impl StorageQuota {
         Self { written: MAX_WRITTEN, looked_up: MAX_LOOKED_UP, read: MAX_READ, worked: 0, work: u64::MAX }
     }
 
-    /// Begins a query with a limit of `work`.
+    /// Begins a query with the limit `work`.
     pub(super) const fn begin(&mut self, work: u64) {
         (self.worked, self.work) = (0, work);
     }
@@ -79,7 +80,7 @@ impl StorageQuota {
         self.worked
     }
 
-    /// Counts work that is about to be done.
+    /// Adds `work` to the work of the query. The caller counts before it does the work.
     pub(super) fn spend(&mut self, work: u64) -> Result<(), StorageFault> {
         self.worked = self.worked.saturating_add(work);
         if self.worked <= self.work {
@@ -88,7 +89,8 @@ impl StorageQuota {
         Err(self.exceed())
     }
 
-    /// Ends a query beyond its limit, with the least work beyond it.
+    /// Sets the work to the limit plus one, so that the work of a query above its limit does not depend on the order of
+    /// reads.
     const fn exceed(&mut self) -> StorageFault {
         self.worked = self.work.saturating_add(1);
         StorageFault::TooLarge
@@ -124,32 +126,32 @@ impl StorageQuota {
     }
 }
 
-/// A field of a contract. The keys of its map select what is read or written.
+/// A field of a contract.
 #[derive(Clone, Copy)]
 pub(super) struct StoredField<'a> {
     pub(super) contract: &'a Address,
     pub(super) name: &'a str,
     pub(super) kind: &'a Type,
-    /// The data types that its values may have.
+    /// The data types that values of the field can have.
     pub(super) known: &'a DataTypes,
 }
 
-/// Reason why a field was not read or written.
+/// Reason why a value was not read or written.
 #[derive(Debug)]
 pub(super) enum StorageFault {
-    /// The transaction would write more than its limit.
+    /// The transaction would write more than [`MAX_WRITTEN`] bytes.
     NoRoom,
-    /// The transaction would use longer keys than its limit.
+    /// The transaction would use more than [`MAX_LOOKED_UP`] bytes of keys.
     LookedUpTooMuch,
-    /// The transaction would read more than its limit.
+    /// The transaction would read more than [`MAX_READ`] bytes.
     ReadTooMuch,
-    /// The keys to one value are too long.
+    /// The keys of one value have more than [`MAX_KEYS`] bytes.
     KeysTooLong,
-    /// A map is larger than the read limit, or the query takes more work than is left.
+    /// A map has more entries than the caller permits, or the query needs more work than its limit.
     TooLarge,
-    /// There are more keys than maps in the type.
+    /// The type has fewer nested maps than there are keys.
     TooManyKeys,
-    /// The stored bytes are no value of the type.
+    /// The stored bytes are not a value of the type.
     Unreadable,
     /// The state could not be read.
     State(StateError),
@@ -162,8 +164,8 @@ impl From<StateError> for StorageFault {
 }
 
 impl StoredField<'_> {
-    /// Returns the value behind `keys`, or `None` if it does not exist. Stops at a map that is larger than `most`,
-    /// without reading the rest of it.
+    /// Returns the value behind `keys`, or `None` if it does not exist. Fails with [`StorageFault::TooLarge`] at a map
+    /// with more than `most` + 1 entries, and does not read the rest of the map.
     pub(super) fn load<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -179,8 +181,8 @@ impl StoredField<'_> {
         let Some(empty) = empties.first() else {
             return stored.map(|value| read(&mut ValueReader::new(self.known), &value, kind)).transpose();
         };
-        // Every key has a size of at least 1, except for the empty byte string. So the size of a map is at least the
-        // number of its entries minus one.
+        // A key has a size of at least 1, except the empty byte string. So the size of a map is at least the number of
+        // its entries minus one.
         let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
         let entries = entries_below(overlay, self.contract, &key, most, quota)?;
         if entries.is_empty() {
@@ -194,7 +196,7 @@ impl StoredField<'_> {
         Self::read_map(&mut reader, &empties, kind, &entries, 0).map(|map| Some(Value::Map(map)))
     }
 
-    /// Returns whether a value exists behind the keys.
+    /// Returns whether a value exists behind `keys`.
     pub(super) fn exists<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -209,7 +211,7 @@ impl StoredField<'_> {
         Ok(matches!(kind, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
     }
 
-    /// Replaces the value behind the keys.
+    /// Replaces the value behind `keys`, and removes the markers on the path.
     pub(super) fn store<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -228,7 +230,8 @@ impl StoredField<'_> {
         self.write(overlay, &mut indices, kind, value, quota)
     }
 
-    /// Removes the value behind the keys. The surrounding map exists afterwards, even if it did not before.
+    /// Removes the value behind `keys`. If the surrounding map has no entries afterwards, it gets a marker, even if the
+    /// map did not exist before.
     pub(super) fn delete<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -257,14 +260,14 @@ impl StoredField<'_> {
         StorageKey::entry(self.contract, self.name, indices)
     }
 
-    /// Returns the key of a value to read or remove. Counts its bytes.
+    /// Returns the plain key of a value, and counts its bytes for a read or removal.
     fn looked_up(&self, indices: &[String], quota: &mut StorageQuota) -> Result<StorageKey, StorageFault> {
         let key = self.key(indices);
         quota.seek(&key)?;
         Ok(key)
     }
 
-    /// Removes all entries at and below a key.
+    /// Removes the entry at `indices`, and for a map all entries below.
     fn clear<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -281,7 +284,8 @@ impl StoredField<'_> {
         Ok(overlay.set_entry(self.contract, &prefix, None)?)
     }
 
-    /// Writes a value where no entry exists. The nesting of maps is that of their type, which the checker limits.
+    /// Writes a value where no entry exists. The depth of the recursion is the nesting of maps in the type, which the
+    /// checker limits.
     fn write<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -311,7 +315,8 @@ impl StoredField<'_> {
         Ok(overlay.set_entry(self.contract, &key, Some(text.as_bytes()))?)
     }
 
-    /// Reads a map from the sorted entries below it, which have `depth` keys in common. Empty maps come from `empties`.
+    /// Reads a map from its sorted entries, whose paths have the first `depth` keys in common. `empties` has the empty
+    /// maps of this depth and below.
     fn read_map(
         reader: &mut ValueReader<'_>,
         empties: &[Map],
@@ -325,7 +330,7 @@ impl StoredField<'_> {
         let mut map = empty.clone();
         for group in entries.chunk_by(|(left, _), (right, _)| left.get(depth) == right.get(depth)) {
             let Some((path, value)) = group.first() else { continue };
-            // The marker of this map itself adds nothing to its entries or their absence.
+            // An entry without a key at this depth is the marker of the map, and not an entry of the map.
             let Some(index) = path.get(depth) else { continue };
             let key = Key::new(read(reader, index.as_bytes(), key_type)?).map_err(|_| StorageFault::Unreadable)?;
             let value = match &**value_type {
@@ -349,8 +354,8 @@ fn read(reader: &mut ValueReader<'_>, text: &[u8], kind: &Type) -> Result<Value,
     reader.read(document.root(), kind).map_err(|_| StorageFault::Unreadable)
 }
 
-/// Returns the empty map of a type, and those of the maps within, the outermost first; an empty list if the type is no
-/// map. All maps of one depth share an empty map, because making one walks the whole type.
+/// Returns an empty map for each nested map of a type, the outermost first. The list is empty if the type is not a map.
+/// All maps of one depth share an empty map, because making one takes time in proportion to the type.
 fn empties(kind: &Type) -> Vec<Map> {
     let maps = std::iter::successors(Some(kind), |kind| type_behind(kind, 1));
     let empty = |kind: &Type| match kind {
@@ -374,14 +379,14 @@ fn texts(keys: &[Key]) -> Result<Vec<String>, StorageFault> {
     Ok(texts)
 }
 
-/// Returns the text of a key. It counts the bytes of the keys before it.
+/// Returns the text of a key. Fails if it and the texts in `before` have more than [`MAX_KEYS`] bytes.
 fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
     let used: usize = before.iter().map(String::len).sum();
     text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)
 }
 
-/// Counts the entries that are removed with a map, because each of them is read, and leaves the tries of the block.
-/// Without a work limit, it does not read them.
+/// Counts the work to remove the entries of a map: each entry is read, and leaves the tries of the block. Without a
+/// work limit the function reads nothing.
 fn count_removed<W: StateReader>(
     overlay: &mut Overlay<W>,
     contract: &Address,
@@ -398,12 +403,12 @@ fn count_removed<W: StateReader>(
     fits
 }
 
-/// Returns the entries below a key, without the key itself, by the rest of their keys.
+/// Returns the entries below `prefix`, by the rest of their keys. The entry of `prefix` itself is not among them.
 ///
 /// # Errors
 ///
-/// [`StorageFault::TooLarge`] if there are more than `most`, or if the work limit is reached. Entries that the block has
-/// read come first, so both errors end with the same work: it does not depend on the order.
+/// [`StorageFault::TooLarge`]: there are more than `most` entries, or the query is above its work limit. The order of
+/// the entries depends on earlier reads of the block. Therefore both errors set the same work.
 fn entries_below<W: StateReader>(
     overlay: &mut Overlay<W>,
     contract: &Address,

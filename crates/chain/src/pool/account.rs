@@ -1,4 +1,4 @@
-//! One sender's pending transactions in order of their nonces, and which of them its account can execute.
+//! The pending transactions of one sender in order of their nonces, and their classes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,28 +13,29 @@ use super::{
 };
 use crate::admission::VerifiedTransaction;
 
-/// One sender's transactions, a lane for each committee they go to, beside the sender's account at the head.
+/// The pending transactions of a sender, with a lane for each committee, and the account of the sender at the head.
 ///
-/// There are two lanes at most: the sender's shard and the DS committee.
+/// A sender has at most two lanes: one for its shard and one for the DS committee.
 ///
-/// Executable are the transactions with the nonces after [`nonce`](Self::nonce) up to [`executable`](Self::executable). None of
-/// these nonces is missing, the balance covers the sum of their costs, and there is no longer such sequence.
+/// The executable transactions have the nonces after [`nonce`](Self::nonce) up to [`executable`](Self::executable). The
+/// sequence is as long as possible: none of these nonces is missing, and the balance covers the sum of the costs.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     lanes: Vec<Lane>,
-    /// The account's nonce.
+    /// Nonce of the account.
     nonce: Nonce,
-    /// The account's balance.
+    /// Balance of the account.
     balance: Qa,
-    /// The highest nonce of an executable transaction; the account's nonce if there is none.
+    /// Highest nonce of an executable transaction, or the nonce of the account if no transaction is executable.
     executable: Nonce,
-    /// The most that the executable transactions cost together.
+    /// Sum of the highest costs of all executable transactions.
     charged: Qa,
 }
 
-/// One sender's transactions for one committee.
+/// The pending transactions of a sender for one committee.
 ///
-/// Unless it is parked or empty, the first of them stands in the committee's line, under the rank in `listed`.
+/// The first transaction is in the line of the committee with the rank in `listed`. A parked or an empty lane is not in
+/// the line.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     committee: ShardId,
@@ -43,7 +44,7 @@ pub(super) struct Lane {
     listed: Option<Rank>,
 }
 
-/// What a sender's lane has of a transaction.
+/// The entry of a transaction in a lane: its rank and its highest cost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     rank: Rank,
@@ -57,62 +58,62 @@ impl Slot {
 }
 
 impl Sender {
-    /// A sender without transactions.
+    /// Returns a sender without transactions.
     pub(super) fn new(account: &Account) -> Self {
         let Account { nonce, balance, .. } = *account;
         Self { lanes: Vec::new(), nonce, balance, executable: nonce, charged: Qa::ZERO }
     }
 
-    /// Number of transactions in all lanes.
+    /// Returns the number of transactions in all lanes.
     pub(super) fn len(&self) -> usize {
         self.lanes.iter().fold(0, |sum, lane| sum.saturating_add(lane.by_nonce.len()))
     }
 
-    /// Number of gapped transactions in all lanes.
+    /// Returns the number of gapped transactions in all lanes.
     pub(super) fn gapped(&self) -> usize {
         let executable = self.executable.get().saturating_sub(self.nonce.get());
         self.len().saturating_sub(usize::try_from(executable).unwrap_or(usize::MAX))
     }
 
-    /// The transaction with `nonce`, whichever lane it is in.
+    /// Returns the transaction with `nonce` from any lane.
     pub(super) fn with_nonce(&self, nonce: Nonce) -> Option<Rank> {
         self.slot(nonce).map(|slot| slot.rank)
     }
 
-    /// The transaction with the highest nonce.
+    /// Returns the transaction with the highest nonce.
     pub(super) fn last(&self) -> Option<(Nonce, Rank)> {
         let last = self.lanes.iter().filter_map(|lane| lane.by_nonce.last_key_value());
         last.max_by_key(|(nonce, _)| **nonce).map(|(nonce, slot)| (*nonce, slot.rank))
     }
 
-    /// The first transaction with a nonce above `nonce` for `committee`.
+    /// Returns the first transaction for `committee` with a nonce above `nonce`.
     pub(super) fn following(&self, committee: ShardId, nonce: Nonce) -> Option<Rank> {
         let lane = self.lanes.iter().find(|lane| lane.committee == committee)?;
         lane.by_nonce.range(nonce.next()?..).next().map(|(_, slot)| slot.rank)
     }
 
-    /// The nonces of all transactions.
+    /// Returns the nonces of all transactions.
     pub(super) fn nonces(&self) -> impl Iterator<Item = Nonce> {
         self.lanes.iter().flat_map(|lane| lane.by_nonce.keys().copied())
     }
 
-    /// The class that a further transaction would have.
+    /// Returns the class that a new transaction would have.
     pub(super) fn class_of_new(&self, nonce: Nonce, cost: Qa) -> Class {
         let follows = Some(nonce) == self.executable.next();
         if follows && self.covers(cost) { Class::Executable } else { Class::Gapped }
     }
 
-    /// The class of the transaction with `nonce`.
+    /// Returns the class of the transaction with `nonce`.
     fn class(&self, nonce: Nonce) -> Class {
         if self.executables().contains(&nonce) { Class::Executable } else { Class::Gapped }
     }
 
-    /// The nonces of the executable transactions.
+    /// Returns the nonces of the executable transactions.
     fn executables(&self) -> impl RangeBounds<Nonce> + use<> {
         (Bound::Excluded(self.nonce), Bound::Included(self.executable))
     }
 
-    /// Adds a transaction with a nonce that no other has, and puts its lane in line.
+    /// Adds a transaction with a new nonce, and puts its lane in the line.
     pub(super) fn insert(&mut self, committee: ShardId, nonce: Nonce, slot: Slot, indexes: &mut Indexes) {
         let class = self.class_of_new(nonce, slot.cost);
         self.place(committee, nonce, slot, class, indexes);
@@ -122,15 +123,15 @@ impl Sender {
         }
     }
 
-    /// Puts a transaction in the place of the one with the same nonce, and its lane in line.
+    /// Replaces the transaction with the same nonce, and puts the lane in the line.
     pub(super) fn replace(&mut self, committee: ShardId, nonce: Nonce, slot: Slot, indexes: &mut Indexes) {
         let class = self.class(nonce);
         let Some(old) = self.unplace(nonce, class, indexes) else { return };
         if class == Class::Gapped {
-            // The old one may have been gapped only because the balance does not cover it.
+            // The old transaction can be gapped because of its cost. The new cost can be lower.
             return self.insert(committee, nonce, slot, indexes);
         }
-        // The later ones keep their class unless the new cost leaves too little for them.
+        // The later transactions stay executable if the balance covers them in addition to the new cost.
         self.charged = less(self.charged, old.cost);
         while !self.covers(slot.cost) && self.executable > nonce {
             self.demote_last(indexes);
@@ -145,7 +146,7 @@ impl Sender {
         self.extend(indexes);
     }
 
-    /// Removes a transaction. Those after it are gapped from then on.
+    /// Removes a transaction. All transactions with higher nonces become gapped.
     pub(super) fn remove(&mut self, nonce: Nonce, indexes: &mut Indexes) {
         let class = self.class(nonce);
         if class == Class::Executable {
@@ -160,7 +161,7 @@ impl Sender {
         }
     }
 
-    /// Takes over the account at a new head. Removes the transactions whose nonces are used up, and returns them.
+    /// Applies the account at a new head. Removes the transactions whose nonces are used, and returns their hashes.
     pub(super) fn update(&mut self, account: &Account, indexes: &mut Indexes) -> Vec<TxHash> {
         let used_up = self.use_up(account.nonce, indexes);
         if account.nonce != self.nonce {
@@ -181,8 +182,8 @@ impl Sender {
         used_up
     }
 
-    /// Removes the transactions up to `nonce`. The account has executed these nonces, so that those after them stay what
-    /// they are.
+    /// Removes the transactions up to `nonce`, and returns their hashes. The classes of later transactions do not
+    /// change, because the account has executed these nonces.
     fn use_up(&mut self, nonce: Nonce, indexes: &mut Indexes) -> Vec<TxHash> {
         let (mut used_up, executables) = (Vec::new(), self.executables());
         for lane in &mut self.lanes {
@@ -201,8 +202,8 @@ impl Sender {
         used_up
     }
 
-    /// Takes the lane for `committee` out of the line if `nonce` is its first, which is not due. Returns the transactions
-    /// after it.
+    /// Parks the lane for `committee` if `nonce` is its first nonce and is not due. Returns the transactions after
+    /// `nonce`.
     pub(super) fn postpone(
         &mut self,
         committee: ShardId,
@@ -219,7 +220,7 @@ impl Sender {
         lane.by_nonce.range(next..).map(|(_, slot)| slot.rank.hash).collect()
     }
 
-    /// Puts all lanes in line: their first nonces may be due.
+    /// Puts all lanes in the line: their first nonces can be due.
     fn unpark(&mut self, indexes: &mut Indexes) {
         for lane in &mut self.lanes {
             lane.parked = false;
@@ -231,7 +232,7 @@ impl Sender {
         self.lanes.iter().find_map(|lane| lane.by_nonce.get(&nonce).copied())
     }
 
-    /// The lane for `committee`, which is created when there is none.
+    /// Returns the lane for `committee`, and creates it if it is missing.
     fn lane(&mut self, committee: ShardId) -> &mut Lane {
         let position = self.lanes.iter().position(|lane| lane.committee == committee).unwrap_or_else(|| {
             self.lanes.push(Lane { committee, by_nonce: BTreeMap::new(), parked: false, listed: None });
@@ -256,7 +257,7 @@ impl Sender {
         Some(slot)
     }
 
-    /// Whether the balance covers `cost` beside what is charged.
+    /// Returns whether the balance covers `cost` in addition to all executable transactions.
     fn covers(&self, cost: Qa) -> bool {
         self.charged.checked_add(cost).is_some_and(|sum| sum <= self.balance)
     }
@@ -266,7 +267,7 @@ impl Sender {
         self.executable = nonce;
     }
 
-    /// Makes the gapped transactions executable that follow without a gap and are covered.
+    /// Extends the sequence of executable transactions as far as nonces and balance permit.
     fn extend(&mut self, indexes: &mut Indexes) {
         while let Some(nonce) = self.executable.next()
             && let Some(Slot { rank, cost }) = self.slot(nonce)
@@ -278,7 +279,7 @@ impl Sender {
         }
     }
 
-    /// Makes the executable transaction with the highest nonce a gapped one.
+    /// Changes the executable transaction with the highest nonce to a gapped one.
     fn demote_last(&mut self, indexes: &mut Indexes) {
         let Slot { rank, cost } = self.slot(self.executable).expect("no nonce of an executable transaction is missing");
         indexes.standings.remove(&Standing { class: Class::Executable, rank });

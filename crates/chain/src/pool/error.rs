@@ -7,41 +7,41 @@ use crate::drop_reason::DropReason;
 /// Reason why an admitted transaction does not enter the pool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
-    /// It is in the pool already (Reference: execution#admission-37).
+    /// The pool already has the transaction (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     Known {
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
     },
-    /// The pool is full, and the transaction is better than none in it (Reference: execution#admission-37).
+    /// The pool is full, and the transaction cannot evict another one (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     Full {
-        /// Transactions that the pool holds at most.
+        /// Most transactions in the pool.
         limit: usize,
     },
-    /// The pool holds as many transactions of this sender as it takes from one (Reference: execution#admission-37).
+    /// The sender has the most pending transactions that the pool permits (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     SenderFull {
-        /// The sender.
+        /// Address of the sender.
         sender: Address,
-        /// Transactions that the pool holds of one sender at most.
+        /// Most pending transactions of a sender.
         limit: usize,
     },
-    /// The pool holds as many gapped transactions of this sender as it takes from one (Reference: execution#pool).
+    /// The sender has the most gapped transactions that the pool permits (Reference: execution#pool).
     #[error(
         "Txn could not be added as the sender has {limit} pending transactions that need a lower nonce or more balance"
     )]
     SenderGapped {
-        /// The sender.
+        /// Address of the sender.
         sender: Address,
-        /// Gapped transactions that the pool holds of one sender at most.
+        /// Most gapped transactions of a sender.
         limit: usize,
     },
-    /// A transaction with the same sender and nonce pays at least as much. The text is the isolated server's for a
-    /// transaction that is rejected with a status.
+    /// A pending transaction with the same sender and nonce has a better rank: a higher gas price, or the same price
+    /// and a smaller hash. The text is the text of the isolated server for a transaction that it rejects with a status.
     #[error("Error Code: {}", DropReason::Outbid.code())]
     Outbid {
-        /// The transaction that stays.
+        /// Hash of the pending transaction.
         by: TxHash,
     },
 }

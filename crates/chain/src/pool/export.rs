@@ -1,4 +1,4 @@
-//! The contents of a pool as bytes, so that waiting transactions survive a graceful restart.
+//! The contents of a pool as bytes, so that pending transactions survive a stop of the node.
 //!
 //! ```text
 //! "silica-pool-2\n"
@@ -12,11 +12,11 @@
 //!   SHA-256 of the entry up to here      its first 8 bytes
 //! ```
 //!
-//! Each entry is checked by itself, so that a damaged byte loses one transaction. The reader searches for the next entry by the
-//! four bytes at its start; they are no UTF-8, so that code and data of a transaction cannot hold an entry.
+//! Each entry has a checksum, so that a damaged byte loses one transaction only. The reader searches for the four bytes
+//! at the start of an entry. They are not valid UTF-8, so the code and the data of a transaction cannot contain them.
 //!
-//! Version 1 has entries without the first two members and the last, and the SHA-256 of everything at the end. It is still
-//! read.
+//! An entry of version 1 has no start bytes, no number of entries and no checksum. One SHA-256 of all bytes is at the
+//! end of the file. The reader accepts both versions.
 
 use silica_protocol::{BlockNumber, Transaction, sha256};
 
@@ -28,30 +28,30 @@ const MARK_2: &str = "silica-pool-2\n";
 const CHECKSUM_1_LEN: usize = 32;
 const CHECKSUM_2_LEN: usize = 8;
 const ENTRY: [u8; 4] = *b"\xfftx\xff";
-/// Bytes of an entry beside its transaction.
+/// Bytes of an entry without its transaction.
 const FRAME_LEN: usize = ENTRY.len() + 4 + 8 + 1 + 4 + CHECKSUM_2_LEN;
 
-/// What bytes hold of a pool.
+/// The transactions in an exported pool.
 #[derive(Debug)]
 pub(crate) struct Contents {
-    /// The transactions that can be read, the oldest first.
+    /// The readable transactions, the oldest first.
     pub(crate) entries: Vec<Exported>,
-    /// Number of the other transactions.
+    /// Number of the damaged transactions.
     pub(crate) damaged: usize,
 }
 
-/// A transaction that waited in a pool, to be admitted again.
+/// A transaction from an exported pool. It has to pass admission again.
 #[derive(Debug)]
 pub(crate) struct Exported {
     pub(crate) transaction: Transaction,
     /// Tx epoch of its arrival.
     pub(crate) inserted: BlockNumber,
-    /// Whether it goes to the DS committee.
+    /// Whether the transaction is for the DS committee.
     pub(crate) priority: bool,
 }
 
-/// Writes the waiting transactions of a pool and returns how many there are in the bytes: the oldest, at most `most` of them, in at
-/// most `longest` bytes. The fate of dropped ones is not kept.
+/// Returns the pending transactions of a pool as bytes, and their number. The bytes have the oldest transactions: at
+/// most `most` transactions, and at most `longest` bytes. They do not contain the statuses of dropped transactions.
 pub(crate) fn export(pool: &Pool, most: usize, longest: u64) -> (Vec<u8>, usize) {
     let mut bytes = MARK_2.as_bytes().to_vec();
     let room = usize::try_from(longest).unwrap_or(usize::MAX).saturating_sub(bytes.len());
@@ -77,7 +77,7 @@ pub(crate) fn export(pool: &Pool, most: usize, longest: u64) -> (Vec<u8>, usize)
     (bytes, count)
 }
 
-/// Reads what [`export`] wrote, also if some of it is damaged.
+/// Reads the bytes of [`export`]. Skips damaged entries, and counts them.
 pub(crate) fn import(bytes: &[u8]) -> Result<Contents, PoolImportError> {
     let version_1 = bytes.starts_with(MARK_1.as_bytes()).then(|| import_1(bytes));
     if let Some(Ok(entries)) = version_1 {
@@ -90,13 +90,13 @@ pub(crate) fn import(bytes: &[u8]) -> Result<Contents, PoolImportError> {
             entries.push(entry);
             (count, rest) = (of, end);
         } else {
-            // The next entry begins behind the mark of the damaged one.
+            // The length of a damaged entry can be wrong: the search continues after its first byte.
             rest = start.get(1..).unwrap_or_default();
         }
     }
     if entries.is_empty() && bytes != MARK_2.as_bytes() {
         return Err(match version_1 {
-            // The mark may be what is damaged, which is why entries of version 2 are searched for first.
+            // The mark itself can be damaged. Therefore the search for entries of version 2 runs before this error.
             Some(Err(error)) => error,
             _ if bytes.starts_with(MARK_2.as_bytes()) => PoolImportError::Checksum,
             _ => PoolImportError::Mark { expected: MARK_2 },
@@ -106,13 +106,13 @@ pub(crate) fn import(bytes: &[u8]) -> Result<Contents, PoolImportError> {
     Ok(Contents { entries, damaged })
 }
 
-/// Returns the bytes from the first mark of an entry on.
+/// Returns `bytes` from the first start of an entry on, or `None` if there is none.
 fn find_entry(bytes: &[u8]) -> Option<&[u8]> {
     let position = bytes.windows(ENTRY.len()).position(|window| window == ENTRY)?;
     bytes.get(position..)
 }
 
-/// Reads an entry of version 2 and the number of entries, if its checksum matches.
+/// Reads an entry of version 2, and the number of entries in it. Returns `None` if the entry is damaged.
 fn read_entry_2(rest: &mut &[u8]) -> Option<(Exported, u32)> {
     let start = *rest;
     let _: [u8; ENTRY.len()] = take(rest)?;
@@ -159,24 +159,24 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     Some(*head)
 }
 
-/// Reason why bytes do not hold the contents of a pool.
+/// Reason why no transaction could be read from the bytes of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolImportError {
-    /// The bytes were not written by a pool, or by another version of it.
+    /// The bytes begin with another mark: another program or another version wrote them.
     #[error("pool contents: expected the mark {expected:?} at the start")]
     Mark {
-        /// What the bytes begin with.
+        /// The mark of the newest version.
         expected: &'static str,
     },
-    /// The bytes are not those that were written, and no transaction can be read from them.
+    /// The bytes are damaged, and no transaction is readable.
     #[error("pool contents: checksum does not match")]
     Checksum,
-    /// The bytes end early or hold a value that cannot be.
+    /// The bytes end inside an entry, or a member of an entry is invalid.
     #[error("pool contents: {what} of entry {entry}")]
     Entry {
-        /// Number of the entry, counted from 0.
+        /// Index of the entry, from 0.
         entry: u64,
-        /// What could not be read.
+        /// Name of the invalid member.
         what: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! The line of transactions before a micro block, the best first.
+//! The line of a micro block: the pending transactions of its committee in the order of execution.
 
 use std::collections::BTreeMap;
 
@@ -8,39 +8,40 @@ use silica_protocol::{ShardId, TxHash};
 use super::{Pool, Rank, lock};
 use crate::admission::VerifiedTransaction;
 
-/// Transactions that are taken from the pool under one lock.
+/// Most transactions that are copied from the pool under one lock. Between two batches, other threads can use the pool.
 const BATCH: usize = 256;
 
 /// A source of transactions for one micro block.
 pub(crate) trait Line {
-    /// The best transaction that was not given out yet, of those that are the first of their sender's.
+    /// Returns the best transaction that is the first of its sender, and that no earlier call returned. Returns `None`
+    /// if none is left.
     fn next(&mut self) -> Option<VerifiedTransaction>;
 
-    /// Lets the next transaction of the sender of `transaction` compete.
+    /// Adds the next transaction of the sender of `transaction` to the line.
     fn advance(&mut self, transaction: &VerifiedTransaction);
 }
 
-/// The pool as such a source. It is locked for a few look-ups at a time, so that transactions can come in while a block
-/// is being built.
+/// The line of one committee in the pool. A call locks the pool for a few look-ups only, so that transactions can
+/// arrive while a block is built.
 #[derive(Debug)]
 pub(crate) struct PoolLine<'a> {
     pool: &'a Mutex<Pool>,
     committee: ShardId,
-    /// The transaction that goes before all others.
+    /// The transaction that comes first, whatever its price.
     first: Option<VerifiedTransaction>,
-    /// Its hash, by which it is found again in its place.
+    /// Hash of the first transaction. A batch contains this transaction again, and the line skips it there.
     first_hash: Option<TxHash>,
-    /// First transactions of their senders', the best last.
+    /// The first transactions of lanes, the best rank last.
     batch: Vec<VerifiedTransaction>,
-    /// Rank of the last transaction that was taken from the pool's line.
+    /// Rank of the last transaction that a batch copied. The next batch begins after it.
     taken: Option<Rank>,
     exhausted: bool,
-    /// Transactions that follow others in this block.
+    /// The next transactions of senders whose earlier transaction this block has executed, by rank.
     followers: BTreeMap<Rank, VerifiedTransaction>,
 }
 
 impl<'a> PoolLine<'a> {
-    /// Begins the line of a committee. `first` is a transaction of this line that goes before all others.
+    /// Returns the line of a committee. `first` is a transaction of this line that comes before all others.
     pub(crate) fn new(pool: &'a Mutex<Pool>, committee: ShardId, first: Option<VerifiedTransaction>) -> Self {
         Self {
             pool,

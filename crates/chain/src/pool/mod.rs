@@ -1,4 +1,4 @@
-//! The pool: admitted transactions that wait for a block (Reference: execution#pool).
+//! The pool: pending transactions (Reference: execution#pool).
 //!
 //! ```text
 //! insert ─▶ entries ──┬─ senders:   nonces in order, in one lane for each committee   (account.rs)
@@ -7,19 +7,23 @@
 //!                     └─ records:   the statuses that callers read                    (status.rs)
 //! ```
 //!
-//! A block takes the best transaction whose nonce is due, executes it, and goes on with the next of that sender, as the
-//! reference does (Reference: execution#order-in-a-block). There, transactions with a gap before them are put aside and
-//! come back, ahead of all others, as soon as the gap is closed; since they were taken out in order of price, what
-//! comes back has a better price than all that remain. So the order is simply "the best among those whose nonce is
-//! due", and only the first transaction of each lane needs a place in the line. A lane that begins with a gap is
-//! parked, out of the line, until something about it changes.
+//! A *lane* has the pending transactions of one sender for one committee. The *line* of a committee has the first
+//! transaction of each of its lanes, the highest gas price first.
 //!
-//! A transaction is executable if the nonces from the account's up to its own are pending and the balance covers all of
-//! them, and gapped otherwise. Gapped transactions cost their sender nothing, so their number is limited for each sender, and
-//! they leave a full pool first ([ADR 12](../../../../docs/adr/0012-full-pool.md)). The pool keeps the nonce and the balance of
-//! each sender with pending transactions as they are at the published head: [`Settlement::accounts`] brings the changes.
+//! A block takes the best transaction whose nonce is the next of its sender, and continues with the next transaction of
+//! that sender (Reference: execution#order-in-a-block). The reference takes transactions in order of price. It puts a
+//! transaction with a nonce gap aside, and prefers it to all others as soon as the gap is closed. All remaining
+//! transactions have a lower price by then. So the order is the best among the transactions without a gap, and the line
+//! needs only the first transaction of each lane. A lane that begins with a gap is *parked*: it is not in the line
+//! until its transactions or the nonce of its sender change.
 //!
-//! Nothing depends on the order of a hash map: those here are only looked up by key.
+//! A transaction is executable if no nonce between the nonce of the account and its own is missing, and if the balance
+//! covers all these transactions. Otherwise it is gapped. Gapped transactions cost their sender nothing. Therefore each
+//! sender has a limited number of them, and a full pool evicts them first ([ADR
+//! 12](../../../../docs/adr/0012-full-pool.md)). The pool keeps the nonce and the balance of each sender at the
+//! published head. [`Settlement::accounts`] has their changes.
+//!
+//! The order of a hash map has no effect: the hash maps here are only used for look-ups by key.
 
 mod account;
 mod error;
@@ -56,7 +60,7 @@ pub(crate) use self::{
 pub(crate) use crate::drop_reason::DropReason;
 use crate::{admission::VerifiedTransaction, config::PoolLimits, epoch::Epochs};
 
-/// Place of a transaction among those that compete: the highest price first, then the smallest hash.
+/// The order between transactions of different senders: the highest gas price first, then the smallest hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     price: Reverse<GasPrice>,
@@ -69,7 +73,7 @@ impl Rank {
     }
 }
 
-/// Admitted transactions that wait for a block, and the fate of those that were dropped.
+/// Pending transactions, and the statuses of dropped ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     limits: PoolLimits,
@@ -77,16 +81,16 @@ pub(crate) struct Pool {
     entries: HashMap<TxHash, Entry>,
     senders: HashMap<Address, Sender>,
     indexes: Indexes,
-    /// By the time of arrival, for expiry.
+    /// Pending transactions by the count of their arrival, for expiry.
     arrivals: BTreeMap<u64, TxHash>,
-    /// By the time of the last change of status.
+    /// Pending transactions by the count of the last change of their status.
     updates: BTreeMap<u64, TxHash>,
     dropped: HashMap<TxHash, Dropped>,
-    /// By the time of dropping.
+    /// Dropped transactions by the count of their drop.
     drops: BTreeMap<u64, TxHash>,
-    /// Counts arrivals, changes and drops.
+    /// Counter of arrivals, changes of status and drops. It orders these events.
     clock: u64,
-    /// The transaction that goes first in the next block.
+    /// The transaction that comes first in the next block, because it had no room in an earlier one.
     left_out: Option<TxHash>,
 }
 
@@ -103,31 +107,31 @@ struct Dropped {
     drop: u64,
 }
 
-/// What building a block found out about the transactions of the pool.
+/// The results of a block for the transactions of the pool.
 #[derive(Debug)]
 pub(crate) struct Settlement<'a> {
-    /// The block.
+    /// Number of the block.
     pub(crate) block: BlockNumber,
-    /// Its timestamp.
+    /// Timestamp of the block.
     pub(crate) at: Timestamp,
     /// Transactions in the block.
     pub(crate) included: &'a [(VerifiedTransaction, Receipt)],
-    /// Transactions that will never be in any.
+    /// Transactions that can never be in a block.
     pub(crate) dropped: &'a [(VerifiedTransaction, DropReason)],
-    /// Transactions that were looked at and wait on.
+    /// Transactions that the block tried and left in the pool.
     pub(crate) postponed: &'a [(VerifiedTransaction, Postponed)],
-    /// Accounts that the block changed, as they are after it.
+    /// The changed accounts, in their state after the block.
     pub(crate) accounts: &'a [(Address, Account)],
 }
 
-/// Why a transaction waits on.
+/// Reason why a block left a transaction in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Postponed {
     /// A lower nonce is missing.
     NonceHigh,
     /// The micro block had too little gas left.
     GasExceeded,
-    /// The block had too little room for its work.
+    /// The block had too little work left.
     NoRoom,
 }
 
@@ -148,19 +152,21 @@ impl Pool {
         }
     }
 
-    /// Number of waiting transactions.
+    /// Returns the number of pending transactions.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Number of transactions that wait, and of those that are known to have been dropped.
+    /// Returns the number of transactions with a status: the pending and the dropped ones.
     pub(crate) fn remembered(&self) -> usize {
         self.entries.len().saturating_add(self.dropped.len())
     }
 
-    /// Adds a transaction during the Tx epoch `epoch`. Of two with the same sender and nonce the better ranked stays.
+    /// Adds a transaction during the Tx epoch `epoch`. Of two transactions with the same sender and nonce, the pool
+    /// keeps the better rank.
     ///
-    /// `account` is the sender's at the published head. It is read only if no other transaction of the sender is pending.
+    /// `account` is the account of the sender at the published head. It is read only if the sender has no pending
+    /// transaction.
     pub(crate) fn insert(
         &mut self,
         transaction: VerifiedTransaction,
@@ -171,8 +177,8 @@ impl Pool {
         self.admit(transaction, account, self.limits.gapped_per_sender, epoch, at)
     }
 
-    /// Adds a transaction that was pending before, as [`insert`](Self::insert) does, but whatever the number of the sender's
-    /// gapped transactions: the sender had as many when the node stopped.
+    /// Adds a transaction that was pending when the node stopped. The limit of gapped transactions does not apply,
+    /// because the sender had these transactions before the stop. All else is as in [`insert`](Self::insert).
     pub(crate) fn restore(
         &mut self,
         transaction: VerifiedTransaction,
@@ -210,12 +216,12 @@ impl Pool {
         Ok(())
     }
 
-    /// The waiting transaction of the same sender with the same nonce.
+    /// Returns the pending transaction with the same sender and nonce.
     fn rival(&self, transaction: &VerifiedTransaction) -> Option<Rank> {
         self.senders.get(&transaction.sender())?.with_nonce(transaction.transaction().nonce)
     }
 
-    /// The nonces of a sender's waiting transactions.
+    /// Returns the nonces of the pending transactions of a sender.
     pub(crate) fn nonces(&self, sender: &Address) -> BTreeSet<Nonce> {
         self.senders.get(sender).map(|sender| sender.nonces().collect()).unwrap_or_default()
     }
@@ -240,10 +246,12 @@ impl Pool {
         Ok(class)
     }
 
-    /// Evicts a transaction if the pool is full and `new` is worth more than it.
+    /// Evicts a transaction if the pool is full. Fails if `new` is not better than the transaction with the greatest
+    /// standing.
     ///
-    /// The sender of the transaction with the greatest standing loses the transaction with the highest nonce: this opens no gap,
-    /// and none of the sender's transactions can be executed before a worse one that precedes it.
+    /// The sender of the transaction with the greatest standing loses its transaction with the highest nonce. This
+    /// eviction opens no nonce gap. The evicted transaction is worth no more, because it cannot be executed before the
+    /// worst one.
     fn make_room(
         &mut self,
         new: &VerifiedTransaction,
@@ -268,7 +276,7 @@ impl Pool {
         }
         let sender = self.entries.get(&worst.rank.hash)?.record.transaction.sender();
         let (nonce, last) = self.senders.get(&sender)?.last()?;
-        // Behind its own sender's worst transaction the new one is worth no more than that.
+        // The new transaction would follow all others of the same sender, so it is worth no more than their worst.
         let is_behind = sender == new.sender() && new.transaction().nonce > nonce;
         (!is_behind).then_some(last.hash)
     }
@@ -280,7 +288,7 @@ impl Pool {
         self.record_arrival(transaction, epoch, at);
     }
 
-    /// Puts a transaction in the place of another of the same sender with the same nonce.
+    /// Replaces a transaction by another one of the same sender with the same nonce.
     fn replace(&mut self, old: &TxHash, transaction: VerifiedTransaction, epoch: BlockNumber, at: Timestamp) {
         if let Some(record) = self.take(old) {
             self.remember(dropped_record(record.transaction, DropReason::Outbid, record.inserted, epoch, at));
@@ -303,8 +311,8 @@ impl Pool {
         self.entries.insert(hash, Entry { record, arrival, update });
     }
 
-    /// Up to `most` transactions that are the first of their sender's for `committee`, the best first, beginning after
-    /// `after`. Their nonces may still not be due.
+    /// Returns up to `most` transactions from the line of `committee`, the best first, beginning after `after`. Some of
+    /// them can have a nonce gap.
     pub(crate) fn heads(&self, committee: ShardId, after: Option<Rank>, most: usize) -> Vec<VerifiedTransaction> {
         use std::ops::Bound::{Excluded, Unbounded};
         let Some(line) = self.indexes.lines.get(&committee) else { return Vec::new() };
@@ -315,35 +323,34 @@ impl Pool {
             .collect()
     }
 
-    /// The transaction that follows `transaction` in its lane, with or without a gap.
+    /// Returns the next transaction in the lane of `transaction`, with or without a nonce gap.
     pub(crate) fn following(&self, transaction: &VerifiedTransaction) -> Option<VerifiedTransaction> {
         let sender = self.senders.get(&transaction.sender())?;
         let rank = sender.following(transaction.committee(), transaction.transaction().nonce)?;
         self.entries.get(&rank.hash).map(|entry| entry.record.transaction.clone())
     }
 
-    /// Whether some transaction is in the line of a committee.
+    /// Returns whether the line of a committee has a transaction.
     pub(crate) fn has_candidates_of(&self, committee: ShardId) -> bool {
         self.indexes.lines.get(&committee).is_some_and(|line| !line.is_empty())
     }
 
-    /// Returns the transaction that goes first in the next block, if there is one.
+    /// Returns the transaction that comes first in the next block, if there is one.
     pub(crate) fn left_out(&self) -> Option<VerifiedTransaction> {
         let transaction = &self.entries.get(&self.left_out?)?.record.transaction;
         let line = self.indexes.lines.get(&transaction.committee())?;
         line.contains(&Rank::of(transaction)).then(|| transaction.clone())
     }
 
-    /// Chooses the transaction that goes first in the next block: one that found no room. Otherwise others with a higher
-    /// price could leave it too little room in each block.
+    /// Chooses the transaction that comes first in the next block: the first one that this block had no room for.
+    /// Without this choice, transactions with higher prices could take its room in every block.
     ///
-    /// The block after a block with such a transaction has none. So at least every second block follows the prices
-    /// alone.
+    /// A block that tried such a transaction chooses none. So at least every second block is in the order of prices.
     fn choose_left_out(&mut self, settlement: &Settlement<'_>) {
         let Settlement { included, dropped, postponed, .. } = *settlement;
         let mut tried = included.iter().map(|(transaction, _)| transaction.hash());
         if let Some(first) = self.left_out().map(|transaction| transaction.hash()) {
-            // A block of another kind, such as a vacuous one, tries nothing.
+            // A vacuous block, for example, tries no transaction. Then the choice stays.
             let is_tried = tried.any(|hash| hash == first)
                 || dropped.iter().any(|(transaction, _)| transaction.hash() == first)
                 || postponed.iter().any(|(transaction, _)| transaction.hash() == first);
@@ -354,16 +361,16 @@ impl Pool {
         self.left_out = without_room.next().map(|(transaction, _)| transaction.hash());
     }
 
-    /// Whether some transaction is in line, so that a block may find one to execute.
+    /// Returns whether any line has a transaction, so that the next block may execute one.
     pub(crate) fn has_candidates(&self) -> bool {
         self.indexes.lines.values().any(|line| !line.is_empty())
     }
 
-    /// Takes over what building a block found out.
+    /// Applies the results of a block to the pool.
     pub(crate) fn settle(&mut self, settlement: &Settlement<'_>) {
         let Settlement { block, at, included, dropped, postponed, accounts } = *settlement;
-        // What waited for a nonce in one lane may have got it from another lane later in the same block, so lanes are
-        // parked before the nonces that the block used up wake them.
+        // The order matters: lanes are parked first, and the new nonces end the parking later. A transaction of the DS
+        // committee can use the nonce that a transaction in the lane of the shard waited for.
         for (transaction, why) in postponed {
             self.postpone(transaction, *why, block, at);
         }
@@ -383,8 +390,8 @@ impl Pool {
         self.forget_old(block);
     }
 
-    /// Takes over an account as it is after a block. The transactions whose nonces are used up leave the pool; all but those in
-    /// the block are dropped.
+    /// Applies the state of an account after a block. Transactions whose nonces are used leave the pool. All of them
+    /// except the transactions in the block are dropped.
     pub(crate) fn update(&mut self, address: &Address, account: &Account, block: BlockNumber, at: Timestamp) {
         let Some(sender) = self.senders.get_mut(address) else { return };
         let used_up = sender.update(account, &mut self.indexes);
@@ -398,7 +405,8 @@ impl Pool {
         }
     }
 
-    /// Takes note of empty blocks, the first of which was made at the time `at`, each of the others a microsecond later.
+    /// Applies a range of empty blocks. The first block has the timestamp `at`, and each later block one microsecond
+    /// more.
     pub(crate) fn note_empty(&mut self, blocks: RangeInclusive<BlockNumber>, at: Timestamp) {
         let first = blocks.start().get();
         for number in first..=blocks.end().get() {
@@ -449,21 +457,21 @@ impl Pool {
         }
     }
 
-    /// Removes a waiting transaction and remembers why.
+    /// Removes a pending transaction and records the reason.
     fn drop(&mut self, hash: &TxHash, reason: DropReason, block: BlockNumber, at: Timestamp) {
         if let Some(record) = self.remove(hash) {
             self.remember(dropped_record(record.transaction, reason, record.inserted, block, at));
         }
     }
 
-    /// Drops a waiting transaction during the Tx epoch `epoch`, and says whether there was one.
+    /// Drops a pending transaction during the Tx epoch `epoch`. Returns whether the transaction was pending.
     pub(crate) fn withdraw(&mut self, hash: &TxHash, epoch: BlockNumber, at: Timestamp) -> bool {
         let waits = self.entries.contains_key(hash);
         self.drop(hash, DropReason::Withdrawn, epoch, at);
         waits
     }
 
-    /// Drops all waiting transactions during the Tx epoch `epoch`, the oldest first, and returns how many there were.
+    /// Drops all pending transactions during the Tx epoch `epoch`, the oldest first. Returns their number.
     pub(crate) fn withdraw_all(&mut self, epoch: BlockNumber, at: Timestamp) -> usize {
         let waiting: Vec<TxHash> = self.arrivals.values().copied().collect();
         for hash in &waiting {
@@ -484,7 +492,7 @@ impl Pool {
         Some(record)
     }
 
-    /// Takes out the entry of a transaction whose sender has no slot for it any more, or soon will not have.
+    /// Removes the entry of a transaction. The caller removes the slot of its sender before or after this call.
     fn take(&mut self, hash: &TxHash) -> Option<StatusRecord> {
         let Entry { record, arrival, update } = self.entries.remove(hash)?;
         self.arrivals.remove(&arrival);
@@ -527,19 +535,19 @@ impl Pool {
         }
     }
 
-    /// What is known about a transaction that waits or was dropped.
+    /// Returns the status of a pending or dropped transaction.
     pub(crate) fn record(&self, hash: &TxHash) -> Option<&StatusRecord> {
         let waiting = self.entries.get(hash).map(|entry| &entry.record);
         waiting.or_else(|| self.dropped.get(hash).map(|dropped| &dropped.record))
     }
 
-    /// Up to `most` waiting transactions, the latest change of status first.
+    /// Returns up to `most` pending transactions, the latest change of status first.
     pub(crate) fn pending(&self, most: usize) -> Vec<(TxHash, TxStatus)> {
         let latest = self.updates.values().rev();
         latest.filter_map(|hash| Some((*hash, self.entries.get(hash)?.record.status))).take(most).collect()
     }
 
-    /// The waiting transactions with the epoch of their arrival, the oldest first.
+    /// Returns the pending transactions with the epoch of their arrival, the oldest first.
     fn by_arrival(&self) -> impl Iterator<Item = (&VerifiedTransaction, BlockNumber)> {
         self.arrivals
             .values()
@@ -553,7 +561,7 @@ impl Pool {
     }
 }
 
-/// Locks the pool. No operation on it panics half-way, so that a panic of a holder leaves nothing to repair.
+/// Locks the pool. A panic does not poison this lock. Each operation leaves the pool in a valid state.
 pub(crate) fn lock(pool: &Mutex<Pool>) -> MutexGuard<'_, Pool> {
     pool.lock()
 }

@@ -1,4 +1,4 @@
-//! The indexes in which the transactions of all senders compete.
+//! The indexes over the transactions of all senders.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,14 @@ use super::Rank;
 /// The indexes over the transactions of all senders.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Indexes {
-    /// For each committee, the first transaction of each lane by rank.
+    /// For each committee, the first transaction of each lane that is not parked, the best rank first.
     pub(super) lines: BTreeMap<ShardId, BTreeSet<Rank>>,
-    /// All transactions by standing.
+    /// All transactions. A full pool evicts for the last one first.
     pub(super) standings: BTreeSet<Standing>,
 }
 
-/// What decides which transaction leaves a full pool: the greatest standing leaves first.
+/// The place of a transaction in the order of eviction. A greater standing is evicted earlier: gapped before
+/// executable, then the lower gas price, then the greater hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Standing {
     pub(super) class: Class,
@@ -25,9 +26,9 @@ pub(super) struct Standing {
 /// Whether a transaction can be executed from the state at the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Its nonce follows the account's, or that of an executable transaction of the same sender, and the balance covers it
-    /// together with all executable transactions before it.
+    /// The nonce follows the nonce of the account or of another executable transaction of the sender. The balance
+    /// covers the cost of this transaction and of all executable transactions before it.
     Executable,
-    /// A lower nonce is missing, or the balance does not cover it.
+    /// A lower nonce is missing, or the balance does not cover the cost.
     Gapped,
 }

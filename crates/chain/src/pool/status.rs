@@ -1,38 +1,38 @@
-//! What became of a transaction that was submitted (Reference: execution#statuses).
+//! The status of a submitted transaction (Reference: execution#statuses).
 
 use silica_protocol::{BlockNumber, Timestamp};
 
 use crate::{admission::VerifiedTransaction, drop_reason::DropReason};
 
-/// Where a submitted transaction stands. `code` gives the number that clients know.
+/// The status of a submitted transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxStatus {
-    /// Accepted, not looked at by a block yet.
+    /// The transaction is in the pool, and no block has tried it.
     Dispatched,
-    /// In a Tx block.
+    /// The transaction is in a Tx block.
     Confirmed,
-    /// Waiting for a transaction with a lower nonce.
+    /// The transaction is pending: a lower nonce is missing.
     NonceHigh,
-    /// Waiting for a block with more room for gas.
+    /// The transaction is pending: the last block that tried it had too little gas or work left.
     GasExceeded,
-    /// Will never be in a block; its nonce is not used up.
+    /// The transaction was dropped. Its nonce is unused.
     Dropped(DropReason),
 }
 
-/// How far a status is from final, as clients see it (`modificationState`).
+/// The group of a status, as clients see it (`modificationState`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ModificationState {
-    /// Accepted.
+    /// The transaction is in the pool, and no block has tried it.
     Dispatched = 0,
-    /// Seen by a block, which left it waiting.
+    /// A block has tried and postponed the transaction.
     InProcess = 1,
-    /// Confirmed or dropped.
+    /// The transaction is confirmed or dropped.
     Final = 2,
 }
 
 impl TxStatus {
-    /// The number of this status.
+    /// Returns the status code that clients get.
     pub const fn code(self) -> u8 {
         match self {
             Self::Dispatched => 1,
@@ -43,7 +43,7 @@ impl TxStatus {
         }
     }
 
-    /// How far this status is from final.
+    /// Returns the group of this status.
     pub const fn state(self) -> ModificationState {
         match self {
             Self::Dispatched => ModificationState::Dispatched,
@@ -54,24 +54,24 @@ impl TxStatus {
 }
 
 impl ModificationState {
-    /// The number that clients see.
+    /// Returns the number that clients get.
     pub const fn code(self) -> u8 {
         self as u8
     }
 }
 
-/// What the pool knows about a transaction.
+/// A transaction and its status in the pool.
 #[derive(Clone, Debug)]
 pub(crate) struct StatusRecord {
     /// The transaction.
     pub(crate) transaction: VerifiedTransaction,
-    /// Where it stands.
+    /// The status of the transaction.
     pub(crate) status: TxStatus,
-    /// Tx epoch in which it was accepted.
+    /// Tx epoch in which the pool accepted the transaction.
     pub(crate) inserted: BlockNumber,
-    /// Tx epoch in which its status last changed.
+    /// Tx epoch of the last change of the status.
     pub(crate) updated: BlockNumber,
-    /// When its status last changed.
+    /// Time of the last change of the status.
     pub(crate) modified: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! The pool by its rules, and against a literal model of the reference's selection.
+//! The rules of the pool, and comparisons with a literal model of the selection in the reference.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -16,7 +16,7 @@ const DS: ShardId = ShardId::new(1);
 const LIMITS: PoolLimits =
     PoolLimits { transactions: 100, per_sender: 10, gapped_per_sender: 10, lifetime_ds_epochs: 3, memory_ds_epochs: 2 };
 
-/// An account that can pay for all that these tests send.
+/// An account whose balance covers all transactions of these tests.
 const RICH: Account = Account { nonce: Nonce::new(0), balance: Qa::MAX, contract: None };
 
 fn pool() -> Pool {
@@ -31,7 +31,7 @@ fn time(micros: u64) -> Timestamp {
     Timestamp::new(micros)
 }
 
-/// A payment with a nonce and a price above the lowest.
+/// Returns a payment whose gas price is `extra` Qa above the lowest.
 fn tx(from: u8, nonce: u64, extra: u128) -> VerifiedTransaction {
     let price = GasPrice::new(Qa::new(PRICE + extra));
     unchecked(Transaction { nonce: Nonce::new(nonce), gas_price: price, ..payment(from, address(99)) }, SHARD)
@@ -57,7 +57,7 @@ fn settle(pool: &mut Pool, number: u64, included: &[VerifiedTransaction]) {
     pool.settle(&Settlement { block, at, included: &included, dropped: &[], postponed: &[], accounts: &accounts });
 }
 
-/// The accounts of the senders after a block.
+/// Returns the accounts of the senders after a block.
 fn accounts_after(included: &[(VerifiedTransaction, Receipt)]) -> Vec<(Address, Account)> {
     let mut accounts = BTreeMap::new();
     for (transaction, _) in included {
@@ -67,7 +67,8 @@ fn accounts_after(included: &[(VerifiedTransaction, Receipt)]) -> Vec<(Address, 
     accounts.into_iter().collect()
 }
 
-/// Takes all transactions whose nonce is due, as a block of unlimited size would, and returns those that are not.
+/// Executes all transactions without a nonce gap, as a block of unlimited size would. Returns the executed and the
+/// other transactions.
 fn drain(pool: Pool, nonces: &mut BTreeMap<Address, u64>) -> (Vec<VerifiedTransaction>, Vec<VerifiedTransaction>) {
     let pool = Mutex::new(pool);
     let mut line = PoolLine::new(&pool, SHARD, None);
@@ -224,7 +225,7 @@ fn edit_of_an_account_wakes_what_waited_for_a_nonce() {
     assert_eq!(pool.heads(SHARD, None, 9), [ahead]);
 }
 
-/// Shards execute before the DS committee, so that a payment is looked at before a call with the nonce before it.
+/// Shards execute before the DS committee. So a block tries a payment before the call that has the previous nonce.
 #[test]
 fn a_nonce_that_another_lane_used_up_wakes_the_lane_that_waited_for_it() {
     let after = tx(1, 2, 0);
@@ -349,7 +350,7 @@ fn pending_lists_the_latest_changes_first() {
     assert_eq!(pool.pending(1), expected[..1]);
 }
 
-/// A pool with two transactions and its bytes.
+/// Returns two transactions, and the bytes of a pool with both.
 fn exported() -> ([(Transaction, BlockNumber, bool); 2], Vec<u8>) {
     let of_nonce = |nonce, extra| signed(1, tx(1, nonce, extra).transaction().as_ref().clone());
     let (first, second) = (of_nonce(1, 0), of_nonce(2, 9));
@@ -381,7 +382,7 @@ fn export_is_not_longer_than_its_reader_takes() {
     let pool = filled(&[tx(1, 1, 0), tx(1, 2, 0), tx(1, 3, 0)]);
     let whole = export(&pool, usize::MAX, u64::MAX);
     assert_eq!(whole.1, 3);
-    // The entries have the same length.
+    // All entries have the same length.
     let (header, entry) = (14, (whole.0.len() - 14) / 3);
     for longest in 0..whole.0.len() + 2 {
         let (bytes, count) = export(&pool, usize::MAX, longest as u64);
@@ -395,7 +396,7 @@ fn export_is_not_longer_than_its_reader_takes() {
 #[test]
 fn a_damaged_byte_loses_one_transaction() {
     let (expected, bytes) = exported();
-    // Both entries have the same length.
+    // All entries have the same length.
     let (header, entry) = (14, (bytes.len() - 14) / 2);
     for position in 0..bytes.len() {
         for change in (1..=255).step_by(if position < header { 1 } else { 127 }) {
@@ -437,8 +438,8 @@ fn bytes_of_another_kind_are_no_pool() {
     }
 }
 
-/// A version 1 file of five transactions: a payment, three more with a gap before the last, and one without a valid
-/// signature.
+/// A file of version 1 with five transactions: four payments with a nonce gap before the last, and a transaction with
+/// an invalid signature.
 const VERSION_1: &[u8] = include_bytes!("../../../../tests/data/pool/version-1");
 
 #[test]
@@ -511,7 +512,7 @@ fn long_lines_are_taken_in_batches_without_loss() {
     for from in 0..=255 {
         for nonce in 1..=5 {
             let mut transaction = tx(1, nonce, u128::from(from) * 7 % 13).transaction().as_ref().clone();
-            // Senders without a secret key, for more than one batch of them.
+            // Senders without a secret key, because the test has 256 senders.
             transaction.sender_key = silica_protocol::PublicKey::new([from; 33]);
             pool.insert(unchecked(transaction, SHARD), &RICH, block(1), time(1)).unwrap();
         }
@@ -522,7 +523,7 @@ fn long_lines_are_taken_in_batches_without_loss() {
     assert!(nonces.values().all(|nonce| *nonce == 5));
 }
 
-/// The selection as the reference makes it, with transactions by price and a map of those put aside
+/// Selects as the reference does: transactions by price, and a map of the transactions that were put aside
 /// (Reference: execution#order-in-a-block).
 fn reference_order(transactions: &[VerifiedTransaction], mut nonces: BTreeMap<Address, u64>) -> Vec<TxHash> {
     let mut by_price: BTreeMap<Rank, VerifiedTransaction> =
@@ -563,7 +564,7 @@ proptest! {
     ) {
         let mut pool = pool();
         for (from, nonce, extra) in entries {
-            // What is used up was dropped when its block was committed.
+            // All nonces are above the nonces of the accounts: a commit drops transactions with used nonces.
             let nonce = nonce + starts[usize::from(from) - 1];
             let _ = pool.insert(tx(from, nonce, extra), &RICH, block(1), time(1));
         }
@@ -575,7 +576,7 @@ proptest! {
         prop_assert_eq!(executed.iter().map(VerifiedTransaction::hash).collect::<Vec<_>>(), expected);
     }
 
-    /// Random insertions and blocks, with what the pool holds compared with a plain list after each.
+    /// Inserts transactions and makes blocks at random. Compares the pool with a list after each step.
     #[test]
     fn contents_are_those_of_a_plain_list(
         steps in proptest::collection::vec((0..8_u8, 1..5_u8, 1..7_u64, 0..3_u128), 1..80),
@@ -635,7 +636,7 @@ fn gapped_transactions_of_a_sender_are_limited() {
         error.to_string(),
         "Txn could not be added as the sender has 2 pending transactions that need a lower nonce or more balance"
     );
-    // A replacement is none more, and the missing nonce makes the one after it executable.
+    // A replacement adds no gapped transaction. The missing nonce makes the transaction after it executable.
     pool.insert(tx(1, 3, 1), &RICH, block(1), time(1)).unwrap();
     pool.insert(tx(1, 2, 0), &RICH, block(1), time(1)).unwrap();
     pool.insert(tx(1, 7, 0), &RICH, block(1), time(1)).unwrap();
@@ -651,7 +652,7 @@ fn transactions_beyond_the_balance_are_limited_as_gapped_ones_are() {
     }
     let error = pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap_err();
     assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
-    // An incoming payment covers one more.
+    // An incoming payment covers one more transaction.
     let richer = Account { balance: Qa::new(tx(1, 1, 0).cost().get() * 4), ..RICH };
     pool.update(&address(1), &richer, block(2), time(2));
     pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap();
@@ -670,7 +671,8 @@ fn a_replacement_is_accepted_though_it_makes_more_transactions_gapped_than_the_l
     let dear = unchecked(Transaction { amount, ..dear }, SHARD);
     assert_eq!(dear.cost(), poor.balance);
     pool.insert(dear, &poor, block(1), time(1)).unwrap();
-    // Four are gapped now. No further one is accepted, and each of the four leaves for an executable one.
+    // Four transactions are gapped. The pool accepts no other gapped transaction, and evicts one of the four for each
+    // executable one.
     assert_eq!(pool.len(), 5);
     let error = pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap_err();
     assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
@@ -690,7 +692,7 @@ fn imported_transactions_are_not_limited_as_gapped_ones() {
     assert!(pool.insert(tx(1, 9, 0), &RICH, block(1), time(1)).is_err());
 }
 
-/// A pool for five transactions.
+/// Returns a pool for five transactions.
 fn small() -> Pool {
     Pool::new(PoolLimits { transactions: 5, ..LIMITS }, Epochs::new(10).unwrap())
 }
@@ -702,7 +704,7 @@ fn a_gapped_transaction_leaves_a_full_pool_for_an_executable_one() {
     for transaction in gapped.iter().chain(&[tx(3, 1, 0), tx(3, 2, 0)]) {
         pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
     }
-    // Sender 1 has the lowest price of those with gaps, and loses its last transaction.
+    // Of the gapped transactions, one of sender 1 has the lowest price. Sender 1 loses its last transaction.
     pool.insert(tx(4, 1, 0), &RICH, block(2), time(2)).unwrap();
     assert_eq!(gapped.each_ref().map(|gapped| status(&pool, gapped)), [Some(1), Some(255), Some(1)]);
     let record = pool.record(&gapped[1].hash()).unwrap();
@@ -726,7 +728,8 @@ fn the_cheapest_executable_transaction_leaves_a_full_pool_for_a_better_one() {
     assert_eq!(pool.insert(tx(5, 1, 1), &RICH, block(1), time(1)), refused, "it pays the same");
     assert_eq!(pool.insert(tx(5, 2, 99), &RICH, block(1), time(1)), refused, "it is gapped");
     assert_eq!(pool.insert(tx(1, 3, 99), &RICH, block(1), time(1)), refused, "it is behind the cheapest");
-    // The second of sender 1 cannot be executed before the cheapest of all, and leaves no gap.
+    // The second transaction of sender 1 cannot be executed before the cheapest of all. Its eviction opens no nonce
+    // gap.
     pool.insert(tx(5, 1, 2), &RICH, block(1), time(1)).unwrap();
     assert_eq!(cheap.each_ref().map(|cheap| status(&pool, cheap)), [Some(1), Some(255)]);
     pool.insert(tx(6, 1, 2), &RICH, block(1), time(1)).unwrap();
@@ -746,14 +749,14 @@ fn a_missing_nonce_is_taken_into_a_full_pool() {
     assert_eq!((executed.len(), left.len()), (5, 0));
 }
 
-/// What the pool must hold, in a plain list and computed anew at each step.
+/// The expected contents of the pool: a list, from which each step computes the classes again.
 #[derive(Clone, Debug, Default)]
 struct Model {
     accounts: BTreeMap<Address, Account>,
     pending: Vec<(VerifiedTransaction, u64)>,
 }
 
-/// The limits of the pool that is compared with the model.
+/// The limits of the pool in comparisons with the model.
 const TIGHT: PoolLimits =
     PoolLimits { transactions: 9, per_sender: 6, gapped_per_sender: 3, lifetime_ds_epochs: 3, memory_ds_epochs: 2 };
 
@@ -769,7 +772,7 @@ impl Model {
         own
     }
 
-    /// The transactions of a sender that its account can execute one after the other.
+    /// Returns the transactions of a sender that its account can execute one after another.
     fn executable(&self, sender: &Address) -> Vec<VerifiedTransaction> {
         let account = self.account(sender);
         let (mut nonce, mut left, mut executable) = (account.nonce.get(), account.balance.get(), Vec::new());
@@ -787,7 +790,7 @@ impl Model {
         !self.executable(&tx.sender()).contains(tx)
     }
 
-    /// Adds a transaction if the rules permit it, and says which error there is otherwise.
+    /// Adds a transaction if the rules permit it. Returns the name of the expected error otherwise.
     fn insert(&mut self, new: &VerifiedTransaction, number: u64) -> Result<(), &'static str> {
         let sender = new.sender();
         if self.pending.iter().any(|(tx, _)| tx.hash() == new.hash()) {
@@ -850,7 +853,7 @@ impl Model {
 
 const UNIT: u128 = 50 * PRICE;
 
-/// Something that happens to a pool, or to the accounts of its senders.
+/// An operation on the pool or on the accounts of its senders.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Insert {
@@ -859,21 +862,21 @@ enum Step {
         extra: u128,
         units: u128,
     },
-    /// A block with some executable transactions of a sender, which pay part of their cost to another.
+    /// A block with some executable transactions of a sender. They pay part of their cost to another account.
     Block {
         from: u8,
         most: usize,
         to: u8,
     },
-    /// A block with a transaction that was never in this pool.
+    /// A block with a transaction that is not in this pool.
     Foreign {
         from: u8,
     },
-    /// A transaction is dropped when it is executed.
+    /// A drop during execution.
     Fail {
         from: u8,
     },
-    /// A developer sets nonce and balance.
+    /// An edit of nonce and balance.
     Edit {
         from: u8,
         ahead: u64,
@@ -1015,8 +1018,8 @@ impl StateReader {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Random insertions, replacements, blocks, failures, edits, withdrawals and reverts. After each step the pool has
-    /// the transactions of the model, with the same of them executable.
+    /// Runs random insertions, replacements, blocks, failures, edits, withdrawals and reverts. After each step the pool
+    /// and the model have the same transactions in the same classes.
     #[test]
     fn classes_and_evictions_are_those_of_a_plain_model(steps in proptest::collection::vec(step(), 1..120)) {
         let mut model = Model::default();
