@@ -1,4 +1,4 @@
-//! The configuration of a chain: network parameters, rules of execution, and the policy of one node.
+//! The configuration of a chain: network parameters, rules of execution, and the policy of a node.
 
 use std::num::NonZeroU64;
 
@@ -8,54 +8,55 @@ use silica_scilla::rules::{Edition, Rules as ScillaRules};
 
 use crate::epoch::Epochs;
 
-/// Largest number of virtual shards: every Tx block holds a micro block for each.
+/// Most virtual shards. Every Tx block has a micro block for each shard.
 pub const MAX_SHARDS: u32 = 1_000;
 
 /// Parameters of a chain.
 ///
-/// All members but [`policy`](Self::policy) decide which blocks are valid, and are fixed when the chain is created.
-/// Blocks do not contain all of them, so a node stores them with the chain.
+/// All members except [`policy`](Self::policy) decide which blocks are valid, and are constant from the creation of the
+/// chain on. Blocks do not contain all of them, so a node stores them with the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainConfig {
-    /// Identity of the network, part of every signed transaction.
+    /// Identifier of the network. Every signed transaction contains it.
     pub chain_id: ChainId,
-    /// Number of virtual shards. The DS committee acts as one more.
+    /// Number of virtual shards, from 1 to [`MAX_SHARDS`]. The DS committee executes transactions too, and is not
+    /// counted.
     pub shards: u32,
-    /// Tx blocks in a DS epoch; the last of them is vacuous. At least 2.
+    /// Number of Tx blocks in a DS epoch, at least 2. The last Tx block of a DS epoch is vacuous.
     pub blocks_per_ds_epoch: u64,
-    /// Gas that the transactions of one shard may use in a Tx block.
+    /// Gas limit of the micro block of a shard.
     pub shard_gas_limit: Gas,
-    /// Gas that the transactions of the DS committee may use in a Tx block.
+    /// Gas limit of the micro block of the DS committee.
     pub ds_gas_limit: Gas,
-    /// Lowest price of gas that a DS block can name, and the node's own proposal for it.
+    /// Lowest minimum gas price that a DS block can have. A DS block that this node makes proposes this price.
     pub minimum_gas_price: GasPrice,
-    /// Whether the leader may set another price of gas by hand, as isolated networks allow. Then a block is judged
-    /// without regard to the price.
+    /// Whether an operator may set the minimum gas price, as on isolated networks. If so, the verification of a block
+    /// does not check the price.
     pub operator_price: bool,
-    /// Whether the leader may edit the state by hand, execute unsigned transactions, and repeat the logical block
-    /// number, as isolated networks for developers allow.
+    /// Whether blocks may contain edits and unsigned transactions, and may repeat the logical block number, as on
+    /// isolated networks for developers.
     pub edits: bool,
-    /// Paid out of the null account in each vacuous block.
+    /// Coinbase reward that a vacuous block pays out of the null account.
     pub coinbase_reward: Qa,
-    /// How transactions are executed.
+    /// The rules of execution.
     pub rules: Rules,
     /// The policy of this node.
     pub policy: Policy,
 }
 
-/// Rules of execution: the constants and the semantics of generation 8.1 (Reference: execution#rules).
+/// The rules of execution: constants and semantics of the generation 8.1 (Reference: execution#rules).
 ///
-/// The members are the points where generations differ, gathered so that another one can be reproduced later.
-/// [`ChainConfig::check`] refuses values that this implementation does not carry out.
+/// The members are the differences between the generations of Zilliqa. [`ChainConfig::check`] rejects values that this
+/// implementation does not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Rules {
     /// The rules of the contract language.
     pub scilla: ScillaRules,
-    /// Whether deployments and calls are executed (`ENABLE_SC`). Otherwise they are refused with `Smart contract is
-    /// disabled`.
+    /// Whether the chain executes deployments and calls (`ENABLE_SC`). If not, admission rejects them with
+    /// `Smart contract is disabled`.
     pub contracts: bool,
-    /// Gas of a payment, and the lowest gas limit it may have (`NORMAL_TRAN_GAS`).
+    /// Gas of a payment, and its lowest gas limit (`NORMAL_TRAN_GAS`).
     pub payment_gas: Gas,
     /// Lowest charge of a deployment (`CONTRACT_CREATE_GAS`).
     pub deployment_gas: Gas,
@@ -73,19 +74,19 @@ pub struct Rules {
     pub per_message_gas: Gas,
     /// Order of transitions in a receipt.
     pub transition_order: TransitionOrder,
-    /// Whether a message to a contract with an empty tag leaves a transition in the receipt.
+    /// Whether a receipt has a transition for a message with an empty tag to a contract.
     pub record_empty_tag_transition: bool,
-    /// Chained calls that one transaction may make (`MAX_CONTRACT_EDGES`).
+    /// Most chained calls of a transaction (`MAX_CONTRACT_EDGES`).
     pub edge_limit: u32,
-    /// The calls that count for the limit of chained calls.
+    /// The calls that count toward the limit of chained calls.
     pub edge_limit_counts: EdgeCount,
-    /// Key under which a receipt files an error.
+    /// Key of an error in a receipt.
     pub error_key: ErrorKey,
-    /// Whether the amount of a deployment moves to the contract.
+    /// Whether a deployment transfers its amount to the contract.
     pub deploy_moves_amount: bool,
-    /// Whether accounts created by a failed call stay.
+    /// Whether accounts that a failed call created stay in the state.
     pub leak_side_effects: bool,
-    /// Whether a shard refuses calls to contracts of another.
+    /// Whether a shard rejects calls to contracts of another shard.
     pub strict_shards: bool,
     /// Whether a failed call keeps its events.
     pub event_logs_on_failure: bool,
@@ -94,96 +95,98 @@ pub struct Rules {
 /// The gas that a failed call pays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailedCallGas {
-    /// The gas it used, at least the size penalty.
+    /// The gas that the call used, and at least the size charge.
     Actual,
-    /// Only the gas that was charged before the run.
+    /// Only the gas that the node charges before the run.
     PreRunCharge,
 }
 
 /// Order of transitions in a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransitionOrder {
-    /// All messages of a run, then the runs they cause.
+    /// All messages of a run, then the transitions of the chained calls.
     BreadthFirst,
-    /// Each message just before the run it causes.
+    /// Each message directly before the transitions of its chained call.
     DepthFirst,
 }
 
-/// The calls that count for the limit of chained calls.
+/// The calls that count toward the limit of chained calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeCount {
-    /// The calls between a run and the first.
+    /// The calls from the first run to the current one.
     Path,
     /// All chained calls of the transaction.
     Total,
 }
 
-/// Key under which a receipt files an error.
+/// Key of an error in a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKey {
-    /// Number of chained calls that the transaction has attempted; 0 for the first run.
+    /// Number of chained calls that the transaction has attempted. It is 0 for the first run.
     CallsAttempted,
-    /// Depth of the run.
+    /// Depth of the run in the tree of chained calls.
     Depth,
 }
 
-/// The policy of one node within the rules of its chain. It can differ between two starts.
+/// The policy of one node within the rules of its chain. Each start can set another policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Which nonces are accepted, until the [producer](crate::Producer::set_nonce_policy) has another policy.
+    /// The nonces that the node accepts. [`Producer::set_nonce_policy`](crate::Producer::set_nonce_policy) changes this
+    /// policy at run time.
     pub nonces: NoncePolicy,
-    /// Which blocks move the logical block number, until the [producer](crate::Producer::set_numbering) has another
-    /// policy.
+    /// The blocks that increase the logical block number. [`Producer::set_numbering`](crate::Producer::set_numbering)
+    /// changes this policy at run time.
     pub numbering: Numbering,
-    /// How much the pool holds, and for how long.
+    /// The limits of the pool.
     pub pool: PoolLimits,
-    /// Newest Tx blocks for which state proofs are served.
+    /// Length of the proof window: the number of latest Tx blocks with state proofs.
     pub proof_window: NonZeroU64,
-    /// Price of gas that the operator set before the node was stopped, if any. Without effect where
+    /// Minimum gas price that the operator set before the last stop, if any. Without effect if
     /// [`ChainConfig::operator_price`] is false.
     pub operator_price: Option<GasPrice>,
 }
 
-/// Which nonces are accepted into the pool.
+/// The nonces that the pool accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoncePolicy {
-    /// Only the one that can be executed next; for modes in which every transaction gets its block at once.
+    /// Only the next nonce of the sender. The node uses this policy if each transaction gets its block at once.
     Exact,
-    /// Any that is not used up; those ahead of their turn wait in the pool.
+    /// All unused nonces. Transactions with a nonce gap are pending until the gap is closed.
     Queue,
 }
 
-/// Which blocks move the logical block number: the one that contracts read and that receipts have.
+/// The blocks that increase the logical block number, which contracts and receipts have.
 ///
 /// The logical number of a block is its number minus the number of repeats before it. The record has a flag for each
-/// block: whether the next block repeats the logical number. So the policy can change at any time, and the logical
-/// number never decreases.
+/// block: whether the next block repeats the logical number. Therefore the policy can change at any time, and the
+/// logical number never decreases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// All of them.
+    /// All blocks.
     EveryBlock,
-    /// Only those that are demanded. The number of others is repeated. Without effect on a chain that does not allow
+    /// Only blocks on request. All other blocks repeat the number. Without effect on a chain that does not permit
     /// [edits](ChainConfig::edits).
     OnDemand,
 }
 
-/// How much the pool holds, and for how long.
+/// The limits of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Transactions altogether (`TXN_STORAGE_LIMIT`).
+    /// Most pending transactions (`TXN_STORAGE_LIMIT`).
     pub transactions: usize,
-    /// Transactions of one sender.
+    /// Most pending transactions of a sender.
     pub per_sender: usize,
-    /// Gapped transactions of one sender: those that its nonce or its balance does not permit yet.
+    /// Most gapped transactions of a sender.
     pub gapped_per_sender: usize,
-    /// DS epochs after which a waiting transaction is dropped.
+    /// Number of DS epochs after which the pool drops a pending transaction.
     pub lifetime_ds_epochs: u64,
-    /// DS epochs for which the fate of a dropped transaction is remembered.
+    /// Number of DS epochs for which the pool keeps the status of a dropped transaction.
     pub memory_ds_epochs: u64,
 }
 
 impl ChainConfig {
-    /// A local network for development with id 222. It has one virtual shard, and each transaction has its own block.
+    /// Returns the configuration of a local network for development, with chain id 222, one virtual shard, and a block
+    /// for each transaction.
     pub fn isolated() -> Self {
         Self {
             chain_id: ChainId::new(222),
@@ -216,7 +219,7 @@ impl ChainConfig {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] names the first parameter that does not fit.
+    /// [`ConfigError`] names the first invalid parameter.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.shards == 0 || self.shards > MAX_SHARDS {
             return Err(ConfigError::Shards { got: self.shards, most: MAX_SHARDS });
@@ -237,16 +240,16 @@ impl ChainConfig {
         self.rules.check()
     }
 
-    /// The numbering that a policy comes to: only a chain that allows [edits](Self::edits) repeats logical numbers.
+    /// Returns the effective numbering: only a chain that permits [edits](Self::edits) repeats logical numbers.
     pub(crate) fn numbering(&self, requested: Numbering) -> Numbering {
         if self.edits { requested } else { Numbering::EveryBlock }
     }
 
-    /// The arithmetic of this chain's DS epochs.
+    /// Returns the arithmetic of the DS epochs of this chain.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::BlocksPerDsEpoch`] when an epoch has fewer than two blocks.
+    /// [`ConfigError::BlocksPerDsEpoch`]: a DS epoch has fewer than two blocks.
     pub fn epochs(&self) -> Result<Epochs, ConfigError> {
         Epochs::new(self.blocks_per_ds_epoch).ok_or(ConfigError::BlocksPerDsEpoch { got: self.blocks_per_ds_epoch })
     }
@@ -259,7 +262,7 @@ impl Default for ChainConfig {
 }
 
 impl Rules {
-    /// Generation 8.1, with the rules of the contract language that Zilliqa 8.2 to 9.3.7 ran.
+    /// The rules of the generation 8.1, with the Scilla rules of Zilliqa 8.2 to 9.3.7.
     pub const V8_1: Self = Self {
         scilla: ScillaRules::current(Edition::V0_13),
         contracts: true,
@@ -282,7 +285,7 @@ impl Rules {
         event_logs_on_failure: false,
     };
 
-    /// Gas that a transaction pays at least once it is executed: for its texts, if they are long.
+    /// Returns the lowest charge of an executed transaction. It includes the size charge of code and data.
     pub(crate) fn least_gas(&self, kind: TransactionKind, tx: &Transaction) -> Gas {
         let bytes = |texts: &[&str]| {
             let sum = texts.iter().fold(0_usize, |sum, text| sum.saturating_add(text.len()));
@@ -295,8 +298,8 @@ impl Rules {
         }
     }
 
-    /// Rejects rules that this implementation does not support. The switches must have the values of
-    /// [`V8_1`](Self::V8_1). The numbers and the rules of the contract language are free.
+    /// Rejects rules that this implementation does not support. The numbers and the Scilla rules are free. All other
+    /// members must have the values of [`V8_1`](Self::V8_1).
     fn check(&self) -> Result<(), ConfigError> {
         let supported = Self {
             scilla: self.scilla,
@@ -314,18 +317,18 @@ impl Rules {
     }
 }
 
-/// Reason why a chain cannot run with some parameters.
+/// Reason why a chain cannot run with the given parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// There are no virtual shards, or too many.
+    /// The number of virtual shards is 0 or above the maximum.
     #[error("shards: expected 1 to {most}, got {got}")]
     Shards {
         /// The given number.
         got: u32,
-        /// Largest number.
+        /// Most virtual shards.
         most: u32,
     },
-    /// A DS epoch has only its vacuous block.
+    /// A DS epoch has fewer than two blocks, so it has only the vacuous block.
     #[error("blocks per DS epoch: expected at least 2, got {got}")]
     BlocksPerDsEpoch {
         /// The given number.
@@ -334,14 +337,14 @@ pub enum ConfigError {
     /// The gas limit of a micro block is below the gas of a payment.
     #[error("{name} gas limit: expected at least {least}, got {got}")]
     GasLimit {
-        /// The committee with this limit.
+        /// The kind of committee: `shard` or `DS`.
         name: &'static str,
         /// The given limit.
         got: Gas,
         /// Gas of a payment.
         least: Gas,
     },
-    /// The gas limits of all micro blocks together exceed 64 bits.
+    /// The sum of the gas limits of all micro blocks exceeds 64 bits.
     #[error("gas limits: the sum over all shards exceeds 64 bits")]
     GasLimitSum,
     /// A rule of execution has a value that this implementation does not support.

@@ -1,4 +1,4 @@
-//! `Chain`, a handle that can be cloned: it admits transactions, and returns snapshots.
+//! The handle `Chain`, which can be cloned. It admits transactions and returns snapshots.
 
 use std::sync::Arc;
 
@@ -18,34 +18,34 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// Maximum of attempts of a simulation: each one fails if later blocks remove its state.
+/// Most attempts of a simulation. An attempt fails if later blocks remove its state.
 const SIMULATION_ATTEMPTS: u32 = 3;
 
-/// The reading and submitting end of a chain.
+/// The handle of a chain for queries and submissions.
 #[derive(Clone, Debug)]
 pub struct Chain {
     shared: Arc<Shared>,
 }
 
-/// A transaction that waits in the pool.
+/// A pending transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submitted {
-    /// Its hash.
+    /// Hash of the transaction.
     pub hash: TxHash,
-    /// Where it goes, and why.
+    /// The committee of the transaction, and the reason.
     pub routing: Routing,
-    /// The contract that it creates, if it is a deployment.
+    /// Address of the new contract, if the transaction is a deployment.
     pub contract: Option<Address>,
 }
 
 /// The result of the import of a pool file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolImport {
-    /// Transactions that wait again.
+    /// Number of transactions that are pending again.
     pub admitted: usize,
-    /// Transactions that are not admissible any more.
+    /// Number of transactions that admission or the pool rejected.
     pub refused: usize,
-    /// Transactions that cannot be read, since their bytes are damaged.
+    /// Number of transactions with damaged bytes.
     pub damaged: usize,
 }
 
@@ -54,19 +54,19 @@ impl Chain {
         Self { shared }
     }
 
-    /// The parameters of the chain.
+    /// Returns the parameters of the chain.
     pub fn config(&self) -> &ChainConfig {
         &self.shared.network.config
     }
 
     /// Checks a transaction against the latest state. `priority` requests the DS committee.
     ///
-    /// Nothing is reserved: whether the sender can pay is checked again when a block is built. No lock is held while
-    /// the signature is verified.
+    /// Admission reserves no money: the builder checks again whether the sender can pay. The function holds no lock
+    /// while it verifies the signature.
     ///
     /// # Errors
     ///
-    /// [`AdmissionError`]: the first check that the transaction does not pass.
+    /// [`AdmissionError`]: the first check that the transaction fails.
     pub fn admit(&self, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, AdmissionError> {
         let published = self.shared.published();
         self.admission_context(&published, published.nonces).admit(transaction, priority)
@@ -81,24 +81,25 @@ impl Chain {
         AdmissionContext { config, minimum_price, nonces, accounts: &published.state }
     }
 
-    /// Checks a transaction without a signature for its sender. Its nonce follows the used nonces and the pending
-    /// transactions of the sender. Only networks whose [configuration](ChainConfig::edits) permits edits allow this.
+    /// Checks a transaction without a signature. Its nonce follows the used nonces and the pending transactions of the
+    /// sender. Only chains that permit [edits](ChainConfig::edits) permit this.
     ///
     /// The signature is zero, and the field of the key [contains the sender](silica_protocol::PublicKey::in_place_of).
-    /// Without a given gas limit, a payment gets the gas of a payment, and other transactions get the maximum.
+    /// Without a given gas limit, a payment gets the gas of a payment, and other transactions get the highest possible
+    /// limit.
     ///
     /// For two transactions of one sender, the caller must [submit](Self::submit) the first before it creates the
     /// second. Otherwise both have the same nonce.
     ///
     /// # Errors
     ///
-    /// [`AdmissionError`]: the first check that the transaction does not pass.
+    /// [`AdmissionError`]: the first check that the transaction fails.
     pub fn impersonate(&self, request: &SimulationRequest) -> Result<VerifiedTransaction, AdmissionError> {
         let simulator = Simulator::new(&self.shared);
         let mut transaction = simulator.full_transaction(request)?;
         if request.gas_limit.is_none() && transaction.kind() == Some(TransactionKind::Payment) {
-            // A block counts the gas limits of its transactions, not the used gas. A higher limit would only waste
-            // space.
+            // A block counts the gas limits of its transactions, not the used gas. A higher limit would leave less room
+            // for others.
             transaction.gas_limit = self.config().rules.payment_gas;
         }
         let last = self.shared.last_nonce(&request.sender)?;
@@ -107,24 +108,24 @@ impl Chain {
         self.admission_context(&published, published.nonces).impersonate(transaction, request.sender, request.priority)
     }
 
-    /// Executes a transaction without a signature against the latest state, as the next block would, and returns the
-    /// outcome. Nothing changes.
+    /// Executes a transaction without a signature on the latest state, as the next block would, and returns the result.
+    /// The state does not change.
     ///
-    /// It takes as long as executing the transaction does, of which its gas limit is the only bound. It blocks no other
+    /// The call takes as long as the execution of the transaction, which only the gas limit bounds. It blocks no other
     /// caller.
     ///
     /// # Errors
     ///
-    /// [`SimulationError`]: the transaction would not get into a block.
+    /// [`SimulationError`]: the transaction would not be in a block.
     pub fn simulate(&self, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
         self.at_latest(|simulator| simulator.simulate(request, None))
     }
 
-    /// Simulates a transaction, and tells what contracts do in it, statement by statement.
+    /// Simulates a transaction, and returns a trace of its contracts, statement by statement.
     ///
     /// # Errors
     ///
-    /// As [`simulate`](Self::simulate).
+    /// The errors of [`simulate`](Self::simulate).
     pub fn trace_call(&self, request: &SimulationRequest) -> Result<(Simulation, CallTree), SimulationError> {
         self.at_latest(|simulator| {
             let tracer = Tracer::new();
@@ -133,20 +134,21 @@ impl Chain {
         })
     }
 
-    /// Finds the lowest gas limit with which a transaction succeeds against the latest state, by executing it with
-    /// several; some twenty where it takes most.
+    /// Finds the lowest gas limit with which a transaction succeeds on the latest state. The search executes the
+    /// transaction with different limits, about 20 times at most.
     ///
-    /// The gas limit of the request, or else the highest that its committee takes and the sender can pay, is the
-    /// highest that is tried.
+    /// The highest limit that the search tries is the gas limit of the request. Without it, the search starts at the
+    /// highest limit that the committee permits and the sender can pay.
     ///
     /// # Errors
     ///
-    /// [`SimulationError`]: the transaction would not get into a block, or does not succeed with the highest limit.
+    /// [`SimulationError`]: the transaction would not be in a block, or fails with the highest limit.
     pub fn estimate_gas(&self, request: &SimulationRequest) -> Result<GasEstimate, SimulationError> {
         self.at_latest(|simulator| simulator.estimate_gas(request))
     }
 
-    /// Runs `work` at the latest head. If later blocks removed the state meanwhile, runs it again at a later head.
+    /// Runs `work` at the latest head. If later blocks removed the state during the run, `work` runs again at a later
+    /// head.
     fn at_latest<T>(&self, work: impl Fn(&Simulator<'_>) -> Result<T, SimulationError>) -> Result<T, SimulationError> {
         for _ in 1..SIMULATION_ATTEMPTS {
             match work(&Simulator::new(&self.shared)) {
@@ -157,12 +159,12 @@ impl Chain {
         work(&Simulator::new(&self.shared))
     }
 
-    /// Lets a transaction wait for a block from the time `at`.
+    /// Adds a transaction to the pool at the time `at`.
     ///
     /// # Errors
     ///
-    /// [`PoolError`]: it waits already, the pool is full, or another one with its nonce pays more. [`StateError`]: the
-    /// sender's account could not be read.
+    /// [`PoolError`]: the transaction is already pending, the pool or the share of the sender is full, or a pending
+    /// transaction with the same nonce has a better rank. [`StateError`]: the account of the sender could not be read.
     pub fn submit(&self, transaction: VerifiedTransaction, at: Timestamp) -> Result<Submitted, SubmissionError> {
         let submitted = Submitted {
             hash: transaction.hash(),
@@ -173,7 +175,7 @@ impl Chain {
         Ok(submitted)
     }
 
-    /// Calls `work` with the pool, and with a sender's account and the Tx epoch at the published head.
+    /// Calls `work` with the locked pool, and with the account of a sender and the Tx epoch at the published head.
     fn with_sender<T>(
         &self,
         sender: &Address,
@@ -183,7 +185,8 @@ impl Chain {
             let published = self.shared.published();
             let account = published.state.account(sender);
             let mut pool = self.shared.lock_pool();
-            // The data from before the lock can be out of date: the pool may have settled the block.
+            // The account is from before the lock. If the driver published a block meanwhile, the pool may have settled
+            // that block, and the account is out of date.
             if Arc::ptr_eq(&published, &self.shared.published()) {
                 return Ok(work(&mut pool, &account?.unwrap_or_default(), published.epoch()));
             }
@@ -195,8 +198,8 @@ impl Chain {
         Snapshot::new(self.shared.published(), Arc::clone(&self.shared))
     }
 
-    /// Fails when the file of the record was deleted or replaced since the chain was opened, upon which no block is
-    /// accepted.
+    /// Fails if the file of the record was deleted or replaced after the chain was opened. In this case the chain
+    /// accepts no block.
     ///
     /// # Errors
     ///
@@ -210,7 +213,7 @@ impl Chain {
         self.shared.network.contract_cache.usage()
     }
 
-    /// Number of waiting transactions.
+    /// Returns the number of pending transactions.
     pub fn waiting(&self) -> usize {
         self.shared.lock_pool().len()
     }
@@ -222,32 +225,32 @@ impl Chain {
         self.shared.lock_pool().withdraw(hash, epoch, at)
     }
 
-    /// Takes all waiting transactions out of the pool, as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn), and
-    /// returns how many there were.
+    /// Removes all pending transactions from the pool as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn).
+    /// Returns their number.
     pub fn withdraw_all(&self, at: Timestamp) -> usize {
         let epoch = self.shared.published().epoch();
         self.shared.lock_pool().withdraw_all(epoch, at)
     }
 
-    /// The waiting transactions as bytes, to be kept while the node is stopped.
+    /// Returns the pending transactions as bytes. The node stores the bytes while it is stopped.
     pub fn export_pool(&self) -> Vec<u8> {
         self.export_oldest(usize::MAX, u64::MAX).0
     }
 
-    /// Exports as [`export_pool`](Self::export_pool), but at most the oldest `most` transactions, in at most `longest`
-    /// bytes. Also returns the number of exported transactions.
+    /// Returns the oldest pending transactions as bytes, and their number: at most `most` transactions and at most
+    /// `longest` bytes.
     pub fn export_oldest(&self, most: usize, longest: u64) -> (Vec<u8>, usize) {
         pool::export(&self.shared.lock_pool(), most, longest)
     }
 
-    /// Admits the transactions that were pending at the last stop as new ones, but with their age. Gapped transactions
-    /// are accepted under each [policy](NoncePolicy), because the policy at their first admission may have been another
-    /// one.
+    /// Admits the transactions that were pending at the last stop. They pass admission again, and keep the Tx epoch of
+    /// their arrival. Gapped transactions are accepted under each [policy](NoncePolicy), because another policy may
+    /// have been in force at their first admission.
     ///
     /// # Errors
     ///
-    /// [`PoolImportError`]: the bytes have nothing that [`export_pool`](Self::export_pool) wrote. Then none is
-    /// admitted.
+    /// [`PoolImportError`]: the bytes have no readable transaction of [`export_pool`](Self::export_pool). Then no
+    /// transaction is admitted.
     pub fn import_pool(&self, bytes: &[u8], at: Timestamp) -> Result<PoolImport, PoolImportError> {
         let Contents { entries, damaged } = pool::import(bytes)?;
         let mut report = PoolImport { damaged, ..PoolImport::default() };
@@ -267,13 +270,13 @@ impl Chain {
     }
 }
 
-/// Reason why an admitted transaction is not pending.
+/// Reason why an admitted transaction did not become pending.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmissionError {
-    /// The pool refused it.
+    /// The pool rejected the transaction.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// The sender's account could not be read.
+    /// The account of the sender could not be read.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

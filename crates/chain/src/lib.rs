@@ -1,9 +1,9 @@
-//! The rules of a Zilliqa chain of generation 8.1, and its block production: admission, pool, execution of payments and
-//! contracts, blocks, epochs, and the interface of consensus.
+//! The rules and the block production of a Zilliqa chain of the generation 8.1: admission, pool, execution of payments
+//! and contracts, blocks, DS epochs, and the interface of consensus.
 //!
 //! # Example
 //!
-//! This example is a network with one node and a store in memory. The caller passes the time.
+//! This example runs a network with one node and a store in memory. The caller passes the time.
 //!
 //! ```
 //! use silica_chain::{
@@ -55,18 +55,18 @@
 //!     admission                       pool    builder, executor   consensus      producer         snapshot
 //! ```
 //!
-//! One place creates each type, after the check or the action that the type stands for. A block of another node takes
-//! the same way: the `verifier` executes the `Proposal` again, compares each member of the header, and returns an
-//! `ExecutedBlock`.
+//! Only one function creates each type, after the check or the action that the type guarantees. The `verifier` checks a
+//! block of another node: it executes the `Proposal`, compares each member of the headers with the result, and returns
+//! an `ExecutedBlock`.
 //!
 //! # Modules
 //!
 //! Layers, lowest first:
 //!
 //! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, [`reward`],
-//!   `scilla_rules`: reading accounts; the file of the first accounts; figures of DS blocks; the statuses of dropped
-//!   transactions; the numbers of epochs; the price of gas; work on several threads; the reward of vacuous blocks; the
-//!   rules of the contract language that a chain keeps.
+//!   `scilla_rules`: reads of accounts; the file of the first accounts; the difficulties of DS blocks; the statuses of
+//!   dropped transactions; the numbers of DS epochs; the gas price; work on several threads; the reward of vacuous
+//!   blocks; the Scilla rules that the record keeps.
 //! - [`config`], `genesis`: the parameters of a chain, and its first state.
 //! - `admission`: the checks of a transaction before it enters the pool.
 //! - `pool`: pending transactions and their order.
@@ -74,33 +74,33 @@
 //! - `executor`: the execution of one transaction on the running state of a block.
 //! - `network`: the context of a block: the constant parameters and the head.
 //! - `builder`, `shared`, `epoch_accounting`: the next block from the head and its transactions; the state that all
-//!   handles share; the accounts of a DS epoch.
+//!   handles share; the fees and prices of a DS epoch.
 //! - `edit`, `verifier`, `range`, `snapshot`: edits of the state by developers; the verification of blocks of other
-//!   nodes; many empty blocks at once; the queries of readers.
-//! - `address_history`, [`consensus`], `contract`: the transactions of an address; the engine, which decides that a
-//!   block is the next one; queries to contracts.
-//! - `replay`, `simulation`, `state_page`: executing the blocks of a chain again; the effects of a transaction before
-//!   it is sent, and its gas; pages of the state of a contract.
-//! - `handle`, `load`, `trace`: the end of a chain that can be cloned; reading the head of a stored chain; the
-//!   statements that a transaction executed.
-//! - `producer`: the writing end of a chain.
-//! - `open`, `savepoint`: opening or beginning a chain; returning to an earlier block.
+//!   nodes; empty block ranges; the queries of readers.
+//! - `address_history`, [`consensus`], `contract`: the transactions of an address; the interface of consensus; queries
+//!   to contracts.
+//! - `replay`, `simulation`, `state_page`: repeated execution of stored blocks; simulations and gas estimates; pages of
+//!   contract state.
+//! - `handle`, `load`, `trace`: the handle for queries and submissions; the read of a stored head; the statements that
+//!   a transaction executed.
+//! - `producer`: the only writer of a chain.
+//! - `open`, `savepoint`: opening or creating a chain; reverts to an earlier block.
 //!
 //! # Invariants
 //!
-//! - The crate has no clock, no random numbers and no floating point, and does not depend on the order of a hash map. A
-//!   block is a function of the head, the pool and the time, which is an argument.
+//! - The crate has no clock, no random numbers and no floating point, and no result depends on the order of a hash map.
+//!   A block is a function of the head, the pool and the time, which is an argument.
 //! - After each block, the balances of all accounts plus the uncredited fees of the DS epoch equal the supply of the
 //!   genesis plus the changes by edits.
-//! - Blocks are made at intervals, on demand, or at the arrival of transactions. In the last mode no block is empty,
-//!   except a vacuous one. If a vacuous block is due, it is made first, and the transaction goes to the next block.
-//! - The timestamp of a block is the time, or one microsecond after the block before if that is later.
-//! - No lock is held while a signature is verified, a transaction is executed or a block is written.
-//! - Readers see a head as a whole, and only after it is durable.
-//! - The crate has no HTTP, no RPC method and no error code. The texts of [`AdmissionError`] and of some others are
-//!   nevertheless those that clients know, because they name the failed check. Files belong to the store.
-//! - A contract that fails changes nothing but the balance that pays the fee. If this program panics on a contract,
-//!   there is no fee either.
+//! - Blocks are made at intervals, on request, or at the arrival of transactions. In the last mode no block is empty,
+//!   except a vacuous block. If a vacuous block is due, it comes first, and the transaction goes into the next block.
+//! - The timestamp of a block is the given time, or one microsecond after the previous block if that is later.
+//! - No thread holds a lock while it verifies a signature, executes a transaction or writes a block.
+//! - A head is published as a whole, and only after it is durable.
+//! - The crate has no HTTP, no RPC method and no error code. Some error texts, such as those of [`AdmissionError`], are
+//!   the texts of the reference, because clients compare them. The store reads and writes all files.
+//! - A failed contract changes only the balance that pays the fee. If the interpreter panics on a contract, the
+//!   transaction is dropped without a fee.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;

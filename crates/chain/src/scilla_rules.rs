@@ -1,18 +1,18 @@
-//! The rules of the contract language, as a parameter that the record keeps.
+//! The Scilla rules, as a parameter that the record keeps.
 //!
-//! Blocks do not name the rules by which they were executed, and other rules give other receipts. So the record has
-//! them as its label, from before block 0 on. A record without label was made before rules had a name and continues by
-//! [`Rules::UNNAMED`].
+//! Blocks do not contain the rules of their execution, and other rules give other receipts. So the record has the rules
+//! as its label, from before block 0 on. A record without a label was made before rules had names. Such a chain
+//! continues with [`Rules::UNNAMED`].
 
 use silica_protocol::BlockNumber;
 use silica_scilla::rules::{Rules, UnknownRules};
 use silica_state::{ArchiveError, Store};
 
-/// Compares the rules of a record with those of the configuration, which an empty record gets.
+/// Compares the rules of a record with the configured rules. An empty record gets the configured rules.
 ///
 /// # Errors
 ///
-/// [`RulesError`]: the record has other rules, or cannot be read or written.
+/// [`RulesError`]: the rules differ, or the record could not be read or written.
 pub(crate) fn keep(store: &Store, configured: Rules) -> Result<(), RulesError> {
     check(store, configured)?;
     if configured != Rules::UNNAMED && store.label()?.is_none() {
@@ -21,11 +21,11 @@ pub(crate) fn keep(store: &Store, configured: Rules) -> Result<(), RulesError> {
     Ok(())
 }
 
-/// Compares the rules of a record with those of the configuration. An empty record may get any.
+/// Compares the rules of a record with the configured rules. An empty record fits all rules.
 ///
 /// # Errors
 ///
-/// [`RulesError`]: the record has other rules, or cannot be read.
+/// [`RulesError`]: the rules differ, or the record could not be read.
 pub fn check(store: &Store, configured: Rules) -> Result<(), RulesError> {
     let stored = match store.label()? {
         Some(label) => label.parse().map_err(RulesError::Unknown)?,
@@ -38,7 +38,7 @@ pub fn check(store: &Store, configured: Rules) -> Result<(), RulesError> {
 /// Reason why a chain cannot continue with the configured Scilla rules.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
-    /// Its blocks were made by other rules.
+    /// The blocks were executed with other rules.
     #[error("the data directory holds blocks made by the Scilla rules {stored}, expected {configured}")]
     Other {
         /// The rules of the record.
@@ -46,10 +46,10 @@ pub enum RulesError {
         /// The rules of the configuration.
         configured: Rules,
     },
-    /// The record has rules that this version does not know.
+    /// This version does not support the rules of the record.
     #[error("the blocks in the data directory")]
     Unknown(#[source] UnknownRules),
-    /// The record cannot be read or written.
+    /// The record could not be read or written.
     #[error("Scilla rules of the record")]
     Archive(#[from] ArchiveError),
 }

@@ -1,11 +1,11 @@
-//! Simulation of a transaction: its effects and its gas, without a signature and without a block.
+//! Simulation of a transaction: its effects and its gas, without signature and block.
 //!
 //! ```text
-//! SimulationRequest ─▶ entrance, but for nonce and signature ─▶ executor, over the latest state ─▶ Simulation
+//! SimulationRequest ─▶ admission without nonce and signature ─▶ executor on the latest state ─▶ Simulation
 //! ```
 //!
-//! A simulation uses the admission and the executor of real transactions. It has a separate overlay, which it discards,
-//! and a separate contract cache. It takes no lock of the pool, and nothing else that block production waits for.
+//! A simulation uses the admission and the executor of real transactions. It has its own overlay, which it discards,
+//! and its own contract cache. It does not lock the pool, and block production does not wait for it.
 
 use std::sync::Arc;
 
@@ -29,15 +29,15 @@ use crate::{
 /// The effects of a simulated transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Simulation {
-    /// The receipt it would have.
+    /// The receipt that the transaction would have.
     pub receipt: Receipt,
     /// The gas limit with which it was executed.
     pub gas_limit: Gas,
     /// The fee of the sender.
     pub fee: Qa,
-    /// Where it would go, and why.
+    /// The committee that the transaction would have, and the reason.
     pub routing: Routing,
-    /// The contract that it would create, if it is a deployment, whether it succeeds or not.
+    /// Address of the contract that a deployment would create, even if the deployment fails.
     pub contract: Option<Address>,
     /// The accounts that would change, ascending by address.
     pub changes: Vec<AccountChange>,
@@ -46,7 +46,7 @@ pub struct Simulation {
 /// How an account would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountChange {
-    /// The account.
+    /// Address of the account.
     pub address: Address,
     /// The account at the head; `None` if it does not exist.
     pub before: Option<Account>,
@@ -56,18 +56,18 @@ pub struct AccountChange {
     pub variables: Vec<VariableChange>,
 }
 
-/// How a variable of a contract, or an entry of its map, would change. A map with several keys has one
-/// change for each innermost entry.
+/// How a field of a contract, or an entry of a map, would change. A map with several keys has one change for each
+/// innermost entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableChange {
     /// Name of the field.
     pub name: String,
-    /// Keys of the map, as text without quotes, from the outermost.
+    /// Keys of the entry as texts without quotes, the outermost first.
     pub indices: Vec<String>,
-    /// The value now, in the JSON form of the contract language, or the text of that where it nests deep; `None` when
-    /// there is none.
+    /// The value at the head in the JSON form of Scilla, or `None` if there is no value. If the value nests too deeply
+    /// for the JSON reader, this is a string with the JSON text.
     pub old: Option<Json>,
-    /// The value afterwards.
+    /// The value after the transaction, in the same form.
     pub new: Option<Json>,
 }
 
@@ -81,13 +81,13 @@ pub struct GasEstimate {
     pub used: Gas,
 }
 
-/// One head, at which transactions are simulated.
+/// Simulates transactions at one head.
 pub(crate) struct Simulator<'a> {
     shared: &'a Shared,
     published: Arc<Published>,
 }
 
-/// A transaction that was executed, and the running state afterwards.
+/// A transaction after its execution, and the running state.
 struct Executed {
     simulated_transaction: SimulatedTransaction,
     recorded: Recorded,
@@ -99,7 +99,7 @@ impl<'a> Simulator<'a> {
         Self { shared, published: shared.published() }
     }
 
-    /// Simulates a transaction, and has the tracer take notes if there is one.
+    /// Simulates a transaction. The tracer, if any, notes each statement.
     pub(crate) fn simulate(
         &self,
         request: &SimulationRequest,
@@ -132,14 +132,15 @@ impl<'a> Simulator<'a> {
             Ok(Executed { recorded: Recorded { receipt, .. }, .. }) => {
                 Ok(receipt.success.then_some(receipt.cumulative_gas))
             }
-            // Too little to be let in, or to begin with.
+            // The limit is too low for admission, or for the start of the execution.
             Err(SimulationError::Refused(_) | SimulationError::Dropped { .. }) => Ok(None),
             Err(error @ (SimulationError::Fails { .. } | SimulationError::State(_))) => Err(error),
         };
         Search { fails: 0, works: limit.get(), used: receipt.cumulative_gas }.run(used)
     }
 
-    /// The gas limit of a request, which is as high as can be when it names none.
+    /// Returns the gas limit of a request. Without a given limit, this is the highest limit that the committee permits
+    /// and the sender can pay.
     fn gas_limit(&self, request: &SimulationRequest) -> Result<Gas, StateError> {
         if let Some(limit) = request.gas_limit {
             return Ok(limit);
@@ -150,7 +151,8 @@ impl<'a> Simulator<'a> {
         let spare = balance.checked_sub(request.amount).unwrap_or(Qa::ZERO);
         let affordable = spare.get().checked_div(transaction.gas_price.get().get());
         let affordable = affordable.map_or(most, |gas| Gas::new(u64::try_from(gas).unwrap_or(u64::MAX)));
-        // The limit stays at least `least`: the execution then rejects a sender with too little balance.
+        // The limit is at least `least`, even if the balance is too low: then the execution reports the balance, not
+        // the gas limit.
         Ok(most.min(affordable).max(least))
     }
 
@@ -196,13 +198,13 @@ impl<'a> Simulator<'a> {
         let reason = match executor::execute(verified, context, overlay)?.outcome {
             Outcome::Recorded(recorded) => return Ok(recorded),
             Outcome::Dropped(reason) => reason,
-            // A simulation has room for any transaction.
+            // A simulation has no work limit, so this does not occur.
             Outcome::Full => DropReason::Internal,
         };
         Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })
     }
 
-    /// The logical number of the next block that executes transactions.
+    /// Returns the logical number of the next block that executes transactions.
     fn next_block(&self) -> BlockNumber {
         let next = self.published.head.next_logical_number;
         // The vacuous block that is due comes before it, and its number is repeated under this policy.
@@ -236,7 +238,8 @@ impl<'a> Simulator<'a> {
     }
 }
 
-/// Returns a change as names and values. `old` returns the earlier value of a storage entry.
+/// Returns the change of an account with names and values of its variables. `old` returns the earlier value of a
+/// storage entry.
 pub(crate) fn account_change(
     change: &Change,
     old: impl Fn(&Address, &StorageKey) -> Result<Option<Vec<u8>>, StateError>,
@@ -292,7 +295,7 @@ fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> Str
     text.to_owned()
 }
 
-/// Returns the fault of a deployment or call, as a text.
+/// Returns the fault in the data of a deployment or call, as a text.
 fn unusable(verified: &VerifiedTransaction, rules: silica_scilla::rules::Rules) -> String {
     let data = &verified.transaction().data;
     if verified.kind() == TransactionKind::Deployment {
@@ -311,31 +314,33 @@ fn unusable(verified: &VerifiedTransaction, rules: silica_scilla::rules::Rules) 
     }
 }
 
-/// The name of a variable, and the keys of its map, that a storage key is made of.
+/// Returns the name of the field and the keys in a storage key of `contract`, or `None` if the key belongs to another
+/// account.
 fn parts(contract: &Address, key: &StorageKey) -> Option<(String, Vec<String>)> {
     let path = key.as_str().strip_prefix(&contract.to_string())?.strip_prefix(StorageKey::SEPARATOR)?;
     let mut parts = path.split_terminator(StorageKey::SEPARATOR);
     Some((parts.next()?.to_owned(), parts.map(without_quotes).collect()))
 }
 
-/// A stored value in the JSON form of the contract language.
+/// Returns a stored value in the JSON form of Scilla.
 fn value(stored: &[u8]) -> Json {
     if stored == StorageKey::EMPTY_MAP {
         return json!([]);
     }
-    // A value that is deeper than a reader permits is shown as text.
+    // The JSON reader has a depth limit. A deeper value is shown as text.
     let text = |_| Json::String(String::from_utf8_lossy(stored).into_owned());
     serde_json::from_slice(stored).map_or_else(text, readable)
 }
 
-/// The search for the lowest gas limit that works, between one that fails and one that works.
+/// The search for the lowest gas limit with which a transaction succeeds: between a limit that fails and a limit that
+/// succeeds.
 ///
-/// The search begins at the gas used of a first run, which is near the result. It doubles its steps, and then halves
-/// the remaining interval. It tries each gas limit at most once.
+/// The search begins with the used gas of a first run, which is near the result. It doubles the step until the result
+/// is between two tried limits, and then halves the interval. It tries each gas limit at most once.
 struct Search {
     fails: u64,
     works: u64,
-    /// The gas used with the lowest limit that succeeded.
+    /// The used gas with the limit `works`.
     used: Gas,
 }
 
@@ -372,10 +377,10 @@ impl Search {
     }
 }
 
-/// Reason why a simulated transaction would not get into a block, or why there is no gas limit for it.
+/// Reason why a simulated transaction would not be in a block, or why there is no gas limit for it.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
-    /// It would be refused at the entrance.
+    /// Admission would reject the transaction.
     #[error(transparent)]
     Refused(#[from] AdmissionError),
     /// The next block would drop the transaction.

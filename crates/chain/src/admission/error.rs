@@ -1,18 +1,19 @@
 //! The errors of admission.
 //!
-//! The texts are those of the reference (Reference: execution#admission-checks), word for word, because clients know
-//! them. Therefore some begin with a capital letter.
+//! The texts of [`AdmissionError`] are the texts of the reference (Reference: execution#admission-checks), word for
+//! word, because clients compare them. Therefore some begin with a capital letter.
 
 use silica_crypto::VerifyError;
 use silica_protocol::{Address, ChainId, Gas, GasPrice, Nonce, Qa, ShardId, TxHash};
 use silica_state::StateError;
 
-/// Reason why a transaction is refused at the entrance.
+/// Reason why admission rejects a transaction.
 ///
-/// The variants stand in the order of the checks; each names its row (Reference: execution#admission-checks).
+/// The variants are in the order of the checks. Each variant cites the row of its check
+/// (Reference: execution#admission-checks).
 #[derive(Debug, thiserror::Error)]
 pub enum AdmissionError {
-    /// Signed for another network (Reference: execution#admission-16).
+    /// The transaction is signed for another network (Reference: execution#admission-16).
     #[error("CHAIN_ID incorrect")]
     ChainId {
         /// The given chain id.
@@ -20,26 +21,26 @@ pub enum AdmissionError {
         /// Chain id of this network.
         expected: ChainId,
     },
-    /// A message version of another generation (Reference: execution#admission-17).
+    /// The message version is not supported (Reference: execution#admission-17).
     #[error("Transaction version incorrect, Expected:{expected} Actual:{got}")]
     MessageVersion {
         /// The given version.
         got: u16,
-        /// The only version there is.
+        /// The only supported version.
         expected: u16,
     },
-    /// Too much code (Reference: execution#admission-18).
+    /// The code is too long (Reference: execution#admission-18).
     #[error("Code size is too large")]
     CodeTooLarge {
-        /// Bytes of code.
+        /// Length of the code in bytes.
         got: usize,
-        /// Largest number of bytes.
+        /// Maximum in bytes.
         most: u64,
     },
-    /// The price is below the one in force (Reference: execution#admission-19).
+    /// The gas price is below the minimum gas price (Reference: execution#admission-19).
     #[error("GasPrice {got} lower than minimum allowable {minimum}")]
     GasPriceTooLow {
-        /// Price offered.
+        /// The given gas price.
         got: GasPrice,
         /// The minimum gas price.
         minimum: GasPrice,
@@ -53,11 +54,11 @@ pub enum AdmissionError {
     /// The sender has no account (Reference: execution#admission-22).
     #[error("The sender of the txn has no balance")]
     UnknownSender {
-        /// The sender.
+        /// Address of the sender.
         sender: Address,
     },
-    /// Too little gas for a call (Reference: execution#admission-23). The text also has the constant if the length of
-    /// the data requires more gas.
+    /// The gas limit is too low for a call (Reference: execution#admission-23). If the length of the data requires more
+    /// gas, the text nevertheless has the constant.
     #[error("Gas limit ({got}) lower than minimum for invoking contract ({minimum})")]
     CallGasTooLow {
         /// The given gas limit.
@@ -65,7 +66,7 @@ pub enum AdmissionError {
         /// Lowest charge of a call.
         minimum: Gas,
     },
-    /// Too little gas for a deployment (Reference: execution#admission-24).
+    /// The gas limit is too low for a deployment (Reference: execution#admission-24).
     #[error("Gas limit ({got}) lower than minimum for creating contract ({minimum})")]
     DeploymentGasTooLow {
         /// The given gas limit.
@@ -73,7 +74,7 @@ pub enum AdmissionError {
         /// Lowest gas limit for code and data of this length.
         minimum: Gas,
     },
-    /// Too little gas for a payment (Reference: execution#admission-25).
+    /// The gas limit is too low for a payment (Reference: execution#admission-25).
     #[error("Gas limit ({got}) lower than minimum for payment transaction ({minimum})")]
     PaymentGasTooLow {
         /// The given gas limit.
@@ -81,7 +82,7 @@ pub enum AdmissionError {
         /// Gas of a payment.
         minimum: Gas,
     },
-    /// The nonce is used up (Reference: execution#admission-26).
+    /// The nonce is used (Reference: execution#admission-26).
     #[error("Nonce ({got}) lower than current ({current})")]
     NonceTooLow {
         /// The given nonce.
@@ -89,74 +90,75 @@ pub enum AdmissionError {
         /// Nonce of the account.
         current: Nonce,
     },
-    /// There is a gap, where only the next nonce is accepted (Reference: execution#admission-26a).
+    /// The nonce leaves a gap, and the policy accepts only the next nonce (Reference: execution#admission-26a).
     #[error("Expected Nonce: {expected}")]
     NonceGap {
         /// The given nonce.
         got: Nonce,
-        /// The only nonce accepted.
+        /// The only accepted nonce.
         expected: Nonce,
     },
-    /// The price of all the gas exceeds 128 bits (Reference: execution#admission-27).
+    /// The deposit exceeds 128 bits (Reference: execution#admission-27).
     #[error("tx.GetGasLimit() * tx.GetGasPrice() overflow!")]
     DepositOverflow,
-    /// The price of all the gas and the amount together exceed 128 bits (Reference: execution#admission-28).
+    /// The sum of deposit and amount exceeds 128 bits (Reference: execution#admission-28).
     #[error("tx.GetGasLimit() * tx.GetGasPrice() + tx.GetAmount() overflow!")]
     TotalOverflow,
-    /// The sender cannot pay (Reference: execution#admission-29).
+    /// The balance is below the sum of deposit and amount (Reference: execution#admission-29).
     #[error("Insufficient funds in source account!")]
     InsufficientFunds {
-        /// Deposit for gas and amount.
+        /// Sum of deposit and amount.
         needed: Qa,
-        /// Money of the sender.
+        /// Balance of the sender.
         balance: Qa,
     },
-    /// No micro block has room for so much gas (Reference: execution#admission-30).
+    /// The gas limit is above the gas limit of a micro block (Reference: execution#admission-30).
     #[error("Txn gas limit {got} greater than microblock gas limit{most}")]
     GasLimitTooHigh {
         /// The given gas limit.
         got: Gas,
-        /// Gas limit of a shard's micro block.
+        /// Gas limit of the micro block of a shard.
         most: Gas,
     },
-    /// A contract accepts money only in a call (Reference: execution#admission-31).
+    /// The recipient of a payment is a contract. A contract accepts money only in a call
+    /// (Reference: execution#admission-31).
     #[error("Contract account won't accept normal txn")]
     RecipientIsContract {
-        /// The contract.
+        /// Address of the contract.
         recipient: Address,
     },
-    /// This chain executes no contracts (Reference: execution#admission-32).
+    /// The chain executes no contracts (Reference: execution#admission-32).
     #[error("Smart contract is disabled")]
     ContractsDisabled,
     /// The called contract does not exist (Reference: execution#admission-33).
     #[error("To addr is null")]
     UnknownContract {
-        /// The recipient.
+        /// Address of the recipient.
         recipient: Address,
     },
     /// The called account is not a contract (Reference: execution#admission-34).
     #[error("Non - contract address called")]
     NotAContract {
-        /// The recipient.
+        /// Address of the recipient.
         recipient: Address,
     },
-    /// The sender's shard has no room for so much gas (Reference: execution#admission-35).
+    /// The gas limit is above the limit of the shard of the sender (Reference: execution#admission-35).
     #[error("txn gas limit exceeding shard maximum limit")]
     ShardGasLimit {
         /// The given gas limit.
         got: Gas,
-        /// Gas limit of a shard's micro block.
+        /// Gas limit of the micro block of a shard.
         most: Gas,
     },
-    /// The DS committee has no room for so much gas (Reference: execution#admission-35).
+    /// The gas limit is above the limit of the DS committee (Reference: execution#admission-35).
     #[error("txn gas limit exceeding ds maximum limit")]
     DsGasLimit {
         /// The given gas limit.
         got: Gas,
-        /// Gas limit of the DS committee's micro block.
+        /// Gas limit of the micro block of the DS committee.
         most: Gas,
     },
-    /// Neither payment nor deployment nor call (Reference: execution#admission-36).
+    /// The transaction is neither a payment, nor a deployment, nor a call (Reference: execution#admission-36).
     #[error("Code is empty and To addr is null")]
     NoKind,
     /// The state could not be read.
@@ -164,27 +166,27 @@ pub enum AdmissionError {
     State(#[from] StateError),
 }
 
-/// Reason why a transaction cannot be where it is in a block.
+/// Reason why a transaction of a block is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidTransaction {
-    /// It does not pass the checks of the entrance.
+    /// The transaction does not pass admission.
     #[error("not admissible")]
     Form {
         /// The error of admission.
         source: Box<AdmissionError>,
     },
-    /// It is neither payment nor deployment nor call.
+    /// The transaction is neither a payment, nor a deployment, nor a call.
     #[error("expected a payment, a deployment or a call")]
     NoKind,
-    /// It belongs to another committee.
+    /// The transaction belongs to another committee.
     #[error("committee: expected {expected}, got {got}")]
     Committee {
-        /// Where it belongs.
+        /// The committee of the transaction.
         expected: ShardId,
-        /// Where it is.
+        /// The committee of the micro block.
         got: ShardId,
     },
-    /// The micro block names another one in its place.
+    /// The micro block has another hash at this position.
     #[error("hash: expected {expected}, got {got}")]
     Hash {
         /// Hash in the micro block.
@@ -192,16 +194,16 @@ pub enum InvalidTransaction {
         /// Hash of the transaction.
         got: TxHash,
     },
-    /// It leaves no trace when executed.
+    /// The execution drops the transaction.
     #[error("dropped with status {status}")]
     Dropped {
-        /// Number of the status.
+        /// Code of the status.
         status: u8,
     },
-    /// A lower nonce of its sender is missing.
+    /// A lower nonce of the sender is missing.
     #[error("the nonce is higher than expected")]
     NonceGap,
-    /// The micro block has too little gas left for its gas limit.
+    /// The gas limit is above the remaining gas of the micro block.
     #[error("the gas limit exceeds the remaining gas of the micro block")]
     GasExceeded,
 }

@@ -25,19 +25,19 @@ use silica_state::StateError;
 use super::Overlay;
 use crate::accounts::{Source, StateReader};
 
-/// Names of the files of a run in reports.
+/// File names in the reports of a run, as the interpreter of the reference has them.
 pub(super) const CONTRACT_FILE: &str = "input.scilla";
 pub(super) const LIBRARY_FILE: &str = "input.scillib";
 pub(super) const INIT_FILE: &str = "init.json";
 pub(super) const MESSAGE_FILE: &str = "input_message.json";
 
-/// Facts that the node itself reads from init data (Reference: execution#init-data).
+/// The entries of init data that the node reads (Reference: execution#init-data). The interpreter reads the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InitFacts {
-    /// Number of the language version, if given.
+    /// The version of the language, or `None` if it is missing or is not a number.
     version: Option<u32>,
     pub(crate) is_library: bool,
-    /// The libraries that it imports besides those of the language.
+    /// The external libraries.
     libraries: Vec<Listed>,
 }
 
@@ -70,11 +70,11 @@ impl Listed {
 }
 
 impl InitFacts {
-    /// Reads init data. Returns `None` if they are not those of a contract or library by the rules of the chain.
+    /// Reads init data. Returns `None` if they are invalid for a contract or library under the rules of the chain.
     pub(crate) fn of(init: &InitData, rules: Rules) -> Option<Self> {
         let params = init.params();
         let of = |name: &'static str| params.iter().filter(move |param| param.name == name);
-        // The node ignores an entry of another type, and leaves it to the interpreter.
+        // The node ignores an entry with another type. The interpreter reports such an entry.
         let mut versions = of("_scilla_version").filter(|param| param.type_name == "Uint32");
         let mut flags = of("_library").filter(|param| param.type_name == "Bool");
         let mut lists = of("_extlibs");
@@ -101,12 +101,12 @@ impl InitFacts {
         Some(Self { version, is_library, libraries })
     }
 
-    /// Reads init data as they are stored.
+    /// Reads the init data of a stored source.
     fn of_stored(source: &Source, rules: Rules) -> Option<Self> {
         Self::of(&InitData::parse(&source.init).ok()?, rules)
     }
 
-    /// Returns whether an interpreter for the version exists.
+    /// Returns whether the interpreter supports the version.
     pub(super) fn is_supported(&self) -> bool {
         self.version.is_some_and(|version| version.to_string() == VERSION)
     }
@@ -117,23 +117,25 @@ fn address(value: &serde_json::Value) -> Option<Address> {
     text.strip_prefix("0x")?.parse().ok()
 }
 
-/// The external libraries of a program. They are found in advance, because the interpreter imports them one by one and
-/// has no access to the state.
+/// The external libraries of a program. The node reads all of them before a run, because the interpreter has no access
+/// to the state when it imports them.
 #[derive(Clone, Debug)]
 pub(super) struct Libraries {
-    /// The libraries by the names under which the interpreter imports them.
+    /// The libraries by the name in an import.
     found: BTreeMap<String, Arc<Module>>,
     /// The rules of the chain.
     pub(super) rules: Rules,
 }
 
 impl Libraries {
-    /// Finds the libraries that `facts` name, and those that their own init data name where the rules read them.
-    /// `count` counts the bytes of each file, and its error ends the search.
+    /// Finds the libraries that `facts` name. Under the rules [`LibraryNames::Imports`], it also finds the libraries
+    /// that the init data of these libraries name. `count` counts the bytes of each file, and an error of `count` ends
+    /// the search.
     ///
     /// # Errors
     ///
-    /// If a library is missing, or is no library, or has another version where the node compares versions.
+    /// [`LoadError::Libraries`]: a library does not exist, the account is not a library, or the rules compare versions
+    /// and the versions differ.
     pub(super) fn find<W: StateReader>(
         facts: &InitFacts,
         contract_cache: &ContractCache,
@@ -143,7 +145,7 @@ impl Libraries {
         let rules = contract_cache.rules;
         let names = rules.library_names();
         let mut libraries = Self { found: BTreeMap::new(), rules };
-        // Several names may have one address, and each lookup may read and parse a library.
+        // Several names can have the same address, and a look-up can read and parse a library.
         let mut modules_by_address: BTreeMap<_, Option<Arc<Module>>> = BTreeMap::new();
         let mut pending: VecDeque<_> = facts.libraries.iter().cloned().collect();
         while let Some(listed) = pending.pop_front() {
@@ -156,7 +158,7 @@ impl Libraries {
                 btree_map::Entry::Occupied(known) => known.get().clone(),
                 btree_map::Entry::Vacant(new) => {
                     let found = new.insert(contract_cache.get(&listed.address, overlay)?).clone();
-                    // A search that fails makes nothing ready. The texts are read in any case.
+                    // The texts of a failed search count too, because the node has read them.
                     let bytes = found.as_ref().map_or(0, |module| module.bytes());
                     count(bytes.saturating_mul(weight::SOURCE_BYTE) / weight::LOADED_BYTE)?;
                     found
@@ -166,7 +168,7 @@ impl Libraries {
             if names == LibraryNames::Imports {
                 pending.extend(library.facts.libraries.iter().cloned());
             }
-            // Of two files with one name, the later one replaces the earlier one.
+            // If two libraries have the same name, the later library replaces the earlier one.
             if let Some(target) = target {
                 libraries.found.insert(target, library);
             }
@@ -175,12 +177,12 @@ impl Libraries {
         Ok(libraries)
     }
 
-    /// Returns the bytes of their texts.
+    /// Returns the number of bytes in the texts of all libraries.
     pub(super) fn bytes(&self) -> u64 {
         self.found.values().map(|library| library.bytes()).fold(0, u64::saturating_add)
     }
 
-    /// Returns the cache key of a program with the hash `of` and these libraries.
+    /// Returns the cache key of the program with hash `of` and these libraries.
     fn key(&self, of: CodeHash) -> CodeKey {
         let key = |hash: CodeHash| CodeKey::new(hash.to_bytes());
         self.found.values().fold(key(of), |so_far, library| so_far.with_library(key(library.hash)))
@@ -189,7 +191,7 @@ impl Libraries {
 
 impl LibrarySource for Libraries {
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
-        // The directory of the standard library comes first.
+        // The interpreter searches the directory of the standard library first.
         if let Some(found) = Standard.find(target)? {
             return Ok(Some(found));
         }
@@ -206,42 +208,42 @@ impl LibrarySource for Libraries {
     }
 }
 
-/// Reads the facts of init data that the interpreter needs before it reads the program.
+/// Reads the entries of init data that the interpreter needs before it reads the program.
 pub(super) fn origin(init: &str, rules: Rules) -> Result<Origin, InputError> {
     read_origin(INIT_FILE, read_document(INIT_FILE, init.as_bytes())?.root(), rules)
 }
 
-/// Reads the parameters of a program that is ready to run.
+/// Reads the parameters of a compiled program from its init data.
 pub(super) fn parameters(init: &str, code: &Code) -> Result<Vec<Argument>, InputError> {
     let document = read_document(INIT_FILE, init.as_bytes())?;
     let entries = read_init(INIT_FILE, document.root(), code.data_types())?;
     Ok(entries.into_iter().map(Argument::from).collect())
 }
 
-/// A contract or library that was deployed.
+/// A deployed contract or library.
 #[derive(Debug)]
 pub(super) struct Module {
     pub(super) is_library: bool,
-    /// Hash of the program without init data, which other contracts can read.
+    /// Hash of the program without init data. Other contracts can read this hash.
     pub(super) program_hash: [u8; 32],
     pub(super) hash: CodeHash,
     pub(super) facts: InitFacts,
     pub(super) source: Source,
-    /// The parameters it was deployed with, once it has been called.
+    /// The parameters of the deployment. They are empty until the first call.
     init: OnceLock<Vec<Argument>>,
 }
 
-/// A contract that is ready to run.
+/// A compiled contract with its parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedContract {
     pub(super) code: Arc<Code>,
     module: Arc<Module>,
-    /// The bytes that count for making it ready.
+    /// The bytes that a call counts for loading the contract.
     bytes: u64,
 }
 
 impl LoadedContract {
-    /// Returns the bytes that count for making it ready.
+    /// Returns the bytes that a call counts for loading the contract.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -255,9 +257,9 @@ impl LoadedContract {
 /// Reason why a contract cannot be called.
 #[derive(Debug)]
 pub(super) enum LoadError {
-    /// A library that it imports is missing.
+    /// A library of the contract is missing.
     Libraries,
-    /// It cannot be compiled. This does not occur for a deployed contract.
+    /// The contract cannot be compiled. This error does not occur for a deployed contract.
     Unusable,
     /// A work limit is reached.
     Exhausted,
@@ -284,25 +286,25 @@ impl Module {
         Ok(Code::of_contract(&program))
     }
 
-    /// Returns the bytes of its texts.
+    /// Returns the number of bytes in code and init data.
     pub(super) fn bytes(&self) -> u64 {
         u64::try_from(self.source.code.len().saturating_add(self.source.init.len())).unwrap_or(u64::MAX)
     }
 
-    /// Returns about how many bytes it takes in memory.
+    /// Returns an estimate of the memory of the module, in bytes.
     fn weight(&self) -> usize {
         let Source { code, init } = &self.source;
         code.len().saturating_add(init.len().saturating_mul(INIT_WEIGHT)).saturating_add(size_of::<Self>())
     }
 }
 
-/// Memory, in bytes, for each byte of init data with the parameters that are read from it. This is an estimate: an
-/// element of a list has four bytes in init data, and some hundred as a value.
+/// Memory in bytes for each byte of init data, including the parsed parameters. This is an estimate: an element of a
+/// list can have four bytes in init data, and about a hundred bytes as a value.
 const INIT_WEIGHT: usize = 32;
 
-/// The contract cache: the modules that were used lately, by the hash of their texts.
+/// The contract cache: recently used modules, by the hash of their texts.
 ///
-/// The cache changes nothing but time. All modules follow the rules of one chain.
+/// The cache changes only the time of an execution, and no result. All modules follow the rules of one chain.
 #[derive(Debug)]
 pub(crate) struct ContractCache {
     rules: Rules,
@@ -312,9 +314,9 @@ pub(crate) struct ContractCache {
 
 #[derive(Debug)]
 struct Shelf {
-    /// Modules with the number of their last use.
+    /// The modules with the number of their last use.
     contract_cache: BTreeMap<CodeHash, (u64, Arc<Module>)>,
-    /// Hashes by the number of the last use.
+    /// The hashes of the modules by the number of their last use.
     by_use: BTreeMap<u64, CodeHash>,
     /// Number of the last use of any module.
     uses: u64,
@@ -330,13 +332,13 @@ const MOST_BYTES: usize = 64 << 20;
 const MOST_CODE: u64 = 128 << 20;
 
 impl ContractCache {
-    /// Returns the cache of a chain with these rules.
+    /// Returns the contract cache of block production.
     pub(crate) fn new(rules: Rules) -> Self {
         Self::with_bounds(rules, MOST_BYTES, MOST_CODE)
     }
 
-    /// Returns the cache of simulations, which is smaller. It is separate, so that simulations of other contracts can
-    /// neither evict the contracts that blocks use nor delay a block.
+    /// Returns the contract cache of simulations, with a quarter of the bytes. It is separate, so that simulations of
+    /// other contracts neither evict the contracts of blocks nor delay a block.
     pub(crate) fn of_simulations(rules: Rules) -> Self {
         Self::with_bounds(rules, MOST_BYTES / 4, MOST_CODE / 4)
     }
@@ -346,7 +348,7 @@ impl ContractCache {
         self.rules
     }
 
-    /// Returns the memory use of the compiled programs.
+    /// Returns the memory that the compiled programs use.
     pub(crate) fn usage(&self) -> CacheUsage {
         self.codes.usage()
     }
@@ -355,8 +357,9 @@ impl ContractCache {
         Self { rules, codes: CodeCache::with_bound(most_code), shelf: Mutex::new(Shelf::with_bound(most)) }
     }
 
-    /// Returns a contract that is ready to run. Compiles it if it is not in the cache. `count` counts the bytes of its
-    /// texts and of its libraries, in memory or not, and its error ends this.
+    /// Returns a compiled contract with its parameters. Compiles the contract if it is not in the cache. `count` counts
+    /// the bytes of its texts and of its libraries, whether they are in the cache or not. An error of `count` ends the
+    /// call.
     pub(super) fn ready<W: StateReader>(
         &self,
         module: &Arc<Module>,
@@ -373,10 +376,10 @@ impl ContractCache {
         let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
         if module.init.get().is_none() {
             let init = parameters(&module.source.init, &code).map_err(|_| LoadError::Unusable)?;
-            // If another thread was first, it has read the same parameters.
+            // Another thread can be first. It has read the same parameters.
             module.init.set(init).ok();
         }
-        // The libraries of the language belong to no account.
+        // The standard libraries belong to no account, so their bytes are not counted yet.
         count(code.imported_bytes().saturating_sub(libraries.bytes()))?;
         Ok(LoadedContract { code, module: Arc::clone(module), bytes: counted })
     }
@@ -465,7 +468,7 @@ mod tests {
     #[test]
     fn what_was_not_used_for_longest_leaves_the_shelf() {
         let mut shelf = Shelf::with_bound(MOST_BYTES);
-        // Three fit.
+        // The cache has room for three of them.
         let contract_cache = [1, 2, 3, 4].map(|number| module(number, MOST_BYTES / INIT_WEIGHT * 3 / 10));
         for module in &contract_cache[..3] {
             shelf.put(module.hash, module);

@@ -5,7 +5,7 @@ use silica_state::{ArchiveError, StateError};
 
 use crate::admission::InvalidTransaction;
 
-/// Reason why a block could not be built. None of them is the fault of a transaction.
+/// Reason why a block could not be built. No transaction can cause these errors.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The state could not be read.
@@ -20,48 +20,48 @@ pub enum BuildError {
     /// The chain reached the largest block number or timestamp.
     #[error("the block number has reached its maximum")]
     End,
-    /// Gas or the number of transactions left the range of the formats.
+    /// A sum of gas or a number of transactions is out of the range of its type.
     #[error("gas of a block exceeds 64 bits")]
     Gas,
-    /// Money left the range of the formats, which the supply of the genesis excludes.
+    /// A sum of money exceeds 128 bits. The supply of the genesis makes this impossible.
     #[error("money of a block exceeds 128 bits")]
     Supply,
 }
 
-/// Reason why another node's block is not the next block of this chain.
+/// Reason why a block of another node is not the next block of this chain.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidBlock {
-    /// A member of a block is not what executing it yields.
+    /// A member of a header differs from the result of the execution.
     #[error("{block}: {field}: expected {expected}, got {got}")]
     Field {
-        /// The block.
+        /// Kind of the block.
         block: &'static str,
-        /// The member.
+        /// Name of the member.
         field: &'static str,
-        /// Its value as computed here.
+        /// The value that the execution gives.
         expected: String,
         /// The given value.
         got: String,
     },
-    /// The number of the block, or its place in time, does not follow the head.
+    /// The number, the parent hash or the timestamp does not follow the head.
     #[error("Tx block: {field}: expected {expected}, got {got}")]
     Order {
-        /// The member.
+        /// Name of the member.
         field: &'static str,
         /// The value that follows from the head.
         expected: String,
         /// The given value.
         got: String,
     },
-    /// A DS block is missing, or there is one where none is made.
+    /// A DS block is missing or unexpected.
     #[error("DS block before Tx block {number}: expected {}, got {}", presence(*.expected), presence(!*.expected))]
     DsBlock {
         /// Number of the Tx block.
         number: BlockNumber,
-        /// Whether one is due.
+        /// Whether a DS block is due.
         expected: bool,
     },
-    /// There are more or fewer micro blocks than committees.
+    /// The number of micro blocks differs from the number of committees.
     #[error("micro blocks: expected {expected}, got {got}")]
     MicroBlocks {
         /// Number of committees.
@@ -69,7 +69,7 @@ pub enum InvalidBlock {
         /// Number of micro blocks.
         got: usize,
     },
-    /// There are more or fewer transactions than hashes in the micro blocks.
+    /// The number of transactions differs from the number of hashes in the micro blocks.
     #[error("transactions: expected {expected}, got {got}")]
     Transactions {
         /// Number of hashes in the micro blocks.
@@ -77,25 +77,25 @@ pub enum InvalidBlock {
         /// Number of transactions.
         got: usize,
     },
-    /// A transaction does not belong where it is.
+    /// A transaction is invalid at its position in the block.
     #[error("transaction {hash}")]
     Transaction {
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
-        /// Why not.
+        /// The reason.
         #[source]
         reason: InvalidTransaction,
     },
-    /// The state is edited by hand where the network does not let the leader do that, or together with something else.
+    /// The block has edits, and the network does not permit edits, or the edit is not alone in its block.
     #[error("edits of the state: {reason}")]
     Edits {
-        /// Why there must be none.
+        /// Reason why the block must not have edits.
         reason: &'static str,
     },
-    /// The logical block number is repeated where the network does not let the leader do that.
+    /// The block repeats the logical block number, and the network does not permit this.
     #[error("logical block number: expected one that moves with each block, got one that is repeated")]
     RepeatedNumber,
-    /// The block could not be judged.
+    /// The block could not be executed.
     #[error("executing a block")]
     Build(#[from] BuildError),
 }
