@@ -1,7 +1,7 @@
 //! Searches the record for the transactions of an address.
 //!
-//! There is no index: a query pays for the search, and a payment does not (ADR 11). The search for one page reads a
-//! bounded number of transactions, and returns the place where the next page begins.
+//! There is no index, so that a payment costs no index entries. A query reads the record instead (ADR 11). The search
+//! for one page reads a bounded number of transactions, and returns the place where the next page begins.
 
 use std::ops::Range;
 
@@ -13,36 +13,36 @@ use crate::snapshot::Snapshot;
 /// A request for transactions of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryRequest {
-    /// The address.
+    /// Address whose transactions are searched.
     pub address: Address,
     /// The order of the transactions.
     pub order: HistoryOrder,
-    /// The `next` of an earlier page; `None` for the first page.
+    /// `next` of the previous page, or `None` for the first page.
     pub after: Option<HistoryPlace>,
-    /// Maximum of transactions on a page; 0 counts as 1.
+    /// Most transactions on a page. A limit of 0 means 1.
     pub limit: usize,
-    /// Maximum of work for a page. A payment takes 1. A transaction takes 1 more for each 256 bytes that it and its
-    /// receipt have in the record. Each block that the search reads on its way also takes 1. The search reads at least
-    /// one transaction.
+    /// Most steps of the search for a page. A transaction takes one step, and one more for each 256 bytes that the
+    /// transaction and its receipt have in the record. So a payment takes one step. Each block that the search reads on
+    /// its way takes one step. The search reads at least one transaction.
     pub effort: usize,
 }
 
-/// Which transactions are first on a page.
+/// The order of transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistoryOrder {
-    /// The newest.
+    /// The newest transaction comes first.
     #[default]
     NewestFirst,
-    /// The oldest.
+    /// The oldest transaction comes first.
     OldestFirst,
 }
 
 /// A place in the record: a position among the transactions of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HistoryPlace {
-    /// The block.
+    /// Number of the block.
     pub block: BlockNumber,
-    /// The position, from 0.
+    /// Position in the block, from 0.
     pub position: u32,
 }
 
@@ -51,24 +51,24 @@ pub struct HistoryPlace {
 pub struct HistoryPage {
     /// The transactions in the requested order. A page can be empty, although a later page has transactions.
     pub transactions: Vec<AddressTransaction>,
-    /// The place where the next page begins; `None` on the last page.
+    /// The last place of this page, to request the next page with, or `None` on the last page.
     pub next: Option<HistoryPlace>,
 }
 
 /// A transaction that concerns an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressTransaction {
-    /// Where it is.
+    /// Place of the transaction in the record.
     pub place: HistoryPlace,
-    /// Its hash.
+    /// Hash of the transaction.
     pub hash: TxHash,
-    /// The sender.
+    /// Address of the sender.
     pub sender: Address,
-    /// The recipient; zero for a deployment.
+    /// Address of the recipient. It is zero for a deployment.
     pub recipient: Address,
-    /// Money that it moved, or would have.
+    /// Amount of the transaction in Qa, even if it failed.
     pub amount: Qa,
-    /// Whether it took effect.
+    /// Whether the transaction succeeded.
     pub success: bool,
     /// The roles of the address in the transaction, at least one.
     pub roles: Vec<AddressRole>,
@@ -77,25 +77,25 @@ pub struct AddressTransaction {
 /// The role of an address in a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressRole {
-    /// It sent the transaction.
+    /// The address is the sender.
     Sender,
-    /// The transaction was for it: a payment, or a call.
+    /// The address is the recipient of a payment or of a call.
     Recipient,
-    /// It is the contract or library that the transaction deployed, or would have.
+    /// The address is the contract or library of a deployment, even if the deployment failed.
     Contract,
-    /// In the transaction, it sent or was sent a message of a contract.
+    /// The address is the sender or the recipient of a message in the receipt.
     Transition,
 }
 
-/// Bytes of the record that count as 1. A payment has half as many.
+/// Bytes of the record that take one step of the search. A payment has half as many.
 const BYTES: usize = 256;
 
 impl Snapshot {
-    /// A page of the transactions of an address.
+    /// Returns a page of the transactions of an address.
     ///
     /// # Errors
     ///
-    /// The record could not be read.
+    /// [`ArchiveError`]: the record could not be read.
     pub fn transactions_of(&self, request: &HistoryRequest) -> Result<HistoryPage, ArchiveError> {
         let mut search = Search { snapshot: self, request, found: Vec::new(), looked_at: 0, last: None };
         let is_over = match request.order {
@@ -166,13 +166,13 @@ impl Search<'_> {
     }
 
     fn is_full(&self) -> bool {
-        // Read at least one transaction: without a last place, the next page would have no beginning.
+        // The search reads at least one transaction. Without a last place, the next page would have no beginning.
         let has_looked = self.last.is_some();
         has_looked && (self.found.len() >= self.request.limit.max(1) || self.looked_at >= self.request.effort)
     }
 
-    /// Reads transactions of one group until the effort of the request is used up. Each of them takes `weight`. Returns
-    /// whether it read all of them.
+    /// Reads transactions of one group until the page is full. Each transaction takes `weight` steps. Returns whether
+    /// all of them were read.
     fn look_at_those(
         &mut self,
         block: BlockNumber,
@@ -241,7 +241,7 @@ impl Search<'_> {
             self.looked_at = self.looked_at.saturating_add(1);
             Ok::<_, ArchiveError>(self.up_to(block)? > passed)
         };
-        // Up to `low` there is none, and up to `high` there is one.
+        // The blocks after `block` up to `low` have no transactions. The blocks up to `high` have at least one.
         let (mut low, mut step) = (block.get(), 1_u64);
         let mut high = loop {
             let high = low.saturating_add(step).min(head);
@@ -258,7 +258,8 @@ impl Search<'_> {
     }
 }
 
-/// Returns the work for one transaction of a group: its share of the bytes that the store reads for the group.
+/// Returns the steps for one transaction of a group: one, and its share of the bytes that the store reads for the
+/// group.
 fn weight(group: &TransactionGroup) -> usize {
     let each = group.bytes.checked_div(group.positions.len()).unwrap_or(group.bytes);
     1_usize.saturating_add(each / BYTES)

@@ -1,5 +1,5 @@
-//! Building a block: one step of block production (Reference: execution#block-production), the same code for our own
-//! blocks and for verifying others'.
+//! Building a block: a step of block production (Reference: execution#block-production). A verifier uses the same code
+//! for the blocks of other nodes.
 //!
 //! ```text
 //! head ─▶ Builder ─┬─ DS block, when one is due
@@ -8,8 +8,8 @@
 //!                  └─ state root, header ─▶ ExecutedBlock
 //! ```
 //!
-//! Shards execute one after the other on the same running state. Sources of transactions are the pool, which is asked
-//! for the best whose nonce is due, or a given order, in which nothing may be dropped or left out.
+//! Shards execute one after another on the same running state. The transactions come from the pool, the best without a
+//! nonce gap first, or from a given order. In a given order, no transaction may be dropped or left out.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -54,19 +54,20 @@ pub(crate) struct Builder<'a> {
     overlay: Overlay<Snapshot>,
     micro_blocks: Vec<MicroBlock>,
     transactions: Vec<(VerifiedTransaction, Receipt)>,
-    /// What was edited by hand before all else.
+    /// The edits, which come before all transactions.
     edits: StateDiff,
     repeats_number: bool,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
     /// The work of the transactions in the block.
     work: u64,
-    /// The work of transactions that were dropped, and the room of attempts that needed more. A verifier does not do
-    /// this work.
+    /// The work of dropped transactions, and the work limits of attempts that needed more. A verifier does not do this
+    /// work.
     wasted: u64,
-    /// Contracts that the transactions called.
+    /// The contracts that transactions of the block have called.
     loaded: BTreeMap<CodeHash, LoadedContract>,
-    /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
+    /// The latest text of a receipt that has only totals, and its gas. In a block of payments all receipts have this
+    /// text.
     totals_text: Option<(Gas, Arc<str>)>,
 }
 
@@ -81,8 +82,8 @@ struct Draft {
 }
 
 impl<'a> Builder<'a> {
-    /// Begins the block after `head` over its state. `minimum_price` is the lowest price at which transactions are
-    /// executed, if any is asked.
+    /// Begins the block after `head`, over its state. `minimum_price` is the lowest gas price that the execution
+    /// accepts, if there is a minimum.
     pub(crate) fn new(
         network: &'a Network,
         head: &'a Head,
@@ -122,22 +123,22 @@ impl<'a> Builder<'a> {
         self.number
     }
 
-    /// Whether a DS block comes before this block.
+    /// Returns whether a DS block comes before this block.
     pub(crate) fn is_ds_block_due(&self) -> bool {
         self.epochs.starts_with(self.number)
     }
 
-    /// Whether this block has no transactions and pays the reward.
+    /// Returns whether this block is vacuous.
     pub(crate) fn is_vacuous(&self) -> bool {
         self.epochs.is_vacuous(self.number)
     }
 
-    /// The committees in the order of execution: the shards, then the DS committee.
+    /// Returns the committees in the order of execution: the shards, then the DS committee.
     pub(crate) fn committees(&self) -> impl Iterator<Item = ShardId> + use<> {
         (0..=self.config.shards).map(ShardId::new)
     }
 
-    /// Makes the DS block that comes before this block, with the price of gas that is in force from now on.
+    /// Makes the DS block before this block. `gas_price` is the new minimum gas price.
     pub(crate) fn make_ds_block(&mut self, gas_price: GasPrice) {
         let header = self.ds_header(gas_price);
         self.minimum_price = self.minimum_price.map(|_| gas_price);
@@ -165,7 +166,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns what empty blocks after the head have in common, over a state with the root `state_root`.
+    /// Returns the common members of empty blocks after the head, over a state with the root `state_root`.
     pub(crate) fn template(mut self, state_root: StateRoot) -> Result<RangeTemplate, BuildError> {
         let ds_block = DsBlockHeader {
             number: self.head.ds_block.header.number.next().ok_or(BuildError::End)?,
@@ -180,14 +181,15 @@ impl<'a> Builder<'a> {
         Ok(RangeTemplate { tx_block, micro_blocks, ds_block, timestamp: self.timestamp })
     }
 
-    /// Writes what was edited by hand. This is the work of no micro block, and comes before that of all.
+    /// Applies the edits. They come before all micro blocks, and belong to none of them.
     pub(crate) fn edit(&mut self, edits: &StateDiff) -> Result<(), BuildError> {
         self.overlay.edit(edits)?;
         self.edits = edits.clone();
         Ok(())
     }
 
-    /// Gives the next block the same logical block number. Its own transactions read the same number either way.
+    /// Gives the next block the same logical block number. The transactions of this block read the same number in both
+    /// cases.
     pub(crate) fn repeat_number(&mut self) {
         self.repeats_number = true;
     }
@@ -198,7 +200,7 @@ impl<'a> Builder<'a> {
         self.close(draft)
     }
 
-    /// Returns the [work](silica_scilla::work) that the block has room for.
+    /// Returns the [work](silica_scilla::work) that is left in the block.
     pub(crate) fn work_limit(&self) -> u64 {
         if !self.contract_cache.rules().limits_work() {
             return u64::MAX;
@@ -206,8 +208,8 @@ impl<'a> Builder<'a> {
         PER_BLOCK.saturating_sub(self.work)
     }
 
-    /// Executes the transactions of `line`, until the micro block of the committee has used its gas, or its share of
-    /// the room. A transaction may use more than the share, but not the reserve of a later committee.
+    /// Executes the transactions of `line` until the micro block of the committee has used its gas limit or its share
+    /// of the work. A transaction may use more than the share, but not the `reserve` of a later committee.
     pub(crate) fn fill(
         &mut self,
         committee: ShardId,
@@ -239,14 +241,15 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns whether the block and its attempts have taken too long for another transaction.
+    /// Returns whether the block and its failed attempts have used the work limit of both together.
     fn is_spent(&self) -> bool {
         let most = PER_BLOCK.saturating_add(MOST_WASTED);
         self.contract_cache.rules().limits_work() && self.work.saturating_add(self.wasted) >= most
     }
 
-    /// Returns the room with which a transaction is tried, or `None` if it is left for the next block. Unless it fits
-    /// in any case, an attempt may waste the room. The waste of a block is limited: its sender pays nothing for it.
+    /// Returns the work limit for an attempt, or `None` if the transaction is left for the next block. A transaction
+    /// that needs more work than the limit wastes the whole limit. The total waste of a block is bounded, because the
+    /// senders do not pay for it.
     fn room_for(&self, transaction: &VerifiedTransaction, reserve: u64) -> Option<u64> {
         let work_limit = self.work_limit().saturating_sub(reserve);
         if most_work(transaction) <= work_limit {
@@ -256,7 +259,7 @@ impl<'a> Builder<'a> {
         (work_limit > TRANSACTION).then_some(work_limit)
     }
 
-    /// Executes exactly `transactions`, in their order.
+    /// Executes all of `transactions` in order. Rejects the block if one of them is dropped or postponed.
     pub(crate) fn replay(
         &mut self,
         committee: ShardId,
@@ -280,7 +283,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Closes the micro blocks of a vacuous block: the fees of the DS epoch return to the null account, which pays the
+    /// Closes the micro blocks of a vacuous block. The fees of the DS epoch return to the null account, which pays the
     /// reward to the only member.
     pub(crate) fn pay_reward(&mut self, fees: Qa) -> Result<(), BuildError> {
         for committee in self.committees() {
@@ -342,7 +345,8 @@ impl<'a> Builder<'a> {
             tracer: None,
         };
         let Executed { outcome, work, loaded } = executor::execute(transaction, context, &mut self.overlay)?;
-        // A verifier executes recorded transactions only, so nothing that others did or loaded counts.
+        // Only recorded transactions count for the work and the loaded contracts of the block, because a verifier
+        // executes no others.
         Ok(match outcome {
             Outcome::Recorded(recorded) => {
                 self.work = self.work.saturating_add(work);
@@ -420,7 +424,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Computes the state root and the header.
+    /// Computes the state root and the header, and returns the executed block.
     pub(crate) fn finish(mut self, store: &Store) -> Result<ExecutedBlock, BuildError> {
         let vacuous = self.is_vacuous();
         let changes = self.overlay.changes()?;
@@ -448,7 +452,7 @@ impl<'a> Builder<'a> {
         self.micro_blocks.iter().map(micro_block_info).collect()
     }
 
-    /// The header over the micro blocks that were closed, which made these changes.
+    /// Returns the header of the Tx block over all closed micro blocks. `changes` are the changes of all of them.
     fn header(&self, changes: &[Change], state_root: StateRoot) -> Result<TxBlockHeader, BuildError> {
         Ok(TxBlockHeader {
             version: TxBlockHeader::VERSION,
@@ -467,8 +471,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The hash of all changes, which is that of the only micro block that changed something, if there is only one, and
-    /// nothing was edited.
+    /// Returns the hash of all changes. If a single micro block has changes, and the block has no edits, this is the
+    /// hash of that micro block.
     fn merged_delta_hash(&self, changes: &[Change]) -> StateDeltaHash {
         if !self.edits.is_empty() {
             return delta_hash(changes);
@@ -493,17 +497,17 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The difficulties of the DS committee and of shards that the DS block after `last` names.
+/// Returns the difficulties of the DS committee and of the shards in the DS block after `last`.
 pub(crate) fn ds_difficulties(last: &DsBlockHeader) -> (u8, u8) {
     if last.number.get() == 0 {
         return (last.ds_difficulty, last.difficulty);
     }
-    // There are no miners, so that no solutions came in.
+    // There are no miners, so there are no solutions.
     (Adjustment::DS.next(last.ds_difficulty, 0), Adjustment::SHARD.next(last.difficulty, 0))
 }
 
-/// Returns the null account after it got back the fees of a DS epoch and paid the reward, and that of the only member,
-/// unless it got nothing; `None` when a balance exceeds 128 bits.
+/// Returns the null account after it gets the fees of a DS epoch and pays the reward, and the account of the only
+/// member if it gets money. Returns `None` if a balance exceeds 128 bits.
 pub(crate) fn settle(
     null: Option<Account>,
     member: Option<Account>,
@@ -520,10 +524,10 @@ pub(crate) fn settle(
     Some((null, Some(Account { balance, ..member })))
 }
 
-/// Most work of a block that attempts may waste.
+/// Most work in nanoseconds that failed attempts may add to the time of a block: a quarter of the work of a block.
 const MOST_WASTED: u64 = PER_BLOCK / 4;
 
-/// Returns the most work that a transaction may need of its block.
+/// Returns the most work that a transaction can need.
 pub(crate) fn most_work(transaction: &VerifiedTransaction) -> u64 {
     match transaction.kind() {
         TransactionKind::Payment => Work::payment(transaction.transaction().gas_limit.get()),
@@ -531,19 +535,19 @@ pub(crate) fn most_work(transaction: &VerifiedTransaction) -> u64 {
     }
 }
 
-/// What became of a transaction that was tried.
+/// The result of an attempt to execute a transaction.
 enum Tried {
     Recorded(Recorded),
     Dropped(DropReason),
     Postponed(Postponed),
 }
 
-/// Each virtual shard has the same single member.
+/// Returns the hash of the shards. Each virtual shard has the same single member.
 pub(crate) fn sharding_hash(shards: u32, member: PublicKey) -> ShardingHash {
     ShardingHash::of(&(0..shards).map(|_| vec![shard_member(member)]).collect::<Vec<_>>())
 }
 
-/// The member of a virtual shard, which has no address of its own in the network.
+/// Returns the member of a virtual shard. It has no network address.
 pub(crate) fn shard_member(member: PublicKey) -> ShardMember {
     ShardMember { key: member, peer: Peer::default(), reputation: 0 }
 }
@@ -552,7 +556,8 @@ fn micro_block_info(block: &MicroBlock) -> MbInfo {
     MbInfo { hash: block.header.hash(), tx_root: block.header.tx_root, shard: block.header.shard }
 }
 
-/// The hash of changes. An account that was only looked at is no part of them (Reference: execution#changed-accounts).
+/// Returns the hash of the state delta of changes. An account that was only read is no part of it
+/// (Reference: execution#changed-accounts).
 pub(crate) fn delta_hash(changes: &[Change]) -> StateDeltaHash {
     if changes.is_empty() {
         return StateDeltaHash::ZERO;
@@ -581,7 +586,7 @@ pub(crate) fn delta_hash(changes: &[Change]) -> StateDeltaHash {
     StateDelta { accounts: changes.iter().map(delta).collect() }.hash()
 }
 
-/// The changes as the store takes them.
+/// Returns the changes as a state diff for the store.
 pub(crate) fn state_diff(changes: &[Change]) -> StateDiff {
     let accounts = changes.iter().map(|change| (change.address, change.after));
     let entries = |change: &Change| -> StorageDiff {

@@ -1,4 +1,4 @@
-//! The one writer: it proposes, verifies and commits.
+//! The only writer of a chain: it proposes, verifies and commits blocks.
 
 use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
@@ -25,7 +25,7 @@ use crate::{
     verifier::BlockVerifier,
 };
 
-/// The writing end of a chain. There is one, because opening a chain makes one.
+/// The only writer of a chain. Opening a chain returns one producer, which cannot be cloned.
 #[derive(Debug)]
 pub struct Producer {
     pub(crate) shared: Arc<Shared>,
@@ -33,42 +33,42 @@ pub struct Producer {
     pub(crate) genesis: Genesis,
     pub(crate) full_blocks: FullBlockCounter,
     pub(crate) written: Written,
-    /// A block could not be written, or opening found no room for any, and the store has not recovered from it.
+    /// Whether the last write failed, or opening the chain found too little room on the disk, and no recovery followed.
     pub(crate) failed: bool,
 }
 
-/// Blocks that were written and are not flushed yet.
+/// Written blocks that are not flushed.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     blocks: Vec<WrittenBlock>,
-    /// Number and timestamp of the first empty block after these. These empty blocks were written as ranges.
+    /// Number and timestamp of the first empty block after `blocks`. The store has these empty blocks as ranges.
     passed: Option<(BlockNumber, Timestamp)>,
-    /// The account that the ranges pay, after them.
+    /// The account that gets the rewards of the ranges, in its state after them.
     paid: Option<Paid>,
-    /// The head that readers see after the flush; `None` if all blocks are flushed.
+    /// The head that is published after the flush, or `None` if all blocks are flushed.
     published: Option<Arc<Published>>,
 }
 
 impl Producer {
-    /// The store that this producer writes to.
+    /// Returns the store of this producer.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Ends production and returns the store, to be closed.
+    /// Ends block production, and returns the store so that the caller can close it.
     pub fn into_store(self) -> Store {
         self.store
     }
 
-    /// Sets the minimum gas price. It applies at once to admission and execution, and to the DS blocks from the next
-    /// one on.
+    /// Sets the minimum gas price. The price applies at once to admission and execution. The next DS block has this
+    /// price too.
     ///
     /// The store does not keep the price. To keep it over a restart, the caller passes it as
     /// [`Policy::operator_price`](crate::config::Policy::operator_price) when it opens the chain again.
     ///
     /// # Errors
     ///
-    /// [`GasPriceError`]: the price is 0, or this network does not let the operator set it.
+    /// [`GasPriceError`]: the price is 0, or this network does not permit operators to set it.
     pub fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
         if !self.shared.network.config.operator_price {
             return Err(GasPriceError::NotAllowed);
@@ -81,37 +81,37 @@ impl Producer {
         Ok(())
     }
 
-    /// Sets which nonces are accepted from now on, in place of the [policy](crate::config::Policy::nonces) that the
-    /// chain was opened with.
+    /// Sets the nonces that admission accepts, in place of the [policy](crate::config::Policy::nonces) of the
+    /// configuration.
     pub fn set_nonce_policy(&mut self, nonces: NoncePolicy) {
         let published = self.shared.published();
         self.shared.publish(Arc::new(Published { nonces, ..Published::clone(&published) }));
     }
 
-    /// Sets which blocks move the logical block number from now on, in place of the
-    /// [policy](crate::config::Policy::numbering) that the chain was opened with.
+    /// Sets the blocks that increase the logical block number, in place of the
+    /// [policy](crate::config::Policy::numbering) of the configuration.
     pub fn set_numbering(&mut self, numbering: Numbering) {
         let published = self.shared.published();
         let numbering = self.shared.network.config.numbering(numbering);
         self.shared.publish(Arc::new(Published { numbering, ..Published::clone(&published) }));
     }
 
-    /// Whether a block could not be written or flushed, or opening found no room for any, upon which none is made until
-    /// the producer has
-    /// [recovered](Self::recover).
+    /// Returns whether the last write or flush failed, or opening the chain found too little room on the disk. In this
+    /// state the producer makes no block until it has [recovered](Self::recover).
     pub const fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Recovers from a failed write of a block, such as on a full disk, and continues from the published head. Later
-    /// data was never visible to a reader, and is removed. The pool and the [savepoints](Self::save) stay. Without a
+    /// Recovers from a failed write of a block, such as on a full disk, and continues from the published head. The
+    /// function removes later data, which no reader has seen. The pool and the [savepoints](Self::save) stay. Without a
     /// failure, the function does nothing.
     ///
-    /// Snapshots that readers have taken before may answer what they know, and errors to everything else.
+    /// A snapshot from before the call returns data that it has in memory. Other queries to it can return an error.
     ///
     /// # Errors
     ///
-    /// [`RecoverError`], for instance as the disk is still full. It may be tried again.
+    /// [`RecoverError`]: the store or the chain could not recover, for example because the disk is full. The caller can
+    /// try again.
     pub fn recover(&mut self) -> Result<(), RecoverError> {
         if !self.failed {
             return Ok(());
@@ -128,7 +128,7 @@ impl Producer {
         Ok(())
     }
 
-    /// Takes note that the store has failed: the chain ends at the published head again.
+    /// Records a failure of the store, and discards the written blocks: the chain ends at the published head again.
     fn fail(&mut self, number: BlockNumber, source: silica_state::CommitError) -> CommitError {
         self.written = Written::default();
         self.failed = true;
@@ -140,12 +140,12 @@ impl Producer {
         if self.failed { Err(BuildError::Failed) } else { Ok(()) }
     }
 
-    /// The head on which the next block is built, and what goes with it.
+    /// Returns the head on which the next block is built: the last written one, or the published one.
     fn tip(&self) -> Arc<Published> {
         self.written.published.clone().unwrap_or_else(|| self.shared.published())
     }
 
-    /// Builds the next block, with transactions from the pool or with edits of the state alone.
+    /// Builds the next block, with transactions from the pool or with an edit.
     fn build(&mut self, at: Timestamp, cause: Cause, edits: Option<&StateDiff>) -> Result<ExecutedBlock, BuildError> {
         self.require_store()?;
         let shared = Arc::clone(&self.shared);
@@ -177,8 +177,8 @@ impl Producer {
         builder.finish(&self.store)
     }
 
-    /// Fills a block with transactions of the pool. The committees that have any share the work, because each of them
-    /// could use up the room of the later ones.
+    /// Fills a block with transactions of the pool. Committees with transactions share the work of the block. Without
+    /// shares, an earlier committee could use the work of the later ones.
     fn fill(builder: &mut Builder<'_>, pool: &Mutex<Pool>) -> Result<(), BuildError> {
         let committees: Vec<_> = builder.committees().collect();
         let (first, mut waiting) = {
@@ -231,7 +231,7 @@ impl Producer {
         self.written.paid = Some(paid);
         let time_before = || if count > 1 { state.time_of(last.previous().unwrap_or(last)) } else { Ok(None) };
         let read = Head::read(&state, last).and_then(|head| Ok((head, time_before()?)));
-        // The range is on disk, but without its head no reader could see it.
+        // The range is on disk, but no reader can see it without its head. So a failed read counts as a failed write.
         let (head, before) = read.map_err(|error| self.fail(number, silica_state::CommitError::Archive(error)))?;
         let head = head.ok_or(BuildError::End)?;
         let times = Times {
@@ -249,8 +249,8 @@ impl Application for Producer {
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
         let block = self.build(at, cause, None)?;
         if block.transactions.is_empty() && self.written.published.is_none() {
-            // The findings about pending transactions hold for the head, whether or not this block is committed. If the
-            // last block is not durable yet, they hold only together with that block.
+            // The dropped and postponed transactions depend only on the head, not on the commit of this block. If the
+            // last block is not durable, they depend on that block too, and the pool waits for the flush.
             self.shared.lock_pool().settle(&Settlement {
                 block: block.tx_block().header.number,
                 at: block.tx_block().timestamp,
@@ -266,7 +266,8 @@ impl Application for Producer {
     fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError> {
         let (shared, published) = (Arc::clone(&self.shared), self.tip());
         let edits = edit.plan(&shared.network, &published.state)?;
-        // A vacuous block pays the reward first, which can change the balance that the edit sets.
+        // A vacuous block pays a reward, which can change the balance that the edit sets. So the edit follows in the
+        // next block.
         let edits = Some(&edits).filter(|_| !shared.network.epochs.is_vacuous(published.epoch()));
         Ok(self.build(at, Cause::Event, edits)?)
     }
@@ -331,7 +332,8 @@ impl Application for Producer {
         let number = published.head.number();
         self.store.flush().map_err(|source| self.fail(number, source))?;
         let Written { blocks, passed, paid, published } = std::mem::take(&mut self.written);
-        // A transaction that is submitted now finds the pool before all these blocks or after all of them.
+        // The pool is locked before the head is published. So a submission sees both from before these blocks, or both
+        // from after them.
         let mut pool = self.shared.lock_pool();
         self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
         let settle = |WrittenBlock { block, postponed, accounts }| {
@@ -362,7 +364,7 @@ impl Application for Producer {
             return Ok(None);
         }
         let written = self.write_ranges(at, blocks);
-        // Flush the blocks before the one that failed.
+        // Flush before the error returns: the blocks before the failed one are valid.
         self.flush()?;
         written?;
         Ok(Some(first..=self.tip().head.number()))
@@ -373,7 +375,7 @@ impl Application for Producer {
     }
 }
 
-/// Reason why a chain does not continue after a failed write of a block.
+/// Reason why a chain did not recover from a failed write.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoverError {
     /// The store failed to recover.
@@ -404,7 +406,7 @@ mod tests {
 
     const AT: Timestamp = Timestamp::new(1_700_000_000_000_000);
 
-    /// A chain over a store in memory, on which the key number 1 has money.
+    /// Returns a chain over a store in memory. The key number 1 has money.
     fn chain() -> (Chain, Producer) {
         let store = Store::ephemeral(StoreOptions::default());
         store.set_signer(range_signer(&key(9)));
@@ -433,7 +435,7 @@ mod tests {
         (block.hash, block.transactions.len())
     }
 
-    /// Fails as a flush on a full disk.
+    /// Fails the producer as a flush on a full disk does.
     fn fail(producer: &mut Producer) {
         let number = producer.tip().head.number();
         let failed = producer.fail(number, silica_state::CommitError::NotReplaying);
@@ -452,7 +454,7 @@ mod tests {
             producer.write(seal(block)).unwrap();
             fail(&mut producer);
             assert!(producer.has_failed());
-            // The producer does not check transactions against a head that may be lost.
+            // The producer does not check transactions on a head that a crash can remove.
             assert!(matches!(producer.propose(AT, Cause::Event), Err(ProposeError(BuildError::Failed))));
             assert!(matches!(producer.pass(AT, 20), Err(PassError::Build(BuildError::Failed))));
             let edit = Edit::Nonce { address: address(1), nonce: Nonce::new(9) };

@@ -207,7 +207,8 @@ impl<'a> Simulator<'a> {
     /// Returns the logical number of the next block that executes transactions.
     fn next_block(&self) -> BlockNumber {
         let next = self.published.head.next_logical_number;
-        // The vacuous block that is due comes before it, and its number is repeated under this policy.
+        // A due vacuous block comes first. Only the policy `EveryBlock` increases the logical number for the vacuous
+        // block.
         let is_moved = self.published.numbering == Numbering::EveryBlock
             && self.shared.network.epochs.is_vacuous(self.published.epoch());
         if is_moved { next.next().unwrap_or(next) } else { next }

@@ -1,10 +1,10 @@
 //! Traces: the statements of a transaction, from a repeated execution.
 //!
 //! ```text
-//! state after the block before ─▶ the block's edits and earlier transactions ─▶ the transaction, watched ─▶ trace
+//! state before the block ─▶ edits and earlier transactions of the block ─▶ transaction with a tracer ─▶ trace
 //! ```
 //!
-//! The trace compares the new receipts with the recorded ones. So it shows the execution in the block, not another one.
+//! The new receipts must equal the recorded receipts. So the trace shows the execution in the block, not another one.
 
 use silica_protocol::{Account, Address, BlockNumber, Receipt, StorageKey, Timestamp, TxHash};
 use silica_state::{
@@ -25,13 +25,13 @@ use crate::{
 /// The trace of a transaction in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionTrace {
-    /// The block that holds it.
+    /// Number of the block of the transaction.
     pub block: BlockNumber,
     /// The result of the transaction.
     pub receipt: Receipt,
-    /// The calls that it led to, and their statements.
+    /// The calls of the transaction, and their statements.
     pub calls: CallTree,
-    /// The accounts that it changed, ascending by address.
+    /// The accounts that the transaction changed, ascending by address.
     pub changes: Vec<AccountChange>,
 }
 
@@ -62,13 +62,14 @@ impl StateReader for Past {
         visit(&self.view, contract, prefix, from, visitor)
     }
 
-    /// The record can also have code that was deployed after this block.
+    /// The record can have code from later blocks. The check of the account excludes this code.
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
         let is_there = self.view.account(contract)?.is_some();
         if is_there { StateReader::source(&self.record, contract) } else { Ok(None) }
     }
 
-    /// A transaction cannot read the time of its own block. A logical number is at most the number of its block.
+    /// A transaction cannot read the timestamp of its own block. A logical number is never above the number of its
+    /// block.
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
         let is_past = self.view.block().is_some_and(|newest| block <= newest);
         if is_past { StateReader::block_time(&self.record, block) } else { Ok(None) }
@@ -76,12 +77,12 @@ impl StateReader for Past {
 }
 
 impl Snapshot {
-    /// Returns the trace of the transaction with a hash. The time is that of the execution of the transaction and of
-    /// the earlier ones in its block.
+    /// Returns the trace of a transaction. The call takes as long as the execution of this transaction and of the
+    /// earlier transactions in its block.
     ///
     /// # Errors
     ///
-    /// [`TraceError`]: it is in no block, or in one so old that the state before it is not kept.
+    /// [`TraceError`]: no block has the transaction, or the state history has no state before its block.
     pub fn trace(&self, hash: &TxHash) -> Result<TransactionTrace, TraceError> {
         let stored = self.transaction(hash)?.ok_or(TraceError::Unknown)?;
         let (earliest, latest) = self.kept();
@@ -94,7 +95,7 @@ impl Snapshot {
         let view = self.view_at(before).map_err(TraceError::from_past(&outside))?;
         let past = || Past { view: view.clone(), record: self.state().clone() };
         match self.execute_again(&stored, past) {
-            // The block before left the window while its state was read.
+            // The state left the state history while the function read it.
             Err(TraceError::State(StateError::Expired)) => Err(outside(self.kept_now().0)),
             traced => traced,
         }
@@ -140,7 +141,7 @@ impl Snapshot {
     }
 }
 
-/// Executes a transaction of the record, which must lead to its receipt.
+/// Executes a transaction of the record. Fails if the new receipt differs from `recorded`.
 fn execute(
     shared: &Shared,
     transaction: &VerifiedTransaction,
@@ -153,12 +154,12 @@ fn execute(
     let context = Context {
         block: recorded.epoch,
         gas_limit: if ds { config.ds_gas_limit } else { config.shard_gas_limit },
-        // The price in force then does not matter any more.
+        // The block had another minimum gas price, and the transaction passed it.
         minimum_price: None,
         chain_id: config.chain_id,
         rules: &config.rules,
         contract_cache: &shared.simulated,
-        // A transaction of a block had room there.
+        // The block had enough work left for its transactions.
         work_limit: u64::MAX,
         loaded: &NOTHING_LOADED,
         tracer,
@@ -172,10 +173,10 @@ fn execute(
 /// Reason why there is no trace of a transaction.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// It is in no block.
+    /// No block has the transaction.
     #[error("Txn Hash not Present")]
     Unknown,
-    /// The state before its block is no longer kept.
+    /// The state history has no state before the block.
     #[error("expected a transaction of Tx blocks {earliest} to {latest}, got one of Tx block {block}")]
     Outside {
         /// The block of the transaction.
@@ -188,7 +189,7 @@ pub enum TraceError {
     /// The repeated execution gives another receipt than the recorded one.
     #[error("the repeated execution gives another receipt than the recorded one")]
     Differs,
-    /// The state before the block could not be computed again.
+    /// The state before the block could not be reconstructed.
     #[error("reading the state of a block")]
     History(#[source] HistoryError),
     /// The record could not be read.
@@ -200,8 +201,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Converts the error of a past state into the error of a trace. The function gets the oldest block whose state the
-    /// node keeps.
+    /// Converts the error of a past state into the error of a trace. `outside` gets the oldest block in the state
+    /// history.
     pub(crate) fn from_past(outside: &impl Fn(BlockNumber) -> Self) -> impl FnOnce(PastStateError) -> Self {
         move |error| match error {
             PastStateError::Outside { earliest, .. } => outside(earliest),

@@ -1,10 +1,11 @@
 //! Admission: checks a `Transaction`, and returns a `VerifiedTransaction` or the reason of a rejection.
 //!
-//! The checks are those of a lookup node (Reference: execution#admission-16), in the same order. So a transaction with
-//! several faults gets the error that clients know. Row 15 belongs to generation 9.3, where Ethereum transactions have
-//! their own message versions. In generation 8.1 these versions are wrong.
+//! The checks and their order are those of a lookup node (Reference: execution#admission-16). So a transaction with
+//! several faults gets the same error as on the reference. Row 15 belongs to the generation 9.3, where Ethereum
+//! transactions have their own message versions. In the generation 8.1, these versions are wrong.
 //!
-//! The signature is checked before any state is read and before any lock is taken.
+//! The signature is verified before any state is read and before any lock is taken. So invalid signatures do not delay
+//! other requests.
 
 mod error;
 
@@ -36,63 +37,64 @@ pub struct VerifiedTransaction {
 
 /// A transaction without a signature that passed every other check of admission.
 ///
-/// A simulation can execute it. It is no [`VerifiedTransaction`]: neither the pool nor a block accepts it.
+/// Only a simulation can execute this type. It is not a [`VerifiedTransaction`], so neither the pool nor a block
+/// accepts it.
 #[derive(Debug)]
 pub(crate) struct SimulatedTransaction(VerifiedTransaction);
 
 impl SimulatedTransaction {
-    /// Returns it in the form that the executor needs.
+    /// Returns the transaction in the form that the executor needs.
     pub(crate) fn assume_verified(&self) -> &VerifiedTransaction {
         &self.0
     }
 }
 
-/// Where a transaction goes, and why.
+/// The committee of a transaction, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
-    /// A payment goes to the sender's shard.
+    /// A payment. The shard of the sender executes it.
     Payment,
-    /// A deployment goes to the sender's shard.
+    /// A deployment. The shard of the sender executes it.
     Deployment,
-    /// A call whose sender and contract have the same shard. That shard executes it.
+    /// A call whose sender and contract have the same shard. This shard executes it.
     CallInShard,
-    /// Any other call goes to the DS committee.
+    /// Any other call. The DS committee executes it.
     CallToDs,
 }
 
 impl VerifiedTransaction {
-    /// The transaction.
+    /// Returns the transaction.
     pub fn transaction(&self) -> &Arc<Transaction> {
         &self.transaction
     }
 
-    /// Its hash.
+    /// Returns the hash of the transaction.
     pub fn hash(&self) -> TxHash {
         self.hash
     }
 
-    /// The address of the key that signed it.
+    /// Returns the address of the sender.
     pub fn sender(&self) -> Address {
         self.sender
     }
 
-    /// Returns whether it is a payment, a deployment or a call.
+    /// Returns the transaction kind.
     pub fn kind(&self) -> TransactionKind {
         self.kind
     }
 
-    /// Where it goes, and why.
+    /// Returns the committee of the transaction, and the reason.
     pub fn routing(&self) -> Routing {
         self.routing
     }
 
-    /// The most that it costs its sender, the amount and all of its gas: what admission compares with the balance.
+    /// Returns the sum of amount and deposit, which admission compares with the balance.
     pub(crate) fn cost(&self) -> Qa {
-        // Admission refuses what exceeds the range.
+        // Admission rejects a sum above 128 bits.
         cost(&self.transaction).unwrap_or(Qa::MAX)
     }
 
-    /// The shard that executes it; the DS committee has the number after the last.
+    /// Returns the committee that executes the transaction. The DS committee has the number after the last shard.
     pub fn committee(&self) -> ShardId {
         self.committee
     }
@@ -100,7 +102,7 @@ impl VerifiedTransaction {
 
 #[cfg(test)]
 impl VerifiedTransaction {
-    /// A transaction as if it had been admitted for `committee`.
+    /// Returns a transaction for `committee` without any check.
     pub(crate) fn unchecked(transaction: Transaction, committee: ShardId) -> Self {
         let (hash, sender) = (transaction.hash(), transaction.sender());
         let kind = transaction.kind().unwrap();
@@ -110,8 +112,8 @@ impl VerifiedTransaction {
 }
 
 impl VerifiedTransaction {
-    /// Checks a transaction that another node put into the micro block of `committee`, apart from what depends on the
-    /// state: execution judges that.
+    /// Checks a transaction in the micro block of `committee` of another node. The execution makes the checks that read
+    /// the state.
     pub(crate) fn in_block(
         transaction: Transaction,
         committee: ShardId,
@@ -132,8 +134,9 @@ impl VerifiedTransaction {
 }
 
 impl VerifiedTransaction {
-    /// A transaction that the record has in the micro block of `committee`; `None` when it is of no kind. It was
-    /// verified before it got there.
+    /// Returns a transaction of the micro block of `committee` in the record, or `None` if it is neither a payment, nor
+    /// a deployment, nor a call. There are no other checks, because the node verified the transaction before it
+    /// recorded it.
     pub(crate) fn recorded(
         transaction: Transaction,
         hash: TxHash,
@@ -169,7 +172,7 @@ pub(crate) struct AdmissionContext<'a, A> {
 }
 
 impl<A: Accounts> AdmissionContext<'_, A> {
-    /// Checks a transaction; `priority` requests the DS committee.
+    /// Checks a signed transaction. `priority` requests the DS committee.
     pub(crate) fn admit(
         &self,
         transaction: Transaction,
@@ -184,7 +187,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
     }
 
-    /// Checks a transaction that was admitted before.
+    /// Checks a transaction that was pending before a restart, with or without a signature.
     pub(crate) fn admit_again(
         &self,
         transaction: Transaction,
@@ -196,7 +199,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         }
     }
 
-    /// Checks a transaction without a signature, for `sender`, where the network allows such.
+    /// Checks a transaction of `sender` without a signature. Fails if the network does not permit such transactions.
     pub(crate) fn impersonate(
         &self,
         mut transaction: Transaction,
@@ -213,8 +216,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
     }
 
-    /// Checks a transaction without a signature, as if `sender` had signed it, for a simulation. Its nonce is the one
-    /// that is due.
+    /// Checks a transaction of `sender` without a signature for a simulation. Sets the next nonce of the sender.
     pub(crate) fn admit_simulated(
         &self,
         mut transaction: Transaction,
@@ -242,7 +244,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         if got < minimum { Err(AdmissionError::GasPriceTooLow { got, minimum }) } else { Ok(()) }
     }
 
-    /// The checks that read the state.
+    /// Makes the checks that read the state.
     fn check_state(
         &self,
         transaction: &Transaction,
@@ -260,7 +262,8 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         Ok((kind, routing, committee))
     }
 
-    /// The lowest gas limit that a transaction of its kind may have, and the highest that its committee takes.
+    /// Returns the lowest gas limit that the kind of the transaction permits, and the highest that its committee
+    /// permits.
     pub(crate) fn gas_limits(&self, tx: &Transaction, sender: &Address, priority: bool) -> (Gas, Gas) {
         let ChainConfig { rules, shards, shard_gas_limit, ds_gas_limit, .. } = self.config;
         let Some(kind) = tx.kind() else { return (rules.payment_gas, *shard_gas_limit) };
@@ -286,7 +289,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
             return Ok(());
         }
         Err(match kind {
-            // The text names the constant, although the bytes of the data may need more.
+            // The text of the reference has the constant, although the bytes of the data can require more.
             TransactionKind::Call => AdmissionError::CallGasTooLow { got, minimum: rules.call_gas },
             TransactionKind::Deployment => AdmissionError::DeploymentGasTooLow { got, minimum },
             TransactionKind::Payment => AdmissionError::PaymentGasTooLow { got, minimum },
@@ -303,7 +306,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         }
     }
 
-    /// The checks that depend on the kind of the transaction. The last one is whether the chain executes contracts.
+    /// Makes the checks that depend on the transaction kind. The check whether the chain executes contracts comes last.
     fn check_kind(&self, tx: &Transaction, kind: Option<TransactionKind>) -> Result<TransactionKind, AdmissionError> {
         let kind = kind.ok_or(AdmissionError::NoKind)?;
         let most = self.config.shard_gas_limit;
@@ -338,13 +341,13 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         }
     }
 
-    /// Whether the account has code, or `None` when there is no such account.
+    /// Returns whether the account has code, or `None` if the account does not exist.
     fn is_contract(&self, address: &Address) -> Result<Option<bool>, AdmissionError> {
         Ok(self.accounts.account(address)?.map(|account| account.contract.is_some()))
     }
 }
 
-/// Checks what depends on no state: chain id, message version, size of the code.
+/// Makes the checks that do not depend on the state: chain id, message version, size of the code.
 fn check_form(tx: &Transaction, config: &ChainConfig) -> Result<(), AdmissionError> {
     if tx.version.chain_id() != config.chain_id {
         return Err(AdmissionError::ChainId { got: tx.version.chain_id(), expected: config.chain_id });
@@ -359,20 +362,20 @@ fn check_form(tx: &Transaction, config: &ChainConfig) -> Result<(), AdmissionErr
     }
 }
 
-/// Checks the signature and returns the hash: both are made of the same bytes.
+/// Checks the signature, and returns the hash of the same bytes.
 fn check_signature(tx: &Transaction) -> Result<TxHash, AdmissionError> {
     let signed = tx.core_bytes();
     silica_crypto::verify(&signed, &tx.signature, &tx.sender_key).map_err(AdmissionError::Signature)?;
     Ok(TxHash::new(sha256(&[&signed])))
 }
 
-/// Checks the signature, or that there need be none, and returns the hash.
+/// Checks the signature, and returns the hash. On a network with edits, a transaction without a signature passes too.
 fn check_author(tx: &Transaction, config: &ChainConfig) -> Result<TxHash, AdmissionError> {
     let needs_none = config.edits && tx.sender_key.impersonated().is_some() && tx.signature == Signature::ZERO;
     if needs_none { Ok(tx.hash()) } else { check_signature(tx) }
 }
 
-/// The deposit for all of a transaction's gas, and its amount.
+/// Returns the sum of deposit and amount.
 fn cost(tx: &Transaction) -> Result<Qa, AdmissionError> {
     let deposit = tx.gas_limit.checked_cost(tx.gas_price).ok_or(AdmissionError::DepositOverflow)?;
     deposit.checked_add(tx.amount).ok_or(AdmissionError::TotalOverflow)

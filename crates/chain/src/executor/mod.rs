@@ -1,7 +1,7 @@
 //! Execution of one transaction against the running state of a block.
 //!
 //! The result is a receipt, or a reason to drop the transaction without a change of state. It depends only on the
-//! arguments: no clock, no randomness, no hash-map order.
+//! arguments, and not on a clock, on randomness or on the order of a hash map.
 
 mod call;
 #[cfg(test)]
@@ -55,35 +55,35 @@ pub(crate) use self::{
 };
 use crate::{accounts::StateReader, admission::VerifiedTransaction, config::Rules, pool::DropReason};
 
-/// The micro block in which a transaction is executed.
+/// The context of an execution: the micro block and the rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
-    /// The Tx block that is being built.
+    /// Logical number of the Tx block that is being built.
     pub(crate) block: BlockNumber,
     /// Gas limit of the micro block.
     pub(crate) gas_limit: Gas,
     /// Minimum gas price. `None` to verify a block, because its proposer may have had another price.
     pub(crate) minimum_price: Option<GasPrice>,
-    /// The network.
+    /// Chain id of the network.
     pub(crate) chain_id: ChainId,
     /// Rules of execution.
     pub(crate) rules: &'a Rules,
-    /// The cache of contracts.
+    /// The contract cache.
     pub(crate) contract_cache: &'a ContractCache,
     /// The [work](silica_scilla::work) that is left in the block.
     pub(crate) work_limit: u64,
-    /// Contracts that earlier transactions of the block have called. The block keeps them, because the cache may evict
-    /// them.
+    /// The contracts that earlier transactions of the block have called. The block keeps them, because the cache can
+    /// evict them.
     pub(crate) loaded: &'a BTreeMap<CodeHash, LoadedContract>,
-    /// Recorder of the actions of contracts, if there is a trace.
+    /// The recorder of a trace, if any.
     pub(crate) tracer: Option<&'a Tracer>,
 }
 
-/// An execution: its outcome, and the numbers that count for the block whatever the outcome is.
+/// An execution: its outcome, and its costs for the block.
 #[derive(Clone, Debug)]
 pub(crate) struct Executed {
     pub(crate) outcome: Outcome,
-    /// The work, and at least that of the evaluation that the gas pays for.
+    /// The work of the execution, and at least the work of the evaluation that the gas pays for.
     pub(crate) work: u64,
     /// The contracts that the transaction called.
     pub(crate) loaded: BTreeMap<CodeHash, LoadedContract>,
@@ -92,20 +92,20 @@ pub(crate) struct Executed {
 /// The outcome of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The block contains it. The sender has paid for it, and its nonce is used.
+    /// The transaction is in the block. The sender has paid the fee, and the nonce is used.
     Recorded(Recorded),
-    /// It was dropped, without a change of state.
+    /// The transaction was dropped, without a change of state.
     Dropped(DropReason),
-    /// It needs more work than is left in the block. The state is unchanged.
+    /// The transaction needs more work than is left in the block. The state is unchanged.
     Full,
 }
 
 /// A transaction that a block contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recorded {
-    /// The receipt that clients get.
+    /// The receipt of the transaction.
     pub(crate) receipt: Receipt,
-    /// Fee that the sender paid.
+    /// The fee that the sender paid.
     pub(crate) fee: Qa,
 }
 
@@ -119,27 +119,27 @@ struct Effort<'a> {
 }
 
 impl<'a> Effort<'a> {
-    /// The work of a transaction, before it does any.
+    /// Returns the effort of a transaction before its start.
     fn begin(context: Context<'a>) -> Self {
         let limited = context.contract_cache.rules().limits_work();
         let work = if limited { Work::limited(context.work_limit) } else { Work::UNLIMITED };
         Self { work, loaded: BTreeMap::new(), before: context.loaded }
     }
 
-    /// Counts gas units that the node charges. If a limit is reached, the next step of the transaction ends.
+    /// Counts gas units that the node charges. If a limit is reached, the next step of the execution returns the error.
     fn pay(&mut self, units: u64) {
         let _ = self.work.pay(units);
     }
 
-    /// Returns whether the gas that the sender pays allows the work, and `texts` of work besides. The reference charges
-    /// less than was used for a successful deployment and for some failures.
+    /// Returns whether the charged gas covers the work so far, in addition to `texts` of work. The reference charges
+    /// less than the used gas for a successful deployment and for some failures.
     fn is_paid(&mut self, limit: Gas, left: u64, texts: u64) -> bool {
         let units = limit.get().saturating_sub(left).saturating_mul(UNITS_PER_GAS);
         self.work.end_unless_paid(units, texts).is_ok()
     }
 
-    /// Returns a contract that is ready to run. The first call in a transaction counts its texts, and the first call in
-    /// a block counts them for the block.
+    /// Returns a compiled contract with its parameters. The first call in a transaction counts its texts. The first
+    /// call in a block also counts the work to read and compile them.
     fn ready<W: StateReader>(
         &mut self,
         module: &Arc<Module>,
@@ -156,14 +156,14 @@ impl<'a> Effort<'a> {
             let mut loading = Loading { work: &mut self.work, fresh: true };
             context.contract_cache.ready(module, overlay, |bytes| loading.count(bytes))?
         };
-        // Without limits of work, the gas of a block alone would bound the memory of the programs that it keeps.
+        // Without a work limit, only the gas of a block would bound the memory of these programs.
         if context.contract_cache.rules().limits_work() {
             self.loaded.insert(module.hash, ready.clone());
         }
         Ok(ready)
     }
 
-    /// Returns the counter for the libraries of a deployment. Each deployment reads them again.
+    /// Returns the counter for the libraries of a deployment. Each deployment reads its libraries again.
     fn deploying(&mut self) -> Loading<'_> {
         Loading { work: &mut self.work, fresh: true }
     }
@@ -178,7 +178,7 @@ impl<'a> Effort<'a> {
     }
 }
 
-/// Counts the texts that are read to make a contract ready.
+/// Counts the texts that the node reads to load a contract.
 struct Loading<'a> {
     work: &'a mut Work,
     fresh: bool,
@@ -212,11 +212,11 @@ impl From<DropReason> for DropOrFatal {
     }
 }
 
-/// Executes a transaction whose nonce is due.
+/// Executes a transaction that has the next nonce of its sender.
 ///
 /// # Errors
 ///
-/// If the state cannot be read. The block cannot be built then.
+/// [`StateError`]: the state could not be read. In this case the block cannot be built.
 pub(crate) fn execute<W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
@@ -243,7 +243,7 @@ fn outcome<'a, W: StateReader>(
             }
             payment::execute(transaction, context, overlay)
         }
-        // A chain without contracts knows neither of these kinds.
+        // A chain without contracts executes payments only.
         TransactionKind::Deployment | TransactionKind::Call if !context.rules.contracts => {
             Err(DropOrFatal::Drop(DropReason::IncorrectType))
         }
@@ -262,16 +262,16 @@ fn outcome<'a, W: StateReader>(
     }
 }
 
-/// Executes a transaction that runs a contract. Reverts its writes if it is not recorded.
+/// Executes a deployment or a call. Reverts its writes if it is not recorded.
 ///
-/// A panic is an internal error and must not stop other transactions: the transaction is dropped.
+/// A panic is an internal error, which must not stop other transactions. The transaction is dropped.
 fn undone_unless_recorded<'a, W: StateReader>(
     effort: &mut Effort<'a>,
     overlay: &mut Overlay<W>,
     execute: impl FnOnce(&mut Effort<'a>, &mut Overlay<W>) -> Result<Recorded, DropOrFatal>,
 ) -> Result<Recorded, DropOrFatal> {
     let before = overlay.begin();
-    // The journal reverts each entry, whatever state the panic leaves.
+    // The journal has each write, so it can revert all of them after a panic at any place.
     let result = catch_unwind(AssertUnwindSafe(|| execute(effort, overlay)));
     let result = match result.unwrap_or(Err(DropOrFatal::Drop(DropReason::Internal))) {
         Ok(_) | Err(DropOrFatal::Drop(_)) if effort.work.end() == Some(End::Block) => Err(DropOrFatal::Full),

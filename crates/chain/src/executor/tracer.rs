@@ -1,6 +1,6 @@
-//! Traces of a transaction: its calls, and the statements of each.
+//! The recorder of traces: the calls of a transaction, and the statements of each call.
 //!
-//! Limits of statements and of bytes of values bound the memory. Gas bounds the time.
+//! The limits on statements and bytes bound the memory of a trace. The gas limit bounds its time.
 
 use std::cell::RefCell;
 
@@ -14,23 +14,23 @@ use silica_scilla::{
 
 use super::nesting::{MOST_LEVELS, is_shallow, readable_parts};
 
-/// A call of a contract, or a message of a contract that runs nothing.
+/// A call of a contract, or a message that causes no run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedCall {
     /// Caller: the signer of the transaction, or a contract.
     pub sender: Address,
     /// Recipient of the call or message.
     pub recipient: Address,
-    /// Amount of the call or message.
+    /// Amount of the call or message, in Qa.
     pub amount: Qa,
-    /// The tag of the message, whether or not anything runs.
+    /// Tag of the message, even if it causes no run.
     pub tag: String,
-    /// The parameters: an array, as in a message; null if they are too large. A value that nests too deep for JSON
-    /// readers is its text.
+    /// The parameters as an array, as in a message, or null if they are too large. A value that nests too deeply for
+    /// JSON readers is a string with its text.
     pub params: Json,
-    /// The run, if the message caused one.
+    /// The run that the message caused, if any.
     pub run: Option<TracedRun>,
-    /// The messages that the contract sent, in order, each with the calls that followed from it.
+    /// The messages that the contract sent, in order. Each message contains its chained calls.
     pub calls: Vec<Self>,
 }
 
@@ -39,20 +39,20 @@ pub struct TracedCall {
 pub struct TracedRun {
     /// Gas that is left before the run.
     pub gas_before: u64,
-    /// Gas that is left after the run, without the calls that follow.
+    /// Gas that is left after the run, before the chained calls.
     pub gas_after: u64,
-    /// Whether the money was accepted.
+    /// Whether the contract accepted the amount.
     pub accepted: bool,
-    /// Whether the contract ran to its end.
+    /// Whether the run ended without a failure.
     pub completed: bool,
-    /// The statements that were executed, up to the limit of the trace.
+    /// The executed statements, up to the limit of the trace.
     pub steps: Vec<TracedStep>,
 }
 
-/// A statement that was executed.
+/// An executed statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedStep {
-    /// The transition or procedure.
+    /// Name of the transition or procedure.
     pub component: String,
     /// Number of nested components: 1 in the transition itself.
     pub depth: usize,
@@ -62,49 +62,52 @@ pub struct TracedStep {
     pub column: u32,
     /// The source of the statement, up to the end of its line.
     pub text: String,
-    /// The interpreter's units of gas before the statement, of which eight are one gas.
+    /// Units of the interpreter that are left before the statement. Eight units are one gas.
     pub units_before: u64,
-    /// The units after the statement.
+    /// Units that are left after the statement.
     pub units_after: u64,
-    /// The variables that it uses, with their values.
+    /// The variables that the statement uses, with their values.
     pub used: Vec<TracedValue>,
-    /// The variable that it binds.
+    /// The variable that the statement binds, if any.
     pub bound: Option<TracedValue>,
-    /// Whether the run ended here with a failure.
+    /// Whether the run failed at this statement.
     pub failed: bool,
 }
 
 /// A variable and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedValue {
-    /// Its name in the source.
+    /// Name of the variable in the source.
     pub name: String,
-    /// The value in the JSON form of the contract language, or `None` if it is too large. A value that nests too deep
-    /// for JSON readers is its text.
+    /// The value in the JSON form of Scilla, or `None` if it is too large. A value that nests too deeply for JSON
+    /// readers is a string with its text.
     pub value: Option<Json>,
 }
 
 /// Most statements in the trace of a transaction.
 const MOST_STEPS: usize = 10_000;
-/// Most bytes of names, values and sources in the trace of a transaction, about.
+/// Approximate maximum of bytes in the names, values and sources of a trace. Clients and the node hold a trace as a
+/// whole.
 const MOST_BYTES: usize = 4 << 20;
-/// Bytes that a statement, a value or a call counts, besides its texts.
+/// Bytes that each statement, value and call counts in addition to its texts.
 const OVERHEAD: usize = 100;
-/// The largest value in a trace: its size in bytes, about, and its parts.
+/// Approximate size in bytes of the largest value in a trace.
 const LARGEST_VALUE: u64 = 16 << 10;
+/// Most parts of a value in a trace.
 const MOST_PARTS: u64 = 1 << 10;
-/// The array of parameters, and each of them: name, type and value.
+/// Levels of JSON around the value of a parameter: the array of parameters, and the object of each parameter.
 const LEVELS_OF_PARAMS: usize = 2;
 /// Most bytes of the source of a statement in a trace.
 const LONGEST_LINE: usize = 200;
 
-/// The recorder of a trace. It works through a shared reference, because all steps of an execution pass it on.
+/// The recorder of a trace. It has interior mutability, because every step of an execution gets a shared reference to
+/// it.
 #[derive(Debug)]
 pub(crate) struct Tracer(RefCell<Notes>);
 
 #[derive(Debug, Default)]
 struct Notes {
-    /// The calls that have not ended, each made by the one before it.
+    /// The calls in progress, the outermost first. Each call caused the next.
     open: Vec<TracedCall>,
     root: Option<TracedCall>,
     steps: usize,
@@ -128,14 +131,14 @@ impl Tracer {
 
     pub(crate) fn finish(self) -> CallTree {
         let mut notes = self.0.into_inner();
-        // Calls that are still open were interrupted.
+        // An error interrupted the calls that are in progress.
         while !notes.open.is_empty() {
             notes.close();
         }
         CallTree { root: notes.root, truncated: notes.truncated }
     }
 
-    /// Begins the call of a contract that is about to run.
+    /// Begins a call before the run of its contract.
     pub(super) fn begin(&self, sender: Address, recipient: Address, amount: Qa, body: &Json, gas: u64) {
         let notes = &mut *self.0.borrow_mut();
         let run = TracedRun { gas_before: gas, gas_after: gas, ..TracedRun::default() };
@@ -143,19 +146,19 @@ impl Tracer {
         notes.open.push(TracedCall { run: Some(run), ..call });
     }
 
-    /// Ends the run of the contract of the latest call.
+    /// Records the end of the run in the latest call. `accepted` is `None` if the run failed.
     pub(super) fn ran(&self, gas: u64, accepted: Option<bool>) {
         if let Some(run) = self.0.borrow_mut().run() {
             (run.gas_after, run.completed, run.accepted) = (gas, accepted.is_some(), accepted == Some(true));
         }
     }
 
-    /// Ends the latest call, after everything that follows from it.
+    /// Ends the latest call, after its chained calls.
     pub(super) fn end(&self) {
         self.0.borrow_mut().close();
     }
 
-    /// Adds a message that runs nothing: its recipient is no contract, or its delivery failed.
+    /// Adds a message that causes no run: its recipient is not a contract, or its delivery failed.
     pub(super) fn sent(&self, sender: Address, recipient: Address, amount: Qa, body: &Json) {
         let notes = &mut *self.0.borrow_mut();
         if notes.is_full() {
@@ -181,7 +184,7 @@ impl Notes {
         }
     }
 
-    /// Returns a call for its message, without the parameters if the limit of bytes is reached.
+    /// Returns the call of a message. If the trace has too few bytes left, the parameters are missing.
     fn call(&mut self, sender: Address, recipient: Address, amount: Qa, body: &Json) -> TracedCall {
         let tag = body.get("_tag").and_then(Json::as_str).unwrap_or_default().to_owned();
         let params = body.get("params").map(|params| readable_parts(params, LEVELS_OF_PARAMS));
@@ -253,7 +256,7 @@ impl Observer for &Tracer {
     }
 }
 
-/// Returns about how many bytes a value has, without reading its parts.
+/// Returns the approximate size of a value in bytes, without reading its parts.
 fn about(value: &Value) -> u64 {
     match value {
         Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
@@ -269,8 +272,8 @@ fn about(value: &Value) -> u64 {
     }
 }
 
-/// Returns a value as JSON with at most `levels` levels. Deeper parts are text. Values without a JSON form in the
-/// language have one here: messages are objects with their entries, and functions are a word.
+/// Returns a value as JSON with at most `levels` levels. Deeper parts are text. A message, which has no JSON form in
+/// Scilla, is an object with its entries. A function is the word `<function>`.
 fn as_json(value: &Value, levels: usize) -> Json {
     if !holds_unwritten(value) {
         return written(value, levels);
@@ -303,14 +306,14 @@ fn as_json(value: &Value, levels: usize) -> Json {
     }
 }
 
-/// Returns the JSON form of a value, or its text if it nests deeper.
+/// Returns the JSON form of a value, or its JSON text if the value has more than `levels` levels.
 fn written(value: &Value, levels: usize) -> Json {
     let text = value.to_json(ListForm::Array).root().compact().to_string();
     let read = serde_json::from_str(&text).ok().filter(|json| is_shallow(json, levels));
     read.unwrap_or(Json::String(text))
 }
 
-/// Returns whether a value contains a part that the language cannot write as JSON.
+/// Returns whether a value contains a part without a JSON form in Scilla.
 fn holds_unwritten(value: &Value) -> bool {
     let mut rest = vec![value];
     while let Some(value) = rest.pop() {
@@ -335,7 +338,7 @@ mod tests {
 
     use super::*;
 
-    /// A number as JSON: two levels for each `Succ`, and one for `Zero`, whose arrays are empty.
+    /// Returns a natural number as JSON: two levels for each `Succ`, and one for `Zero`, whose arrays are empty.
     fn nat(number: usize) -> Json {
         let zero = json!({"constructor": "Zero", "argtypes": [], "arguments": []});
         (0..number).fold(zero, |before, _| json!({"constructor": "Succ", "argtypes": [], "arguments": [before]}))
@@ -349,7 +352,7 @@ mod tests {
         ])))
     }
 
-    /// Reads a text that nests as deep as the reader goes.
+    /// Reads a text at the depth limit of the JSON reader, and compares it.
     #[track_caller]
     fn check_text(shown: &Json, expected: &Json) {
         let text = shown.as_str().expect("it is text");

@@ -7,9 +7,9 @@ use silica_state::ArchiveError;
 
 use super::Snapshot;
 
-/// Blocks on a page of a listing.
+/// Number of blocks on a page of a listing.
 const LISTING_PAGE: u64 = 10;
-/// Transactions on a page of a block.
+/// Number of transactions on a page of a block.
 const PAGE: u32 = TxBlockHeader::TRANSACTIONS_PER_PAGE;
 
 /// A page of a listing of blocks, the latest first.
@@ -17,25 +17,25 @@ const PAGE: u32 = TxBlockHeader::TRANSACTIONS_PER_PAGE;
 pub struct Listing<N> {
     /// Number and hash of each block.
     pub blocks: Vec<(N, BlockHash)>,
-    /// The last page there is.
+    /// Number of the last page.
     pub pages: u64,
 }
 
 /// A page of the transactions of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionsPage {
-    /// The page, counted from 0.
+    /// Number of the page, from 0.
     pub page: u64,
     /// Number of pages.
     pub pages: u64,
-    /// Hashes of the page, by the shard of their micro block; the DS committee comes last.
+    /// Hashes of the transactions on the page, for each shard in order. The DS committee comes last.
     pub by_shard: Vec<Vec<TxHash>>,
 }
 
-/// Where a page of the transactions of a block stands in it.
+/// The positions of a page of transactions in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PositionsPage {
-    /// The page, counted from 0.
+    /// Number of the page, from 0.
     pub page: u64,
     /// Number of pages.
     pub pages: u64,
@@ -44,22 +44,22 @@ pub struct PositionsPage {
 }
 
 impl Snapshot {
-    /// Page `page` of the Tx blocks, counted from 1, the latest blocks first.
+    /// Returns page `page` of the Tx blocks, the latest first. Pages start at 1.
     ///
     /// # Errors
     ///
-    /// [`ListingError`]: there is no such page, or a block could not be read.
+    /// [`ListingError`]: the page does not exist, or a block could not be read.
     pub fn tx_block_listing(&self, page: u64) -> Result<Listing<BlockNumber>, ListingError> {
         let latest = self.published.head.number().get();
         let hash = |number| self.tx_block_hash(BlockNumber::new(number));
         Ok(listing(latest, page, hash)?.numbered(BlockNumber::new))
     }
 
-    /// Page `page` of the DS blocks, counted from 1, the latest blocks first.
+    /// Returns page `page` of the DS blocks, the latest first. Pages start at 1.
     ///
     /// # Errors
     ///
-    /// [`ListingError`]: there is no such page, or a block could not be read.
+    /// [`ListingError`]: the page does not exist, or a block could not be read.
     pub fn ds_block_listing(&self, page: u64) -> Result<Listing<DsBlockNumber>, ListingError> {
         let latest = self.latest_ds_block().header.number.get();
         let hash = |number| {
@@ -68,11 +68,11 @@ impl Snapshot {
         Ok(listing(latest, page, hash)?.numbered(DsBlockNumber::new))
     }
 
-    /// Hashes of the transactions of a block by the shard of their micro block; the DS committee comes last.
+    /// Returns the hashes of the transactions of a block, for each shard in order. The DS committee comes last.
     ///
     /// # Errors
     ///
-    /// [`BlockTransactionsError`]: there is no such block, it has no transactions, or it could not be read.
+    /// [`BlockTransactionsError`]: the block does not exist, has no transactions, or could not be read.
     pub fn block_transactions(&self, number: BlockNumber) -> Result<Vec<Vec<TxHash>>, BlockTransactionsError> {
         let header = self.published.state.tx_header(number)?;
         if header.is_some_and(|header| header.tx_count == 0) {
@@ -87,11 +87,11 @@ impl Snapshot {
         Ok(by_shard)
     }
 
-    /// Page `page` of the transactions of a block, counted from 0.
+    /// Returns page `page` of the transactions of a block. Pages start at 0.
     ///
     /// # Errors
     ///
-    /// [`BlockTransactionsError`]: there is no such block, the page has no transactions, or it could not be read.
+    /// [`BlockTransactionsError`]: the block does not exist or could not be read, or the page has no transactions.
     pub fn block_transactions_page(
         &self,
         number: BlockNumber,
@@ -113,11 +113,12 @@ impl Snapshot {
         Ok(TransactionsPage { page, pages, by_shard: by_shard.into_iter().map(page_of).collect() })
     }
 
-    /// Positions of page `page` of the transactions of a block, counted from 0, or of all.
+    /// Returns the positions of page `page` of the transactions of a block. Pages start at 0. Without a page, returns
+    /// all positions.
     ///
     /// # Errors
     ///
-    /// [`BlockTransactionsError`]: there is no such block, the page has no transactions, or it could not be read.
+    /// [`BlockTransactionsError`]: the block does not exist or could not be read, or the page has no transactions.
     pub fn block_positions(
         &self,
         number: BlockNumber,
@@ -138,7 +139,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`BlockTransactionsError`]: there is no such block, or it could not be read.
+    /// [`BlockTransactionsError`]: the block does not exist or could not be read.
     pub fn block_bodies(
         &self,
         number: BlockNumber,
@@ -174,10 +175,10 @@ fn listing(
     Ok(Listing { blocks, pages })
 }
 
-/// Reason why there is no such page of a listing.
+/// Reason why a listing of blocks has no page.
 #[derive(Debug, thiserror::Error)]
 pub enum ListingError {
-    /// The page is 0, or beyond the last.
+    /// The page is 0 or above the last page.
     #[error("Pages out of limit")]
     Page {
         /// The requested page.
@@ -193,13 +194,13 @@ pub enum ListingError {
 /// Reason why the transactions of a block cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockTransactionsError {
-    /// There is no such block.
+    /// The block does not exist.
     #[error("Tx Block does not exist")]
     UnknownBlock {
         /// The requested number.
         number: BlockNumber,
     },
-    /// The block, or the page of it, has no transactions.
+    /// The block or the page has no transactions.
     #[error("TxBlock has no transactions")]
     Empty,
     /// Blocks could not be read.
