@@ -1,4 +1,4 @@
-//! The isolated server's file of accounts (Reference: execution#accounts-file).
+//! The accounts file of the isolated server (Reference: execution#accounts-file).
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,17 +7,17 @@ use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
 use silica_protocol::{Account, Address, Nonce};
 use zeroize::{Zeroize, Zeroizing};
 
-/// A file of accounts: an object keyed by addresses of 40 hexadecimal digits, each with `amount` (Qa, a text) and, if
-/// it likes, `nonce` and `privateKey`. Where an address comes more than once, the last entry counts, as in the file
-/// that is shipped with the reference.
+/// An accounts file: an object with addresses of 40 hexadecimal digits as keys. Each account has `amount`, a text with
+/// Qa. `nonce` and `privateKey` are optional. If an address occurs more than once, the last entry counts, as in the
+/// file of the reference.
 ///
-/// No text made from it shows a secret key, errors included. Keys are overwritten when they are dropped.
+/// Neither `Debug` nor an error shows a secret key. Keys are overwritten in memory when they are dropped.
 #[derive(Clone, Debug)]
 pub struct AccountsFile {
     entries: Vec<AccountEntry>,
 }
 
-/// One account of the file.
+/// An account in the file.
 #[derive(Clone)]
 pub struct AccountEntry {
     address: Address,
@@ -48,7 +48,7 @@ impl AccountsFile {
         Ok(Self { entries: read? })
     }
 
-    /// The accounts, in the order of their texts.
+    /// Returns the accounts in the order of their addresses.
     pub fn entries(&self) -> &[AccountEntry] {
         &self.entries
     }
@@ -73,7 +73,7 @@ impl AccountEntry {
         Ok(Self { address, account: Account { balance, nonce: Nonce::new(nonce), contract: None }, secret_key })
     }
 
-    /// The address under which the file has the account.
+    /// Returns the address of the account.
     pub fn address(&self) -> Address {
         self.address
     }
@@ -83,23 +83,23 @@ impl AccountEntry {
         self.account
     }
 
-    /// The secret key as the file has it: text without a check.
+    /// Returns the text of the secret key in the file, without a check.
     pub fn secret_key(&self) -> Option<&str> {
         self.secret_key.as_deref().map(String::as_str)
     }
 
-    /// The address that belongs to the secret key; none where the file has no key.
+    /// Returns the address that belongs to the secret key, or `None` if the file has no key.
     ///
     /// # Errors
     ///
-    /// [`SecretKeyError`] when the text is not a secret key.
+    /// [`SecretKeyError`]: the text is not a secret key.
     pub fn owner(&self) -> Option<Result<Address, SecretKeyError>> {
         let secret = self.secret_key()?.parse::<SecretKey>();
         Some(secret.map(|secret| KeyPair::from_secret(secret).address()))
     }
 }
 
-/// Overwrites the texts of a value, of which each may be a key.
+/// Overwrites all texts of a value, because each of them can be a secret key.
 fn erase(value: &mut Value) {
     match value {
         Value::String(text) => text.zeroize(),
@@ -121,15 +121,15 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Reason why a text does not hold the accounts of a genesis.
+/// Reason why an accounts file is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum GenesisError {
-    /// The text is not a JSON object. The error has no part of the text, which may be a secret key.
+    /// The text is not a JSON object. The error shows no part of the text, which can contain secret keys.
     #[error("accounts: expected an object of accounts by address, at line {line}, column {column}")]
     Json {
-        /// Where the reader stopped.
+        /// Line of the fault, from 1.
         line: usize,
-        /// Where in the line.
+        /// Column of the fault.
         column: usize,
     },
     /// A key is not an address.
@@ -138,27 +138,27 @@ pub enum GenesisError {
         /// The key.
         got: String,
     },
-    /// A member of an account is missing or of another kind.
+    /// A member of an account is missing or has another JSON type.
     #[error("account {address}: {member}: expected {expected}, got {got}")]
     Member {
-        /// The account.
+        /// Address of the account.
         address: Address,
-        /// Which one.
+        /// Name of the member.
         member: &'static str,
         /// The expected value.
         expected: &'static str,
-        /// The kind of the given value. The text leaves out the value, which may be a secret key.
+        /// The JSON type of the given value. The error does not show the value, which can be a secret key.
         got: &'static str,
     },
     /// An amount is not a number of Qa.
     #[error("account {address}: amount")]
     Amount {
-        /// The account.
+        /// Address of the account.
         address: Address,
         /// The fault of the amount.
         source: silica_protocol::NumberError,
     },
-    /// The money of all accounts exceeds 128 bits.
+    /// The sum of all balances exceeds 128 bits.
     #[error("accounts: the sum of all amounts exceeds 2^128 - 1 Qa")]
     Supply,
 }

@@ -7,26 +7,26 @@ use silica_protocol::{Account, Address, PublicKey, Qa, StateRoot, TxBlockHeader}
 
 use crate::accounts_file::{AccountEntry, AccountsFile, GenesisError};
 
-/// Money that genesis accounts of the main network share (`TOTAL_GENESIS_TOKEN`).
+/// Sum of the balances of the genesis accounts of the main network (`TOTAL_GENESIS_TOKEN`).
 pub const GENESIS_TOKENS: Qa = Qa::new(12_600_000_000 * Qa::PER_ZIL);
-/// Money of the null account, from which rewards are paid (`TOTAL_COINBASE_REWARD`).
+/// Mining reserve: the balance of the null account at genesis, which pays the rewards (`TOTAL_COINBASE_REWARD`).
 pub const MINING_RESERVE: Qa = Qa::new(8_400_000_000 * Qa::PER_ZIL);
-/// The default balance of a published account.
+/// Default balance of a published account.
 pub const PUBLISHED_BALANCE: Qa = Qa::new(900_000_000_000 * Qa::PER_ZIL);
 
-/// An account with a published secret key. Money on it is not safe.
+/// An account with a published secret key. Anyone can spend its money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublishedAccount {
     address: &'static str,
     secret_key: &'static str,
 }
 
-/// The accounts on which public test suites rely: those of the isolated server, and two more that suites for local
+/// The accounts that public test suites use: the accounts of the isolated server, and two more that suites for local
 /// networks pay from.
 ///
-/// The keys of the first nine are those of the reference's file (Reference: execution#accounts-file). The file of
-/// generation 9.3 has the third, fourth, fifth and ninth under their Ethereum addresses, where generation 8.1 could not
-/// spend from them; here each key has the address that belongs to it.
+/// The first nine keys are in the accounts file of the reference (Reference: execution#accounts-file). The file of the
+/// generation 9.3 has the third, fourth, fifth and ninth key with their Ethereum addresses. In the generation 8.1,
+/// these keys cannot spend from Ethereum addresses. Here each key has its Zilliqa address.
 pub const PUBLISHED_ACCOUNTS: [PublishedAccount; 11] = [
     PublishedAccount {
         address: "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8",
@@ -94,21 +94,21 @@ pub struct Genesis {
     warnings: Vec<GenesisWarning>,
 }
 
-/// Something odd in a file of accounts, which is used nevertheless: the keys in it only inform.
+/// An inconsistency in the accounts file. The node accepts the file, because it does not use the keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GenesisWarning {
     /// The secret key belongs to another address.
     #[error("account {address}: expected the private key of this account, got that of {owner}")]
     KeyMismatch {
-        /// The account.
+        /// Address of the account.
         address: Address,
-        /// The address of the key.
+        /// Address that belongs to the key.
         owner: Address,
     },
-    /// The secret key cannot be read.
+    /// The text is not a secret key.
     #[error("account {address}: expected a valid private key, got an invalid one: {reason}")]
     KeyUnreadable {
-        /// The account.
+        /// Address of the account.
         address: Address,
         /// The fault of the key.
         reason: SecretKeyError,
@@ -116,25 +116,24 @@ pub enum GenesisWarning {
 }
 
 impl PublishedAccount {
-    /// The address.
+    /// Returns the address.
     #[expect(clippy::missing_panics_doc, reason = "a test reads every published address")]
     pub fn address(&self) -> Address {
         self.address.parse().expect("a test reads every published address")
     }
 
-    /// The secret key in hexadecimal digits.
+    /// Returns the secret key in hexadecimal digits.
     pub fn secret_key(&self) -> &'static str {
         self.secret_key
     }
 }
 
 impl Genesis {
-    /// Creates the first state from `accounts`. It adds the null account with the mining reserve if `accounts` lacks
-    /// it.
+    /// Creates the first state from `accounts`. Adds the null account with the mining reserve if it is missing.
     ///
     /// # Errors
     ///
-    /// [`GenesisError::Supply`] when all the money together exceeds 128 bits.
+    /// [`GenesisError::Supply`]: the sum of all balances exceeds 128 bits.
     pub fn new(mut accounts: BTreeMap<Address, Account>) -> Result<Self, GenesisError> {
         accounts.entry(Address::ZERO).or_insert(Account { balance: MINING_RESERVE, ..Account::default() });
         let supply = accounts.values().try_fold(Qa::ZERO, |sum, account| sum.checked_add(account.balance));
@@ -142,7 +141,7 @@ impl Genesis {
         Ok(Self { accounts, warnings: Vec::new() })
     }
 
-    /// Reads the isolated server's [file of accounts](AccountsFile).
+    /// Reads the [accounts file](AccountsFile) of the isolated server.
     ///
     /// # Errors
     ///
@@ -154,19 +153,20 @@ impl Genesis {
         Ok(Self { warnings, ..Self::new(accounts)? })
     }
 
-    /// The accounts, among them the null account.
+    /// Returns the accounts, including the null account.
     pub fn accounts(&self) -> &BTreeMap<Address, Account> {
         &self.accounts
     }
 
-    /// Returns the unusual entries of the accounts file.
+    /// Returns the inconsistencies in the accounts file.
     pub fn warnings(&self) -> &[GenesisWarning] {
         &self.warnings
     }
 }
 
 impl Default for Genesis {
-    /// The [published accounts](PUBLISHED_ACCOUNTS) with [their balance](PUBLISHED_BALANCE), and the null account.
+    /// Returns the [published accounts](PUBLISHED_ACCOUNTS) with [their balance](PUBLISHED_BALANCE), and the null
+    /// account.
     fn default() -> Self {
         let account = Account { balance: PUBLISHED_BALANCE, ..Account::default() };
         Self::new(PUBLISHED_ACCOUNTS.iter().map(|published| (published.address(), account)).collect())

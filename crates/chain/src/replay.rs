@@ -1,4 +1,4 @@
-//! Executing the blocks of a store again: to compute a state that was lost, or to see that the record is right.
+//! Repeated execution of the blocks of a store. It reconstructs a lost state, or verifies the record.
 
 use std::{iter::Peekable, ops::RangeInclusive};
 
@@ -20,15 +20,15 @@ use crate::{
     verifier::BlockVerifier,
 };
 
-/// Called for each executed block, with its number and the number of the last block.
+/// A function that gets the number of each executed block, and the number of the last block.
 type Progress<'a> = &'a mut dyn FnMut(BlockNumber, BlockNumber);
 
-/// Executes the blocks again whose state `store` has lost. [`open`](crate::open()) does the same, but without progress
+/// Executes the blocks again whose state `store` has lost. [`open`](crate::open()) does the same without progress
 /// reports.
 ///
 /// # Errors
 ///
-/// [`ReplayError`] names the first block that is not what executing it yields.
+/// [`ReplayError`] names the first block that differs from the result of its execution.
 pub fn rebuild(
     store: &Store,
     config: ChainConfig,
@@ -41,12 +41,12 @@ pub fn rebuild(
     catch_up(store, &network, genesis, progress)
 }
 
-/// Executes all blocks of `store` again in `scratch`, which must be empty, and compares every header, root, receipt and
+/// Executes all blocks of `store` again in the empty store `scratch`. Compares every header, state root, receipt and
 /// signature. Returns the number of the last block.
 ///
 /// # Errors
 ///
-/// [`ReplayError`] names the first block that is not what executing it yields.
+/// [`ReplayError`] names the first block that differs from the result of its execution.
 pub fn check(
     store: &Store,
     scratch: &Store,
@@ -82,11 +82,10 @@ pub(crate) fn catch_up(
     replay.range(store, first.get()..=last.get(), progress)
 }
 
-/// Blocks that are read together, so that their signatures are verified on all processors, and transactions beyond
-/// which no other block joins them.
+/// Most blocks that are read together. All processors verify their signatures.
 const TOGETHER: usize = 64;
 const TRANSACTIONS_TOGETHER: usize = 8_000;
-/// Blocks below which verifying their signatures on another thread costs more than it saves.
+/// Least number of blocks for which another thread is faster than one.
 const WORTH_A_THREAD: usize = 2;
 
 /// Reads the next blocks, up to an empty block range or a block that cannot be read. The error of that block follows
@@ -111,7 +110,7 @@ fn read_some(
     (blocks, Ok(()))
 }
 
-/// Reads a block; `None` if it belongs to an empty block range.
+/// Reads a block. Returns `None` if the block is in an empty block range.
 fn read(store: &Store, number: BlockNumber) -> Result<Option<BlockRecord>, ReplayError> {
     if store.range_at(number)?.is_some() {
         return Ok(None);
@@ -119,11 +118,11 @@ fn read(store: &Store, number: BlockNumber) -> Result<Option<BlockRecord>, Repla
     store.record(number)?.ok_or(ReplayError::Missing { number }).map(Some)
 }
 
-/// Blocks being executed again, one after the other.
+/// The repeated execution of blocks, one after another.
 struct Replay<'a> {
     network: &'a Network,
     genesis: &'a Genesis,
-    /// Where the state is computed.
+    /// The store that gets the states.
     target: &'a Store,
     purpose: Purpose,
     head: Option<Tip>,
@@ -132,13 +131,13 @@ struct Replay<'a> {
 /// The use of the verified blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// They are written to the target.
+    /// The target gets the blocks and their states.
     Check,
-    /// They are in the target, and their states are put in place.
+    /// The target has the blocks, and gets their states.
     CatchUp,
 }
 
-/// The last block that was executed.
+/// The last executed block.
 struct Tip {
     head: Head,
     full_blocks: FullBlockCounter,
@@ -180,7 +179,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Executes a block and hands it on when it is right.
+    /// Executes a block, and writes it or its state to the target if it is valid.
     fn step(
         &mut self,
         record: &BlockRecord,
@@ -189,7 +188,7 @@ impl Replay<'_> {
     ) -> Result<(), ReplayError> {
         let number = record.tx_block.header.number;
         let state = match &mut self.head {
-            // The first block has no signature.
+            // Block 0 has no signature.
             None => self.check_genesis(record)?,
             Some(tip) => {
                 let block = tip.execute(proposal, self.network, self.target, number)?;
@@ -207,7 +206,8 @@ impl Replay<'_> {
         self.advance(&snapshot, &record.tx_block.header)
     }
 
-    /// Plans the blocks of an empty block range from `number` on. If they equal the stored ones, adds their states.
+    /// Plans the blocks of an empty block range from `number` on, and writes them or their states to the target if they
+    /// are valid.
     fn pass(&mut self, range: &EmptyBlockRange, number: BlockNumber) -> Result<(), ReplayError> {
         let tip = self.head.as_mut().ok_or(ReplayError::Missing { number })?;
         let (ours, states) = tip.pass(range, number, self.network, self.target)?;
@@ -310,16 +310,16 @@ fn check_receipts(block: &ExecutedBlock, record: &BlockRecord, number: BlockNumb
     }
 }
 
-/// Reason why the repeated execution of blocks does not give their headers.
+/// Reason why the repeated execution of blocks failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The chain cannot run with these parameters.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The chain has other rules of the contract language.
+    /// The chain has other Scilla rules.
     #[error(transparent)]
     Rules(#[from] RulesError),
-    /// Block 0 is not that of the accounts and the key.
+    /// Block 0 does not belong to the given accounts and key.
     #[error("block 0: {what} is not that of the given accounts and key")]
     Genesis {
         /// The header that differs.
@@ -328,31 +328,31 @@ pub enum ReplayError {
     /// A block is missing.
     #[error("block {number} is missing")]
     Missing {
-        /// Its number.
+        /// Number of the block.
         number: BlockNumber,
     },
-    /// A block is not what executing it yields.
+    /// A block differs from the result of its execution.
     #[error("block {number}")]
     Block {
-        /// Its number.
+        /// Number of the block.
         number: BlockNumber,
         /// The fault of the block.
         source: InvalidBlock,
     },
-    /// A receipt is not what executing its transaction yields.
+    /// A receipt differs from the result of the execution.
     #[error("block {number}: receipt of transaction {hash}")]
     Receipt {
         /// Number of the block.
         number: BlockNumber,
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
     },
-    /// A block is not signed by its committee.
+    /// The signatures of a block are invalid.
     #[error("block {number}")]
     BlockSigner {
-        /// Its number.
+        /// Number of the block.
         number: BlockNumber,
-        /// The fault of the signatures.
+        /// The error of the verification.
         source: SealError,
     },
     /// The state could not be computed.
@@ -364,7 +364,7 @@ pub enum ReplayError {
     /// The state of a block could not be written.
     #[error("writing the state of block {number}")]
     Commit {
-        /// Its number.
+        /// Number of the block.
         number: BlockNumber,
         /// The error of the store.
         source: silica_state::CommitError,

@@ -1,4 +1,4 @@
-//! Pages of the state of a contract, after any block whose state the node keeps.
+//! Pages of the state of a contract, after any block in the state history.
 
 use serde_json::Value as Json;
 use silica_protocol::{Address, BlockNumber, StorageKey};
@@ -12,41 +12,41 @@ use crate::{
 /// A request for a page of the state of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePageRequest {
-    /// The contract.
+    /// Address of the contract.
     pub contract: Address,
-    /// The field, or `None` for all of them.
+    /// Name of the field, or `None` for all fields.
     pub field: Option<String>,
-    /// The `next` of an earlier page; `None` for the first page.
+    /// `next` of the previous page, or `None` for the first page.
     pub after: Option<String>,
-    /// How many entries a page has at most; 1 if it is 0.
+    /// Most entries on the page. A limit of 0 means 1.
     pub limit: usize,
-    /// The block after which to read the state; `None` for the latest.
+    /// The page has the state after this block. `None` means the latest block.
     pub block: Option<BlockNumber>,
 }
 
-/// A page of a contract's state.
+/// A page of the state of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePage {
-    /// The block after which this is the state.
+    /// The page has the state after this block.
     pub block: BlockNumber,
-    /// In the order of the bytes of their stored keys.
+    /// The entries in the byte order of their keys.
     pub entries: Vec<StateEntry>,
-    /// Where the next page begins, if there is one.
+    /// Cursor of the next page, or `None` on the last page.
     pub next: Option<String>,
 }
 
-/// A field of a contract, or an entry of its map.
+/// A field of a contract, or an entry of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateEntry {
     /// Name of the field.
     pub name: String,
-    /// Keys of the map, as text without quotes, from the outermost.
+    /// Keys of the entry as texts without quotes, the outermost first.
     pub indices: Vec<String>,
-    /// The value in the JSON form of the contract language; an empty map is an object without members.
+    /// The value in the JSON form of Scilla. An empty map is an object without members.
     pub value: Json,
 }
 
-/// Bytes of keys and values after which a page ends, however few entries it has.
+/// Bytes of keys and values after which a page ends, even with few entries. A page is in memory as a whole.
 const PAGE_BYTES: usize = 4 << 20;
 
 impl Snapshot {
@@ -54,19 +54,19 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`StatePageError`]: there is no such contract or field after the block, its state is not kept, or where the page
-    /// shall begin is nowhere in the field.
+    /// [`StatePageError`]: the contract or field does not exist after the block, the state is not in the state history,
+    /// or the cursor does not belong to the field.
     pub fn state_page(&self, request: &StatePageRequest) -> Result<StatePage, StatePageError> {
         let block = request.block.unwrap_or_else(|| self.latest_tx_block().header.number);
         let view = self.view_at(block)?;
         match page(&view, request) {
-            // The block left the window while its state was read.
+            // The block left the state history while its state was read.
             Err(StatePageError::State(StateError::Expired)) => Err(self.no_longer_kept(block).into()),
             page => page.map(|(entries, next)| StatePage { block, entries, next }),
         }
     }
 
-    /// The state after Tx block `block`.
+    /// Returns the state after Tx block `block`.
     pub(crate) fn view_at(&self, block: BlockNumber) -> Result<StateView, PastStateError> {
         let (earliest, latest) = self.kept();
         if !(earliest..=latest).contains(&block) {
@@ -80,7 +80,7 @@ impl Snapshot {
         })
     }
 
-    /// Returns the error for a state that the node no longer keeps.
+    /// Returns the error for a state that left the state history.
     pub(crate) fn no_longer_kept(&self, block: BlockNumber) -> PastStateError {
         let (earliest, latest) = self.kept_now();
         PastStateError::Outside { block, earliest, latest }
@@ -123,7 +123,7 @@ fn is_field(view: &StateView, contract: &Address, name: &str) -> Result<bool, St
     Ok(depth.is_some() && !METADATA.contains(&name))
 }
 
-/// Returns the lowest key that can follow the last entry of another page.
+/// Returns the lowest key that can follow the last entry of the previous page.
 fn begin(all: &str, prefix: &StorageKey, after: &str) -> Result<StorageKey, StatePageError> {
     let last = format!("{all}{after}");
     if !last.starts_with(prefix.as_str()) || !last.ends_with(StorageKey::SEPARATOR) {
@@ -132,29 +132,29 @@ fn begin(all: &str, prefix: &StorageKey, after: &str) -> Result<StorageKey, Stat
     Ok(StorageKey::from_text(format!("{last}\0")))
 }
 
-/// Returns an entry by its stored key without the contract; `None` if the entry does not belong to a field.
+/// Returns the entry with the key `path`, or `None` for metadata. `path` is the plain key without the contract.
 fn entry(path: &str, value: &[u8]) -> Option<StateEntry> {
     let mut parts = path.split_terminator(StorageKey::SEPARATOR);
     let name = parts.next().filter(|name| !METADATA.contains(name))?.to_owned();
     Some(StateEntry { name, indices: parts.map(without_quotes).collect(), value: leaf(value) })
 }
 
-/// Reason why there is no page of a contract's state.
+/// Reason why there is no page of contract state.
 #[derive(Debug, thiserror::Error)]
 pub enum StatePageError {
     /// The state after the block is not available.
     #[error(transparent)]
     Past(#[from] PastStateError),
-    /// There is no account at the address.
+    /// The account does not exist.
     #[error("Address does not exist")]
     UnknownAccount,
-    /// The account is no contract.
+    /// The account is not a contract.
     #[error("Address not contract address")]
     NotAContract,
     /// The contract has no field of this name.
     #[error("the contract has no field with this name")]
     UnknownField,
-    /// No page of this field ends there.
+    /// The cursor does not belong to this field.
     #[error("expected the member next of another page of this field")]
     Cursor,
     /// The state could not be read.
@@ -165,17 +165,17 @@ pub enum StatePageError {
 /// Reason why the state after a block is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum PastStateError {
-    /// The block is still to come, or its state is no longer kept.
+    /// The block does not exist yet, or its state is not in the state history.
     #[error("expected a Tx block whose state is kept, from {earliest} to {latest}, got {block}")]
     Outside {
         /// The requested block.
         block: BlockNumber,
-        /// The oldest block whose state the node keeps.
+        /// The oldest block in the state history.
         earliest: BlockNumber,
         /// The latest block.
         latest: BlockNumber,
     },
-    /// The state of that block could not be computed again.
+    /// The state after the block could not be reconstructed.
     #[error("reading the state of a block")]
     History(#[source] HistoryError),
 }

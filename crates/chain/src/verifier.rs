@@ -1,4 +1,4 @@
-//! Judging a block: nothing in its headers is believed, everything is computed again and compared.
+//! The verification of a block: the verifier computes each member of its headers again and compares the results.
 
 use silica_protocol::{
     DsBlock, DsBlockHeader, GasPrice, MicroBlock, MicroBlockHeader, ShardId, Transaction, TxBlock, TxBlockHeader,
@@ -21,14 +21,14 @@ pub(crate) struct BlockVerifier<'a> {
     pub(crate) network: &'a Network,
     /// The block before the verified one.
     pub(crate) head: &'a Head,
-    /// The state after that.
+    /// The state after `head`.
     pub(crate) state: &'a Snapshot,
-    /// The price of gas in force.
+    /// The minimum gas price.
     pub(crate) price: GasPrice,
 }
 
 impl BlockVerifier<'_> {
-    /// Executes a proposal on top of the head, over the state that `store` has at it, and compares everything.
+    /// Executes a proposal on top of the head, and compares its headers with the result.
     pub(crate) fn verify_block(
         &self,
         proposal: &Proposal,
@@ -70,10 +70,10 @@ impl BlockVerifier<'_> {
     }
 }
 
-/// Transactions below which checking their signatures on several threads costs more than it saves.
+/// Least number of transactions for which several threads are faster than one.
 const WORTH_A_THREAD: usize = 64;
 
-/// Checks that a block follows the head in number and time.
+/// Checks that number, parent hash and timestamp of a block follow the head.
 fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
     let (block, last) = (&proposal.tx_block, &head.tx_block);
     let order = |field, expected: String, got: String| Err(InvalidBlock::Order { field, expected, got });
@@ -89,8 +89,8 @@ fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
     Ok(())
 }
 
-/// Checks the edits and the repeat of the logical block number. The configuration must permit both, and a block with
-/// edits has nothing else.
+/// Checks the edits and the repeat of the logical block number. The configuration must permit both. A block with edits
+/// has no transactions and is not vacuous.
 fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Result<(), InvalidBlock> {
     let refused = |reason| Err(InvalidBlock::Edits { reason });
     if proposal.repeats_number && !config.edits {
@@ -108,7 +108,7 @@ fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Resu
     Ok(())
 }
 
-/// Assigns the transactions to the micro blocks that name them, and checks what does not depend on the state.
+/// Assigns the transactions to their micro blocks, and makes the checks that do not depend on the state.
 fn transactions_by_micro_block(
     proposal: &Proposal,
     config: &ChainConfig,
@@ -132,8 +132,8 @@ fn transactions_by_micro_block(
 
 type Placed<'a> = ((TxHash, ShardId), &'a Transaction);
 
-/// Checks transactions on all processors, since their signatures are the largest part of the work. The first fault in
-/// the order of the block is the one reported.
+/// Checks transactions on all processors, because their signatures take the most time. Returns the first error in the
+/// order of the block.
 fn verify_all(placed: &[Placed<'_>], config: &ChainConfig) -> Result<Vec<VerifiedTransaction>, InvalidBlock> {
     parallel::map(placed, WORTH_A_THREAD, |placed| verify(placed, config)).into_iter().collect()
 }
@@ -148,7 +148,7 @@ fn verify(placed: &Placed<'_>, config: &ChainConfig) -> Result<VerifiedTransacti
     Ok(verified)
 }
 
-/// Names the first of the listed members in which two values differ. All members must be listed.
+/// Returns an error for the first listed member with different values. The pattern must list all members.
 macro_rules! compare_members {
     ($block:literal, $expected:expr, $got:expr, $type:ident { $($field:ident),* $(,)? } ignoring { $($ignored:ident),* }) => {{
         let $type { $($field,)* $($ignored: _,)* } = $expected;
@@ -165,7 +165,7 @@ macro_rules! compare_members {
     }};
 }
 
-/// Compares a block with what executing it yielded, apart from the signatures.
+/// Compares a proposal with the result of its execution, without the signatures.
 fn compare(expected: &Blocks, got: &Proposal) -> Result<(), InvalidBlock> {
     if let (Some(expected), Some(got)) = (&expected.ds, &got.ds_block) {
         compare_ds_block(expected, got)?;

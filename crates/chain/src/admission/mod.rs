@@ -434,12 +434,12 @@ mod tests {
         assert_eq!(admit_on(config, signed(SENDER, transaction), false).unwrap_err(), expected);
     }
 
-    /// A payment that is admitted.
+    /// Returns a payment that passes admission.
     fn good() -> Transaction {
         Transaction { nonce: Nonce::new(5), ..payment(SENDER, address(2)) }
     }
 
-    /// A call that is admitted where contracts are executed.
+    /// Returns a call that passes admission on a chain with contracts.
     fn call() -> Transaction {
         Transaction { to: CONTRACT, data: "{}".to_owned(), gas_limit: Gas::new(1_000), ..good() }
     }
@@ -650,7 +650,7 @@ mod tests {
             to: CONTRACT,
             ..good()
         };
-        // From another key, and not signed.
+        // The transaction has another key and no signature.
         tx.sender_key = key(9).public();
         let mut steps = Vec::new();
         let mut note = |tx: &Transaction| {

@@ -1,4 +1,4 @@
-//! Edits a field of a contract. The value must be one that the contract could have stored itself.
+//! Edits of contract fields. The new value must be a value that the contract itself could store.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -21,23 +21,23 @@ use super::{
 };
 use crate::{accounts::StateReader, stage::BuildError};
 
-/// Characters of an unknown name that the error shows.
+/// Most characters of an unknown field name in an error.
 const MAX_SHOWN: usize = 64;
 
-/// An edit of a field, or of an entry of its map.
+/// An edit of a field, or of an entry of a map.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldEdit<'a> {
     pub(crate) contract: &'a Address,
     pub(crate) field: &'a str,
-    /// Keys of the map as text, the outermost first.
+    /// Keys of the entry as texts, the outermost first.
     pub(crate) keys: &'a [String],
-    /// The value in the JSON form of the language; `None` removes the entry.
+    /// The value in the JSON form of Scilla, or `None` to remove the entry.
     pub(crate) value: Option<&'a str>,
 }
 
-/// Writes a field, or an entry of its map.
+/// Writes a field, or an entry of a map.
 ///
-/// A panic here is an internal error and must not end block production. The caller discards what was written before it.
+/// A panic is an internal error and must not end block production. After an error, the caller discards the overlay.
 pub(crate) fn edit_field<W: StateReader>(
     edit: FieldEdit<'_>,
     contract_cache: &ContractCache,
@@ -89,7 +89,7 @@ fn write<W: StateReader>(
     })
 }
 
-/// Reads keys by the types of their maps. Returns the type of the value behind the keys.
+/// Reads keys with the key types of their maps. Returns the keys, and the type of the value behind them.
 fn read_keys<'t>(
     field: &'t Type,
     texts: &[String],
@@ -107,29 +107,30 @@ fn read_keys<'t>(
     Ok((keys, kind))
 }
 
-/// Reason why the state is not edited.
+/// Reason why an edit failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The null account holds the mining reserve, and pays the rewards.
+    /// The null account has the mining reserve and pays the rewards, so it cannot be edited.
     #[error("the null account cannot be edited: it holds the reserve")]
     NullAccount,
-    /// The balance would be too large.
+    /// The requested balance is above the maximum.
     #[error("balance: expected at most {most} Qa, got {got}")]
     Balance {
         /// The requested balance.
         got: Qa,
-        /// Largest balance that an edit sets.
+        /// [`Edit::MOST_BALANCE`](crate::Edit::MOST_BALANCE).
         most: Qa,
     },
-    /// The balance would be too large after the addition.
+    /// The balance after the addition would be above the maximum.
     #[error("amount: expected at most {most} Qa for this account, got {got}")]
     Amount {
         /// The amount to add.
         got: Qa,
-        /// Largest amount that an edit adds to this account.
+        /// Largest amount that an edit can add to this account.
         most: Qa,
     },
-    /// With a lower nonce, the earlier transactions of the account could be executed again.
+    /// The requested nonce is below the nonce of the account. Earlier transactions of the account could be executed
+    /// again.
     #[error("nonce: expected at least {least}, which the account has, got {got}")]
     NonceTooLow {
         /// The requested nonce.
@@ -137,15 +138,15 @@ pub enum EditError {
         /// Nonce of the account.
         least: Nonce,
     },
-    /// The nonce is too large.
+    /// The requested nonce is above the maximum.
     #[error("nonce: expected at most {most}, got {got}")]
     NonceTooHigh {
         /// The requested nonce.
         got: Nonce,
-        /// Largest nonce.
+        /// [`Edit::MOST_NONCE`](crate::Edit::MOST_NONCE).
         most: Nonce,
     },
-    /// A contract sends no transactions.
+    /// The account is a contract, which sends no transactions.
     #[error("a contract has no nonce")]
     NonceOfContract,
     /// The account does not exist.
@@ -162,10 +163,10 @@ pub enum EditError {
         /// Fields of the contract.
         known: Vec<String>,
     },
-    /// A field always exists, so only entries of maps can be removed.
+    /// The edit removes a field. Only entries of maps can be removed.
     #[error("value: expected one, for only entries of maps can be removed")]
     FieldRemoved,
-    /// There are more keys than nested maps in the type of the field.
+    /// The type of the field has fewer nested maps than there are keys.
     #[error("keys: expected at most {most}, got {got}")]
     TooManyKeys {
         /// Number of requested keys.
@@ -185,7 +186,7 @@ pub enum EditError {
     /// The value and its keys are larger than a transaction may write.
     #[error("value: larger than what a transaction may write, with its keys")]
     TooLarge,
-    /// The contract or its storage does not match its deployment.
+    /// The contract cannot be compiled, or its storage is invalid.
     #[error("the contract cannot be made ready")]
     Unusable,
     /// The state could not be read.
@@ -203,7 +204,7 @@ impl EditError {
     }
 }
 
-/// Lists names with commas between them, up to a limit.
+/// Joins names with commas, and cuts the text after 160 characters.
 fn listed(names: &[String]) -> String {
     const MOST: usize = 160;
     let all = names.join(", ");

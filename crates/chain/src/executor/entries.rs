@@ -1,10 +1,10 @@
-//! The entries of one contract that a block has read or written, as a tree. The parts of the keys are the paths of the
+//! The entries of one contract that a block has read or written, as a tree. The parts of a key are its path in the
 //! tree, so a map is a subtree.
 //!
-//! Removing a map does not read its entries. The removal puts the subtree aside, and hides the entries of the state
-//! before the block. So a revert of the removal is one step too, and costs a failed transaction nothing. When a phase
-//! reports its changes, each entry that was removed with its map becomes an entry that is known to be absent. The
-//! transaction that wrote the entry has paid for this work.
+//! The removal of a map does not read its entries. It puts the subtree aside, and hides the entries of the state before
+//! the block. So a revert of the removal is one step too, and the gas of a failed transaction need not cover more. When
+//! a phase reports its changes, each entry of a removed map becomes an absent entry. The transaction that wrote the
+//! entry has paid for this work.
 
 use std::{collections::BTreeMap, mem, ops::ControlFlow, sync::Arc};
 
@@ -13,19 +13,19 @@ use silica_state::StateError;
 
 use crate::accounts::Visitor;
 
-/// The value of an entry of contract storage; `None` when there is no such entry.
+/// The value of an entry of contract storage, or `None` if the entry does not exist.
 pub(crate) type Entry = Option<Arc<[u8]>>;
 
-/// A value that was read or written.
+/// A value that the block has read or written.
 #[derive(Clone, Debug)]
 pub(super) struct Slot<T> {
     /// Value before the block.
     initial: T,
-    /// Value before the latest phase that wrote it.
+    /// Value before `phase`.
     before_phase: T,
-    /// The latest phase that wrote it.
+    /// The latest phase that wrote the value.
     phase: u32,
-    /// Value now.
+    /// The current value.
     pub(super) current: T,
 }
 
@@ -56,7 +56,7 @@ impl<T: Clone + PartialEq> Slot<T> {
         self.current = value;
     }
 
-    /// Returns the earlier value: before a phase, or before the block.
+    /// Returns the value before `phase`, or before the block for `None`.
     pub(super) fn before(&self, phase: Option<u32>) -> &T {
         match phase {
             Some(phase) if self.phase != phase => &self.current,
@@ -70,30 +70,31 @@ impl<T: Clone + PartialEq> Slot<T> {
     }
 }
 
-/// An entry that was neither read nor written.
+/// The slot of an entry that the block has neither read nor written.
 pub(super) const UNKNOWN: Slot<Entry> = Slot { initial: None, before_phase: None, phase: 0, current: None };
 
 /// The entries at and below one path.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// The entry at this path itself, if it was read or written.
+    /// The entry at this path, if the block has read or written it.
     slot: Option<Slot<Entry>>,
-    /// The subtrees by the next part of the key, split by whether they have entries. So a map with many removed entries
-    /// needs no search to find out whether it is empty.
+    /// The subtrees with entries, by the next part of the key. Subtrees without entries are in `absent`. So the check
+    /// whether a map is empty takes constant time, even if many entries were removed.
     present: BTreeMap<Box<str>, Self>,
     absent: BTreeMap<Box<str>, Self>,
-    /// Boundary: of the entries here and below in the state before the block, all before this key are known or removed.
+    /// Boundary in the state before the block: all entries at and below this path with smaller keys are known or
+    /// removed.
     passed: Option<StorageKey>,
-    /// The subtrees that were here when everything was removed, once or several times since the phase began.
+    /// The earlier subtrees at this path: one for each removal of the whole path in this phase.
     removed: Vec<Self>,
 }
 
-/// The knowledge about an entry.
+/// What the tree has of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known<'a> {
-    /// It was read or written.
+    /// The block has read or written the entry.
     Slot(&'a Slot<Entry>),
-    /// It was removed with all keys that begin with this number of parts of its key.
+    /// The block has removed all keys with the first parts of this key. The number is the number of these parts.
     Removed(usize),
     Nothing,
 }
@@ -101,7 +102,7 @@ pub(super) enum Known<'a> {
 /// Visits the entries below a key in the state before the block.
 pub(super) type Base<'a> = &'a dyn Fn(&StorageKey, Visitor<'_>) -> Result<(), StateError>;
 
-/// A visitor of the entries of a tree. It ends the visit when it has seen enough.
+/// A visitor of the entries of a tree. It returns `Break` to end the visit.
 pub(super) type Show<'a> = dyn FnMut(&str, &[u8]) -> ControlFlow<()> + 'a;
 
 /// Returns the parts of a key, without the address of the contract.
@@ -109,14 +110,14 @@ pub(super) fn parts(key: &StorageKey) -> Vec<&str> {
     key.as_str().split_terminator(StorageKey::SEPARATOR).skip(1).collect()
 }
 
-/// Returns the upper end of the keys that have the first `depth` parts of `key`.
+/// Returns an upper bound of the keys with the same first `depth` parts as `key`.
 pub(super) fn end_of(key: &StorageKey, depth: usize) -> StorageKey {
     let parts = key.as_str().split_inclusive(StorageKey::SEPARATOR).take(depth.saturating_add(1));
     StorageKey::from_text(parts.chain([char::MAX.encode_utf8(&mut [0; 4]) as &str]).collect())
 }
 
 impl Tree {
-    /// Returns the knowledge about the entry at a path.
+    /// Returns what the tree has of the entry at a path.
     pub(super) fn look(&self, path: &[&str]) -> Known<'_> {
         let (mut tree, mut removed) = (self, None);
         for depth in 0..=path.len() {
@@ -131,7 +132,7 @@ impl Tree {
         known.unwrap_or_else(|| removed.map_or(Known::Nothing, Known::Removed))
     }
 
-    /// Returns whether all entries at and below a path were removed as a whole.
+    /// Returns whether a removal covers all entries at and below a path.
     pub(super) fn is_removed(&self, path: &[&str]) -> bool {
         (0..=path.len()).any(|len| {
             let tree = path.get(..len).and_then(|outer| self.at(outer));
@@ -139,7 +140,7 @@ impl Tree {
         })
     }
 
-    /// Returns the subtree at a path, if any of it is known.
+    /// Returns the subtree at a path, or `None` if the tree has no entry there.
     pub(super) fn at(&self, path: &[&str]) -> Option<&Self> {
         let mut tree = self;
         for part in path {
@@ -153,7 +154,7 @@ impl Tree {
         !self.present.is_empty()
     }
 
-    /// Returns the key up to which the entries of the state before the block are known.
+    /// Returns the boundary of this node.
     pub(super) const fn passed(&self) -> Option<&StorageKey> {
         self.passed.as_ref()
     }
@@ -167,7 +168,8 @@ impl Tree {
         self.slot = Some(slot);
     }
 
-    /// Changes the subtree at a path.
+    /// Calls `change` with the subtree at a path, and then moves the subtrees on the path between `present` and
+    /// `absent`.
     pub(super) fn update<T>(&mut self, path: &[&str], change: impl FnOnce(&mut Self) -> T) -> T {
         let Some((part, rest)) = path.split_first() else { return change(self) };
         let (result, was, is) = if let Some(below) = self.present.get_mut(*part) {
@@ -198,7 +200,7 @@ impl Tree {
         self.removed.push(before);
     }
 
-    /// Reverts the last removal, and all later writes here.
+    /// Reverts the last removal at this path, and all later writes at and below it.
     pub(super) fn restore(&mut self) {
         if let Some(mut before) = self.removed.pop() {
             before.removed = mem::take(&mut self.removed);
@@ -206,13 +208,13 @@ impl Tree {
         }
     }
 
-    /// Returns, for each node above a path, the key up to which the entries of the state before the block are known.
+    /// Returns the boundaries of all nodes above a path.
     pub(super) fn passed_around(&self, path: &[&str]) -> Vec<Option<StorageKey>> {
         (0..path.len()).map(|len| self.at(path.get(..len)?)?.passed.clone()).collect()
     }
 
-    /// Moves the boundaries of the nodes above a path back after a reverted removal. The removed entries are not known
-    /// any more, unless they were before, as `known` says.
+    /// Moves the boundaries of the nodes above a path back after a reverted removal. The entries below `key` are
+    /// unknown again, except up to the boundaries `known` from before the removal.
     pub(super) fn reopen(&mut self, path: &[&str], key: &StorageKey, known: &[Option<StorageKey>]) {
         let (Some((part, path)), Some((known, rest))) = (path.split_first(), known.split_first()) else { return };
         let end = end_of(key, parts(key).len());
@@ -227,7 +229,7 @@ impl Tree {
         }
     }
 
-    /// Visits the entries that exist at and below this path, whose key is `key`.
+    /// Visits all existing entries at and below this path. `key` is the key of this path.
     pub(super) fn visit_present(&self, key: &mut String, visit: &mut Show<'_>) -> ControlFlow<()> {
         if let Some(value) = self.slot.as_ref().and_then(|slot| slot.current().as_ref()) {
             visit(key, value)?;
@@ -235,7 +237,7 @@ impl Tree {
         self.present.iter().try_for_each(|(part, below)| with_part(key, part, |key| below.visit_present(key, visit)))
     }
 
-    /// Visits all known entries at and below this path, whose key is `key`.
+    /// Visits all known entries at and below this path. `key` is the key of this path.
     pub(super) fn visit_slots(&self, key: &mut String, visit: &mut dyn FnMut(&str, &Slot<Entry>)) {
         if let Some(slot) = &self.slot {
             visit(key, slot);
@@ -245,8 +247,7 @@ impl Tree {
         }
     }
 
-    /// Turns entries that were removed as a whole, at and below this path, into entries that are known to be absent.
-    /// The path has the key `key`.
+    /// Changes entries at and below this path that a removal covers into absent entries. `key` is the key of this path.
     pub(super) fn settle(&mut self, key: &mut String, phase: u32, base: Base<'_>) -> Result<(), StateError> {
         let Some(mut before) = mem::take(&mut self.removed).into_iter().next() else {
             let mut below = self.present.iter_mut().chain(&mut self.absent);
@@ -263,7 +264,8 @@ impl Tree {
             }
             ControlFlow::Continue(())
         })?;
-        // Entries that were written and removed again since the phase began did not exist at its beginning.
+        // A phase starts without removals. Entries of the later subtrees were written and removed within the phase, so
+        // they did not exist before it.
         self.forget_removals();
         self.absorb(before, phase);
         self.passed = Some(end_of(&prefix, depth));
@@ -275,7 +277,7 @@ impl Tree {
         self.present.values_mut().chain(self.absent.values_mut()).for_each(Self::forget_removals);
     }
 
-    /// Merges the subtree that was here before everything was removed.
+    /// Merges the subtree from before a removal.
     fn absorb(&mut self, before: Self, phase: u32) {
         if let Some(before) = before.slot {
             let current = self.slot.take().map(Slot::into_current).unwrap_or_default();
@@ -290,7 +292,7 @@ impl Tree {
     }
 }
 
-/// Runs a function with a key that is extended by a part.
+/// Calls `run` with `key` extended by `part`, and restores `key`.
 fn with_part<T>(key: &mut String, part: &str, run: impl FnOnce(&mut String) -> T) -> T {
     let len = key.len();
     key.push_str(part);

@@ -1,8 +1,8 @@
 //! The running state of a block: the writes of its transactions, over the state before the block.
 //!
-//! This is the only place of writes to accounts, to entries of contract storage and to the texts of new contracts.
-//! While a contract runs, a journal allows one revert of all its writes; see the decision on the journal of the running
-//! state.
+//! All writes to accounts, to entries of contract storage and to the texts of new contracts go through this module.
+//! While a contract runs, a journal allows to revert all its writes ([ADR
+//! 6](../../../../docs/adr/0006-journal-of-the-running-state.md)).
 
 use std::{
     collections::{BTreeMap, btree_map::Entry as Place},
@@ -17,20 +17,20 @@ use silica_state::{StateDiff, StateError};
 use super::entries::{Entry, Known, Slot, Tree, UNKNOWN, end_of, parts};
 use crate::accounts::{Source, StateReader, Visitor};
 
-/// Accounts and contracts of a block that is being built.
+/// The accounts and contracts of a block in progress.
 ///
-/// Each micro block is a phase, because each has a hash of its own changes.
+/// Each micro block is a phase, because its header has a hash of its own changes.
 #[derive(Debug)]
 pub(crate) struct Overlay<W> {
     base: W,
     accounts: BTreeMap<Address, Slot<Option<Account>>>,
     storage: BTreeMap<Address, Tree>,
-    /// Whether a removal of whole maps occurred since the phase began.
+    /// Whether the current phase has removed whole maps.
     unsettled: bool,
-    /// Contracts and libraries that this block deployed, each with its phase.
+    /// Contracts and libraries that this block deployed, with their phases.
     sources: BTreeMap<Address, (Source, u32)>,
     phase: u32,
-    /// Values before each write, the latest last; `None` while no revert is possible.
+    /// Values before each write, the latest last. `None` if no revert is possible.
     journal: Option<Vec<Undo>>,
 }
 
@@ -39,12 +39,12 @@ pub(crate) struct Overlay<W> {
 enum Undo {
     Account(Address, Box<Slot<Option<Account>>>),
     Entry(Address, StorageKey, Slot<Entry>),
-    /// All entries that begin with a key were removed. The list has the earlier boundaries of the nodes above it.
+    /// The removal of all entries at and below a key. The list has the earlier boundaries of the nodes above the key.
     Removed(Address, StorageKey, Vec<Option<StorageKey>>),
     Source(Address),
 }
 
-/// A point of the journal to which the running state can revert.
+/// A position in the journal to which the running state can revert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark(usize);
 
@@ -54,9 +54,9 @@ pub(crate) struct Change {
     pub(crate) address: Address,
     pub(crate) before: Option<Account>,
     pub(crate) after: Account,
-    /// The texts, if a contract or library was deployed to the account.
+    /// Code and init data, if a contract or library was deployed to the account.
     pub(crate) deployed: Option<Source>,
-    /// The changed entries of storage, with their present values.
+    /// The changed entries of storage with their new values.
     pub(crate) storage: BTreeMap<StorageKey, Entry>,
 }
 
@@ -106,7 +106,7 @@ impl<W: StateReader> Overlay<W> {
         Ok(())
     }
 
-    /// Removes all entries whose keys begin with `prefix`. The cost does not depend on their number.
+    /// Removes all entries at and below `prefix`. The time does not depend on their number.
     pub(crate) fn remove_all(&mut self, contract: &Address, prefix: &StorageKey) -> Result<(), StateError> {
         if !self.accounts.contains_key(contract) {
             self.slot(contract)?;
@@ -119,7 +119,8 @@ impl<W: StateReader> Overlay<W> {
         Ok(())
     }
 
-    /// Visits the entries whose keys begin with `prefix`, those of this block first, until the visitor ends the visit.
+    /// Visits the entries at and below `prefix` until the visitor ends the visit. Entries that this block has read or
+    /// written come first.
     pub(crate) fn visit_below(
         &mut self,
         contract: &Address,
@@ -136,7 +137,7 @@ impl<W: StateReader> Overlay<W> {
         self.visit_unknown(contract, prefix, visit)
     }
 
-    /// Returns whether an entry exists whose key is longer than `prefix`, the key of a map.
+    /// Returns whether a map has entries. `prefix` is the key of the map.
     pub(crate) fn has_below(&mut self, contract: &Address, prefix: &StorageKey) -> Result<bool, StateError> {
         let tree = self.storage.entry(*contract).or_default();
         if tree.at(&parts(prefix)).is_some_and(Tree::has_below) {
@@ -150,8 +151,8 @@ impl<W: StateReader> Overlay<W> {
         Ok(has_any)
     }
 
-    /// Visits the entries whose keys begin with `prefix` in the state before the block, if this block has not read,
-    /// written or removed them yet. They then count as read, so that each entry is passed over only once.
+    /// Visits the entries at and below `prefix` in the state before the block that this block has not read, written or
+    /// removed. Marks them as read, so that each entry is visited in the state only once.
     fn visit_unknown(&mut self, contract: &Address, prefix: &StorageKey, visit: Visitor<'_>) -> Result<(), StateError> {
         let path = parts(prefix);
         let tree = self.storage.entry(*contract).or_default();
@@ -168,7 +169,7 @@ impl<W: StateReader> Overlay<W> {
                 let path = parts(key);
                 match tree.look(&path) {
                     Known::Slot(_) => return ControlFlow::Continue(()),
-                    // A subtree that was removed as a whole is skipped as a whole.
+                    // A removed subtree is skipped in one step.
                     Known::Removed(depth) => {
                         next = end_of(key, depth);
                         return ControlFlow::Break(());
@@ -190,7 +191,7 @@ impl<W: StateReader> Overlay<W> {
         Ok(())
     }
 
-    /// Returns the texts of a contract or library, or `None` if the address has none.
+    /// Returns code and init data of a contract or library, or `None` if the address has none.
     pub(crate) fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
         match self.sources.get(contract) {
             Some((source, _)) => Ok(Some(source.clone())),
@@ -198,7 +199,7 @@ impl<W: StateReader> Overlay<W> {
         }
     }
 
-    /// Adds the texts of a new contract or library. The caller writes the account.
+    /// Adds code and init data of a new contract or library. The caller writes the account.
     pub(crate) fn set_source(&mut self, contract: &Address, source: Source) {
         self.sources.insert(*contract, (source, self.phase));
         self.note(|| Undo::Source(*contract));
@@ -209,18 +210,18 @@ impl<W: StateReader> Overlay<W> {
         self.base.block_time(block)
     }
 
-    /// Begins a journal, so that writes can be reverted.
+    /// Begins the journal. Until [`end`](Self::end), writes can be reverted.
     pub(crate) fn begin(&mut self) -> Mark {
         self.journal = Some(Vec::new());
         Mark(0)
     }
 
-    /// Returns the present point of the journal.
+    /// Returns the current position in the journal.
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.journal.as_ref().map_or(0, Vec::len))
     }
 
-    /// Reverts all writes since a point of the journal.
+    /// Reverts all writes after a position in the journal.
     pub(crate) fn revert(&mut self, to: Mark) {
         let Some(journal) = &mut self.journal else { return };
         while journal.len() > to.0 {
@@ -245,7 +246,7 @@ impl<W: StateReader> Overlay<W> {
         self.journal = None;
     }
 
-    /// Writes an edit, which is a phase of its own.
+    /// Writes an edit as a separate phase.
     pub(crate) fn edit(&mut self, edits: &StateDiff) -> Result<(), StateError> {
         for (address, account) in &edits.accounts {
             self.set(address, *account)?;
@@ -264,19 +265,19 @@ impl<W: StateReader> Overlay<W> {
         self.phase = self.phase.saturating_add(1);
     }
 
-    /// Returns the changes of the present phase, ascending by address. Must not be called while a journal is open.
+    /// Returns the changes of the current phase, ascending by address. The caller must have ended the journal.
     pub(crate) fn phase_changes(&mut self) -> Result<Vec<Change>, StateError> {
         self.settle()?;
         Ok(self.changes_since(Some(self.phase)))
     }
 
-    /// Returns the changes of the whole block, ascending by address. Must not be called while a journal is open.
+    /// Returns the changes of the whole block, ascending by address. The caller must have ended the journal.
     pub(crate) fn changes(&mut self) -> Result<Vec<Change>, StateError> {
         self.settle()?;
         Ok(self.changes_since(None))
     }
 
-    /// Finds the entries that were removed as a whole.
+    /// Finds the entries of removed maps.
     fn settle(&mut self) -> Result<(), StateError> {
         if !mem::take(&mut self.unsettled) {
             return Ok(());
@@ -325,7 +326,8 @@ impl<W: StateReader> Overlay<W> {
         }
     }
 
-    /// Returns the slot of an entry. Creates the slot of its account too, because changes are found by account.
+    /// Returns the slot of an entry. Creates the slot of its account too, because [`changes`](Self::changes) iterates
+    /// over accounts.
     fn entry_slot(&mut self, contract: &Address, key: &StorageKey) -> Result<&Slot<Entry>, StateError> {
         if !self.accounts.contains_key(contract) {
             self.slot(contract)?;
@@ -635,7 +637,7 @@ mod tests {
         }
     }
 
-    /// A failed transaction has paid gas for its reads, but that gas does not depend on the size of the map.
+    /// A failed transaction pays for its reads. Its gas does not depend on the size of a removed map.
     #[test]
     fn removal_of_a_large_map_that_is_taken_back_looks_at_none_of_it() {
         let entries: Model = (0..5000).map(|at_| (at(&["m", "x", &format!("{at_:05}")]), vec![1])).collect();
@@ -658,7 +660,7 @@ mod tests {
         assert_eq!(overlay.changes().unwrap(), []);
     }
 
-    /// One transaction removes many entries, and has paid for that. Later transactions pay only for their own reads.
+    /// One transaction removes many entries and pays for them. Later transactions pay only for their own reads.
     #[test]
     fn entries_that_are_gone_are_passed_over_once() {
         let entries: Model = (0..1000).map(|at_| (at(&["m", &format!("{at_:04}")]), vec![1])).collect();

@@ -21,9 +21,9 @@ use crate::{
     shared::{Published, Shared},
 };
 
-/// The chain at one head. A clone is cheap; nothing that is committed later changes an answer.
+/// The chain at one head. A clone is cheap. Later commits do not change the results.
 ///
-/// Only the queries about pending transactions read the pool, which is not part of the snapshot.
+/// The pool is not part of the snapshot: queries about pending transactions return its current contents.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     published: Arc<Published>,
@@ -35,82 +35,82 @@ impl Snapshot {
         Self { published, shared }
     }
 
-    /// The store at this head.
+    /// Returns the snapshot of the store.
     pub(crate) fn state(&self) -> &silica_state::Snapshot {
         &self.published.state
     }
 
-    /// The state at this head.
+    /// Returns the state at this head.
     pub(crate) fn view(&self) -> &silica_state::StateView {
         self.published.state.state()
     }
 
-    /// The entry of the latest Tx block in the record.
+    /// Returns the entry of the latest Tx block in the record.
     pub fn record_head(&self) -> Option<&silica_state::Head> {
         self.state().head()
     }
 
-    /// The rows of the record of all blocks up to the latest, to be carried to another store.
+    /// Returns the rows of the record for all blocks up to this head, for a copy to another store.
     pub fn record_rows(&self) -> impl Iterator<Item = Result<RecordRow, ArchiveError>> + use<> {
         self.state().record_rows()
     }
 
-    /// The latest Tx block.
+    /// Returns the latest Tx block.
     pub fn latest_tx_block(&self) -> &Arc<TxBlock> {
         &self.published.head.tx_block
     }
 
-    /// The hash of the latest Tx block.
+    /// Returns the hash of the latest Tx block.
     pub fn latest_tx_block_hash(&self) -> BlockHash {
         self.published.head.hash
     }
 
-    /// The latest DS block.
+    /// Returns the latest DS block.
     pub fn latest_ds_block(&self) -> &Arc<DsBlock> {
         &self.published.head.ds_block
     }
 
-    /// The Tx epoch in progress: the number that the next block will have.
+    /// Returns the Tx epoch in progress, which is the number of the next block.
     pub fn current_epoch(&self) -> BlockNumber {
         self.published.epoch()
     }
 
-    /// Which blocks move the logical block number.
+    /// Returns the policy for the logical block number.
     pub fn numbering(&self) -> Numbering {
         self.published.numbering
     }
 
-    /// The block number that the transactions of the next block read, and that their receipts have. It is the
-    /// [number of that block](Self::current_epoch) less the repeats of logical block numbers.
+    /// Returns the logical block number of the next block. This is [its number](Self::current_epoch) minus the repeats
+    /// of logical block numbers.
     pub fn next_logical_number(&self) -> BlockNumber {
         self.published.head.next_logical_number
     }
 
-    /// Returns whether `block` is the last of its DS epoch. The header of such a block has the reward instead of fees.
+    /// Returns whether `block` is vacuous. The header of a vacuous block has the reward instead of fees.
     pub fn is_vacuous(&self, block: BlockNumber) -> bool {
         self.shared.network.epochs.is_vacuous(block)
     }
 
-    /// The lowest price at which transactions are admitted.
+    /// Returns the lowest gas price that admission accepts.
     pub fn minimum_gas_price(&self) -> GasPrice {
         self.published.minimum_gas_price()
     }
 
-    /// The account at `address`, or `None` when there is none.
+    /// Returns the account at `address`, or `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// The state could not be read.
+    /// [`StateError`]: the state could not be read.
     pub fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         self.published.state.account(address)
     }
 
-    /// The account at `address` after Tx block `block`, or `None` when there was none.
+    /// Returns the account at `address` after Tx block `block`, or `None` if it did not exist.
     ///
     /// # Errors
     ///
-    /// [`ProofError::NotMined`] and [`ProofError::Expired`]: the block is still to come, or its state is no longer
-    /// kept; or the state could not be read.
+    /// [`ProofError::NotMined`]: the block does not exist yet. [`ProofError::Expired`]: its state is not in the state
+    /// history. [`ProofError::State`]: the state could not be read.
     pub fn account_at(&self, address: &Address, block: BlockNumber) -> Result<Option<Account>, ProofError> {
         if block == self.published.head.number() {
             return Ok(self.account(address)?);
@@ -118,18 +118,18 @@ impl Snapshot {
         let view = self.published.state.at(self.proof_block(Some(block))?)?;
         let account = view.account(address);
         if let Err(StateError::Expired) = account {
-            // The block left the window while its state was read.
+            // The block left the proof window while its state was read.
             let head = self.shared.published().head.number();
             return Err(ProofError::Expired { earliest: self.shared.earliest_proof(head) });
         }
         Ok(account?)
     }
 
-    /// Tx block `number`, or `None` when it is beyond the latest.
+    /// Returns Tx block `number`, or `None` if it is after the latest one.
     ///
     /// # Errors
     ///
-    /// The block could not be read.
+    /// [`ArchiveError`]: the block could not be read.
     pub fn tx_block(&self, number: BlockNumber) -> Result<Option<Arc<TxBlock>>, ArchiveError> {
         if number == self.published.head.number() {
             return Ok(Some(Arc::clone(self.latest_tx_block())));
@@ -137,20 +137,20 @@ impl Snapshot {
         self.published.state.tx_block(number)
     }
 
-    /// The hash of Tx block `number`, or `None` when it is beyond the latest.
+    /// Returns the hash of Tx block `number`, or `None` if it is after the latest one.
     ///
     /// # Errors
     ///
-    /// The block could not be read.
+    /// [`ArchiveError`]: the block could not be read.
     pub fn tx_block_hash(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
         self.published.state.hash_of(number)
     }
 
-    /// DS block `number`, or `None` when it is beyond the latest.
+    /// Returns DS block `number`, or `None` if it is after the latest one.
     ///
     /// # Errors
     ///
-    /// The block could not be read.
+    /// [`ArchiveError`]: the block could not be read.
     pub fn ds_block(&self, number: DsBlockNumber) -> Result<Option<Arc<DsBlock>>, ArchiveError> {
         if number == self.latest_ds_block().header.number {
             return Ok(Some(Arc::clone(self.latest_ds_block())));
@@ -162,13 +162,13 @@ impl Snapshot {
         &self.shared
     }
 
-    /// The oldest and the latest block whose state the store keeps at this head.
+    /// Returns the oldest and the latest block in the proof window of this head.
     pub(crate) fn kept(&self) -> (BlockNumber, BlockNumber) {
         let latest = self.published.head.number();
         (self.shared.earliest_proof(latest), latest)
     }
 
-    /// The same range at the newest head, which may begin later.
+    /// Returns the oldest and the latest block in the proof window of the published head.
     pub(crate) fn kept_now(&self) -> (BlockNumber, BlockNumber) {
         let latest = self.shared.published().head.number();
         (self.shared.earliest_proof(latest), latest)

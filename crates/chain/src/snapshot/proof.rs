@@ -5,23 +5,23 @@ use silica_state::{HistoryError, StateError};
 
 use super::Snapshot;
 
-/// Trie nodes that prove a contract variable, or its absence.
+/// Trie nodes that prove a variable of a contract, or its absence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateProof {
     /// Nodes from the state root to the account.
     pub account: Vec<Vec<u8>>,
-    /// Nodes from the contract's storage root to the variable, or to where its path ends.
+    /// Nodes from the storage root of the contract to the variable, or to the end of its path in the trie.
     pub storage: Vec<Vec<u8>>,
 }
 
 impl Snapshot {
-    /// Proves the variable `variable` of the contract at `address`, or that it is not there, in the state after the Tx
-    /// block `block`; `None` is the latest.
+    /// Proves the variable `variable` of the contract at `address`, or its absence, in the state after the Tx block
+    /// `block`. `None` means the latest block.
     ///
     /// # Errors
     ///
-    /// [`ProofError`]: the block is outside the window for which proofs are served, there is no such contract, or the
-    /// state could not be read.
+    /// [`ProofError`]: the block is outside the proof window, the contract does not exist, or the state could not be
+    /// read.
     pub fn state_proof(
         &self,
         address: &Address,
@@ -31,7 +31,7 @@ impl Snapshot {
         let block = self.proof_block(block)?;
         let proof = self.prove(address, variable, block);
         if let Err(ProofError::State(StateError::Expired)) = proof {
-            // The block left the window while its state was read.
+            // The block left the proof window while its state was read.
             let head = self.shared.published().head.number();
             return Err(ProofError::Expired { earliest: self.shared.earliest_proof(head) });
         }
@@ -47,12 +47,13 @@ impl Snapshot {
         Ok(StateProof { account: view.account_proof(address)?, storage })
     }
 
-    /// Returns the block for a proof, the latest one for `None`, if it is in the proof window.
+    /// Returns the block for a proof if it is in the proof window. `None` means the latest block.
     ///
     /// # Errors
     ///
-    /// [`ProofError::NotMined`] or [`ProofError::Expired`]: the block is outside of the window.
-    /// [`state_proof`](Self::state_proof) returns them too, but callers check other parameters between the two calls.
+    /// [`ProofError::NotMined`] or [`ProofError::Expired`]: the block is outside the proof window.
+    /// [`state_proof`](Self::state_proof) returns these errors too. Callers use this function to check the block before
+    /// other parameters.
     pub fn proof_block(&self, block: Option<BlockNumber>) -> Result<BlockNumber, ProofError> {
         let latest = self.published.head.number();
         let block = block.unwrap_or(latest);
@@ -68,28 +69,28 @@ impl Snapshot {
 /// Reason why there is no state proof.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
-    /// The block is still to come.
+    /// The block does not exist yet.
     #[error("Requested txBlock not mined yet")]
     NotMined {
-        /// The block.
+        /// Number of the block.
         block: BlockNumber,
     },
-    /// The block is older than the window for which proofs are served.
+    /// The block is older than the proof window.
     #[error("Proof from requested txBlock is expired, earliest: {earliest}")]
     Expired {
-        /// The oldest block of the window.
+        /// The oldest block of the proof window.
         earliest: BlockNumber,
     },
-    /// The account does not exist in the state of that block.
+    /// The account does not exist in the state after the block.
     #[error("Address does not exist in requested epoch")]
     UnknownAccount,
-    /// The account is no contract.
+    /// The account is not a contract.
     #[error("Address not contract address")]
     NotAContract,
     /// The contract has no storage.
     #[error("Proof not found")]
     NoStorage,
-    /// The state of that block could not be computed again.
+    /// The state after the block could not be reconstructed.
     #[error("reading the state of a block")]
     History(#[source] HistoryError),
     /// The state could not be read.
@@ -98,8 +99,8 @@ pub enum ProofError {
 }
 
 impl From<HistoryError> for ProofError {
-    /// The store may keep fewer blocks than the node serves: it does not have the blocks from before its bound was
-    /// raised.
+    /// The state history can be shorter than the proof window: after an increase of the window, the older states are
+    /// missing.
     fn from(error: HistoryError) -> Self {
         if let HistoryError::Expired { earliest } = error { Self::Expired { earliest } } else { Self::History(error) }
     }

@@ -18,25 +18,25 @@ pub struct Statistics {
     pub latest_tx_block: BlockNumber,
     /// Number of the latest DS block.
     pub latest_ds_block: DsBlockNumber,
-    /// Transactions in blocks 1 to the latest.
+    /// Number of transactions in all Tx blocks.
     pub transactions: u64,
-    /// Transactions in the latest Tx block.
+    /// Number of transactions in the latest Tx block.
     pub in_tx_epoch: u32,
-    /// Transactions in the Tx blocks of the latest DS epoch.
+    /// Number of transactions in the Tx blocks of the latest DS epoch.
     pub in_ds_epoch: u64,
     /// Timestamp of the latest Tx block.
     pub tx_block_time: Timestamp,
-    /// Timestamp of the Tx block before it, once there is one.
+    /// Timestamp of the second latest Tx block, if it exists.
     pub previous_tx_block_time: Option<Timestamp>,
-    /// Timestamp of Tx block 1, once it exists.
+    /// Timestamp of Tx block 1, if it exists.
     pub first_tx_block_time: Option<Timestamp>,
     /// Timestamp of the latest DS block.
     pub ds_block_time: Timestamp,
-    /// Timestamp of DS block 1, once it exists.
+    /// Timestamp of DS block 1, if it exists.
     pub first_ds_block_time: Option<Timestamp>,
-    /// Members of all shards and of the DS committee.
+    /// Number of members of all shards and of the DS committee.
     pub peers: u64,
-    /// Members of each shard.
+    /// Number of members of each shard.
     pub shard_sizes: Vec<u32>,
 }
 
@@ -45,12 +45,12 @@ pub struct Statistics {
 pub struct MinerInfo {
     /// Keys of the DS committee, in its order.
     pub ds_committee: Vec<PublicKey>,
-    /// Keys of each shard's members.
+    /// Keys of the members of each shard.
     pub shards: Vec<Vec<PublicKey>>,
 }
 
 impl Snapshot {
-    /// The figures from which the statistics of the network are computed.
+    /// Returns the figures of the network.
     pub fn statistics(&self) -> Statistics {
         let Published { head, times, state, .. } = &*self.published;
         let totals = state.head().map(|head| head.totals).unwrap_or_default();
@@ -71,22 +71,22 @@ impl Snapshot {
         }
     }
 
-    /// Keys of the DS committee, in its order.
+    /// Returns the keys of the DS committee in its order.
     pub fn ds_committee(&self) -> Vec<PublicKey> {
         vec![self.shared.network.member]
     }
 
-    /// Members of a shard, or `None` when there is no such shard.
+    /// Returns the members of a shard, or `None` if the shard does not exist.
     pub fn shard_members(&self, shard: ShardId) -> Option<Vec<ShardMember>> {
         let Network { member, config, .. } = &self.shared.network;
         (shard.get() < config.shards).then(|| vec![shard_member(*member)])
     }
 
-    /// Returns the miners of the DS epoch of DS block `number`.
+    /// Returns the miners of the DS epoch of DS block `number`. The miners are the same in all DS epochs.
     ///
     /// # Errors
     ///
-    /// [`MinerInfoError`]: the DS block is still to come.
+    /// [`MinerInfoError`]: the DS block does not exist yet.
     pub fn miner_info(&self, number: DsBlockNumber) -> Result<MinerInfo, MinerInfoError> {
         let latest = self.latest_ds_block().header.number;
         if number > latest {
@@ -97,11 +97,12 @@ impl Snapshot {
         Ok(MinerInfo { ds_committee: vec![member], shards })
     }
 
-    /// Money in circulation: the sum of all balances without the null account (Reference: execution#supply).
+    /// Returns the money in circulation in Qa: the sum of all balances without the null account
+    /// (Reference: execution#supply).
     ///
     /// # Errors
     ///
-    /// The state could not be read.
+    /// [`StateError`]: the state could not be read.
     pub fn coin_supply(&self) -> Result<Qa, StateError> {
         let reserve = self.account(&Address::ZERO)?.unwrap_or_default().balance;
         let all = MINING_RESERVE.checked_add(GENESIS_TOKENS).unwrap_or(Qa::MAX);
@@ -109,12 +110,12 @@ impl Snapshot {
     }
 }
 
-/// Reason why there is no such list of miners.
+/// The error for a DS block that does not exist yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Requested data not found")]
 pub struct MinerInfoError {
-    /// The requested DS block.
+    /// Number of the requested DS block.
     pub got: DsBlockNumber,
-    /// The latest DS block.
+    /// Number of the latest DS block.
     pub latest: DsBlockNumber,
 }

@@ -1,4 +1,4 @@
-//! Transactions by hash, and the status of those that were submitted.
+//! Transactions by hash, and the status of submitted transactions.
 
 use std::sync::Arc;
 
@@ -8,94 +8,95 @@ use silica_state::{ArchiveError, FoundTransaction, StateError, StoredTransaction
 use super::Snapshot;
 use crate::pool::{StatusRecord, TxStatus};
 
-/// Longest length of a list of pending transactions (`PENDING_TXN_QUERY_MAX_RESULTS`).
+/// Most transactions in a list of pending transactions (`PENDING_TXN_QUERY_MAX_RESULTS`).
 const PENDING_MOST: usize = 1_000;
 
-/// Where a transaction stands that was submitted.
+/// The status of a submitted transaction.
 #[derive(Clone, Debug)]
 pub struct TransactionStatus {
     /// The transaction.
     pub transaction: Arc<Transaction>,
-    /// Its hash.
+    /// Hash of the transaction.
     pub hash: TxHash,
-    /// Address of its sender.
+    /// Address of the sender.
     pub sender: Address,
-    /// Where it stands.
+    /// The status.
     pub status: TxStatus,
-    /// Whether it is in a block and took effect.
+    /// Whether the transaction is in a block and succeeded.
     pub success: bool,
-    /// Tx epoch in which it was accepted. Of a confirmed transaction only that of its block is kept.
+    /// Tx epoch in which the pool accepted the transaction. For a confirmed transaction, this is the number of its
+    /// block.
     pub inserted: BlockNumber,
-    /// Tx epoch in which the status last changed.
+    /// Tx epoch of the last change of the status.
     pub updated: BlockNumber,
-    /// When the status last changed.
+    /// Time of the last change of the status.
     pub modified: Timestamp,
 }
 
 impl Snapshot {
-    /// A transaction with its receipt, or `None` when it is in no block.
+    /// Returns a transaction with its receipt, or `None` if no block has it.
     ///
     /// # Errors
     ///
-    /// The transaction could not be read.
+    /// [`ArchiveError`]: the transaction could not be read.
     pub fn transaction(&self, hash: &TxHash) -> Result<Option<StoredTransaction>, ArchiveError> {
         self.published.state.transaction(hash)
     }
 
-    /// Finds a transaction without reading it, for a caller that needs its size first.
+    /// Finds a transaction without reading it. So a caller can check its size first.
     ///
     /// # Errors
     ///
-    /// The record could not be read.
+    /// [`ArchiveError`]: the record could not be read.
     pub fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
         self.published.state.find_transaction(hash)
     }
 
-    /// Hashes of the newest transactions, at most 100, the newest first.
+    /// Returns the hashes of the newest transactions in blocks, at most 100, the newest first.
     ///
-    /// The reference forgets them when it stops; here they outlive a restart like everything else.
+    /// The list of the reference is empty after a restart. This list is read from the record at the start.
     pub fn recent_transactions(&self) -> &[TxHash] {
         &self.published.recent
     }
 
-    /// Waiting transactions, at most 1,000, the latest change of status first.
+    /// Returns the pending transactions, at most 1,000, the latest change of status first.
     ///
-    /// The reference returns the transactions that its nodes reported in the last three Tx epochs. They report all
-    /// pending transactions at each block (Reference: execution#order-in-a-block), so a missing one is no longer
-    /// pending. Here the pool itself is read.
+    /// The reference returns the transactions that its nodes reported in the last three Tx epochs. Its nodes report all
+    /// pending transactions at each block (Reference: execution#order-in-a-block), so a missing one is not pending.
+    /// This function reads the pool itself.
     pub fn pending(&self) -> Vec<(TxHash, TxStatus)> {
         self.shared.lock_pool().pending(PENDING_MOST)
     }
 
-    /// Returns the last nonce of an account that is used or pending without a gap. The next transaction has the
+    /// Returns the highest nonce of an account that is used, or pending without a gap. The next transaction has the
     /// following nonce.
     ///
     /// # Errors
     ///
-    /// The account could not be read.
+    /// [`StateError`]: the account could not be read.
     pub fn last_nonce(&self, address: &Address) -> Result<Nonce, StateError> {
         self.shared.last_nonce(address)
     }
 
-    /// Returns the status of a transaction; `None` if the node does not know the transaction.
+    /// Returns the status of a transaction, or `None` if neither the pool nor a block has it.
     ///
     /// # Errors
     ///
-    /// The transaction could not be read.
+    /// [`ArchiveError`]: the transaction could not be read.
     pub fn status(&self, hash: &TxHash) -> Result<Option<TransactionStatus>, ArchiveError> {
         self.status_of(&self.find_transaction(hash)?)
     }
 
-    /// The same of a transaction that was looked for at this head.
+    /// Returns the status of a transaction from [`find_transaction`](Self::find_transaction) at this head.
     ///
     /// # Errors
     ///
-    /// The transaction could not be read.
+    /// [`ArchiveError`]: the transaction could not be read.
     pub fn status_of(&self, found: &FoundTransaction) -> Result<Option<TransactionStatus>, ArchiveError> {
         let hash = found.hash();
         let record = self.shared.lock_pool().record(hash).cloned();
-        // Read the chain after the pool: a transaction moves from the pool to a block. The block also decides, because
-        // a client may submit a transaction again while its block is made.
+        // Read the pool before the chain, because a transaction moves from the pool to a block. A block takes
+        // precedence: a client can submit a transaction again while its block is made.
         let newest = self.shared.published();
         let same = Arc::ptr_eq(&newest, &self.published);
         let stored = if same { found.read()? } else { newest.state.transaction(hash)? };
