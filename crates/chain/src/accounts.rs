@@ -7,17 +7,17 @@ use silica_state::{ArchiveError, Snapshot, StateError, StateView};
 
 /// A state that returns accounts.
 pub(crate) trait Accounts {
-    /// The account at `address`, or `None` when there is none.
+    /// Returns the account at `address`, or `None` if it does not exist.
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError>;
 }
 
 /// A state that also returns code, storage entries and block times, which contracts need.
 pub(crate) trait StateReader: Accounts {
-    /// The value of an entry of contract storage, or `None` when there is no such entry.
+    /// Returns the value of an entry of contract storage, or `None` if the entry does not exist.
     fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError>;
 
-    /// Calls `visit` for the entries of a contract's storage whose keys begin with `prefix`, in the order of their
-    /// keys. The first one is at or after `from`, if that is given. The visit ends when `visit` returns `Break`.
+    /// Calls `visit` for the entries of a contract whose keys begin with `prefix`, in the order of their keys. If
+    /// `from` is given, entries with lower keys are skipped. The visit ends when `visit` returns `Break`.
     fn visit_entries(
         &self,
         contract: &Address,
@@ -26,28 +26,28 @@ pub(crate) trait StateReader: Accounts {
         visit: Visitor<'_>,
     ) -> Result<(), StateError>;
 
-    /// The texts of a contract or library, or `None` when none was deployed there.
+    /// Returns code and init data of a contract or library, or `None` if the address has none.
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError>;
 
-    /// The time of the block that moved the logical block number on from `block`, or `None` when none has. On a
-    /// chain without repeats it is the block with that number.
+    /// Returns the timestamp of the block that increased the logical block number above `block`, or `None` if there is
+    /// no such block. On a chain without repeats, this is the block with that number.
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError>;
 }
 
-/// A function that gets each entry of a contract's storage.
+/// A function that gets entries of contract storage.
 pub(crate) type Visitor<'a> = &'a mut dyn FnMut(&StorageKey, &[u8]) -> ControlFlow<()>;
 
-/// The texts that make a contract or library.
+/// The texts of a contract or library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     /// The program.
     pub(crate) code: Arc<str>,
-    /// The init data, as they are stored.
+    /// The init data of the account, with the entries that the chain adds.
     pub(crate) init: Arc<str>,
 }
 
 impl Source {
-    /// The hash by which accounts know these texts.
+    /// Returns the code hash of the account.
     pub(crate) fn hash(&self) -> CodeHash {
         CodeHash::of(&self.code, &self.init)
     }
@@ -92,12 +92,11 @@ impl StateReader for Snapshot {
     }
 }
 
-/// Returns the block that ended the logical block number `logical`: the first block up to which
-/// `logical` blocks moved it.
+/// Returns the block that increased the logical block number above `logical`, by a binary search over the repeats.
 fn block_that_moved(state: &Snapshot, logical: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
     let Some(head) = state.head() else { return Ok(None) };
     let repeats = head.totals.repeats;
-    // With each block either the logical number or the sum of repeats grows by one.
+    // Each block adds one either to the logical number or to the sum of repeats.
     let (mut first, mut last) = (logical.get(), logical.get().saturating_add(repeats).min(head.number.get()));
     if head.number.get().checked_sub(repeats).is_none_or(|moved| moved < logical.get()) {
         return Ok(None);
@@ -114,7 +113,7 @@ fn block_that_moved(state: &Snapshot, logical: BlockNumber) -> Result<Option<Blo
     Ok(Some(BlockNumber::new(first)))
 }
 
-/// Shows entries of contract storage, in the order of their keys, until the visitor has seen enough.
+/// Calls `visitor` with entries of contract storage, in the order of their keys, until it returns `Break`.
 pub(crate) fn visit(
     view: &StateView,
     contract: &Address,
@@ -138,7 +137,7 @@ impl Accounts for std::collections::BTreeMap<Address, Account> {
     }
 }
 
-/// A world of accounts in which no contract has storage or code yet.
+/// A state of accounts without storage and code.
 #[cfg(test)]
 impl StateReader for std::collections::BTreeMap<Address, Account> {
     fn entry(&self, _: &Address, _: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {

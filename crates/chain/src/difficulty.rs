@@ -1,33 +1,33 @@
-//! How the difficulties of proof of work follow the number of solutions (Reference: execution#difficulty).
+//! The difficulties of proof of work, which depend on the number of solutions (Reference: execution#difficulty).
 
 use silica_protocol::DsBlockHeader;
 
-/// Where the steps become larger (`POW_BOUNDARY_N_DIVIDED_START`), and the floor from there on.
+/// The difficulty from which on steps are larger (`POW_BOUNDARY_N_DIVIDED_START`), and the floor from there on.
 const STEEP_FROM: u8 = 32;
 const STEEP_FLOOR: u8 = 30;
-/// Largest change of one adjustment below and above that point.
+/// Largest change of one adjustment below [`STEEP_FROM`], and from there on.
 const STEP: i64 = 2;
 const STEEP_STEP: i64 = 8;
 
-/// How one of the two difficulties is adjusted.
+/// The parameters of the adjustment of a difficulty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adjustment {
-    /// Value in the genesis block, and the least there is.
+    /// Difficulty in the genesis block, which is also the lowest one.
     pub initial: u8,
-    /// Solutions that the network expects in a DS epoch.
+    /// Number of solutions that the network expects in a DS epoch.
     pub expected: u32,
-    /// Solutions beyond the expected number for one step upward.
+    /// Number of solutions above or below `expected` for one step.
     pub solutions_per_step: u32,
 }
 
 impl Adjustment {
-    /// Difficulty of joining a shard, with the main network's constants.
+    /// Adjustment of the difficulty to join a shard, with the constants of the main network.
     pub const SHARD: Self =
         Self { initial: DsBlockHeader::INITIAL_DIFFICULTY, expected: 1_800, solutions_per_step: 99 };
-    /// Difficulty of joining the DS committee, with the main network's constants.
+    /// Adjustment of the difficulty to join the DS committee, with the constants of the main network.
     pub const DS: Self = Self { initial: DsBlockHeader::INITIAL_DS_DIFFICULTY, expected: 5, solutions_per_step: 5 };
 
-    /// The difficulty after a DS epoch with difficulty `current` in which `solutions` were accepted.
+    /// Returns the difficulty after a DS epoch with difficulty `current` and this number of `solutions`.
     pub fn next(self, current: u8, solutions: u32) -> u8 {
         let steep = current >= STEEP_FROM;
         let (step, floor) = if steep { (STEEP_STEP, STEEP_FLOOR) } else { (STEP, self.initial) };

@@ -1,7 +1,7 @@
-//! Edits of the state by hand, for developers of contracts.
+//! Edits of the state, for developers of contracts.
 //!
-//! An edit is checked against the state, and converted into new values. A block records and applies these values. So a
-//! replay needs neither the contract nor its types, and the state root in the header covers the edit.
+//! The node checks an edit against the state, and converts it into new values. A block records and applies these
+//! values. So a replay needs neither the contract nor its types, and the state root in the header covers the edit.
 
 use silica_protocol::{Account, Address, Nonce, Qa};
 use silica_state::{Snapshot, StateDiff};
@@ -12,50 +12,50 @@ use crate::{
     network::Network,
 };
 
-/// A change of the state that no transaction makes.
+/// A change of the state without a transaction. An edit of a missing account creates the account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// An account has this much money from now on. It is created if there is none.
+    /// Sets the balance of an account.
     Balance {
-        /// The account.
+        /// Address of the account.
         address: Address,
-        /// How much.
+        /// The new balance, at most [`MOST_BALANCE`](Self::MOST_BALANCE).
         balance: Qa,
     },
-    /// An account has so much more money. It is created if there is none.
+    /// Adds money to an account.
     Fund {
-        /// The account.
+        /// Address of the account.
         address: Address,
-        /// How much more.
+        /// The amount to add. The new balance is at most [`MOST_BALANCE`](Self::MOST_BALANCE).
         amount: Qa,
     },
-    /// An account has another nonce. It is created if it does not exist.
+    /// Sets the nonce of an account.
     Nonce {
-        /// The account.
+        /// Address of the account.
         address: Address,
-        /// How many; not fewer than before.
+        /// The new nonce: at least the current one, and at most [`MOST_NONCE`](Self::MOST_NONCE).
         nonce: Nonce,
     },
-    /// A field of a contract, or an entry of its map, has another value.
+    /// Sets a field of a contract, or sets or removes an entry of a map.
     Field {
-        /// The contract.
+        /// Address of the contract.
         contract: Address,
-        /// The name of the field.
+        /// Name of the field.
         field: String,
-        /// Keys of its map as text, the outermost first.
+        /// Keys of the entry as texts, the outermost first.
         keys: Vec<String>,
-        /// The value in the JSON form of the language; `None` removes the entry of a map.
+        /// The value in the JSON form of Scilla, or `None` to remove the entry of a map.
         value: Option<String>,
     },
 }
 
 impl Edit {
-    /// Maximum of the balance after an edit. It exceeds the supply of each network many times. It is also far below the
-    /// maximum of the formats, so that later rewards and sums do not overflow.
+    /// Highest balance after an edit, in Qa. It is far above the supply of each network, and far below the maximum of
+    /// 128 bits, so that later rewards and sums do not overflow.
     pub const MOST_BALANCE: Qa = Qa::new(1_000_000_000_000_000_000_000_000_000_000);
 
-    /// The largest nonce that an edit gives an account: what JSON numbers hold exactly in all clients, and leaves more
-    /// than enough for transactions.
+    /// Highest nonce after an edit. All clients can read it exactly as a JSON number, and enough nonces remain above
+    /// it.
     pub const MOST_NONCE: Nonce = Nonce::new(1 << 53);
 
     /// Returns the new values of the entries that the edit changes.
@@ -77,7 +77,7 @@ impl Edit {
                 let balance = account.balance.checked_add(*amount).filter(|balance| *balance <= Self::MOST_BALANCE);
                 let balance = balance.ok_or_else(|| EditError::Amount {
                     got: *amount,
-                    // Rewards may have raised the balance above the maximum.
+                    // A reward can increase the balance above the maximum.
                     most: Self::MOST_BALANCE.checked_sub(account.balance).unwrap_or(Qa::ZERO),
                 })?;
                 overlay.set(address, Account { balance, ..account })?;

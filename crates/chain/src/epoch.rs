@@ -1,10 +1,10 @@
-//! The arithmetic between Tx blocks and DS blocks (Reference: execution#epochs).
+//! The numbers of Tx blocks, DS blocks and DS epochs (Reference: execution#epochs).
 
 use std::num::NonZeroU64;
 
 use silica_protocol::{BlockNumber, DsBlockNumber};
 
-/// How Tx blocks are grouped into DS epochs.
+/// The division of Tx blocks into DS epochs.
 ///
 /// # Examples
 ///
@@ -22,32 +22,33 @@ pub struct Epochs {
 }
 
 impl Epochs {
-    /// DS epochs of `length` Tx blocks, or `None` when that is fewer than two: one of them is vacuous.
+    /// Returns DS epochs of `length` Tx blocks, or `None` if `length` is below 2. One Tx block of each DS epoch is
+    /// vacuous.
     pub fn new(length: u64) -> Option<Self> {
         NonZeroU64::new(length).filter(|length| length.get() >= 2).map(|length| Self { length })
     }
 
-    /// Tx blocks in a DS epoch.
+    /// Returns the number of Tx blocks in a DS epoch.
     pub fn length(self) -> u64 {
         self.length.get()
     }
 
-    /// Whether `block` is the last of its DS epoch, which has no transactions and pays the reward.
+    /// Returns whether `block` is vacuous: the last Tx block of its DS epoch.
     pub fn is_vacuous(self, block: BlockNumber) -> bool {
         block.next().is_some_and(|next| next.get() % self.length == 0)
     }
 
-    /// Blocks from `block` on before the next vacuous one.
+    /// Returns the number of blocks from `block` on before the next vacuous block.
     pub(crate) fn before_vacuous(self, block: BlockNumber) -> u64 {
         self.length().saturating_sub(1).saturating_sub(block.get() % self.length)
     }
 
-    /// Whether a DS block is made just before `block`.
+    /// Returns whether a DS block comes directly before `block`.
     pub fn starts_with(self, block: BlockNumber) -> bool {
         block.get() == 1 || (block.get() != 0 && block.get() % self.length == 0)
     }
 
-    /// The DS block in force at `block`; that of genesis for the genesis block.
+    /// Returns the number of the latest DS block at `block`. For the genesis block this is 0.
     pub fn ds_block_of(self, block: BlockNumber) -> DsBlockNumber {
         if block.get() == 0 {
             return DsBlockNumber::new(0);
@@ -55,7 +56,8 @@ impl Epochs {
         DsBlockNumber::new((block.get() / self.length).saturating_add(1))
     }
 
-    /// The first Tx block made under the DS block `ds_block`, also the epoch number in its header.
+    /// Returns the first Tx block after the DS block `ds_block`. The header of the DS block has this number as its
+    /// epoch.
     pub fn first_block_of(self, ds_block: DsBlockNumber) -> BlockNumber {
         match ds_block.get() {
             0 => BlockNumber::new(0),
@@ -64,7 +66,7 @@ impl Epochs {
         }
     }
 
-    /// The block that lies `ds_epochs` DS epochs after `block`.
+    /// Returns the block that is `ds_epochs` DS epochs after `block`.
     pub(crate) fn after(self, block: BlockNumber, ds_epochs: u64) -> BlockNumber {
         BlockNumber::new(block.get().saturating_add(ds_epochs.saturating_mul(self.length())))
     }

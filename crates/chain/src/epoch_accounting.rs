@@ -1,4 +1,4 @@
-//! The inputs of the next block in addition to the state: the gas price, and the fees that a vacuous block returns.
+//! Inputs of the next block in addition to the state: the gas price, and the fees that a vacuous block returns.
 
 use silica_protocol::{BlockNumber, DsBlockHeader, DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 use silica_state::{ArchiveError, Snapshot};
@@ -9,10 +9,10 @@ use crate::{
     network::{Head, Network},
 };
 
-/// How many Tx blocks of the head's DS epoch were full.
+/// The number of full Tx blocks in the DS epoch of the head.
 ///
-/// Blocks before `counted_from` are not counted yet: they were made before this process started, and are read when the
-/// count is needed, so that starting does not take longer the longer an epoch is.
+/// Blocks before `counted_from` are from before the start of this process, and are not counted. They are read when the
+/// count is needed, so that the time of a start does not depend on the length of a DS epoch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FullBlockCounter {
     ds_block: DsBlockNumber,
@@ -21,7 +21,7 @@ pub(crate) struct FullBlockCounter {
 }
 
 impl FullBlockCounter {
-    /// The DS epoch of `head`, of which nothing is counted yet.
+    /// Returns the counter for the DS epoch of `head`, without any counted block.
     pub(crate) fn uncounted(head: &Head) -> Self {
         let header = &head.tx_block.header;
         Self { ds_block: header.ds_block, counted_from: header.number.next().unwrap_or(header.number), count: 0 }
@@ -35,7 +35,7 @@ impl FullBlockCounter {
         self.count(header);
     }
 
-    /// Counts empty blocks after the head, the last of which has this header.
+    /// Counts empty blocks after the head. `last` is the header of the last one.
     pub(crate) fn pass(&mut self, last: &TxBlockHeader, epochs: Epochs) {
         if last.ds_block != self.ds_block {
             let (ds_block, counted_from) = (last.ds_block, epochs.first_block_of(last.ds_block));
@@ -60,7 +60,8 @@ impl FullBlockCounter {
     }
 }
 
-/// The price that the DS block after `head` names by the rules. The only miner is this node, and proposes the lowest.
+/// Returns the gas price of the DS block after `head` by the rules. The only miner is this node, which proposes the
+/// lowest price.
 pub(crate) fn price_by_rules(
     network: &Network,
     head: &Head,
@@ -70,19 +71,18 @@ pub(crate) fn price_by_rules(
     Ok(Prices::after(network, head, state, full_blocks)?.next(head.number(), &head.ds_block.header))
 }
 
-/// The prices that the rules name for DS blocks one after the other, when only empty blocks come before and between
-/// them.
+/// The gas prices of successive DS blocks by the rules, if all Tx blocks before and between them are empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Prices {
     floor: GasPrice,
-    /// Full blocks of the DS epoch that ends.
+    /// Number of full blocks in the DS epoch that ends.
     full_blocks: u64,
-    /// Prices of the DS blocks that are averaged, the oldest first.
+    /// Prices of the DS blocks in the average, the oldest first.
     recent: Vec<GasPrice>,
 }
 
 impl Prices {
-    /// Those of the DS blocks after `head`.
+    /// Returns the prices of the DS blocks after `head`.
     pub(crate) fn after(
         network: &Network,
         head: &Head,
@@ -97,7 +97,7 @@ impl Prices {
         Ok(Self { floor: network.config.minimum_gas_price, full_blocks, recent })
     }
 
-    /// The price of the DS block after Tx block `head`, where `last` is the one before.
+    /// Returns the price of the DS block after Tx block `head`. `last` is the previous DS block.
     pub(crate) fn next(&mut self, head: BlockNumber, last: &DsBlockHeader) -> GasPrice {
         let Self { floor, full_blocks, recent } = self;
         let blocks = head.get().saturating_sub(last.epoch.get()).saturating_add(1);
@@ -112,7 +112,7 @@ impl Prices {
     }
 }
 
-/// Fees that were taken during the DS epoch of `block`, which comes next, and are not back in the null account.
+/// Returns the fees of the DS epoch of `block` that are not credited to the null account. `block` is the next block.
 pub(crate) fn uncredited_fees(block: BlockNumber, epochs: Epochs, state: &Snapshot) -> Qa {
     if epochs.starts_with(block) {
         return Qa::ZERO;

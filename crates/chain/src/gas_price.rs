@@ -1,41 +1,41 @@
-//! The gas price of a DS block, which follows how full the Tx blocks of the epoch before were
+//! The gas price of a DS block, which depends on the number of full Tx blocks in the previous DS epoch
 //! (Reference: execution#gas-price).
 
 use silica_protocol::{DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 
 /// Number of DS blocks in the average, without the last one (`MEAN_GAS_PRICE_DS_NUM`).
 const MEAN_WINDOW: u64 = 5;
-/// A Tx block is full when it used this much of its gas limit (`GAS_CONGESTION_PERCENT`).
+/// A Tx block is full if it used at least this share of its gas limit (`GAS_CONGESTION_PERCENT`).
 const FULL_PERCENT: u64 = 80;
-/// Below this share of full blocks the price falls, above the other it rises (`UNFILLED_PERCENT_LOW`, `_HIGH`).
+/// The price falls below the first share of full blocks, and rises above the second (`UNFILLED_PERCENT_LOW`, `_HIGH`).
 const FALL_BELOW_PERCENT: u64 = 10;
 const RISE_ABOVE_PERCENT: u64 = 70;
-/// The price after a decrease, and the maximum after an increase, in percent of the price before
-/// (`GAS_PRICE_DROP_RATIO`, `GAS_PRICE_RAISE_RATIO_UPPER`).
+/// The price after a decrease, and the highest price after an increase, in percent of the mean (`GAS_PRICE_DROP_RATIO`,
+/// `GAS_PRICE_RAISE_RATIO_UPPER`).
 const FALL_TO_PERCENT: u128 = 90;
 const RISE_TO_PERCENT: u128 = 115;
 
 /// The input of the gas price of a DS block.
 #[derive(Clone, Copy, Debug)]
 pub struct GasPriceInputs<'a> {
-    /// Tx blocks since the last DS block.
+    /// Number of Tx blocks since the last DS block.
     pub blocks: u64,
-    /// How many of them were full.
+    /// Number of full Tx blocks among them.
     pub full_blocks: u64,
     /// Prices of the DS blocks in [`mean_window`], in any order.
     pub recent: &'a [GasPrice],
     /// Price of the last DS block.
     pub last: GasPrice,
-    /// Prices that miners proposed.
+    /// The prices that miners proposed.
     pub proposals: &'a [GasPrice],
-    /// The lowest price there is.
+    /// The lowest permitted price.
     pub floor: GasPrice,
 }
 
 impl GasPriceInputs<'_> {
-    /// The price of the next DS block. Prices beyond 128 bits are cut off there.
+    /// Returns the price of the next DS block. A price above 128 bits becomes the maximum of 128 bits.
     ///
-    /// The floor holds in every case, also where the C++ node would go below it (Reference: execution#gas-price).
+    /// The result is never below `floor`. The C++ node can go below it (Reference: execution#gas-price).
     pub fn price(&self) -> GasPrice {
         let mean = self.mean();
         let price = if self.full_blocks < percent(self.blocks, FALL_BELOW_PERCENT) {
@@ -56,7 +56,7 @@ impl GasPriceInputs<'_> {
         sum.checked_div(count).map_or(self.last.get(), Qa::new)
     }
 
-    /// The median of the proposals that do not exceed `upper`.
+    /// Returns the median of the proposals up to `upper`, or `None` if there are none.
     fn median_up_to(&self, upper: Qa) -> Option<Qa> {
         let mut proposals: Vec<Qa> = self.proposals.iter().map(|price| price.get()).filter(|&qa| qa <= upper).collect();
         proposals.sort_unstable();
@@ -70,12 +70,13 @@ impl GasPriceInputs<'_> {
     }
 }
 
-/// Returns the DS blocks in the average for the block after `last`; none if `last` is the genesis block.
+/// Returns the numbers of the DS blocks in the average for the DS block after `last`. There are none if `last` is the
+/// genesis block.
 pub fn mean_window(last: DsBlockNumber) -> impl Iterator<Item = DsBlockNumber> {
     (last.get().saturating_sub(MEAN_WINDOW).max(1)..=last.get()).map(DsBlockNumber::new)
 }
 
-/// Whether a Tx block counts as full.
+/// Returns whether a Tx block counts as full.
 pub fn is_full(header: &TxBlockHeader) -> bool {
     header.gas_used.get() >= percent(header.gas_limit.get(), FULL_PERCENT)
 }
@@ -92,10 +93,10 @@ fn percent_of_price(price: Qa, percent: u128) -> Qa {
 /// Reason why the minimum gas price was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GasPriceError {
-    /// Gas cannot be free.
+    /// The price is 0.
     #[error("Gas price cannot be less than 1")]
     Zero,
-    /// This network does not let a leader choose the price.
+    /// This network does not permit operators to set the price.
     #[error("an operator cannot set the gas price of this network")]
     NotAllowed,
 }

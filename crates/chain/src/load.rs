@@ -1,6 +1,6 @@
-//! Reads the head of a stored chain, and checks that the chain is of this network.
+//! Reads the head of a stored chain, and checks that the chain belongs to this network.
 //!
-//! The time that this takes does not depend on the length of the chain, because only the newest blocks are read.
+//! The time does not depend on the length of the chain, because only the newest blocks are read.
 
 use silica_crypto::{CoSignatureError, cosign};
 use silica_protocol::{BlockNumber, CoSignatures, DsBlock, DsBlockNumber, Gas, PublicKey, TxBlock};
@@ -14,7 +14,7 @@ use crate::{
     shared::{Published, RECENT, Times},
 };
 
-/// Reads the view of readers of a chain that ends with the newest block of `state`.
+/// Reads the published head of a chain that ends with the newest block of `state`.
 pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Published, OpenError> {
     let head = read_head(&state, network)?;
     let times = read_times(&state, &head)?;
@@ -26,7 +26,7 @@ pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Publi
     Ok(Published { head, state, times, recent, nonces, numbering, operator_price, floor_price })
 }
 
-/// Reads the newest blocks and checks that they are of this network, linked and signed.
+/// Reads the newest blocks, and checks their network, their links and their signatures.
 fn read_head(state: &Snapshot, network: &Network) -> Result<Head, OpenError> {
     let number = state.head().map_or(BlockNumber::new(0), |head| head.number);
     let missing = |what| OpenError::Head { number, what };
@@ -91,17 +91,17 @@ pub enum OpenError {
     /// The chain cannot run with these parameters.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The chain has other rules of the contract language.
+    /// The chain has other Scilla rules.
     #[error(transparent)]
     Rules(#[from] RulesError),
-    /// The newest block has another parameter.
+    /// A parameter of the newest block differs from the configuration.
     #[error("the chain in the data directory has {name} {stored}, but the configuration requires {configured}")]
     Parameter {
-        /// The parameter.
+        /// Name of the parameter.
         name: &'static str,
-        /// Its value in the newest block.
+        /// The value in the newest block.
         stored: String,
-        /// Its value in the configuration.
+        /// The value in the configuration.
         configured: String,
     },
     /// Another key signed the chain in the store.
@@ -112,23 +112,23 @@ pub enum OpenError {
         /// Key of this node.
         configured: PublicKey,
     },
-    /// The newest block does not have the form, links and signatures that it must have.
+    /// The newest block or its predecessor is missing, or the newest block has a wrong link.
     #[error("block {number} in the data directory: {what}")]
     Head {
-        /// The block.
+        /// Number of the block.
         number: BlockNumber,
         /// The fault.
         what: &'static str,
     },
-    /// The newest block is not signed by its committee.
+    /// The signature of the newest block is invalid.
     #[error("block {number} in the data directory")]
     Signature {
-        /// The block.
+        /// Number of the block.
         number: BlockNumber,
-        /// The fault of the signatures.
+        /// The error of the verification.
         source: CoSignatureError,
     },
-    /// The state could not be read or computed.
+    /// The state could not be read.
     #[error("failed to read state")]
     State(#[from] StateError),
     /// Blocks could not be read.
@@ -137,8 +137,8 @@ pub enum OpenError {
     /// The genesis could not be written.
     #[error("writing the genesis block")]
     Commit(#[source] silica_state::CommitError),
-    /// The state was lost, and the repeated execution of the blocks gave another one. A build with other rules of
-    /// execution may have produced the blocks.
+    /// The repeated execution of the blocks failed after a loss of the state. A build with other rules of execution may
+    /// have produced the blocks.
     #[error("executing the blocks again, with the rules of this version")]
     Replay(#[from] ReplayError),
 }

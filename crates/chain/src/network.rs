@@ -1,4 +1,4 @@
-//! The context of a block: the constant parameters of the chain, and the blocks that it follows.
+//! The context of a block: the constant parameters of the chain, and the previous blocks.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::{
     executor::ContractCache,
 };
 
-/// The blocks that the next block follows.
+/// The latest Tx block and the latest DS block.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) hash: BlockHash,
     pub(crate) tx_block: Arc<TxBlock>,
     pub(crate) ds_hash: BlockHash,
     pub(crate) ds_block: Arc<DsBlock>,
-    /// The block number that the transactions of the next block read.
+    /// Logical block number of the next block.
     pub(crate) next_logical_number: BlockNumber,
 }
 
@@ -28,7 +28,7 @@ impl Head {
         Self { hash, tx_block, ds_hash, ds_block, next_logical_number }
     }
 
-    /// Reads a block and the DS block in force at it; `None` when one of them is missing.
+    /// Reads a Tx block and its DS block. Returns `None` if one of them is missing.
     pub(crate) fn read(state: &Snapshot, number: BlockNumber) -> Result<Option<Self>, ArchiveError> {
         let (Some(tx_block), Some(totals)) = (state.tx_block(number)?, state.totals(number)?) else { return Ok(None) };
         let ds_block = state.ds_block(tx_block.header.ds_block)?;
@@ -41,19 +41,19 @@ impl Head {
     }
 }
 
-/// The parameters that are the same for every block.
+/// The constant parameters of a chain.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) config: ChainConfig,
     pub(crate) epochs: Epochs,
     /// The only member of the DS committee and of each virtual shard.
     pub(crate) member: PublicKey,
-    /// The contracts that were used recently.
+    /// The contract cache of block production.
     pub(crate) contract_cache: Arc<ContractCache>,
 }
 
 impl Network {
-    /// Checks that a chain can run with these parameters.
+    /// Checks the parameters, and returns them with an empty contract cache.
     pub(crate) fn new(config: ChainConfig, member: PublicKey) -> Result<Self, ConfigError> {
         config.check()?;
         let epochs = config.epochs()?;

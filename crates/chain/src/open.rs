@@ -1,7 +1,7 @@
-//! Opening a chain: the genesis blocks in an empty store, or the newest block of one that is not.
+//! Opens a chain: writes the genesis blocks to an empty store, or reads the newest block of another store.
 //!
-//! The time to open a chain does not depend on its length: only the newest blocks are read. If the store has lost its
-//! state, the blocks are executed again.
+//! The time does not depend on the length of the chain, because only the newest blocks are read. If the store has lost
+//! its state, the blocks are executed again.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ use crate::{
     shared::Shared,
 };
 
-/// Opens the chain in `store`, or begins one with `genesis` and the genesis time `now` if the store is empty.
+/// Opens the chain in `store`. If the store is empty, creates a chain with `genesis` and the genesis time `now`.
 ///
-/// `member` is the key of the only member of all committees, under which blocks verify. If the store
-/// [lacks room](Store::lacks_room), the producer [has failed](Producer::has_failed), and the chain can be read.
+/// `member` is the public key of the only member of all committees, which verifies the blocks. If the store [lacks
+/// room](Store::lacks_room), the producer [has failed](Producer::has_failed), and the chain can only be read.
 ///
 /// # Errors
 ///
-/// [`OpenError`]: the parameters or the key are not those of the chain, or the store could not be read or written.
+/// [`OpenError`]: the chain has other parameters or another key, or the store could not be read or written.
 pub fn open(
     store: Store,
     config: ChainConfig,
@@ -47,12 +47,12 @@ pub fn open(
     let full_blocks = FullBlockCounter::uncounted(&published.head);
     let shared = Arc::new(Shared::new(network, published));
     let (chain, genesis, written) = (Chain::new(Arc::clone(&shared)), genesis.clone(), Written::default());
-    // No block is made before there is room for it.
+    // The producer makes no block before the disk has room for it.
     let failed = store.lacks_room();
     Ok((chain, Producer { shared, store, genesis, full_blocks, written, failed }))
 }
 
-/// Commits DS block 0 and Tx block 0, whose state root is that of the genesis accounts.
+/// Commits DS block 0 and Tx block 0. The header of Tx block 0 has the state root of the genesis accounts.
 fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Timestamp) -> Result<Snapshot, OpenError> {
     let state = store.prepare(StateDiff { accounts: genesis.accounts().clone(), ..StateDiff::default() })?;
     let header = genesis_header(member, state.root());

@@ -1,7 +1,7 @@
-//! Runs of empty blocks, which are made and stored together.
+//! Empty block ranges: empty blocks that are made and stored together.
 //!
-//! The head and the number of an empty block determine its content. A range is planned from one DS epoch to the next,
-//! and the store computes the headers. They equal those of the [`builder`](crate::builder).
+//! The head and the number of an empty block determine its content. The plan of a range goes from one DS epoch to the
+//! next, and the store computes the headers. They equal the headers of the [`builder`](crate::builder).
 
 use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa, Timestamp};
 use silica_state::{EmptyBlockRange, PreparedRange, RangeBuilder, RangeDsBlock, RangeVacuousBlock, Snapshot, Store};
@@ -20,16 +20,16 @@ pub(crate) struct ParentState<'a> {
     pub(crate) network: &'a Network,
     /// The block before the range.
     pub(crate) head: &'a Head,
-    /// The state after that.
+    /// The state after `head`.
     pub(crate) state: &'a Snapshot,
-    /// When the first block is made.
+    /// Timestamp of the first block.
     pub(crate) timestamp: Timestamp,
 }
 
 /// The length of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RangeLength {
-    /// This number of blocks, or fewer if they exceed the maximum of one range.
+    /// This number of blocks, or the maximum of one range if that is lower.
     UpTo(u64),
     /// Exactly this number of blocks.
     Exactly(u64),
@@ -42,8 +42,8 @@ pub(crate) type Price<'a> = &'a mut dyn FnMut(BlockNumber, &DsBlockHeader) -> Re
 pub(crate) type Paid = (Address, Account);
 
 impl ParentState<'_> {
-    /// Plans the empty blocks after the head, with the states after them, and the account that they pay as it is after
-    /// the last.
+    /// Plans the empty blocks after the head. Returns the range, the states after its blocks, and the account of the
+    /// member after the last block.
     pub(crate) fn plan(
         self,
         store: &Store,
@@ -87,7 +87,7 @@ impl ParentState<'_> {
         ))
     }
 
-    /// Blocks for which there are numbers and timestamps.
+    /// Returns the number of blocks for which there are numbers and timestamps.
     fn possible(self, number: BlockNumber, length: RangeLength) -> u64 {
         let (RangeLength::UpTo(blocks) | RangeLength::Exactly(blocks)) = length;
         let end = BlockNumber::MISSING.get();
@@ -98,7 +98,7 @@ impl ParentState<'_> {
 /// The two accounts that vacuous blocks change.
 struct RewardAccount {
     reward: Qa,
-    /// Fees that the next vacuous block returns.
+    /// Fees that the next vacuous block returns to the null account.
     fees: Qa,
     null: Option<Account>,
     beneficiary: Address,
@@ -117,7 +117,7 @@ impl RewardAccount {
         })
     }
 
-    /// Makes the changes of the next vacuous block.
+    /// Computes the changes of the next vacuous block, and adds its state to `states`.
     fn close(&mut self, store: &Store, states: &mut PreparedRange) -> Result<RangeVacuousBlock, BuildError> {
         let fees = std::mem::take(&mut self.fees);
         let (null, member) = settle(self.null, self.member, fees, self.reward).ok_or(BuildError::Supply)?;

@@ -2,24 +2,25 @@
 //!
 //! The reference divides the coinbase reward into three parts: for all members, for lookups and for co-signatures. Each
 //! part has equal shares, and one winner of a lucky draw gets the remainders. If one key has all roles, the shares and
-//! remainders add up to the whole reward. So this module does not divide. The test
-//! `shares_of_one_key_are_the_whole_reward` divides and adds up to prove it.
+//! remainders add up to the whole reward. Therefore this module does not divide the reward. The test
+//! `shares_of_one_key_are_the_whole_reward` proves the sum.
 
 use silica_protocol::Qa;
 
-/// Balances after the fees of a DS epoch went back to the null account and the reward was paid out of it.
+/// Result of the payment of a vacuous block: the null account gets the fees of the DS epoch and pays the reward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settlement {
     /// The balance of the null account after the payment.
     pub reserve: Qa,
-    /// The amount that the node receives: the reward, or the rest of the reserve.
+    /// The amount that the node gets in Qa: the reward, or the rest of the reserve.
     pub paid: Qa,
 }
 
 impl Settlement {
-    /// Adds the `fees` of a DS epoch to the `reserve` and takes the `reward` from it, as far as it reaches.
+    /// Adds the `fees` of a DS epoch to the `reserve`, and takes the `reward` from it, or as much as there is.
     ///
-    /// `None` when reserve and fees together exceed 128 bits, which the supply of a checked genesis excludes.
+    /// Returns `None` if the sum of reserve and fees exceeds 128 bits. The supply of a valid genesis makes this
+    /// impossible.
     pub fn new(reserve: Qa, fees: Qa, reward: Qa) -> Option<Self> {
         let filled = reserve.checked_add(fees)?;
         let paid = reward.min(filled);
@@ -57,7 +58,8 @@ mod tests {
             prop_assert_eq!(settled.reserve.get() + settled.paid.get(), reserve + fees);
         }
 
-        /// The division for general counts, every share going to the same key (Reference: execution#rewards).
+        /// Divides the reward for any numbers of shares, and gives all shares to the same key
+        /// (Reference: execution#rewards).
         #[test]
         fn shares_of_one_key_are_the_whole_reward(
             reward in 0..1_000_000_000_000_000_000_000_000_u128,

@@ -1,4 +1,4 @@
-//! Savepoints: blocks to which a chain can be reverted.
+//! Savepoints: blocks to which a chain can revert.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use crate::{
 
 /// A savepoint of the chain: its blocks, the pending transactions, and the settings of the operator.
 ///
-/// Creating one copies the pending transactions, and sometimes writes a checkpoint, see
+/// The creation copies the pending transactions, and sometimes writes a checkpoint: see
 /// [`silica_state::Store::savepoint`]. While a savepoint exists, the changes since the newest checkpoint stay in
-/// memory, see [`Producer::holds_too_much`].
+/// memory: see [`Producer::holds_too_much`].
 #[derive(Debug)]
 pub struct ChainSavepoint {
     savepoint: Savepoint,
@@ -34,17 +34,17 @@ pub struct ChainSavepoint {
 }
 
 impl ChainSavepoint {
-    /// The newest block at this point.
+    /// Returns the number of the newest block at this savepoint.
     pub const fn block(&self) -> BlockNumber {
         self.savepoint.number()
     }
 
-    /// The price of gas that the operator had set.
+    /// Returns the gas price that the operator had set, if any.
     pub const fn operator_price(&self) -> Option<GasPrice> {
         self.operator_price
     }
 
-    /// Number of the transactions that are kept for it: those that waited, and those that were dropped before.
+    /// Returns the number of pending and dropped transactions that the savepoint keeps in memory.
     pub fn transactions(&self) -> usize {
         self.pool.remembered()
     }
@@ -55,7 +55,7 @@ impl Producer {
     ///
     /// # Errors
     ///
-    /// [`RevertError::Store`] while there are blocks that are not flushed, or [could not be written](Self::has_failed).
+    /// [`RevertError::Store`]: there are written blocks without a flush, or the last write [failed](Self::has_failed).
     pub fn save(&self) -> Result<ChainSavepoint, RevertError> {
         self.require_no_failure()?;
         let savepoint = self.store.savepoint()?;
@@ -69,26 +69,27 @@ impl Producer {
         if self.has_failed() { Err(RevertError::Store(silica_state::RevertError::Busy)) } else { Ok(()) }
     }
 
-    /// The price of gas that the operator has set.
+    /// Returns the gas price that the operator has set, if any.
     pub fn operator_price(&self) -> Option<GasPrice> {
         self.shared.published().operator_price
     }
 
-    /// Returns whether the changes that savepoints keep in memory are so large that the caller should drop savepoints.
+    /// Returns whether savepoints keep too many changes in memory. The caller should then drop savepoints.
     pub fn holds_too_much(&self) -> bool {
         self.store.holds_too_much()
     }
 
-    /// Reverts the chain to a savepoint. The later blocks are removed for good, and so are the later transactions.
-    /// Later savepoints become invalid.
+    /// Reverts the chain to a savepoint. Removes all later blocks and transactions. Later savepoints become invalid.
     ///
-    /// Earlier snapshots of readers return cached data, and errors for everything else.
+    /// Snapshots from before the revert return data that they have in memory. Other queries to them can return an
+    /// error.
     ///
     /// # Errors
     ///
-    /// [`RevertError`], of the store also while there are blocks that are not flushed or could not be written. If the
-    /// store was changed no block can be made until the producer has [recovered](Self::recover), which it cannot if the
-    /// blocks are gone: then the chain is to be opened again.
+    /// [`RevertError`]: there are written blocks without a flush, the last write failed, or the store or the chain
+    /// could not revert. If the error does not [leave the chain unchanged](RevertError::leaves_chain), the producer
+    /// makes no block until it has [recovered](Self::recover). If the recovery fails too, the caller has to open the
+    /// chain again.
     pub fn revert(&mut self, to: &ChainSavepoint) -> Result<(), RevertError> {
         self.require_no_failure()?;
         let ChainSavepoint { savepoint, pool, head, times, recent, nonces, numbering, operator_price } = to;
@@ -111,7 +112,8 @@ impl Producer {
             ..Published::clone(&shared.published())
         };
         let pool = pool.clone();
-        // Both under the lock, so that a reader finds each transaction in the pool or in a block.
+        // The head and the pool change under one lock, so that a reader finds each transaction in the pool or in a
+        // block.
         let mut waiting = shared.lock_pool();
         shared.publish(Arc::new(published));
         *waiting = pool;

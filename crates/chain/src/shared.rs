@@ -1,4 +1,4 @@
-//! The state that all handles of a chain share: parameters, pool, and the head that readers see.
+//! The state that all handles of a chain share: parameters, pool, and published head.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     pool::{self, Pool},
 };
 
-/// Hashes of recent transactions that are kept for readers.
+/// Number of recent transaction hashes that a snapshot has.
 pub(crate) const RECENT: usize = 100;
 
 /// The state that all handles and the producer share.
@@ -22,7 +22,7 @@ pub(crate) const RECENT: usize = 100;
 pub(crate) struct Shared {
     pub(crate) network: Network,
     pub(crate) pool: Mutex<Pool>,
-    /// The contracts that simulations used recently.
+    /// The contract cache of simulations.
     pub(crate) simulated: ContractCache,
     published: RwLock<Arc<Published>>,
 }
@@ -38,11 +38,11 @@ impl Shared {
         pool::lock(&self.pool)
     }
 
-    /// Returns the nonce before that of a sender's next transaction: the last one that is used, or that is pending
-    /// without a gap.
+    /// Returns the highest nonce of a sender that is used, or pending without a gap. The next transaction has the
+    /// following nonce.
     pub(crate) fn last_nonce(&self, sender: &Address) -> Result<Nonce, StateError> {
         let waiting = self.lock_pool().nonces(sender);
-        // The pool is read first: a transaction leaves the pool only after its block is published.
+        // The pool is read before the state, because a transaction leaves the pool only after its block is published.
         let mut last = self.published().state.account(sender)?.unwrap_or_default().nonce;
         while let Some(next) = last.next().filter(|next| waiting.contains(next)) {
             last = next;
@@ -50,13 +50,13 @@ impl Shared {
         Ok(last)
     }
 
-    /// Returns the oldest block for which proofs are served when `head` is the latest block.
+    /// Returns the oldest block of the proof window if `head` is the latest block.
     pub(crate) fn earliest_proof(&self, head: BlockNumber) -> BlockNumber {
         let window = self.network.config.policy.proof_window.get();
         BlockNumber::new(head.get().saturating_add(1).saturating_sub(window))
     }
 
-    /// Returns the current view of readers.
+    /// Returns the published head with its state.
     pub(crate) fn published(&self) -> Arc<Published> {
         Arc::clone(&self.published.read())
     }
@@ -66,7 +66,7 @@ impl Shared {
     }
 }
 
-/// The view of readers: one head with its state. Each block replaces it as a whole.
+/// The published head with its state. Each commit replaces this value as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
     pub(crate) head: Head,
@@ -78,27 +78,27 @@ pub(crate) struct Published {
     pub(crate) nonces: NoncePolicy,
     /// The blocks that increase the logical block number.
     pub(crate) numbering: Numbering,
-    /// The price of gas that the operator has set.
+    /// The gas price that the operator has set, if any.
     pub(crate) operator_price: Option<GasPrice>,
-    /// The lowest price of gas, unless the operator sets a lower one.
+    /// The lowest gas price, unless the operator sets a lower price.
     pub(crate) floor_price: GasPrice,
 }
 
 impl Published {
-    /// The Tx epoch in progress: the number of the block that comes next.
+    /// Returns the Tx epoch in progress, which is the number of the next block.
     pub(crate) fn epoch(&self) -> BlockNumber {
         self.head.number().next().unwrap_or(BlockNumber::MISSING)
     }
 
-    /// The price of gas in force: the operator's, or else that of the latest DS block.
+    /// Returns the minimum gas price: the price of the operator, or else the price of the latest DS block.
     ///
-    /// The genesis DS block has a nominal price. SDKs read the price once. With the price of genesis, the chain would
-    /// reject their transactions from DS block 1 on, so the minimum applies before DS block 1 too.
+    /// The genesis DS block has a nominal price, which is too low from DS block 1 on. Client libraries read the price
+    /// once, at their start. Therefore the configured minimum applies before DS block 1 too.
     pub(crate) fn minimum_gas_price(&self) -> GasPrice {
         self.operator_price.unwrap_or_else(|| self.head.ds_block.header.gas_price.max(self.floor_price))
     }
 
-    /// Returns the view of readers after a block is committed, with the state `state`.
+    /// Returns the published head after the commit of a block. `state` is the state after the block.
     pub(crate) fn after(
         &self,
         tx_block: &Arc<TxBlock>,
@@ -109,7 +109,7 @@ impl Published {
     ) -> Self {
         let ds_block = ds_block.unwrap_or(&self.head.ds_block);
         let newest = included.iter().rev().map(|(transaction, _)| transaction.hash());
-        // A repeat moves the number of blocks, but not the logical one.
+        // A block that repeats the number does not increase the logical block number.
         let before = self.head.next_logical_number;
         let next_logical_number = if repeats_number { before } else { before.next().unwrap_or(BlockNumber::MISSING) };
         Self {
@@ -125,19 +125,19 @@ impl Published {
     }
 }
 
-/// Timestamps from which rates are computed.
+/// The timestamps for the rates in statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// Of Tx block 1.
+    /// Timestamp of Tx block 1.
     pub(crate) first_tx: Option<Timestamp>,
-    /// Of the Tx block before the latest.
+    /// Timestamp of the second latest Tx block.
     pub(crate) previous_tx: Option<Timestamp>,
-    /// Of DS block 1.
+    /// Timestamp of DS block 1.
     pub(crate) first_ds: Option<Timestamp>,
 }
 
 impl Times {
-    /// The timestamps once `tx_block` follows `head`, under the DS block `ds_block`.
+    /// Returns the timestamps after `tx_block` follows `head`. `ds_block` is the latest DS block.
     pub(crate) fn after(&self, head: &TxBlock, tx_block: &TxBlock, ds_block: &DsBlock) -> Self {
         Self {
             first_tx: self.first_tx.or(Some(tx_block.timestamp)),

@@ -8,33 +8,33 @@ use silica_protocol::{
 
 use crate::admission::VerifiedTransaction;
 
-/// The lowest price of gas of the default network.
+/// Lowest gas price of the default network in Qa.
 pub(crate) const PRICE: u128 = 2_000_000_000;
 
-/// The key number `number`, counted from 1.
+/// Returns the key number `number`, from 1.
 pub(crate) fn key(number: u8) -> KeyPair {
     let mut bytes = [0; 32];
     bytes[31] = number;
     KeyPair::from_secret(SecretKey::from_bytes(bytes).unwrap())
 }
 
-/// The address of the key number `number`.
+/// Returns the address of the key number `number`.
 pub(crate) fn address(number: u8) -> Address {
     key(number).address()
 }
 
-/// An account with a balance in Qa.
+/// Returns an account with a balance in Qa.
 pub(crate) fn account(balance: u128, nonce: u64) -> Account {
     Account { balance: Qa::new(balance), nonce: Nonce::new(nonce), contract: None }
 }
 
-/// An account with code.
+/// Returns an account with code.
 pub(crate) fn contract() -> Account {
     let contract = ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root: None };
     Account { contract: Some(contract), ..Account::default() }
 }
 
-/// A payment of 1 Qa from the key number `from`, with nonce 1, not signed yet.
+/// Returns an unsigned payment of 1 Qa from the key number `from`, with nonce 1.
 pub(crate) fn payment(from: u8, to: Address) -> Transaction {
     Transaction {
         version: Version::of_chain(ChainId::new(222)),
@@ -57,12 +57,12 @@ pub(crate) fn signed(from: u8, mut transaction: Transaction) -> Transaction {
     transaction
 }
 
-/// A transaction as if it had passed the entrance for `committee`.
+/// Returns a transaction as if it had passed admission for `committee`.
 pub(crate) fn unchecked(transaction: Transaction, committee: ShardId) -> VerifiedTransaction {
     VerifiedTransaction::unchecked(transaction, committee)
 }
 
-/// Fails as a fault in the interpreter or in its host would, where a contract touches a field of some name.
+/// Panics if the field has this name, as a fault in the interpreter or its host would.
 pub(crate) fn panic_at(field: &str, name: &str) {
     assert!(field != name, "as the test wants: {name}");
 }

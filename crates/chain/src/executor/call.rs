@@ -1,8 +1,8 @@
-//! Calls of contracts, and the calls that these make (Reference: execution#calls).
+//! Calls of contracts, and their chained calls (Reference: execution#calls).
 //!
 //! ```text
-//! run root ─▶ accept ─▶ events ─▶ message 1 ─▶ run callee ─▶ … everything it leads to …
-//!                                 message 2 ─▶ …
+//! first run ─▶ accept ─▶ events ─▶ message 1 ─▶ run of its recipient ─▶ … all its chained calls …
+//!                                  message 2 ─▶ …
 //! ```
 //!
 //! A failure at any depth fails the whole transaction.
@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{accounts::StateReader, admission::VerifiedTransaction, pool::DropReason};
 
-/// A call of a transaction, with all chained calls that follow from it.
+/// The call of a transaction, and all its chained calls.
 struct Calls<'a, 'c, W> {
     context: Context<'c>,
     overlay: &'a mut Overlay<W>,
@@ -42,11 +42,11 @@ struct Calls<'a, 'c, W> {
     /// The gas that is left.
     gas: u64,
     effort: &'a mut Effort<'c>,
-    /// Bytes of events and messages so far, as receipts show them.
+    /// Bytes of all events and messages so far, in the form of receipts.
     emitted_bytes: usize,
-    /// Limits of what the transaction may still read and write.
+    /// The bytes that the transaction has left to read and write.
     quota: StorageQuota,
-    /// Chained calls that were attempted.
+    /// Number of attempted chained calls.
     edges: u32,
     accepted: Option<bool>,
     event_logs: Vec<EventLog>,
@@ -56,11 +56,11 @@ struct Calls<'a, 'c, W> {
 /// The recipient of a message that causes a run.
 enum Callee {
     Contract(LoadedContract),
-    /// A library, which ignores messages by the rules of the chain.
+    /// A library. Under the rules of the chain, it ignores messages.
     Library,
 }
 
-/// One message that runs a contract.
+/// A message that causes a run.
 struct Call {
     sender: Address,
     contract: Address,
@@ -69,15 +69,15 @@ struct Call {
     depth: u32,
 }
 
-/// The body of a message that runs a contract.
+/// The body of a message that causes a run.
 enum Body {
-    /// Styled JSON: all that the signer of a transaction wrote, with the members that the chain sets.
+    /// Styled JSON: the data of the transaction, with the members that the chain sets.
     Signed(String),
-    /// The values that a contract sent, and the length that they would have as styled JSON, in bytes.
+    /// The values of a message of a contract, and the length of the message as styled JSON, in bytes.
     Sent { message: Arc<Message>, bytes: usize },
 }
 
-/// Executes a call. The steps have the order of the reference.
+/// Executes a call. The steps have the order of the reference (Reference: execution#calls).
 pub(super) fn execute<'c, W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'c>,
@@ -146,8 +146,8 @@ pub(super) fn execute<'c, W: StateReader>(
     Ok(Recorded { receipt, fee })
 }
 
-/// Makes the contract ready that a transaction calls. The inner error is a reached work limit: the transaction fails,
-/// and is not dropped.
+/// Loads the contract that a transaction calls. The inner error is a work limit: the transaction then fails and is not
+/// dropped.
 fn root<W: StateReader>(
     to: &Address,
     context: Context<'_>,
@@ -166,14 +166,14 @@ fn root<W: StateReader>(
     }
 }
 
-/// Returns a library as a callee, if messages to libraries are no failure.
+/// Returns a library as a callee, or `None` if a message to a library is an error under the rules of the chain.
 fn ignoring_library(context: Context<'_>) -> Option<Callee> {
     (context.contract_cache.rules().library_calls() == LibraryCalls::Ignored).then_some(Callee::Library)
 }
 
 impl<W: StateReader> Calls<'_, '_, W> {
-    /// Runs a contract, and all that follows from it. Recursion is as deep as a row of chained calls, which is short.
-    /// The caller begins the call in the trace.
+    /// Runs a contract and its chained calls. The depth of the recursion is limited by the number of chained calls. The
+    /// caller begins the call in the trace.
     fn run(&mut self, callee: &Callee, call: &Call) -> Result<(), CallFailure> {
         let result = self.run_all(callee, call);
         if let Some(tracer) = self.context.tracer {
@@ -214,13 +214,13 @@ impl<W: StateReader> Calls<'_, '_, W> {
         let most = unused.min(payable);
         let mut left = most;
         let effects = Effects::of(outcome, &mut left);
-        // Effects beyond the remaining work are not written.
+        // The conversion stopped because of the remaining work, and not because of the limit of bytes.
         if effects.is_err() && left == 0 && payable < unused {
             let work = u64::try_from(payable).unwrap_or(u64::MAX).saturating_add(1).saturating_mul(weight::JSON_BYTE);
             self.effort.work.exceed_before(work, 0);
             return Err(self.exhausted());
         }
-        // A value that nests too deep was written too.
+        // The bytes count after an error too, because the node has converted them.
         let bytes = most.saturating_sub(left);
         self.emitted_bytes = self.emitted_bytes.saturating_add(bytes);
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -228,7 +228,7 @@ impl<W: StateReader> Calls<'_, '_, W> {
         effects
     }
 
-    /// Ends a transaction beyond its work limit. The failure takes all of its gas.
+    /// Returns the failure of a transaction above its work limit. The failure takes all of its gas.
     const fn exhausted(&mut self) -> CallFailure {
         self.gas = 0;
         CallFailure::with(ReceiptError::GasNotSufficient)
@@ -294,7 +294,7 @@ impl<W: StateReader> Calls<'_, '_, W> {
         }
     }
 
-    /// Delivers a message that a contract sent. `values` are those of the message.
+    /// Delivers a message of a contract. `values` are the values of the message.
     fn send(&mut self, from: &Call, message: ContractMessage, values: &Arc<Message>) -> Result<(), CallFailure> {
         let (emitter, recipient, amount) = (from.contract, message.recipient, message.amount);
         let delivered = self.deliver(emitter, &message);
@@ -313,7 +313,7 @@ impl<W: StateReader> Calls<'_, '_, W> {
         self.run(&callee, &Call { sender: emitter, contract: recipient, amount, body, depth })
     }
 
-    /// Returns the body of a message that a contract sent.
+    /// Returns the body of a message of a contract.
     fn sent(&self, emitter: Address, message: &ContractMessage, values: &Arc<Message>) -> Body {
         #[cfg(test)]
         if super::oracle::sends_text() {
@@ -322,7 +322,8 @@ impl<W: StateReader> Calls<'_, '_, W> {
         Body::Sent { message: Arc::clone(values), bytes: message.call_len(&emitter, &self.origin) }
     }
 
-    /// Moves the money of a message if its recipient is no contract. Makes the contract ready if it is to run.
+    /// Transfers the amount of a message if its recipient is not a contract. Loads the recipient if the message causes
+    /// a run.
     fn deliver(&mut self, emitter: Address, message: &ContractMessage) -> Result<Option<Callee>, CallFailure> {
         let ContractMessage { recipient, amount, tag, .. } = message;
         if recipient.is_zero() {
@@ -343,7 +344,7 @@ impl<W: StateReader> Calls<'_, '_, W> {
         Ok(None)
     }
 
-    /// Counts and charges a chained call, and makes the callee ready.
+    /// Counts and charges a chained call, and loads its contract.
     fn chain(&mut self, callee: &Address) -> Result<Callee, CallFailure> {
         self.edges = self.edges.saturating_add(1);
         let start = self.context.rules.runner_gas.get();
@@ -352,7 +353,7 @@ impl<W: StateReader> Calls<'_, '_, W> {
         if self.edges > self.context.rules.edge_limit {
             return Err(CallFailure::with(ReceiptError::MaxEdgesReached));
         }
-        // All contracts have the only version of the language.
+        // All deployed contracts have the only supported version of the language.
         let module = self
             .context
             .contract_cache
@@ -371,7 +372,8 @@ impl<W: StateReader> Calls<'_, '_, W> {
     }
 }
 
-/// Returns the text of a message with the members that the chain sets, whatever the signer wrote there.
+/// Returns the text of a message with the members that the chain sets. They replace members of the same name from the
+/// signer.
 fn styled(mut body: Json, sender: Address, origin: Address, amount: Qa) -> String {
     if let Some(members) = body.as_object_mut() {
         members.insert("_sender".to_owned(), json!(format!("0x{sender}")));

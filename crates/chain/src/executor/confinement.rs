@@ -1,4 +1,4 @@
-//! A panic during a contract run: it ends its own transaction, and affects nothing else.
+//! A panic during a run: it ends its own transaction and affects no other.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     testing::{address, key, payment, signed},
 };
 
-/// A contract that counts, and panics where the test host does.
+/// A contract that counts its calls, and panics when the test host does.
 const FRAGILE: &str = r#"scilla_version 0
 library Fragile
 let one = Uint32 1
@@ -91,7 +91,7 @@ impl Net {
         self.solo.step(Input::Tick(Timestamp::new(self.now)), &mut self.producer).unwrap();
     }
 
-    /// Returns the status number of a transaction.
+    /// Returns the status code of a transaction.
     fn status(&self, hash: &TxHash) -> u8 {
         self.chain.snapshot().status(hash).unwrap().unwrap().status.code()
     }
@@ -149,7 +149,7 @@ fn a_panic_ends_its_own_transaction_and_nothing_else() {
     let head = |net: &Net| net.chain.snapshot().latest_tx_block_hash();
     assert_eq!(head(&net), head(&twin), "the block is that of a chain on which they were never sent");
     assert_eq!([2, 3].map(|number| net.account(&address(number))), [Some((FUNDS, 0)); 2]);
-    // One of the 4 Qa came with the deployment.
+    // One of the 4 Qa is the amount of the deployment.
     assert_eq!([0, 1].map(|number| net.account(&contract(number))), [Some((4, 0)); 2]);
     assert_eq!([0, 1].map(|number| net.count(&contract(number))), [Some("\"1\"".to_owned()), Some("\"1\"".to_owned())]);
     assert_eq!(net.account(&contract(2)), None);

@@ -23,21 +23,21 @@ use crate::{
     pool::DropReason,
 };
 
-/// A deployment that is about to run.
+/// A deployment before its run.
 struct Deployment<'a, 'c, W> {
     context: Context<'c>,
     overlay: &'a mut Overlay<W>,
     address: Address,
     source: Source,
     facts: InitFacts,
-    /// Its libraries, or the error that they are beyond the work limits.
+    /// The libraries of the program, or the error that they exceed the work limit.
     libraries: Result<Libraries, Exhausted>,
     /// The gas that is left.
     gas: u64,
     effort: &'a mut Effort<'c>,
 }
 
-/// Executes a deployment. The steps have the order of the reference.
+/// Executes a deployment. The steps have the order of the reference (Reference: execution#deployments).
 pub(super) fn execute<'c, W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'c>,
@@ -48,8 +48,7 @@ pub(super) fn execute<'c, W: StateReader>(
     let (deposit, sender) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.checker_gas).ok_or(DropReason::InsufficientGas)?.get();
     let address = Address::of_contract(&signer, sender.nonce);
-    // The address may have money: an earlier sender has paid the contract in advance. Only another contract is an
-    // obstacle.
+    // The address can have money from an earlier payment. Only another contract at the address is an error.
     let before = overlay.account(&address)?.unwrap_or_default();
     if before.contract.is_some() {
         return Err(DropReason::AddressTaken.into());
@@ -63,7 +62,7 @@ pub(super) fn execute<'c, W: StateReader>(
         Ok(libraries) => Ok(libraries),
         Err(LoadError::Exhausted) => Err(Exhausted),
         Err(LoadError::State(error)) => return Err(DropOrFatal::Fatal(error)),
-        // The sender of a dropped transaction pays nothing.
+        // A dropped transaction pays nothing. So a long search for libraries fails with a receipt instead.
         Err(LoadError::Libraries) if language.limits_work() && effort.work.loaded() > FREE_SEARCH => Err(Exhausted),
         Err(LoadError::Libraries | LoadError::Unusable) => return Err(DropReason::Libraries.into()),
     };
@@ -77,7 +76,7 @@ pub(super) fn execute<'c, W: StateReader>(
     let contract = ContractAccount { code_hash: CodeHash::of(&source.code, &source.init), storage_root: None };
     overlay.set(&address, Account { contract: Some(contract), ..before })?;
     overlay.set_source(&address, source.clone());
-    // The texts are always paid for: by the run, or by the size charge of a failure.
+    // The gas of the run or the size charge of a failure always covers the texts.
     effort.pay(run::text_units(&source).saturating_add(rules.checker_gas.get().saturating_mul(UNITS_PER_GAS)));
     let texts = run::text_units(&source).saturating_mul(PER_TEXT_BYTE);
     let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas, effort };
@@ -118,7 +117,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// Returns the failure of a stage, which the receipt lists after the reason.
+    /// Returns the failure of a stage. The receipt has the code of the stage after the error itself.
     fn of(call_failure: CallFailure, stage: ReceiptError) -> Self {
         match call_failure {
             CallFailure::Fatal(error) => Self::Fatal(error),
@@ -166,7 +165,8 @@ impl<W: StateReader> Deployment<'_, '_, W> {
                     Ok(())
                 }
                 Err(stopped) => match self.stopped(stopped, ReceiptError::CreateContractFailed) {
-                    // Beyond its gas, the result for a library does not count where the node has compared the version.
+                    // If the rules compare versions, the result of a library run counts only for its gas, and not for
+                    // its success.
                     CallFailure::Failed(ReceiptError::CreateContractFailed, _)
                         if rules.node_compares_version() && self.effort.work.end().is_none() =>
                     {
@@ -196,7 +196,7 @@ impl<W: StateReader> Deployment<'_, '_, W> {
         Ok(())
     }
 
-    /// Counts the gas of a failed stage, and returns the reason of its failure.
+    /// Counts the gas of a failed stage, and returns its failure.
     fn stopped(&mut self, stopped: RunFailure, error: ReceiptError) -> CallFailure {
         self.effort.work = stopped.work;
         let Some(left) = stopped.gas else {

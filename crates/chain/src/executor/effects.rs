@@ -1,4 +1,4 @@
-//! Messages and events of a run, as receipts show them.
+//! Messages and events of a run in the form of receipts.
 
 use serde_json::Value as Json;
 use silica_protocol::{Address, ContractMessage, ContractParam, Qa, ReceiptError};
@@ -9,29 +9,29 @@ use silica_scilla::{
 
 use super::{nesting::is_shallow, outcome::CallFailure, text::text_of};
 
-/// Largest depth of values in messages and events. Readers of receipts have a depth limit.
+/// Most levels of a value in messages and events. The JSON readers of receipts have a depth limit.
 const MAX_VALUE_DEPTH: usize = 100;
 
-/// Most bytes of the events and messages of a transaction: their values as JSON, their types and their labels.
+/// Most bytes of all events and messages of a transaction: their values as JSON, their types and their labels.
 ///
-/// Nodes of generation 8.1 rejected messages of this size from each other, such as a micro block with its receipts
-/// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml). So no block ever had a transaction with more.
+/// Nodes of the generation 8.1 reject network messages of this size, for example a micro block with its receipts
+/// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml). So no block of the network has a transaction with more.
 const MAX_BYTES: usize = 10_000_000;
 
 /// Bytes of events and messages for each gas that the transaction has used.
 ///
-/// Every value was paid for twice: when it was made or loaded, and when it was sent. Each time it costs at least one
-/// unit of gas for each constructor without values. A constructor has some fifty bytes. Its name and type, which
-/// contain the address of a library, have as many again. So lists of options of such values have some hundred bytes for
-/// a unit. All other values have far less, and common events have less than one byte for a unit.
+/// A transaction pays for each value twice: when it creates or loads the value, and when it sends the value. Each time,
+/// a constructor without arguments costs at least one gas unit. A constructor has about 50 bytes. Its name and type
+/// contain the address of a library, and have about 50 bytes more. So lists of options of such values have about 100
+/// bytes for a gas unit. All other values have far less. Common events have less than one byte for a gas unit.
 const BYTES_PER_GAS: u64 = 1_000;
 
-/// Returns the most bytes of events and messages for a transaction that has used `gas_used`.
+/// Returns the limit of bytes in events and messages for a transaction that has used `gas_used`.
 pub(super) fn allowance(gas_used: u64) -> usize {
     usize::try_from(gas_used.saturating_mul(BYTES_PER_GAS)).unwrap_or(MAX_BYTES).min(MAX_BYTES)
 }
 
-/// Messages and events of a run in the form of receipts. `None` is one that lacks a part.
+/// Messages and events of a run in the form of receipts. `None` stands for a message or event without a required part.
 pub(super) struct Effects {
     pub(super) events: Vec<Option<(String, Vec<ContractParam>)>>,
     pub(super) messages: Vec<Option<ContractMessage>>,
@@ -42,7 +42,8 @@ impl Effects {
     ///
     /// # Errors
     ///
-    /// If they have more than `left` bytes, which are then 0, or a value nests too deep for the documents of the chain.
+    /// [`ReceiptError::JsonOutputCorrupted`]: they have more than `left` bytes, or a value has more than
+    /// [`MAX_VALUE_DEPTH`] levels. If the bytes are too many, `left` becomes 0.
     pub(super) fn of(outcome: &Outcome, left: &mut usize) -> Result<Self, CallFailure> {
         let mut effects = Self { events: Vec::new(), messages: Vec::new() };
         for event in &outcome.events {
@@ -68,8 +69,8 @@ fn text(message: &Message, label: &str) -> Option<String> {
     if let Value::String(text) = message.get(label)? { Some(text.to_string()) } else { None }
 }
 
-/// Returns the entries of a message without its labels. If they are too large or too deep for the reference's node, the
-/// node treats them as invalid output of the interpreter.
+/// Returns the entries of a message, except the entries in `labels`. The node of the reference treats entries that are
+/// too large or too deep as invalid output of the interpreter.
 fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<ContractParam>, CallFailure> {
     let entries = message.entries().iter().filter(|entry| !labels.contains(&&*entry.label));
     let param = |entry: &silica_scilla::value::MessageEntry| {
@@ -83,9 +84,9 @@ fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<Co
     params.ok_or(CallFailure::with(ReceiptError::JsonOutputCorrupted))
 }
 
-/// Returns a value as receipts show it, or `None` if it nests too deep or has too many bytes.
+/// Returns a value in the form of receipts, or `None` if it nests too deeply or has more than `left` bytes.
 fn json(value: &Value, left: &mut usize) -> Option<Json> {
-    // Nearly all values are strings, which need no document.
+    // Most values are strings. They need no JSON document.
     if let Some(text) = value.json_string() {
         take(left, text.len())?;
         return Some(Json::String(text));
@@ -98,7 +99,7 @@ fn json(value: &Value, left: &mut usize) -> Option<Json> {
     serde_json::from_str(&text).ok().filter(|value| is_shallow(value, MAX_VALUE_DEPTH))
 }
 
-/// Subtracts bytes from `left`. Returns `None`, and leaves none, if they are too many.
+/// Subtracts bytes from `left`. If they are too many, sets `left` to 0 and returns `None`.
 fn take(left: &mut usize, bytes: usize) -> Option<()> {
     let rest = left.checked_sub(bytes);
     *left = rest.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The host of a contract run: the contract's fields, other accounts and the block.
+//! The host of a contract run: the fields of the contract, other accounts, and the block.
 
 use std::sync::Arc;
 
@@ -21,18 +21,18 @@ use crate::accounts::StateReader;
 
 /// The host of one run of one contract.
 ///
-/// The contract's writes go to the running state at once. If the run fails, the caller reverts them.
+/// The writes of the contract go to the running state at once. If the run fails, the caller reverts them.
 pub(super) struct ContractHost<'a, W> {
     pub(super) overlay: &'a mut Overlay<W>,
     pub(super) context: Context<'a>,
     pub(super) contract: Address,
-    /// The data types that the contract knows.
+    /// The data types of the contract.
     pub(super) known: Arc<DataTypes>,
-    /// The gas units that are left for the next reads.
+    /// The gas units that the next read may use.
     pub(super) units: u64,
-    /// Limits of what the transaction may still read and write.
+    /// The bytes that the transaction has left to read and write.
     pub(super) quota: StorageQuota,
-    /// The error of a failed read of the state. The result of the run is then invalid.
+    /// The error of a failed read of the state, if any. It makes the result of the run invalid.
     pub(super) fault: Option<StateError>,
 }
 
@@ -48,8 +48,7 @@ impl<W: StateReader> ContractHost<'_, W> {
         done.map_err(|fault| self.explain(fault, &field.name))
     }
 
-    /// Returns the error that the contract sees for a fault. Internal errors are kept in `fault`; the contract does not
-    /// see them.
+    /// Returns the error for the receipt. An error of the state goes to `fault` instead, so that no receipt has it.
     fn explain(&mut self, fault: StorageFault, field: &str) -> HostError {
         match fault {
             StorageFault::TooManyKeys => {

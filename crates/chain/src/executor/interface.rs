@@ -14,11 +14,11 @@ use super::{
 };
 use crate::accounts::StateReader;
 
-/// The check of a deployed contract has no gas limit. Its deployment has paid for the same work.
+/// No gas limit: the deployment has paid for the same check.
 const NO_LIMIT: u64 = u64::MAX;
 
-/// Checks a deployed contract again. Returns its interface as the text of a JSON object, the `contract_info` of the
-/// reference's checker.
+/// Checks a deployed contract again. Returns its interface as the text of a JSON object: the `contract_info` of the
+/// checker of the reference.
 pub(crate) fn contract_interface<W: StateReader>(
     contract: &Address,
     contract_cache: &ContractCache,
@@ -45,7 +45,7 @@ pub enum InterfaceError {
     /// The account does not exist.
     #[error("Address does not exist")]
     UnknownAccount,
-    /// The account has no code, or that of a library.
+    /// The account has no code, or is a library.
     #[error("Address not contract address")]
     NotAContract,
     /// The checker rejects the contract. This does not occur for a deployed contract.

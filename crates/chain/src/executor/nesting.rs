@@ -1,15 +1,15 @@
-//! Depth of JSON values, which JSON readers limit.
+//! The depth of JSON values, which JSON readers limit.
 
 use serde_json::Value as Json;
 
-/// Most levels of a value in a trace or in a state change. Levels are containers that hold something. An empty
-/// container may be within the last level.
+/// Most levels of a value in a trace or in a state change. A level is an array or object that is not empty. The last
+/// level can contain empty ones.
 ///
-/// `serde_json` reads documents with up to 127 levels by default. A client gets at most 110: the steps of a contract
-/// are within 49 levels after twenty chained calls, the maximum, in a response that is part of a batch.
+/// `serde_json` reads documents with at most 127 levels by default. A response has at most 110: in a batch, the steps
+/// of a contract after twenty chained calls, the maximum, have 49 levels around a value.
 pub(super) const MOST_LEVELS: usize = 60;
 
-/// Returns whether a value has at most `levels` levels of containers that hold something, as receipts count. The
+/// Returns whether a value has at most `levels` levels of containers that are not empty, as receipts count them. The
 /// recursion is safe, because a reader with a depth limit has read the value.
 pub(super) fn is_shallow(value: &Json, levels: usize) -> bool {
     let below = |value: &Json| levels.checked_sub(1).is_some_and(|levels| is_shallow(value, levels));
@@ -20,12 +20,12 @@ pub(super) fn is_shallow(value: &Json, levels: usize) -> bool {
     }
 }
 
-/// Returns a value, or its text if it nests too deep.
+/// Returns a value, or its text if it has more than [`MOST_LEVELS`] levels.
 pub(crate) fn readable(value: Json) -> Json {
     if is_shallow(&value, MOST_LEVELS) { value } else { Json::String(value.to_string()) }
 }
 
-/// Returns a value whose parts below `levels` levels are [`readable`].
+/// Returns a value with all parts below `levels` levels converted by [`readable`].
 pub(super) fn readable_parts(value: &Json, levels: usize) -> Json {
     match (value, levels.checked_sub(1)) {
         (Json::Array(elements), Some(below)) => elements.iter().map(|part| readable_parts(part, below)).collect(),
@@ -75,7 +75,7 @@ mod tests {
     fn parts_are_text_one_by_one() {
         let (deepest, deeper) = (nested(MOST_LEVELS), nested(MOST_LEVELS + 1));
         let params = json!([{"vname": "a", "value": deepest}, {"vname": "b", "value": deeper}, deeper]);
-        // An array that nests too deep, and has its parts within the levels that stay.
+        // An array with one level too many, whose element has the permitted levels.
         let last = json!([nested(MOST_LEVELS)]);
         let text = |value: &Json| json!(value.to_string());
         let expected = json!([{"vname": "a", "value": deepest}, {"vname": "b", "value": text(&deeper)}, last]);

@@ -1,5 +1,5 @@
-//! Chained messages are handed over as values. Here they are also handed over as text, as the reference does, and both
-//! ways must give the same execution.
+//! A comparison of two ways to pass chained messages: as values, which the node does, and as text, which the reference
+//! does. Both must give the same execution.
 
 use std::{cell::Cell, collections::BTreeMap, fmt::Write as _};
 
@@ -21,12 +21,12 @@ thread_local! {
     static SENDS_TEXT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns whether chained messages of this thread are text.
+/// Returns whether this thread passes chained messages as text.
 pub(super) fn sends_text() -> bool {
     SENDS_TEXT.get()
 }
 
-/// A sequence of numbers that its seed determines (`SplitMix64`).
+/// A pseudorandom sequence of numbers (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -54,13 +54,13 @@ impl Dice {
     }
 }
 
-/// A type of parameters. Maps are none of these: no message contains one.
+/// A type of a parameter. Maps are missing, because no message can contain a map.
 enum Kind {
-    /// A type without parts, with texts of its values.
+    /// A type without parts, with its name and texts of its values.
     Plain(&'static str, &'static [&'static str]),
     Text,
     Bytes,
-    /// Bytes of a width, and whether the parameter requires an account in use.
+    /// Bytes of this width, and whether the parameter requires an address in use.
     Width(usize, bool),
     Nat,
     Bool,
@@ -69,7 +69,7 @@ enum Kind {
     Pair(Box<Self>, Box<Self>),
     /// A type of the library.
     Shape,
-    /// A type of the contract, which no other contract knows.
+    /// A type of the contract, which does not exist in other contracts.
     Colour,
 }
 
@@ -105,7 +105,7 @@ fn kinds() -> Vec<Kind> {
 }
 
 impl Kind {
-    /// Returns the type as a program writes it.
+    /// Returns the type in the form of a program.
     fn source(&self) -> String {
         self.text(&|kind| {
             let text = if matches!(kind, Shape) {
@@ -119,7 +119,7 @@ impl Kind {
         })
     }
 
-    /// Returns the type as a message has it.
+    /// Returns the type in the form of a message.
     fn wire(&self, library: Address, contract: Address) -> String {
         self.text(&|kind| {
             if matches!(kind, Shape) {
@@ -132,7 +132,7 @@ impl Kind {
         })
     }
 
-    /// Returns the text of the type. Two forms differ in `varying` types.
+    /// Returns the text of the type. `varying` returns the text of the types whose two forms differ.
     fn text(&self, varying: &dyn Fn(&Self) -> String) -> String {
         match self {
             Plain(name, _) => (*name).to_owned(),
@@ -191,7 +191,7 @@ impl Kind {
 
 const LIBRARY: &str = "scilla_version 0\nlibrary Shapes\ntype Shape =\n| Round of Uint32\n| Square of String Nat\n";
 
-/// Returns a contract that sends, forwards, stores and shows values of each type.
+/// Returns a contract that sends, forwards and stores values of each type, and emits them in events.
 fn code(kinds: &[Kind]) -> String {
     let mut code = "scilla_version 0\nimport Shapes\nlibrary Values\ntype Colour =\n| Red\n| Blue\n\
                     let one = fun (m : Message) => let nil = Nil {Message} in Cons {Message} m nil\n\
@@ -281,7 +281,7 @@ impl StateReader {
         created
     }
 
-    /// Deploys a library, and the contract twice.
+    /// Deploys the library once and the contract twice.
     fn contracts(&mut self, kinds: &[Kind]) -> [Address; 3] {
         let yes = json!({"constructor": "True", "argtypes": [], "arguments": []});
         let library = self.deploy(LIBRARY, &[json!({"vname": "_library", "type": "Bool", "value": yes})]);
@@ -300,7 +300,7 @@ fn chained_values_execute_as_their_text() {
     let (mut values, mut texts) = (StateReader::new(false), StateReader::new(true));
     let [library, one, other] = values.contracts(&kinds);
     assert_eq!(texts.contracts(&kinds), [library, one, other]);
-    // Outcomes by their shape, to see that each occurs.
+    // Counts of the outcomes by their form, to check that each form occurs.
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for seed in 0..CASES {
         let dice = &mut Dice(seed);

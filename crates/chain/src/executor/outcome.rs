@@ -9,14 +9,14 @@ use crate::{accounts::StateReader, admission::VerifiedTransaction, config::Rules
 /// Reason why a run ends early.
 #[derive(Debug)]
 pub(super) enum CallFailure {
-    /// The transaction fails, with this reason and with the exceptions of the interpreter.
+    /// The transaction fails with this error and with exceptions of the interpreter.
     Failed(ReceiptError, Vec<Exception>),
     /// The state could not be read.
     Fatal(StateError),
 }
 
 impl CallFailure {
-    /// Returns a failure that the node itself found.
+    /// Returns a failure without exceptions of the interpreter.
     pub(super) const fn with(error: ReceiptError) -> Self {
         Self::Failed(error, Vec::new())
     }
@@ -28,7 +28,7 @@ impl From<StateError> for CallFailure {
     }
 }
 
-/// The sender's deposit for gas, taken before a contract runs.
+/// The deposit of the sender, which is taken before a contract runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deposit {
     sender: Address,
@@ -39,8 +39,8 @@ pub(super) struct Deposit {
 }
 
 impl Deposit {
-    /// Returns the deposit for a transaction, and the sender's account. The sender must be able to pay the deposit and
-    /// the amount. The checks have the order of the reference (Reference: execution#deployments, execution#calls).
+    /// Returns the deposit for a transaction, and the account of the sender. The sender must be able to pay deposit and
+    /// amount. The checks have the order of the reference (Reference: execution#deployments, execution#calls).
     pub(super) fn of<W: StateReader>(
         transaction: &VerifiedTransaction,
         rules: &Rules,
@@ -60,12 +60,12 @@ impl Deposit {
         Ok((Self { sender, limit: tx.gas_limit, price: tx.gas_price, least }, account))
     }
 
-    /// Returns the gas that a failed transaction leaves to the sender, where the run has left `left`.
+    /// Returns the unused gas of a failed transaction, if the run has left `left`.
     pub(super) fn left_of_failure(self, left: u64) -> u64 {
         left.min(self.limit.checked_sub(self.least).map_or(0, Gas::get))
     }
 
-    /// Takes the deposit from the sender, whose balance was checked.
+    /// Takes the deposit from the sender. [`of`](Self::of) has checked the balance.
     pub(super) fn take<W: StateReader>(self, overlay: &mut Overlay<W>) -> Result<(), DropOrFatal> {
         let paid = self.limit.checked_cost(self.price).ok_or(DropReason::Arithmetic)?;
         let sender = overlay.account(&self.sender)?.ok_or(DropReason::InvalidSender)?;
@@ -86,7 +86,8 @@ impl Deposit {
     }
 }
 
-/// Moves money from one account to another. Returns whether the balance was sufficient.
+/// Transfers money from one account to another. Returns false if the balance is too low or the new balance would exceed
+/// 128 bits.
 pub(super) fn transfer<W: StateReader>(
     from: &Address,
     to: &Address,

@@ -1,12 +1,12 @@
-//! Payments (Reference: execution#payments): money moves, nothing runs.
+//! Payments (Reference: execution#payments): transfers without a run of a contract.
 
 use silica_protocol::{Account, Qa, Receipt};
 
 use super::{Context, DropOrFatal, Overlay, Recorded};
 use crate::{accounts::StateReader, admission::VerifiedTransaction, pool::DropReason};
 
-/// Executes a payment. The checks have the order of the reference, which determines the reason of a drop if several
-/// apply. All values are computed before the first write.
+/// Executes a payment. The checks have the order of the reference: if several fail, the first one is the reason of the
+/// drop. All values are computed before the first write.
 pub(super) fn execute<W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
@@ -107,7 +107,7 @@ mod tests {
         run_at(Some(PRICE), accounts, transaction)
     }
 
-    /// The sender with a balance, and a contract.
+    /// Returns the sender with a balance, and a contract.
     fn with(balance: u128) -> [(Address, Account); 2] {
         [(address(SENDER), account(balance, 0)), (CONTRACT, contract())]
     }

@@ -1,4 +1,4 @@
-//! One run of the interpreter as in generation 8.1: its charges and its report.
+//! One run of the interpreter as in the generation 8.1: its charges and its report.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl RunFailure {
         }
     }
 
-    /// Returns the failure for init data that cannot be read before the program.
+    /// Returns the failure for invalid init data. It does not report its gas.
     fn origin(error: InputError, gas: Meter) -> Self {
         Self { gas: None, ..Self::input(error, gas) }
     }
@@ -82,7 +82,7 @@ impl From<Failed> for RunFailure {
     }
 }
 
-/// A program that the checker accepted.
+/// An accepted program, and the costs of its check.
 pub(super) struct Accepted {
     pub(super) gas: u64,
     pub(super) work: Work,
@@ -91,22 +91,22 @@ pub(super) struct Accepted {
     pub(super) code: Arc<Code>,
 }
 
-/// Returns the options of a check. They include the work for the bytes to parse and check.
+/// Returns the options of a check. Counts the work to parse and check the texts.
 fn options(source: &Source, limit: u64, work: Work) -> Result<Options, RunFailure> {
     let mut options = Options::with_limit(limit);
     options.meter = options.meter.with_work(work);
     let bytes = text_units(source);
     let counted = options.meter.spend(bytes.saturating_mul(weight::CHECKED_BYTE));
-    // The gas pays for programs as people write them. The slowest take three times as long, for which the block has
-    // room.
+    // The gas covers the work for common programs. The slowest programs take three times as long, and the other two
+    // thirds count for the block only.
     match counted.and_then(|()| options.meter.load(bytes.saturating_mul(2), true)) {
         Ok(()) => Ok(options),
         Err(exhausted) => Err(RunFailure::exhausted(exhausted.to_string(), options.meter.work())),
     }
 }
 
-/// Counts the libraries that a program imports: the loading of the standard library, and the check of all libraries,
-/// which takes half as long again. No gas pays for either.
+/// Counts the work for the imports of a program, for which no gas is charged: the loading of the standard library, and
+/// the check of all libraries. The check counts half the bytes of all libraries.
 fn load_imports(options: &mut Options, libraries: &Libraries, bytes: u64) -> Result<(), RunFailure> {
     let loaded = bytes.saturating_sub(libraries.bytes()).saturating_add(bytes / 2);
     let counted = options.meter.load(loaded, true);
@@ -164,25 +164,25 @@ fn settings(rules: Rules) -> Settings {
     Settings { rules, ..Settings::default() }
 }
 
-/// Returns the units that the texts of a deployment cost.
+/// Returns the gas units for the texts of a deployment: one for each byte.
 pub(super) fn text_units(source: &Source) -> u64 {
     u64::try_from(source.code.len().saturating_add(source.init.len())).unwrap_or(u64::MAX)
 }
 
-/// Takes the charge for the texts of a deployment.
+/// Charges the gas for the texts of a deployment.
 fn charged_for_texts(source: &Source, limit: u64, work: Work) -> Result<Meter, RunFailure> {
     let mut gas = Meter::with_limit(limit);
     match gas.charge(text_units(source)) {
-        // The texts were counted as paid before the check.
+        // The work for the texts was counted before the check.
         Ok(()) => Ok(gas.with_work(work)),
         Err(_) => Err(RunFailure::exhausted("Insufficient gas to parse contract/init files", work)),
     }
 }
 
-/// Deploys an accepted contract. The host gets the first values of its fields. Returns the gas that the run reports as
-/// left.
+/// Deploys an accepted contract. The host gets the initial values of the fields. Returns the gas that the run reports
+/// as left.
 ///
-/// A success reports units, eight of which are one gas, as the reference does (Reference: scilla#units). Callers must
+/// As in the reference, a success reports gas units, eight of which are one gas (Reference: scilla#units). Callers must
 /// limit the result to the gas that was left before.
 pub(super) fn deploy_contract(
     source: &Source,
@@ -201,7 +201,7 @@ pub(super) fn deploy_contract(
     Ok((gas.units(), gas.work()))
 }
 
-/// Deploys an accepted library, whose values are evaluated. Returns the gas that is left.
+/// Deploys an accepted library, and evaluates its values. Returns the gas that is left.
 pub(super) fn deploy_library(
     source: &Source,
     code: &Arc<Code>,
@@ -219,11 +219,11 @@ pub(super) fn deploy_library(
 
 /// The message of a run.
 pub(super) enum Input<'m> {
-    /// The message of a signed transaction: styled JSON.
+    /// The message of a signed transaction as styled JSON.
     Text(&'m str),
     /// A message of another contract.
     Sent {
-        /// The values.
+        /// The values of the message.
         message: &'m Message,
         /// The length of the message as styled JSON, in bytes.
         bytes: usize,
@@ -233,8 +233,8 @@ pub(super) enum Input<'m> {
 }
 
 impl Input<'_> {
-    /// Returns the length of the message as styled JSON, in bytes. The file of the message has the layout of a receipt,
-    /// and its white space is charged too.
+    /// Returns the length of the message as styled JSON, in bytes. The charge includes the white space, because the
+    /// message file of the reference has the layout of a receipt.
     fn bytes(&self) -> u64 {
         let bytes = match self {
             Self::Text(text) => text.len(),
@@ -243,7 +243,7 @@ impl Input<'_> {
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
-    /// Takes the charge for the message.
+    /// Charges the gas for the message.
     fn charge(&self, mut gas: Meter) -> Result<Meter, RunFailure> {
         let bytes = self.bytes();
         match gas.charge(bytes).and_then(|()| gas.spend(bytes.saturating_mul(weight::JSON_BYTE))) {
@@ -266,15 +266,15 @@ impl Input<'_> {
     }
 }
 
-/// Sends a message to a library, which ignores it. Returns an empty outcome, and the gas that the run reports as left,
-/// in units, as for a deployment (`Zilliqa/scilla` 308af35, `src/eval/Runner.ml`, messages to libraries).
+/// Sends a message to a library, which ignores the message. Returns an empty outcome, and the gas that the run reports
+/// as left, in units, as for a deployment (`Zilliqa/scilla` 308af35, `src/eval/Runner.ml`, messages to libraries).
 pub(super) fn call_library(input: &Input<'_>, balance: u128, limit: Meter) -> Result<(Outcome, u64), RunFailure> {
     let gas = input.charge(limit)?;
     let outcome = Outcome { accepted: false, balance, messages: Vec::new(), events: Vec::new(), gas };
     Ok((outcome, gas.units()))
 }
 
-/// Sends a message to a contract. Returns its effects, and the gas that is left. The observer receives the steps.
+/// Sends a message to a contract. Returns the outcome and the gas that is left. The observer gets the steps.
 pub(super) fn call(
     ready: &LoadedContract,
     input: &Input<'_>,

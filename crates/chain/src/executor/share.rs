@@ -1,4 +1,4 @@
-//! Share of the work limit that the contracts of the repository use.
+//! The share of the work limit that the contracts of the repository use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ struct StateReader {
     overlay: Overlay<BTreeMap<Address, Account>>,
     contract_cache: ContractCache,
     nonce: u64,
-    /// Contracts that count as already loaded, because the gas of a call does not limit their loading.
+    /// The contracts that count as loaded, because the gas of a call does not limit their loading.
     loaded: BTreeMap<CodeHash, LoadedContract>,
 }
 
@@ -48,7 +48,7 @@ impl StateReader {
         }
     }
 
-    /// Executes a transaction in a block with room for `work_limit`.
+    /// Executes a transaction in a block that has `work_limit` left.
     fn execute(&mut self, work_limit: u64, transaction: Transaction) -> Executed {
         let rules = Rules::V8_1;
         let context = Context {
@@ -71,9 +71,9 @@ impl StateReader {
         executed
     }
 
-    /// Executes a transaction, and returns the share of its limit that it uses, in thousandths.
+    /// Executes a transaction, and returns the used share of its work limit in thousandths.
     fn share(&mut self, name: &str, transaction: Transaction) -> u64 {
-        // A deployment reports units as gas when it succeeds, so that its texts do not show in the receipt.
+        // A successful deployment reports units as gas, so its receipt does not show the gas for its texts.
         let bytes = (transaction.code.len() + transaction.data.len()) as u64;
         let texts = bytes / 8 + 400;
         let is_deployment = !transaction.code.is_empty();
@@ -81,8 +81,8 @@ impl StateReader {
         let Outcome::Recorded(Recorded { receipt, .. }) = outcome else { panic!("{name}: {outcome:?}") };
         assert!(receipt.success, "{name}: {receipt:?}");
         let gas = if is_deployment { texts } else { receipt.cumulative_gas.get() };
-        // The gas does not limit the second part of the work for the texts. What a deployment imports counts here as if
-        // the gas limited it.
+        // The gas does not limit the second part of the work for the texts. The imports of a deployment count here as
+        // if the gas limited them.
         let checked = if is_deployment { 2 * bytes * weight::LOADED_BYTE } else { 0 };
         let done = work.saturating_sub(TRANSACTION + checked + gas * EVALUATION_PER_GAS);
         let share = done * 1_000 / (FIXED + gas * (PER_GAS - EVALUATION_PER_GAS));
@@ -199,7 +199,7 @@ fn programs_of_a_block_need_no_cache() {
     assert!(fresh.work > executed.work && world.contract_cache.usage().programs == 1);
 }
 
-/// Reports long texts, and has patterns of many columns.
+/// A contract with events of long texts, and with patterns of many columns.
 const REPORTS: &str = "scilla_version 0
 library Reports
 let five = fun (a : Bool) => fun (b : Bool) => fun (c : Bool) => fun (d : Bool) => fun (e : Bool) =>

@@ -1,4 +1,4 @@
-//! Values as JSON text, of bounded length.
+//! Values as JSON text with a limit on its length.
 
 use std::fmt::{self, Write};
 
@@ -7,12 +7,13 @@ use silica_scilla::{
     value::Value,
 };
 
-/// Most parts of a value that is converted to text, before the length of the text is known. This is more than twice the
-/// parts that the largest gas limit pays for in lists of small numbers, which have the shortest texts for their parts.
+/// Most parts of a value that is converted to text. The conversion takes time for each part before the length of the
+/// text is known. The limit is more than twice the parts that the largest gas limit pays for in lists of small numbers.
+/// These have the shortest text for each part.
 const MAX_PARTS: u64 = 1 << 21;
 
-/// Returns the compact JSON text of a value, as in the state, in keys and in receipts; `None` if it has more than
-/// `most` bytes.
+/// Returns the compact JSON text of a value, as in the state, in keys and in receipts. Returns `None` if the text has
+/// more than `most` bytes, or the value more than [`MAX_PARTS`] parts.
 pub(super) fn text_of(value: &Value, most: usize) -> Option<String> {
     if value.parts() > MAX_PARTS {
         return None;
@@ -25,7 +26,7 @@ pub(super) fn text_of(value: &Value, most: usize) -> Option<String> {
     written.is_ok().then_some(bounded.text)
 }
 
-/// A text with a limit of bytes, which rejects more.
+/// A text with a limit of bytes. A write above the limit fails.
 struct Bounded {
     text: String,
     most: usize,

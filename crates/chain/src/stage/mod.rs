@@ -1,4 +1,4 @@
-//! The stages of a block. Each type has one maker, so that none can skip what comes before it.
+//! The stages of a block. Only one module creates each type, so no stage can be skipped.
 //!
 //! ```text
 //! transactions ─▶ ExecutedBlock ─▶ SealedBlock ─▶ CommittedBlock
@@ -19,18 +19,18 @@ use crate::{
     pool::{DropReason, Postponed},
 };
 
-/// A block as its proposer sends it: everything but what executing it yields.
+/// A block as its proposer sends it, without receipts and states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     /// The Tx block.
     pub tx_block: TxBlock,
-    /// Its micro blocks, ascending by shard.
+    /// The micro blocks, ascending by shard.
     pub micro_blocks: Vec<MicroBlock>,
-    /// The DS block that was made just before it, if one was due.
+    /// The DS block before the Tx block, if one is due.
     pub ds_block: Option<DsBlock>,
-    /// The transactions of the micro blocks, in their order.
+    /// The transactions of all micro blocks in order.
     pub transactions: Vec<Transaction>,
-    /// The edits of the state, which precede the transactions.
+    /// The edits of the state.
     pub edits: StateDiff,
     /// Whether the next block has the same logical block number.
     pub repeats_number: bool,
@@ -44,14 +44,14 @@ impl From<BlockRecord> for Proposal {
     }
 }
 
-/// A block whose transactions were executed on top of the head. Its headers are complete but not signed.
+/// A block whose transactions were executed on top of the head. Its headers are complete and have no signatures.
 #[derive(Debug)]
 pub struct ExecutedBlock {
     pub(crate) blocks: Blocks,
     pub(crate) transactions: Vec<(VerifiedTransaction, Receipt)>,
     pub(crate) edits: StateDiff,
     pub(crate) repeats_number: bool,
-    /// Accounts that the block changes, as they are after it.
+    /// The changed accounts, in their state after the block.
     pub(crate) accounts: Vec<(Address, Account)>,
     pub(crate) state: PreparedState,
     pub(crate) vacuous: bool,
@@ -60,7 +60,7 @@ pub struct ExecutedBlock {
     pub(crate) work: u64,
 }
 
-/// The blocks that are made in one Tx epoch.
+/// All blocks of one Tx epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
     pub(crate) tx: TxBlock,
@@ -69,27 +69,27 @@ pub(crate) struct Blocks {
 }
 
 impl ExecutedBlock {
-    /// The Tx block, without signatures.
+    /// Returns the Tx block without signatures.
     pub fn tx_block(&self) -> &TxBlock {
         &self.blocks.tx
     }
 
-    /// The micro blocks, ascending by shard, without signatures.
+    /// Returns the micro blocks without signatures, ascending by shard.
     pub fn micro_blocks(&self) -> &[MicroBlock] {
         &self.blocks.micro
     }
 
-    /// The DS block that precedes the Tx block, if one was due, without signatures.
+    /// Returns the DS block before the Tx block without signatures, if one is due.
     pub fn ds_block(&self) -> Option<&DsBlock> {
         self.blocks.ds.as_ref()
     }
 
-    /// The transactions with their receipts, in the order of their execution.
+    /// Returns the transactions with their receipts, in the order of execution.
     pub fn transactions(&self) -> &[(VerifiedTransaction, Receipt)] {
         &self.transactions
     }
 
-    /// Whether the block ends its DS epoch, so that it has no transactions and pays the reward.
+    /// Returns whether the block is vacuous.
     pub fn is_vacuous(&self) -> bool {
         self.vacuous
     }
@@ -99,12 +99,12 @@ impl ExecutedBlock {
         self.repeats_number
     }
 
-    /// Transactions that were found never to be executable.
+    /// Returns the transactions that were dropped while the block was built.
     pub fn dropped(&self) -> &[(VerifiedTransaction, DropReason)] {
         &self.dropped
     }
 
-    /// The work of its transactions, dropped ones included, in nanoseconds (`silica_scilla::work`).
+    /// Returns the work of the transactions in the block, in nanoseconds (`silica_scilla::work`).
     pub fn work(&self) -> u64 {
         self.work
     }
@@ -121,7 +121,7 @@ impl ExecutedBlock {
 /// A block that its committees signed.
 #[derive(Debug)]
 pub struct SealedBlock {
-    /// Executed, and signed since.
+    /// The executed block with signatures.
     pub(crate) block: ExecutedBlock,
 }
 
@@ -136,7 +136,7 @@ impl SealedBlock {
         self.block.micro_blocks()
     }
 
-    /// The DS block that precedes the Tx block, if one was due.
+    /// Returns the DS block before the Tx block, if one was due.
     pub fn ds_block(&self) -> Option<&DsBlock> {
         self.block.ds_block()
     }
@@ -153,7 +153,7 @@ pub struct CommittedBlock {
     pub(crate) dropped: Vec<(VerifiedTransaction, DropReason)>,
 }
 
-/// A block that is written, and on disk once the writing is flushed: then it is the committed one.
+/// A written block. After the flush it is the committed block.
 #[derive(Debug)]
 pub(crate) struct WrittenBlock {
     pub(crate) block: CommittedBlock,
@@ -163,7 +163,7 @@ pub(crate) struct WrittenBlock {
 }
 
 impl CommittedBlock {
-    /// The hash of the Tx block.
+    /// Returns the hash of the Tx block.
     pub fn hash(&self) -> BlockHash {
         self.hash
     }
@@ -173,7 +173,7 @@ impl CommittedBlock {
         &self.tx_block
     }
 
-    /// The DS block that precedes the Tx block, if one was made.
+    /// Returns the DS block before the Tx block, if one was due.
     pub fn ds_block(&self) -> Option<&Arc<DsBlock>> {
         self.ds_block.as_ref()
     }
@@ -183,12 +183,12 @@ impl CommittedBlock {
         &self.micro_blocks
     }
 
-    /// The transactions with their receipts, in the order of their execution.
+    /// Returns the transactions with their receipts, in the order of execution.
     pub fn transactions(&self) -> &[(VerifiedTransaction, Receipt)] {
         &self.transactions
     }
 
-    /// Transactions that left the pool without being executed.
+    /// Returns the transactions that were dropped while the block was built.
     pub fn dropped(&self) -> &[(VerifiedTransaction, DropReason)] {
         &self.dropped
     }
