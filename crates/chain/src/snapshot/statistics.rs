@@ -97,8 +97,8 @@ impl Snapshot {
         Ok(MinerInfo { ds_committee: vec![member], shards })
     }
 
-    /// Returns the money in circulation in Qa: the sum of all balances without the null account
-    /// (Reference: execution#supply).
+    /// Returns the money in circulation in Qa: the total supply of the main network minus the balance of the null
+    /// account (Reference: execution#supply).
     ///
     /// # Errors
     ///

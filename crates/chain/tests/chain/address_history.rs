@@ -1,4 +1,5 @@
-//! Transactions of an address: each once, in both directions, whatever a page may look at and whatever comes meanwhile.
+//! Transactions of an address. All pages together have each transaction once: in both orders, with each limit, and if
+//! blocks arrive between two pages.
 
 use serde_json::json;
 use silica_chain::{AddressRole, AddressTransaction, HistoryOrder, HistoryPlace, HistoryRequest};
@@ -9,7 +10,8 @@ use crate::{
     harness::{Net, config, signed, user},
 };
 
-/// Blocks of up to a hundred payments among four users, with runs of empty blocks between them.
+/// Returns a chain with blocks of up to 100 payments among four users. There are empty block ranges between these
+/// blocks.
 fn net() -> Net {
     let mut net = Net::new(config(2, 50));
     for round in 0..12_u8 {
@@ -28,7 +30,7 @@ fn request(address: Address, order: HistoryOrder) -> HistoryRequest {
     HistoryRequest { address, order, after: None, limit: usize::MAX, effort: usize::MAX }
 }
 
-/// What all pages have together, and how many there are; `between` happens after each.
+/// Returns the transactions of all pages, and the number of pages. Calls `between` after each page.
 fn pages(
     net: &mut Net,
     mut request: HistoryRequest,
@@ -50,7 +52,8 @@ fn pages(
     unreachable!()
 }
 
-/// The same by a look at each block, the oldest first; also how many transactions there are of all addresses.
+/// Returns the transactions of an address from a read of all blocks, the oldest first, and the number of transactions
+/// of all addresses.
 fn expected(net: &Net, address: &Address) -> (Vec<AddressTransaction>, usize) {
     let store = net.producer.store().snapshot();
     let (mut found, mut count) = (Vec::new(), 0);
@@ -103,7 +106,7 @@ fn page_looks_at_no_more_than_it_may() {
         for effort in [1, 10, 100, 311, 312] {
             let (found, count) = pages(&mut net, HistoryRequest { effort, ..request(user(5), order) }, |_| ());
             assert!(found.is_empty());
-            // The blocks on the way take a part of it.
+            // The blocks on the way take a part of the effort.
             let expected = transactions.div_ceil(effort)..=(2 * transactions).div_ceil(effort);
             assert!(expected.contains(&count), "{order:?} {effort}: {count} pages");
         }
@@ -143,7 +146,7 @@ fn new_blocks_move_no_page_that_was_begun() {
     assert!(count > 10);
 }
 
-/// Says four times what it was taught.
+/// A contract that stores a text, and emits the text four times in an event.
 const LOUD: &str = r#"scilla_version 0
 contract Loud ()
 field text : String = ""
@@ -184,7 +187,7 @@ fn large_receipts_make_short_pages() {
             });
             let bytes: Vec<_> = bytes.collect();
             longest = longest.max(bytes.iter().filter(|bytes| **bytes > 20_000).count());
-            // What was looked at last may be beyond.
+            // The last transaction can exceed the limit.
             assert!(bytes.iter().rev().skip(1).sum::<usize>() <= EFFORT * 256, "{order:?} {bytes:?}");
             page = net.snapshot().transactions_of(&HistoryRequest { after: Some(next), ..request.clone() }).unwrap();
         }

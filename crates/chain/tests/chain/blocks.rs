@@ -1,4 +1,5 @@
-//! Every header member against what it is said to be (Reference: execution#tx-block-header, execution#micro-blocks).
+//! Each header member has the value that the reference defines
+//! (Reference: execution#tx-block-header, execution#micro-blocks).
 
 use silica_chain::{CommittedBlock, Epochs, Snapshot};
 use silica_crypto::cosign;
@@ -9,7 +10,7 @@ use silica_protocol::{
 
 use crate::harness::{Net, PRICE, config, node, payment, user};
 
-/// Checks a block that was just committed, and the stored forms of it.
+/// Checks a committed block and its stored form.
 pub(crate) fn check(net: &Net, block: &CommittedBlock) {
     let config = net.chain.config();
     let epochs = config.epochs().unwrap();
@@ -119,7 +120,7 @@ fn check_ds_block(snapshot: &Snapshot, block: &CommittedBlock, epochs: Epochs) {
     check_signed("DS block", &ds_header.encode(), &ds_block.cosignatures);
 }
 
-/// What readers get is what was committed.
+/// Checks that readers get the committed block.
 fn check_stored(snapshot: &Snapshot, block: &CommittedBlock) {
     let number = block.tx_block().header.number;
     for (transaction, receipt) in block.transactions() {

@@ -1,11 +1,12 @@
-//! What a transaction can make of its gas: values share their parts, receipts and entries of storage do not.
+//! The limits on bytes of a transaction. Values share their parts in memory, but receipts and entries of storage do not
+//! share text.
 
 use serde_json::json;
 use silica_protocol::{Address, Gas, Receipt, Transaction};
 
 use crate::contracts::{World, errors, init};
 
-/// Tells the same number many times, and writes to places whose keys are made of the same few texts.
+/// A contract that emits the same number many times, and writes entries whose keys consist of the same few texts.
 const BULK: &str = r#"scilla_version 0
 library Bulk
 type Three = | Three of String String String
@@ -84,7 +85,7 @@ struct Bulk {
 
 impl Bulk {
     fn new() -> Self {
-        // Since the second revision, the limit of work is met before these bounds.
+        // From revision 2 on, a transaction reaches the work limit before these limits.
         let mut world = World::with_rules("0.13/1".parse().unwrap());
         let contract = world.deployed(1, BULK, &init(&[]));
         Self { world, contract }
@@ -97,7 +98,8 @@ impl Bulk {
         self.world.run(from, transaction).unwrap()
     }
 
-    /// Tells a list of a number of 45 levels as often as there are events, and returns the bytes of the values.
+    /// Emits `events` events. Each has a list with `times` values of 45 levels. Returns the receipt, and the bytes of
+    /// the values.
     fn emit(&mut self, times: u32, events: u32) -> (Receipt, usize) {
         let number = |name: &str, value: u32| json!({"vname": name, "type": "Uint32", "value": value.to_string()});
         let list: Vec<String> = (0..events).map(|number| number.to_string()).collect();
@@ -107,13 +109,13 @@ impl Bulk {
         (receipt, bytes)
     }
 
-    /// Runs a transition for each three of so many names.
+    /// Calls a transition that acts on each combination of three of `names` texts.
     fn each(&mut self, from: u8, tag: &str, names: usize, length: usize) -> Receipt {
         let names: Vec<String> = (0..names).map(|number| number.to_string().repeat(length)).collect();
         self.call(from, tag, &json!([{"vname": "names", "type": "List String", "value": names}]))
     }
 
-    /// How many entries the contract has.
+    /// Returns the number of entries of the contract.
     fn entries(&self) -> usize {
         let state = self.world.net.producer.store().snapshot();
         state.state().storage(&self.contract).unwrap().count()
@@ -126,7 +128,7 @@ fn emitted_bytes_are_proportional_to_the_gas() {
     let (receipt, bytes) = bulk.emit(400, 1);
     assert!(receipt.success, "{receipt:?}");
     assert!(bytes > 900_000);
-    // As much again is too much, all events together.
+    // A second event of the same size is too much: the limit holds for all events together.
     let (receipt, _) = bulk.emit(400, 2);
     assert_eq!(errors(&receipt), [(0, vec![9])]);
     assert!(receipt.exceptions.is_empty() && receipt.event_logs.is_empty(), "{receipt:?}");
@@ -137,13 +139,13 @@ fn emitted_bytes_are_proportional_to_the_gas() {
 fn what_is_written_has_a_limit() {
     let mut bulk = Bulk::new();
     let before = bulk.entries();
-    // Each of 1,000 keys has three of ten texts, 75 MB in all.
+    // Each of 1,000 keys has three of ten texts. Together they have 75 MB.
     let receipt = bulk.each(2, "Spread", 10, 25_000);
     assert_eq!(errors(&receipt), [(0, vec![7])]);
     assert_eq!(receipt.exceptions[0].message, "Data of more than 64000000 bytes for the state");
     assert_eq!(bulk.entries(), before);
     assert!(bulk.each(3, "Spread", 5, 10).success);
-    // The map is no longer empty.
+    // The map has entries, so its marker is gone.
     assert_eq!(bulk.entries(), before - 1 + 125);
 }
 
@@ -151,7 +153,8 @@ fn what_is_written_has_a_limit() {
 fn what_is_looked_for_has_a_limit() {
     let mut bulk = Bulk::new();
     let before = bulk.entries();
-    // Each of 1,000 keys has four of ten texts, 72 MB in all; and a single one that is too long.
+    // The first call has 1,000 keys with four of ten texts, together 72 MB. The other calls have a single key that is
+    // too long.
     for (from, tag, (names, length), message) in [
         (2, "Search", (10, 18_000), "Keys of more than 64000000 bytes"),
         (4, "Search", (1, 25_001), "Keys of more than 100000 bytes to one place"),
@@ -165,7 +168,7 @@ fn what_is_looked_for_has_a_limit() {
     }
     assert!(bulk.each(7, "Search", 10, 10).success);
     assert_eq!(bulk.entries(), before);
-    // What was not there leaves an empty map around it.
+    // The removal of a missing entry creates an empty map around it.
     assert!(bulk.each(8, "Clear", 2, 24_000).success);
     assert_eq!(bulk.entries(), before + 8);
 }

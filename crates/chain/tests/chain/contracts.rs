@@ -1,4 +1,4 @@
-//! Contracts: deployed, called, calling each other, failing; and what remains of it in the state.
+//! Deployments, calls, chained calls and failures of contracts, and the resulting state.
 
 use serde_json::json;
 use silica_chain::{ChainConfig, StatePageRequest, config::NoncePolicy};
@@ -16,7 +16,7 @@ use crate::{
 
 pub(crate) const HELLO: &str = include_str!("../../../../contracts/hello_world/hello_world.scilla");
 
-/// Takes money, passes it on, calls others and itself, and looks into others.
+/// A contract that accepts money, sends it on, calls itself and other contracts, and reads their fields.
 pub(crate) const RELAY: &str = r#"scilla_version 0
 library Relay
 let nil = Nil {Message}
@@ -82,7 +82,7 @@ transition Look (at : ByStr20 with contract field count : Uint32 end)
 end
 "#;
 
-/// A network, and the money that was there at the beginning.
+/// A network, and the sum of all money at its start.
 pub(crate) struct World {
     pub(crate) net: Net,
     total: u128,
@@ -94,7 +94,7 @@ impl World {
         Self::with_rules(ChainConfig::isolated().rules.scilla)
     }
 
-    /// A chain with some rules of the contract language.
+    /// Returns a chain with these Scilla rules.
     pub(crate) fn with_rules(rules: Rules) -> Self {
         let mut config = config(1, 100);
         config.rules.scilla = rules;
@@ -113,7 +113,7 @@ impl World {
         Transaction { gas_limit: Gas::new(20_000), ..payment(from, nonce, Address::ZERO, 0, PRICE) }
     }
 
-    /// Submits a transaction, makes its block, and returns its receipt, or the number of the status it was dropped for.
+    /// Submits a transaction, makes its block, and returns its receipt, or its status code if it was dropped.
     pub(crate) fn run(&mut self, from: u8, transaction: Transaction) -> Result<Receipt, u8> {
         let (nonce, balance) = (self.net.nonce(&user(from)), self.net.balance(&user(from)));
         let transaction = signed(from, transaction);
@@ -133,7 +133,7 @@ impl World {
         Ok(receipt.clone())
     }
 
-    /// All balances and the fees that no account has yet add up to the money at the beginning.
+    /// Checks that all balances and the uncredited fees add up to the money at the start.
     fn check_money(&self) {
         let source = self.net.producer.store().snapshot();
         let accounts = source.state().accounts().map(Result::unwrap);
@@ -191,14 +191,14 @@ impl World {
         self.run(from, transaction).unwrap()
     }
 
-    /// An entry of storage as text.
+    /// Returns an entry of storage as text.
     fn entry(&self, contract: &Address, name: &str, indices: &[&str]) -> Option<String> {
         let key = StorageKey::entry(contract, name, indices).variable_hash();
         let value = self.net.producer.store().snapshot().storage_value(contract, &key).unwrap();
         value.map(|value| String::from_utf8(value).unwrap())
     }
 
-    /// The storage root of each contract is that of an independent trie over its entries.
+    /// Checks the storage root of each contract with an independent trie over its entries.
     pub(crate) fn check_roots(&self) {
         let state = self.net.producer.store().snapshot();
         for contract in &self.contracts {
@@ -339,15 +339,15 @@ fn a_failure_below_fails_everything_above() {
     assert_eq!(receipt.exceptions.last().map(|it| it.message.as_str()), Some("Raised from Fail"));
     assert_eq!(world.entry(&first, "count", &[]).as_deref(), Some("\"0\""));
     assert_eq!((world.net.balance(&first), world.net.balance(&second)), (Some(0), Some(0)));
-    // Not to take the money is no failure.
+    // A contract that does not accept the money does not fail.
     let receipt = world.call(2, first, "Ask", &ask("Refuse"), 3);
     assert_eq!(receipt.transitions[0].accepted, Some(false));
     assert_eq!((world.net.balance(&first), world.net.balance(&second)), (Some(3), Some(0)));
-    // A message without a tag runs nothing and moves nothing, and is listed.
+    // A message without a tag causes no run and transfers nothing. The receipt lists it.
     let receipt = world.call(2, first, "Ask", &ask(""), 3);
     assert_eq!(receipt.transitions[0].accepted, None);
     assert_eq!((world.net.balance(&first), world.net.balance(&second)), (Some(6), Some(0)));
-    // The zero address takes nothing.
+    // A message to the null account is an error.
     let to_null = [address_param("to", &Address::ZERO), text_param("tag", "")];
     assert_eq!(errors(&world.call(2, first, "Ask", &to_null, 3)), [(0, vec![14])]);
     check_replay(&world.net);
@@ -484,10 +484,10 @@ pub(crate) fn init_data_are_read_by_name_and_type() {
     let mut world = World::new();
     let code = "scilla_version 0\ncontract Empty ()\n";
     let version = |value| json!([{"vname": "_scilla_version", "type": "Uint32", "value": value}]);
-    // Whatever way the number is written, the node writes it in its own.
+    // The node stores the version in its own form, whatever form the init data have.
     let contract = world.deployed(1, code, &version("00"));
     assert_eq!(world.entry(&contract, "_version", &[]).as_deref(), Some("0"));
-    // What has another type is not for the node, and for the interpreter a parameter too many.
+    // The node ignores an entry of another type. For the interpreter it is an unexpected parameter.
     for (name, kind) in [("_library", "String"), ("_scilla_version", "String")] {
         let odd = json!({"vname": name, "type": kind, "value": "x"});
         let receipt = world.deploy(1, code, &init(&[odd]), 0).unwrap();
@@ -507,7 +507,7 @@ fn money_that_came_before_the_contract_is_its_own() {
     assert_eq!(world.net.balance(&contract), Some(11));
 }
 
-/// What a chain has come to, apart from the numbers of its blocks.
+/// Returns the balances, the account of the contract and the receipts, without block numbers.
 fn result(net: &Net, contract: &Address, receipts: &[Receipt]) -> (Vec<Option<u128>>, Account, Vec<Receipt>) {
     let balances = (1..=USERS).map(|number| net.balance(&user(number))).collect();
     let account = net.snapshot().account(contract).unwrap().unwrap();

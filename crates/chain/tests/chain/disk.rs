@@ -1,4 +1,4 @@
-//! A chain on disk: it survives a stop in good order and one without, and a lost state is computed again.
+//! A chain on disk. It survives a graceful stop and a crash, and reconstructs a lost state.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ use silica_state::{BlockRecord, Durability, OpenOutcome, StateDiff, Store, Store
 
 use crate::harness::{BEGIN, Net, config, genesis, key, memory, node, user};
 
-/// Few blocks of history and frequent checkpoints, so that a short chain has old blocks.
+/// A short state history and frequent checkpoints, so that a short chain has old blocks.
 fn options() -> StoreOptions {
     StoreOptions { history: 3, checkpoint_blocks: 5, durability: Durability::Relaxed, ..StoreOptions::default() }
 }
@@ -60,7 +60,7 @@ fn what_was_committed_is_there_after_a_stop_without_closing() {
     assert_eq!(net.balance(&user(9)), paid);
 }
 
-/// Closes a chain of forty blocks, and makes its state be lost.
+/// Closes a chain of 40 blocks and destroys its state.
 fn lose_state(dir: &Path) -> silica_protocol::BlockHash {
     let mut net = on_disk(dir, config(2, 5));
     load(&mut net, 40);
@@ -158,8 +158,8 @@ fn a_check_with_another_key_or_other_parameters_fails() {
     check(less_gas, node(), "block 1: micro block: gas_limit: expected");
 }
 
-/// Copies a chain of eight blocks into another store, with a change of one record that the store itself does not
-/// notice.
+/// Copies a chain of eight blocks into another store. `change` modifies one record in a way that the store itself
+/// cannot detect.
 fn copy_with(number: u64, change: fn(&mut BlockRecord)) -> Result<BlockNumber, ReplayError> {
     let mut net = Net::new(config(1, 5));
     load(&mut net, 8);
@@ -192,7 +192,7 @@ fn a_check_finds_what_was_forged() {
     assert_eq!(genesis.to_string(), "block 0: the DS block is not that of the given accounts and key");
 }
 
-/// On a disk that is full the files of changes are what takes nothing first.
+/// On a full disk, the write of a file of state diffs fails first.
 #[test]
 fn what_waits_outlives_a_block_that_could_not_be_written() {
     let dir = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ fn what_waits_outlives_a_block_that_could_not_be_written() {
             net.solo.step(input, &mut net.producer).unwrap_err();
             assert!(net.producer.has_failed());
             assert!(net.solo.step(Input::Tick(at), &mut net.producer).is_err());
-            // Unless a checkpoint needed those files too there is nothing in the way yet.
+            // The recovery succeeds, unless a checkpoint needs these files too.
             drop(net.producer.recover());
             assert_eq!((net.chain.waiting(), net.height()), (waiting, unfailing.height()));
         }

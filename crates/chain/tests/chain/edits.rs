@@ -1,4 +1,4 @@
-//! Edits of the state by hand: blocks of their own, which any node comes to again.
+//! Edits of the state: each has its own block, and each node reproduces this block.
 
 use silica_chain::{
     ChainConfig, Edit, EditError, InvalidBlock, Proposal,
@@ -18,7 +18,7 @@ impl Net {
         edited.map_err(|error| error.to_string())
     }
 
-    /// Edits the state, and returns how many blocks were made for it.
+    /// Edits the state, and returns the number of blocks that this took.
     pub(crate) fn edit(&mut self, edit: Edit) -> usize {
         committed(&self.try_edit(edit).unwrap()).len()
     }
@@ -36,7 +36,7 @@ fn edits_are_replayed_to_the_same_blocks() {
     assert_eq!((net.balance(&user(20)), net.balance(&user(9))), (Some(7), None), "what waits goes on waiting");
     net.tick();
     assert_eq!(net.balance(&user(9)), Some(5));
-    // A vacuous block pays the reward first.
+    // Before some edits, a vacuous block pays the reward.
     for amount in 1..=9 {
         net.edit(fund(20, amount));
     }
@@ -69,7 +69,7 @@ fn vacuous_block_that_is_due_comes_first() {
 fn edit_that_is_refused_makes_no_block() {
     let mut net = Net::new(config(1, 3));
     net.tick();
-    // Even where a vacuous block is due.
+    // The same holds if a vacuous block is due.
     while !net.chain.config().epochs().unwrap().is_vacuous(BlockNumber::new(net.height() + 1)) {
         net.tick();
     }
@@ -91,7 +91,7 @@ fn edit_that_is_refused_makes_no_block() {
     assert_eq!(net.edit(fund(1, Edit::MOST_BALANCE.get() - FUNDS)), 2);
 }
 
-/// The block of an edit, as a proposal, and a node that may judge it.
+/// Returns the block of an edit as a proposal, and a node with the configuration `judge` that can verify it.
 fn proposal(judge: ChainConfig) -> (Net, Proposal) {
     let mut net = Net::new(config(1, 10));
     let at = net.later();

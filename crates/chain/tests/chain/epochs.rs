@@ -1,4 +1,4 @@
-//! The schedule of DS blocks and vacuous blocks, rewards, and the price of gas.
+//! The order of DS blocks and vacuous blocks, the rewards, and the gas price.
 
 use silica_chain::GasPriceError;
 use silica_protocol::{Address, Gas, GasPrice, Qa, StateDeltaHash};
@@ -114,8 +114,8 @@ fn before_the_first_ds_block_the_floor_holds_not_the_nominal_price_of_genesis() 
     assert_eq!(error, "GasPrice 100 lower than minimum allowable 2000000000");
 }
 
-/// The price in DS block 3 after one floor and one three times as high, with so many full blocks among the ten of its
-/// DS epoch, and with a restart after one of them.
+/// Returns the price in DS block 3. DS block 1 has the lowest price, and DS block 2 three times this price.
+/// `full_blocks` of the ten blocks of the DS epoch are full. The node restarts after block `restart_after`.
 fn price_after(full_blocks: u64, restart_after: Option<u64>) -> GasPrice {
     let mut config = config(1, 10);
     config.shard_gas_limit = Gas::new(400);
@@ -125,10 +125,10 @@ fn price_after(full_blocks: u64, restart_after: Option<u64>) -> GasPrice {
     net.producer.set_minimum_gas_price(price(3 * PRICE)).unwrap();
     net.tick();
     assert_eq!(net.snapshot().latest_ds_block().header.gas_price, price(3 * PRICE));
-    // Without the operator's price, which is not kept, the next DS block follows the rules.
+    // A restart resets the price of the operator. The next DS block follows the rules.
     net = net.reopen(config.clone());
     for number in 11..20 {
-        // Seven payments leave a block one short of full.
+        // A block is full with eight payments.
         for from in 1..=if number <= 10 + full_blocks { 8 } else { 7 } {
             let nonce = net.nonce(&user(from)) + 1;
             if number < 19 {
@@ -145,7 +145,7 @@ fn price_after(full_blocks: u64, restart_after: Option<u64>) -> GasPrice {
 
 #[test]
 fn the_price_follows_how_many_blocks_were_full_also_across_a_restart() {
-    // The mean is twice the floor: it falls by a tenth, the last price stays, or the mean is risen to.
+    // The mean is twice the floor. The price falls to 90 % of the mean, stays at the last price, or rises to the mean.
     for (full_blocks, expected) in [(0, 18), (1, 30), (7, 30), (8, 20)] {
         for restart_after in [None, Some(11), Some(14), Some(19)] {
             let got = price_after(full_blocks, restart_after);

@@ -1,4 +1,4 @@
-//! A network of one over a store in memory, driven by hand.
+//! A network with one node and a store in memory. The test makes all blocks.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,15 +14,15 @@ use silica_protocol::{
 };
 use silica_state::{Store, StoreOptions};
 
-/// Lowest price of gas.
+/// Lowest gas price in Qa.
 pub(crate) const PRICE: u128 = 2_000_000_000;
-/// What a payment at that price costs.
+/// Fee of a payment at the lowest price, in Qa.
 pub(crate) const FEE: u128 = 50 * PRICE;
-/// What each user begins with.
+/// Balance of each user at genesis, in Qa.
 pub(crate) const FUNDS: u128 = 1_000 * Qa::PER_ZIL;
-/// Users with funds, numbered from 1.
+/// Number of users with money. Users are numbered from 1.
 pub(crate) const USERS: u8 = 8;
-/// When the chain begins.
+/// Genesis time in microseconds.
 pub(crate) const BEGIN: u64 = 1_700_000_000_000_000;
 
 /// A chain, its producer and its engine.
@@ -31,11 +31,11 @@ pub(crate) struct Net {
     pub(crate) producer: Producer,
     pub(crate) solo: Solo,
     pub(crate) now: u64,
-    /// The highest nonce that each user sent with `pay_next`.
+    /// The highest nonce of each user in `pay_next`.
     pub(crate) sent: BTreeMap<u8, u64>,
 }
 
-/// The key of a user; users above [`USERS`] have nothing.
+/// Returns the key of a user. Users above [`USERS`] have no account at genesis.
 pub(crate) fn key(number: u8) -> KeyPair {
     let mut bytes = [1; 32];
     bytes[31] = number;
@@ -46,7 +46,7 @@ pub(crate) fn user(number: u8) -> Address {
     key(number).address()
 }
 
-/// The key that signs blocks.
+/// Returns the key that signs blocks.
 pub(crate) fn node_key() -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes([77; 32]).unwrap())
 }
@@ -60,7 +60,7 @@ pub(crate) fn genesis() -> Genesis {
     Genesis::new((1..=USERS).map(|number| (user(number), account)).collect::<BTreeMap<_, _>>()).unwrap()
 }
 
-/// Short DS epochs, and nonces that may wait.
+/// Returns a configuration with these shards and DS epochs, in which transactions with a nonce gap are pending.
 pub(crate) fn config(shards: u32, blocks_per_ds_epoch: u64) -> ChainConfig {
     let mut config = ChainConfig { shards, blocks_per_ds_epoch, ..ChainConfig::isolated() };
     config.policy.nonces = NoncePolicy::Queue;
@@ -81,13 +81,13 @@ impl Net {
         Self::unsealed(store, config)
     }
 
-    /// A chain whose empty blocks are all made one by one.
+    /// Returns a chain without a range signer: it makes each empty block separately.
     pub(crate) fn unsealed(store: Store, config: ChainConfig) -> Self {
         let (chain, producer) = open(store, config, &genesis(), node(), Timestamp::new(BEGIN)).unwrap();
         Self { chain, producer, solo: Solo::new(node_key()), now: BEGIN, sent: BTreeMap::new() }
     }
 
-    /// Gives up the chain and opens its store again.
+    /// Closes the chain and opens its store again.
     pub(crate) fn reopen(self, config: ChainConfig) -> Self {
         let Self { producer, now, sent, .. } = self;
         Self { now, sent, ..Self::over(producer.into_store(), config) }
@@ -109,7 +109,7 @@ impl Net {
         self.snapshot().account(address).unwrap().map_or(0, |account| account.nonce.get())
     }
 
-    /// Lets a second pass.
+    /// Advances the time by one second, and returns it.
     pub(crate) fn later(&mut self) -> Timestamp {
         self.now += 1_000_000;
         Timestamp::new(self.now)
@@ -135,13 +135,13 @@ impl Net {
         self.step(Input::Demand { at, blocks })
     }
 
-    /// Submits a payment with the next nonce that the state knows, plus `ahead`.
+    /// Submits a payment with the next nonce of the account, plus `ahead`.
     pub(crate) fn pay(&mut self, from: u8, to: Address, amount: u128, ahead: u64) -> TxHash {
         let nonce = self.nonce(&user(from)) + 1 + ahead;
         self.submit(payment(from, nonce, to, amount, PRICE))
     }
 
-    /// Submits a payment with the nonce after those of the state and of the earlier ones.
+    /// Submits a payment with the nonce after the account and after earlier calls of this function.
     pub(crate) fn pay_next(&mut self, from: u8, to: Address, amount: u128) -> TxHash {
         let nonce = self.nonce(&user(from)).max(self.sent.get(&from).copied().unwrap_or(0)) + 1;
         self.sent.insert(from, nonce);
@@ -158,13 +158,13 @@ impl Net {
         self.chain.submit(verified, at).map(|submitted| submitted.hash).map_err(|error| error.to_string())
     }
 
-    /// The status number of a transaction.
+    /// Returns the status code of a transaction.
     pub(crate) fn status(&self, hash: &TxHash) -> Option<u8> {
         self.snapshot().status(hash).unwrap().map(|status| status.status.code())
     }
 }
 
-/// A signed payment.
+/// Returns a signed payment.
 pub(crate) fn payment(from: u8, nonce: u64, to: Address, amount: u128, price: u128) -> Transaction {
     signed(
         from,
@@ -188,7 +188,7 @@ pub(crate) fn signed(from: u8, mut transaction: Transaction) -> Transaction {
     transaction
 }
 
-/// The blocks among some effects.
+/// Returns the committed blocks among the effects.
 pub(crate) fn committed(effects: &[Effect]) -> Vec<Arc<CommittedBlock>> {
     effects
         .iter()

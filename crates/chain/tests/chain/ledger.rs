@@ -1,4 +1,4 @@
-//! An independent model of balances: what every block must have done to them.
+//! An independent model of balances: the changes that each block must make.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use silica_protocol::Address;
 
 use crate::harness::{FUNDS, Net, USERS, node, user};
 
-/// Balances and nonces by address, and the fees of the DS epoch that no account has.
+/// Balances and nonces by address, and the uncredited fees of the DS epoch.
 pub(crate) struct Ledger {
     pub(crate) accounts: BTreeMap<Address, (u128, u64)>,
     pub(crate) fees: u128,
@@ -23,7 +23,7 @@ impl Ledger {
         Self { accounts, fees: 0, reward, total }
     }
 
-    /// Does what the block says was done.
+    /// Applies the transactions of a block to the model.
     pub(crate) fn apply(&mut self, block: &CommittedBlock, vacuous: bool) {
         for (transaction, receipt) in block.transactions() {
             let tx = transaction.transaction();
@@ -50,7 +50,7 @@ impl Ledger {
         }
     }
 
-    /// Compares every account, and checks that no money came or went.
+    /// Compares every account, and checks that the sum of all money is constant.
     pub(crate) fn check(&self, net: &Net) {
         let snapshot = net.snapshot();
         for (address, (balance, nonce)) in &self.accounts {

@@ -1,5 +1,5 @@
-//! Random load: whatever is submitted and however blocks are made, every block is as it must be, agrees with an
-//! independent ledger, and comes out the same when it is executed again.
+//! Random transactions and block modes. Every block is valid, agrees with an independent ledger, and gives the same
+//! result when it is executed again.
 
 use proptest::prelude::*;
 use silica_chain::consensus::{Application, Cause, Input};
@@ -14,7 +14,7 @@ use crate::{
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Users 9 to 12 begin with nothing.
+    /// Users 9 to 12 have no money at genesis.
     Pay {
         from: u8,
         to: u8,
@@ -59,7 +59,7 @@ fn run(shards: u32, length: u64, gas_limit: u64, steps: &[Step]) {
             Step::Pay { from, to, amount, price, ahead } => {
                 let nonce = net.nonce(&user(from)) + 1 + ahead;
                 let to = if to == 13 { Address::new([7; 20]) } else { user(to) };
-                // Whether it is admitted is not the question here.
+                // The test covers rejected transactions too.
                 let _ = net.try_submit(payment(from, nonce, to, amount, PRICE + price));
                 continue;
             }
@@ -85,7 +85,7 @@ fn run(shards: u32, length: u64, gas_limit: u64, steps: &[Step]) {
     check_replay(&net);
 }
 
-/// A block built twice on one head from one pool is the same twice, root and receipts included.
+/// Builds a block twice from the same head and pool. Both results, with state root and receipts, must be equal.
 pub(crate) fn check_twice(net: &mut Net, at: Timestamp) {
     let first = net.producer.propose(at, Cause::Event).unwrap();
     let second = net.producer.propose(at, Cause::Event).unwrap();

@@ -1,4 +1,4 @@
-//! The chain from outside: a network of one over a store in memory, with the time given by the test.
+//! Tests of the public interface: a network with one node and a store in memory. The tests set the time.
 #![cfg(test)]
 
 mod address_history;

@@ -1,4 +1,4 @@
-//! The ways in which blocks are made: at arrival, at a tick, on demand.
+//! The block modes: at arrival, at intervals, on request.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -188,7 +188,7 @@ fn blocks_that_are_written_are_seen_once_they_are_flushed() {
     assert!(net.producer.flush().unwrap().is_empty());
 }
 
-/// A demand makes the same blocks whether they wait for the disk one by one or together.
+/// A request makes the same blocks with separate flushes and with a common flush.
 #[test]
 fn demanded_blocks_are_those_that_ticks_make() {
     let (mut together, mut alone) = (Net::unsealed(crate::harness::memory(), config(1, 3)), Net::new(config(1, 3)));
@@ -227,7 +227,7 @@ fn money_received_in_a_block_can_be_spent_in_it() {
     let poor = 9;
     net.pay(1, user(poor), 2 * 50 * PRICE, 0);
     net.tick();
-    // Admission looks at the state before the block, execution at the running state.
+    // Admission reads the state before the block, and execution the running state.
     net.submit(payment(1, 2, user(poor), 1_000_000, PRICE + 5));
     net.submit(payment(poor, 1, user(2), 50 * PRICE, PRICE));
     let block = net.tick();
@@ -347,7 +347,7 @@ fn what_is_in_a_block_stays_confirmed_when_it_comes_in_again() {
     let at = net.later();
     net.chain.submit(verified.clone(), at).unwrap();
     net.tick();
-    // A second request passed admission before the block was made, and reaches the pool after it.
+    // A second request passes admission before the block, and reaches the pool after it.
     net.chain.submit(verified.clone(), at).unwrap();
     assert_eq!(net.status(&verified.hash()), Some(3));
     assert!(net.tick().transactions().is_empty());

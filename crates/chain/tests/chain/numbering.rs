@@ -1,4 +1,4 @@
-//! The logical block number: which blocks move it, and where it is read.
+//! The logical block number: the blocks that increase it, and the places that show it.
 
 use serde_json::json;
 use silica_chain::{
@@ -22,7 +22,7 @@ fn on_demand(blocks_per_ds_epoch: u64) -> Net {
     Net::new(config)
 }
 
-/// The number of the next block, and the logical one.
+/// Returns the number and the logical number of the next block.
 fn next(net: &Net) -> (u64, u64) {
     (net.snapshot().current_epoch().get(), net.snapshot().next_logical_number().get())
 }
@@ -46,7 +46,7 @@ fn only_demanded_blocks_move_the_number() {
     assert_eq!(next(&net), (8, 1), "block 6 is vacuous");
     net.demand(1);
     assert_eq!((next(&net), pay(&mut net)), ((9, 2), 2));
-    // The last of these are a run, in which some are vacuous.
+    // The last of these blocks are an empty block range with vacuous blocks.
     net.pay(1, user(9), 1, 0);
     net.demand(100);
     assert_eq!(next(&net), (110, 102));
@@ -69,7 +69,7 @@ fn number_goes_on_from_where_it_is_when_every_block_moves_it() {
     net.producer.set_numbering(Numbering::OnDemand);
     assert_eq!([pay(&mut net), pay(&mut net)], [4, 4]);
     assert_eq!(next(&net), (8, 4));
-    // The next start has another policy.
+    // The configuration of the next start has another policy.
     let mut config = net.chain.config().clone();
     config.policy.numbering = Numbering::EveryBlock;
     let mut net = net.reopen(config);
@@ -77,7 +77,7 @@ fn number_goes_on_from_where_it_is_when_every_block_moves_it() {
     check_replay(&net);
 }
 
-/// Emits the block number, and the time of an earlier one.
+/// A contract that emits the block number, and the timestamp of an earlier block.
 const CLOCK: &str = r#"scilla_version 0
 library Clock
 contract Clock ()

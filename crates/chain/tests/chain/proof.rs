@@ -1,4 +1,4 @@
-//! State proofs, of a contract that is put into the first state by hand: no transaction makes one yet.
+//! State proofs for a contract that is written directly into the first state.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::harness::{BEGIN, Net, genesis, memory, node, node_key};
 
 const CONTRACT: Address = Address::new([0xc0; 20]);
 
-/// A store whose first state has a contract with one variable.
+/// Returns a store whose first state has a contract with one variable.
 fn with_contract() -> Store {
     let store = memory();
     store.set_label(&ChainConfig::isolated().rules.scilla.to_string()).unwrap();
@@ -51,7 +51,7 @@ fn check_proof(net: &Net, name: &str, block: Option<u64>, expected: Option<&[u8]
     let proof = snapshot.state_proof(&CONTRACT, &hash, block).unwrap();
     let number = block.unwrap_or(snapshot.latest_tx_block().header.number);
     let root = snapshot.tx_block(number).unwrap().unwrap().header.state_root;
-    // The verifier gets nothing but the root in the header of the block and the two lists.
+    // The verification uses only the state root in the header and the two lists of nodes.
     let account = verify_proof(root.as_bytes(), CONTRACT.to_string().as_bytes(), &proof.account).unwrap();
     let account = Account::decode(&account.unwrap()).unwrap();
     let storage_root = account.contract.unwrap().storage_root.unwrap();

@@ -1,4 +1,4 @@
-//! Judging blocks of others: good ones come out the same, and whatever is changed in one is found.
+//! Verification of the blocks of another node. Valid blocks give the same result, and each change of a block is found.
 
 use silica_chain::{
     CommittedBlock, InvalidBlock, Proposal,
@@ -11,7 +11,7 @@ use silica_state::StateDiff;
 
 use crate::harness::{Net, PRICE, config, key, memory, node, node_key, payment, signed, user};
 
-/// Executes the whole chain again on another node, which must arrive at the same blocks.
+/// Executes the whole chain again on another node. Both must have the same blocks.
 pub(crate) fn check_replay(net: &Net) {
     let mut other = Net::over(memory(), net.chain.config().clone());
     let source = net.producer.store().snapshot();
@@ -29,8 +29,8 @@ pub(crate) fn check_replay(net: &Net) {
     assert_eq!(other.snapshot().latest_tx_block_hash(), net.snapshot().latest_tx_block_hash());
 }
 
-/// Two nodes with the same chain of three blocks, and the fourth of the first as a proposal. With two blocks in a DS
-/// epoch, a DS block comes with it.
+/// Two nodes with the same chain of three blocks. The proposal is block 4 of the first node. A DS epoch has two blocks,
+/// so the proposal has a DS block.
 struct Pair {
     judge: Net,
     proposal: Proposal,
@@ -78,7 +78,7 @@ fn proposal_of(block: &CommittedBlock) -> Proposal {
     }
 }
 
-/// Changes a good proposal and compares the first fault that is found.
+/// Changes a valid proposal, and compares the first error.
 fn check(change: impl FnOnce(&mut Proposal), expected: &str) {
     let mut pair = Pair::new();
     change(&mut pair.proposal);
@@ -194,14 +194,14 @@ fn transactions_must_be_those_that_are_named() {
     check(|it| it.transactions[0].amount = Qa::new(7), "not admissible: Unable to verify transaction");
 }
 
-/// Puts another transaction in the place of the first one of the first micro block that has any.
+/// Replaces the first transaction of the first micro block with transactions.
 fn swap_in(proposal: &mut Proposal, transaction: Transaction) {
     let block = proposal.micro_blocks.iter_mut().find(|block| !block.tx_hashes.is_empty()).unwrap();
     block.tx_hashes[0] = transaction.hash();
     proposal.transactions[0] = transaction;
 }
 
-/// A transaction with a change, signed again by its sender.
+/// Returns a changed transaction with a new signature of its sender.
 fn changed(transaction: &Transaction, change: fn(&mut Transaction)) -> Transaction {
     let from = (1..=8).find(|number| user(*number) == transaction.sender()).unwrap();
     let mut transaction = transaction.clone();

@@ -1,4 +1,4 @@
-//! Opening a chain that exists: it goes on where it was, and another one is refused.
+//! Opening an existing chain: the chain continues at its head, and another chain is rejected.
 
 use silica_chain::{ChainConfig, OpenError, config::NoncePolicy, open};
 use silica_protocol::{Qa, Timestamp};
@@ -86,8 +86,8 @@ fn imported_transactions_keep_their_age() {
     assert_eq!(net.status(&ahead), Some(255));
 }
 
-/// A chain that made blocks at intervals goes on in instant mode: nonces that are not due were accepted before, and are
-/// not any more.
+/// A chain continues in instant mode after interval mode. Transactions with a nonce gap were accepted before. In
+/// instant mode, admission rejects new ones.
 #[test]
 fn imported_transactions_may_wait_for_others_where_new_ones_may_not() {
     let mut config = config(1, 5);

@@ -1,4 +1,4 @@
-//! Going back: what comes of a chain that was taken back is what a chain has that never was where it came back from.
+//! Reverts: a reverted chain continues exactly as a chain without the reverted blocks.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::{
     runs::{check_same, recheck},
 };
 
-/// Few blocks of history and frequent checkpoints.
+/// A short state history and frequent checkpoints.
 fn options() -> StoreOptions {
     StoreOptions { history: 4, checkpoint_blocks: 6, durability: Durability::Relaxed, ..StoreOptions::default() }
 }
@@ -24,7 +24,7 @@ fn on_disk(dir: &Path) -> Net {
     Net::over(Store::open(dir, options()).unwrap(), config(2, 5))
 }
 
-/// What the property test does to a chain.
+/// An operation of the property test on a chain.
 #[derive(Clone, Debug)]
 enum Op {
     Pay(u8, u64),
@@ -52,7 +52,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the property test does to the chain that goes back.
+/// A step of the property test: an operation, a savepoint or a revert.
 #[derive(Clone, Debug)]
 enum Step {
     Do(Op),
@@ -74,7 +74,7 @@ fn deployment(net: &Net, from: u8) -> Transaction {
         {"vname": "owner", "type": "ByStr20", "value": format!("0x{}", user(from))},
     ]);
     let transaction = payment(from, net.nonce(&user(from)) + 1, Address::ZERO, 0, PRICE);
-    // The same address may have another contract on another line.
+    // The code depends on the height. So the same address can have another contract after a revert.
     let code = format!("(* {} *)\n{HELLO}", net.height());
     Transaction { code, data: data.to_string(), gas_limit: Gas::new(20_000), ..transaction }
 }
@@ -89,7 +89,7 @@ fn greeting(net: &Net, from: u8) -> Transaction {
     Transaction { data: data.to_string(), gas_limit: Gas::new(20_000), ..transaction }
 }
 
-/// Does something, at a time that follows from what was done before, and returns what was sent.
+/// Executes an operation at a time that depends on the earlier operations. Returns the hash of the sent transaction.
 fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
     let send = |net: &mut Net, from, transaction| net.try_submit(signed(from, transaction)).ok();
     match op {
@@ -135,14 +135,14 @@ fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
     }
 }
 
-/// A point, and what had been done until then.
+/// A savepoint, and the operations before it.
 struct Saved {
     point: ChainSavepoint,
     done: usize,
     now: u64,
 }
 
-/// Does the steps, and returns what was done and not undone, and everything that was ever sent.
+/// Executes the steps. Returns the operations that no revert removed, and the hashes of all sent transactions.
 fn go(net: &mut Net, steps: &[Step]) -> (Vec<Op>, Vec<TxHash>) {
     let (mut done, mut sent, mut saved) = (Vec::<Op>::new(), Vec::new(), Vec::<Saved>::new());
     for step in steps {
@@ -166,7 +166,7 @@ fn go(net: &mut Net, steps: &[Step]) -> (Vec<Op>, Vec<TxHash>) {
     (done, sent)
 }
 
-/// Compares what is known of transactions and contracts.
+/// Compares the statuses of transactions, and the contracts.
 fn check_known(net: &Net, fresh: &Net, sent: &[TxHash]) {
     let (ours, theirs) = (net.snapshot(), fresh.snapshot());
     for hash in sent {
@@ -183,7 +183,8 @@ fn check_known(net: &Net, fresh: &Net, sent: &[TxHash]) {
     assert_eq!(net.chain.export_pool(), fresh.chain.export_pool());
 }
 
-/// Takes a chain through the steps, and another through what was not undone, and compares them, now and later.
+/// Executes all steps on one chain, and only the operations that no revert removed on another. Compares both chains,
+/// and again after more blocks.
 fn check_steps(mut net: Net, steps: &[Step]) -> Net {
     let (done, sent) = go(&mut net, steps);
     let mut fresh = Net::over(Store::ephemeral(options()), config(2, 5));

@@ -1,4 +1,4 @@
-//! Runs of empty blocks: a reader sees the same as of blocks that were made one by one.
+//! Empty block ranges: readers get the same results as for separate empty blocks.
 
 use std::{
     path::Path,
@@ -30,7 +30,7 @@ fn on_disk(dir: &Path, config: ChainConfig) -> Net {
     Net::over(Store::open(dir, options()).unwrap(), config)
 }
 
-/// Makes empty blocks one by one, at one time.
+/// Makes separate empty blocks at the same time.
 fn one_by_one(net: &mut Net, blocks: u64) {
     let at = net.later();
     for _ in 0..blocks {
@@ -38,12 +38,12 @@ fn one_by_one(net: &mut Net, blocks: u64) {
     }
 }
 
-/// Whether some block was made as one of a run.
+/// Returns whether the chain has an empty block range.
 fn has_run(net: &Net) -> bool {
     (1..=net.height()).any(|number| net.producer.store().range_at(BlockNumber::new(number)).unwrap().is_some())
 }
 
-/// Compares all that can be asked of two chains.
+/// Compares the results of all queries to two chains.
 pub(crate) fn check_same(runs: &Net, single: &Net) {
     let (ours, theirs) = (runs.snapshot(), single.snapshot());
     assert_eq!(ours.latest_tx_block(), theirs.latest_tx_block());
@@ -152,7 +152,7 @@ fn transactions_that_wait_come_first_and_those_with_a_gap_expire() {
     }
 }
 
-/// What the property test does to a chain.
+/// An operation of the property test.
 #[derive(Clone, Debug)]
 enum Op {
     Pay(u8, u64),
@@ -160,7 +160,7 @@ enum Op {
     Tick,
     Demand(u64),
     Reopen,
-    /// Ends without closing.
+    /// A crash: the chain is not closed.
     Crash,
 }
 
@@ -175,7 +175,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A chain on disk, and what becomes of it. A stop loses the pool of both alike.
+/// Executes an operation on a chain on disk. A stop loses the pool, with and without ranges.
 fn apply(mut net: Net, dir: &Path, op: &Op, together: bool) -> Net {
     match op {
         Op::Pay(from, ahead) => {
@@ -277,7 +277,7 @@ fn run_is_not_read_without_the_key_that_signs_it() {
     check_replay(&net);
 }
 
-/// Counts what it signs.
+/// A signer that counts its signatures.
 #[derive(Debug)]
 struct Counting {
     seal: Arc<dyn BlockSigner>,

@@ -1,4 +1,4 @@
-//! The rules of the contract language: what they change in receipts, and that a chain keeps its own.
+//! The Scilla rules: their effect on receipts, and their storage with the chain.
 
 use serde_json::json;
 use silica_chain::{ChainConfig, OpenError, ReplayError, RulesError, check, open, rebuild};
@@ -11,11 +11,11 @@ use crate::{
     replay::check_replay,
 };
 
-/// All that a chain can have.
+/// All sets of rules that a chain can have.
 const ALL: [Rules; 4] =
     [Rules::UNNAMED, Rules::current(Edition::Latest), Rules::current(Edition::V0_13), Rules::current(Edition::V0_11)];
 
-/// Fails behind a procedure that has ended, within one that runs.
+/// A contract that fails after the end of one procedure, within another procedure.
 const REFUSES: &str = "scilla_version 0
 library Refuses
 let one = Uint32 1
@@ -64,7 +64,7 @@ fn only_the_latest_revision_2_names_libraries_by_files_and_leaves_versions_to_th
     }
 }
 
-/// Calls a transition, and compares the receipt with those of a simulation before and of a trace afterwards.
+/// Calls a transition. Compares the receipt with an earlier simulation and a later trace.
 fn call(world: &mut World, to: silica_protocol::Address, tag: &str, params: &[serde_json::Value]) -> Receipt {
     let data = json!({ "_tag": tag, "params": params }).to_string();
     let request = SimulationRequest {
@@ -108,7 +108,8 @@ fn receipts_have_the_exceptions_and_the_gas_of_the_rules() {
     });
     let [unnamed, latest, current, early] = outcomes;
     assert_eq!((unnamed, latest), (current, current));
-    // The libraries once more, 6 units, the constraint, 1, and the field, 1.
+    // The second initialisation of edition 0.11 adds 8 units: 6 for the libraries, 1 for the constraint and 1 for the
+    // field.
     assert_eq!(early, current + 1);
 }
 
@@ -132,8 +133,8 @@ fn an_estimate_is_by_the_rules_of_the_chain() {
         };
         world.net.chain.estimate_gas(&request).unwrap().used.get()
     });
-    // 4,000 steps of 80 units instead of 9 (the logarithm of 4,001 and one), and 7 units for the second initialisation;
-    // each figure is rounded to whole gas.
+    // Edition 0.11 charges 80 units for each of 4,000 steps, and edition 0.13 for 9 steps. Edition 0.11 also charges 7
+    // units for the second initialisation. Both results round to whole gas.
     let units = (4000 - 9) * 80 + 7;
     assert!((units / 8..=units / 8 + 1).contains(&(early - current)), "{early} and {current}");
 }
@@ -158,14 +159,14 @@ fn a_message_to_a_library_is_ignored_or_refused() {
         } else {
             let receipt = world.run(2, direct).unwrap();
             assert_eq!((receipt.success, receipt.accepted), (true, Some(false)), "{rules}");
-            // What starting the interpreter costs, and nothing else.
+            // The gas is only the charge for the start of the interpreter.
             assert_eq!(receipt.cumulative_gas, Gas::new(300), "{rules}");
             let receipt = call(&mut world, relay, "Ask", &params);
             assert_eq!((receipt.success, receipt.transitions[0].accepted), (true, Some(false)), "{rules}");
             let receipt = world.call(2, relay, "Ask", &params, 7);
             assert!(receipt.success && receipt.event_logs.is_empty(), "{rules}");
         }
-        // Nothing is paid to a library.
+        // A library gets no money.
         assert_eq!(world.net.balance(&library), Some(0), "{rules}");
         world.check_roots();
         check_replay(&world.net);
@@ -180,7 +181,7 @@ fn verdicts_that_became_stricter_hold_only_where_rules_are_named() {
         let is_named = rules != Rules::UNNAMED;
         let receipt = world.deploy(1, code, &init(&[]), 0).unwrap();
         assert_eq!(receipt.success, !is_named, "{rules}: {receipt:?}");
-        // A library that is not imported. The node itself takes the name for its address.
+        // The program does not import this library. The node reads the name as its address.
         let library = world.library();
         let pair = json!({
             "constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [hex(&library), "0x12"]
@@ -228,7 +229,7 @@ fn a_chain_is_continued_by_its_own_rules_only() {
             if configured == rules {
                 continue;
             }
-            // The label of a store in memory goes with it, so that each attempt needs one of its own.
+            // The label belongs to the store in memory, so each attempt needs a new store.
             let mut net = Net::new(with(rules));
             net.tick();
             let again = net.producer.into_store();

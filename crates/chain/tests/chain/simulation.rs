@@ -1,4 +1,4 @@
-//! Simulations beside what really happens: the same receipts and changes, and no effect of their own.
+//! Simulations compared with real transactions: they have the same receipts and changes, and no effect on the chain.
 
 use serde_json::{Value, json};
 use silica_chain::{Simulation, SimulationError, VariableChange};
@@ -11,7 +11,7 @@ use crate::{
     harness::{FEE, FUNDS, Net, PRICE, config, payment, signed, user},
 };
 
-/// A transaction of a user to be simulated, with nothing but what is said.
+/// Returns a request of a user with defaults for all other members.
 pub(crate) fn request(from: u8, to: Address) -> SimulationRequest {
     SimulationRequest {
         sender: user(from),
@@ -34,7 +34,7 @@ fn deployment(from: u8, code: &str, params: &[Value]) -> SimulationRequest {
     SimulationRequest { code: code.to_owned(), data: init(params).to_string(), ..request(from, Address::ZERO) }
 }
 
-/// Everything that a simulation might touch.
+/// Returns all values that a simulation must not change.
 fn everything(net: &Net) -> (BlockHash, StateRoot, usize, Vec<(u64, Option<u128>)>) {
     let snapshot = net.snapshot();
     let accounts = (1..=9).map(|number| (net.nonce(&user(number)), net.balance(&user(number)))).collect();
@@ -49,7 +49,7 @@ fn simulate(net: &Net, request: &SimulationRequest) -> Result<Simulation, Simula
     simulation
 }
 
-/// Does what was simulated. Returns the receipt, or `None` when the transaction is refused or dropped.
+/// Executes the simulated transaction. Returns the receipt, or `None` if the transaction was rejected or dropped.
 fn execute(world: &mut World, from: u8, request: &SimulationRequest, limit: Gas) -> Option<Receipt> {
     let transaction = Transaction {
         to: request.to,
@@ -64,7 +64,7 @@ fn execute(world: &mut World, from: u8, request: &SimulationRequest, limit: Gas)
     world.run(from, transaction).ok()
 }
 
-/// Simulates, executes, and compares: receipts, fees and what has become of each account and variable.
+/// Simulates and executes a transaction. Compares receipts, fees, accounts and variables.
 fn check(world: &mut World, from: u8, request: &SimulationRequest) -> Simulation {
     let simulation = simulate(&world.net, request).unwrap();
     for change in &simulation.changes {
@@ -79,7 +79,7 @@ fn check(world: &mut World, from: u8, request: &SimulationRequest) -> Simulation
     assert_eq!(simulation.fee, Qa::new(u128::from(receipt.cumulative_gas.get()) * PRICE));
     for change in &simulation.changes {
         let mut after = world.net.snapshot().account(&change.address).unwrap().unwrap();
-        // The storage root is computed with the block.
+        // Only a block computes the storage root.
         if let (Some(now), Some(then)) = (&mut after.contract, change.after.contract) {
             now.storage_root = then.storage_root;
         }
@@ -91,7 +91,7 @@ fn check(world: &mut World, from: u8, request: &SimulationRequest) -> Simulation
     simulation
 }
 
-/// The value of a variable in the JSON form of the language.
+/// Returns the value of a variable in the JSON form of Scilla.
 fn stored(world: &World, contract: &Address, name: &str, indices: &[String]) -> Option<Value> {
     let key = silica_chain::variable_key(contract, name, indices).variable_hash();
     let value = world.net.producer.store().snapshot().storage_value(contract, &key).unwrap()?;
@@ -227,7 +227,8 @@ fn what_would_be_refused_is_refused() {
     );
 }
 
-/// The estimate is a gas limit that works, and one less does not, neither simulated nor in earnest.
+/// Checks that a transaction succeeds with the estimated gas limit, and fails with one gas less, both simulated and in
+/// a block.
 fn check_estimate(world: &mut World, from: u8, request: &SimulationRequest) {
     let before = everything(&world.net);
     let estimate = world.net.chain.estimate_gas(request).unwrap();

@@ -1,4 +1,4 @@
-//! Questions of readers.
+//! Queries of readers.
 
 use silica_chain::{BlockTransactionsError, ChainConfig, DropReason, ListingError, ProofError, TxStatus};
 use silica_protocol::{Address, BlockNumber, DsBlockNumber, Timestamp, VariableHash};
@@ -138,7 +138,7 @@ fn statistics_count_from_block_1_and_by_epoch() {
         }
         net.tick();
     }
-    // Block 4 is vacuous, so that its four payments are in block 5 with the five that came then.
+    // Block 4 is vacuous. So block 5 has the four payments from before block 4, and five later ones.
     let statistics = net.snapshot().statistics();
     assert_eq!(statistics.latest_tx_block, number(6));
     assert_eq!(statistics.latest_ds_block, DsBlockNumber::new(2));

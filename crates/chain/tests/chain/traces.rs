@@ -1,4 +1,4 @@
-//! Traces of transactions that end before a message is delivered: it is there, with nothing that was run.
+//! Traces of transactions that end before the delivery of a message. The trace has the message without a run.
 
 use serde_json::{Value, json};
 use silica_chain::TracedCall;
@@ -10,7 +10,7 @@ use crate::{
     harness::{signed, user},
 };
 
-/// Calls a contract, and returns the receipt and what the trace says of the call.
+/// Calls a contract, and returns the receipt and the trace of the call.
 fn trace(
     world: &mut World,
     to: Address,
@@ -28,7 +28,7 @@ fn trace(
     (receipt, trace.calls.root.unwrap())
 }
 
-/// What was sent: to whom, how much, with which tag, and whether it ran something.
+/// Returns recipient, amount and tag of each message, and whether it caused a run.
 fn sent(call: &TracedCall) -> Vec<(Address, u128, &str, bool)> {
     call.calls.iter().map(|it| (it.recipient, it.amount.get(), it.tag.as_str(), it.run.is_some())).collect()
 }
@@ -58,7 +58,8 @@ fn message_to_a_library_is_a_run_without_steps() {
     assert!(run.completed && !run.accepted && run.steps.is_empty());
 }
 
-/// Sends the same money twice: the message to itself sends it away before the other is delivered.
+/// A contract that sends the same money twice. The message to itself spends the money before the other message is
+/// delivered.
 const PURSE: &str = r#"scilla_version 0
 library Purse
 let nil = Nil {Message}
@@ -91,7 +92,7 @@ fn transfer_beyond_the_balance_is_not_made() {
     assert_eq!(sent(&root), [(purse, 0, "Back", true), (user(10), 5, "", false)]);
     assert_eq!(sent(&root.calls[0]), [(user(9), 5, "", false)]);
     assert_eq!((world.net.balance(&user(9)), world.net.balance(&user(10))), (None, None));
-    // A contract that accepts what is not there fails by itself.
+    // A contract that accepts missing money fails by itself.
     let (receipt, root) = trace(&mut world, purse, ("Pay", &params(&relay, "Take")), 5, 20_000);
     assert_eq!(errors(&receipt), [(2, vec![7])]);
     assert_eq!(sent(&root), [(purse, 0, "Back", true), (relay, 5, "Take", true)]);

@@ -1,4 +1,4 @@
-//! The limits of work: a transaction beyond its limit fails as if out of gas, and a block has limited room.
+//! The work limits: a transaction above its limit fails as without gas, and a block has a limit too.
 
 use serde_json::json;
 use silica_chain::{ChainConfig, config::NoncePolicy};
@@ -14,7 +14,7 @@ use crate::{
     replay::check_replay,
 };
 
-/// Hashes a text of a number of bytes as often as it is asked.
+/// A contract that hashes a text a given number of times.
 const HASHES: &str = "scilla_version 0
 library Hashes
 contract Hashes ()
@@ -56,7 +56,8 @@ fn rules(text: &str) -> Rules {
 
 #[test]
 fn too_much_work_takes_all_gas() {
-    // 20,000 bytes two thousand times are 120 ms of hashing, for some 4,000 gas of evaluation and 2,500 of the message.
+    // 2,000 hashes of 20,000 bytes are 120 ms of work. The gas is about 4,000 for the evaluation and 2,500 for the
+    // message.
     for edition in ["0.11", "0.13", "latest"] {
         let before = receipt(rules(&format!("{edition}/2")), 20_000, 2_000);
         assert!(before.success, "{before:?}");
@@ -83,7 +84,7 @@ fn caches_do_not_change_work() {
     let mut world = World::with_rules(rules("0.13/3"));
     let contract = world.deployed(1, HASHES, &init(&[]));
     let mut outcomes = Vec::new();
-    // The first call finds no program that is ready, the second does. About 200 hashes are allowed.
+    // The first call compiles the program, and the second call uses the cache. The limit permits about 200 hashes.
     for times in [50, 100, 150, 200, 250, 400] {
         let receipts = [(); 2].map(|()| {
             let transaction = hash(&world, contract, 20_000, times);
@@ -98,7 +99,7 @@ fn caches_do_not_change_work() {
     check_replay(&world.net);
 }
 
-/// A configuration whose blocks have gas for more work than they have room for.
+/// Returns a configuration whose gas limits permit more work than a block may have.
 fn roomy() -> ChainConfig {
     let mut config = config(1, 100);
     config.shard_gas_limit = Gas::new(2_000_000);
@@ -108,7 +109,7 @@ fn roomy() -> ChainConfig {
     config
 }
 
-/// A price of gas at which a test account can pay for the gas of a block.
+/// A gas price in Qa at which a test account can pay for the gas of a block.
 const CHEAP: u128 = 1_000;
 
 fn roomy_with(rules: &str) -> World {
@@ -117,14 +118,14 @@ fn roomy_with(rules: &str) -> World {
     World::with_config(config)
 }
 
-/// Makes a transaction cheap, with another limit of gas.
+/// Returns the transaction with a low gas price and this gas limit.
 fn cheap(transaction: Transaction, gas_limit: u64) -> Transaction {
     Transaction { gas_limit: Gas::new(gas_limit), gas_price: GasPrice::new(Qa::new(CHEAP)), ..transaction }
 }
 
 #[test]
 fn evaluation_has_a_limit_of_its_own() {
-    // Joining texts takes a unit of gas for each byte: 500 times 16,000 bytes are 1,000,000 gas.
+    // A concatenation takes one gas unit for each byte: 500 times 16,000 bytes are 1,000,000 gas.
     for (rules, succeeds) in [("0.13/2", true), ("0.13/3", false)] {
         let mut world = roomy_with(rules);
         let joins =
@@ -195,7 +196,10 @@ fn deployment_pays_for_a_long_search_that_finds_no_library() {
     {
         let mut world = roomy_with(rules);
         let found = library(&mut world, "Found", bytes);
-        let pair = |name: &str, address: Address| json!({"constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [name, hex(&address)]});
+        let pair = |name: &str, address: Address| {
+            let arguments = [name, &hex(&address)];
+            json!({"constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": arguments})
+        };
         let pairs = json!([pair("Found.scillib", found), pair("Missing.scillib", user(99))]);
         let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": pairs});
         let code = "scilla_version 0\nimport Found Missing\ncontract User ()\n".to_owned();
@@ -213,14 +217,14 @@ fn deployment_pays_for_a_long_search_that_finds_no_library() {
     }
 }
 
-/// Calls that take a little more than tenths of the room of a block, by any users.
+/// Calls of any users. A call of `tenths` takes a little more than this many tenths of the work of a block.
 struct Calls {
     world: World,
     contract: Address,
 }
 
 impl Calls {
-    /// The bytes that a call hashes in 3 us. An iteration takes some 2 gas and 5.5 us of work.
+    /// The bytes that a call hashes in 3 µs of work. An iteration takes about 2 gas and 5.5 µs of work.
     const BYTES: usize = 750;
 
     /// Deploys a contract in a shard whose committee executes the calls of at least `inner` users.
@@ -255,7 +259,7 @@ impl Calls {
         users.iter().zip((0..price).rev()).map(|(from, price)| self.submit(*from, tenths, price)).collect()
     }
 
-    /// Makes a block, and returns its transactions in their order.
+    /// Makes a block, and returns the hashes of its transactions in order.
     fn block(&mut self) -> Vec<TxHash> {
         let block = self.world.net.tick();
         for (_, receipt) in block.transactions() {
@@ -264,7 +268,7 @@ impl Calls {
         block.transactions().iter().map(|(tx, _)| tx.hash()).collect()
     }
 
-    /// Returns the users whose calls belong to a shard, and those whose calls belong to the DS committee.
+    /// Returns the users whose calls a shard executes, and the users whose calls the DS committee executes.
     fn by_committee(&self, shards: u32) -> (Vec<u8>, Vec<u8>) {
         (1..=USERS).partition(|from| {
             let admitted = self.world.net.chain.admit(self.transaction(*from, 1, 0), false).unwrap();
@@ -276,7 +280,7 @@ impl Calls {
 #[test]
 fn full_block_leaves_transactions_for_the_next() {
     let mut calls = Calls::new(1, 8);
-    // Four calls take most of the room. The fifth one does not fit, and a payment does.
+    // Four calls take most of the work of the block. The fifth call does not fit, and a payment does.
     let hashes = calls.submit_all(&[1, 2, 3, 4, 5], 2, 20);
     let payment = signed(6, Transaction { to: user(9), ..cheap(calls.world.transaction(6), 50) });
     let payment = calls.world.net.submit(payment);
@@ -289,7 +293,8 @@ fn full_block_leaves_transactions_for_the_next() {
 #[test]
 fn attempts_without_room_are_limited() {
     let mut calls = Calls::new(1, 8);
-    // Each of the large calls could take all room, so an attempt is limited, and a second one is not made.
+    // Each large call could take all work of the block. So the first attempt has a limit, and there is no second
+    // attempt.
     let first = calls.submit(1, 2, 20);
     let large = calls.submit_all(&[2, 3], 8, 19);
     let small = calls.submit_all(&[4, 5, 6], 1, 10);
@@ -308,7 +313,7 @@ fn transaction_that_finds_no_room_goes_first_in_the_next_block() {
     assert_eq!(calls.block(), early);
     let late = calls.submit_all(&[6, 7, 8], 2, 20);
     assert_eq!(calls.block(), [large, late[0], late[1]], "its price is lower, but it was left out");
-    // The price alone decides in the next block, so that large transactions do not delay all others.
+    // Only the price decides in the next block, so that large transactions do not delay all others.
     let last = calls.submit_all(&[1, 2, 3, 4], 2, 50);
     assert_eq!(calls.block(), last);
     let others = calls.submit_all(&[1, 2], 2, 60);
@@ -438,7 +443,7 @@ end
     assert_eq!(receipts[0], receipts[1]);
 }
 
-/// Reads one entry of a map, or the whole map.
+/// A contract that reads one entry of a map, or the whole map.
 const TEXTS: &str = "scilla_version 0
 contract Texts ()
 field texts : Map String String = Emp String String
@@ -467,7 +472,7 @@ end
 
 #[test]
 fn work_of_a_read_does_not_depend_on_earlier_reads_of_the_block() {
-    // Too little gas for the number of entries, and for the bytes of the last one.
+    // The gas is too little for the number of entries, or for the bytes of the last entry.
     for gas in [330, 400, 500, 2_000] {
         let receipts = [false, true].map(|is_cached| {
             let mut config = roomy();
@@ -524,9 +529,9 @@ end
 ",
         fields.join(", ")
     );
-    // With too little gas for the check of the address, the reference reports more gas than there was.
+    // If the gas is too little for the check of the address, the reference reports more gas than there was.
     for (text, pays_all) in [("0.13/2", false), ("0.13/3", true)] {
-        // No vacuous block comes between.
+        // The DS epoch is so long that no vacuous block is due.
         let mut config = ChainConfig { blocks_per_ds_epoch: 10_000, ..roomy() };
         config.rules.scilla = rules(text);
         let mut world = World::with_config(config);

@@ -1,13 +1,13 @@
-//! Random transactions of every kind, executed in different ways, which all have to come to the same.
+//! Random transactions of every kind, executed in different ways. All ways must give the same result.
 //!
 //! ```text
-//! dice ─▶ packed into blocks ─┬─▶ the same order, one transaction per block: same receipts, same storage
-//!                             ├─▶ a new store, each block judged as that of a stranger: same blocks
-//!                             ├─▶ traces of the latest transactions: same receipts, changes that follow on each other
-//!                             └─▶ a naive executor without gas or tries: same money, same values
+//! random transactions ─▶ blocks ─┬─▶ one transaction in each block, in the same order: same receipts and storage
+//!                                ├─▶ a new store that verifies each block: same blocks
+//!                                ├─▶ traces of the latest transactions: same receipts, successive changes
+//!                                └─▶ a naive executor without gas and tries: same money and values
 //! ```
 //!
-//! `SILICA_SEEDS=N` takes so many seeds, and `SILICA_SEED=N` begins with that one; the seed of a failure is printed.
+//! `SILICA_SEEDS=N` sets the number of seeds, and `SILICA_SEED=N` the first seed. A failure prints its seed.
 
 mod model;
 mod scenario;
@@ -31,17 +31,18 @@ use crate::{
     replay::check_replay,
 };
 
-/// Seeds of a run, unless the environment names another number.
+/// Number of seeds, unless the environment sets another number.
 const SEEDS: u64 = 2;
-/// Blocks of the packed chain that transactions are asked for.
+/// Number of blocks with random transactions.
 const ROUNDS: u64 = 9;
-/// The latest blocks of which each transaction is traced, for which all before it are executed once more.
+/// Number of latest blocks whose transactions are traced. For each trace, the earlier transactions of the block are
+/// executed again.
 const TRACED: usize = 2;
-/// Both chains begin with so many blocks. A contract pays for the digits of the block that created it, so that these
-/// have to be equally many; there are fewer than nine tenths of a thousand transactions.
+/// Number of empty blocks at the start of both chains. A contract pays for the digits of the number of its block, so
+/// these numbers must have the same length. There are fewer than 900 transactions, so all numbers have three digits.
 const EMPTY: u64 = 100;
 
-/// What of the state is not said by headers to be right.
+/// Checks of the state that the headers do not cover.
 struct Checks {
     model: Model,
     total: u128,
@@ -56,7 +57,7 @@ impl Checks {
         Self { model, total: money(net) }
     }
 
-    /// Checks everything about the state after a block.
+    /// Checks the state after a block.
     fn check(&mut self, net: &Net, block: &CommittedBlock, contracts: &[Address]) {
         assert_eq!(money(net), self.total, "money is conserved");
         for (transaction, receipt) in block.transactions() {
@@ -82,7 +83,8 @@ impl Checks {
     }
 }
 
-/// Compares the storage of a contract with the model, its root with an independent trie, and what clients read of it.
+/// Compares the storage of a contract with the model, its storage root with an independent trie, and its fields with
+/// the model.
 fn check_contract(net: &Net, model: &Model, contract: &Address) {
     let state = net.producer.store().snapshot();
     let entries: BTreeMap<StorageKey, Vec<u8>> = state.state().storage(contract).unwrap().map(Result::unwrap).collect();
@@ -102,7 +104,7 @@ fn check_contract(net: &Net, model: &Model, contract: &Address) {
     assert_eq!(read, model.fields(contract), "fields of {contract}");
 }
 
-/// The root of an independent trie.
+/// Returns the root of an independent trie.
 fn root(leaves: impl Iterator<Item = (String, Vec<u8>)>) -> [u8; 32] {
     let mut trie = EthTrie::new(Arc::new(MemoryDB::new(false)));
     for (key, value) in leaves {
@@ -117,7 +119,7 @@ fn accounts(net: &Net) -> Vec<(Address, u128, u64)> {
     accounts.map(|(address, account)| (address, account.balance.get(), account.nonce.get())).collect()
 }
 
-/// All money: what accounts have, and the fees of the DS epoch until its last block has credited them.
+/// Returns the sum of all money: the balances, and the fees of the DS epoch until its last block has credited them.
 fn money(net: &Net) -> u128 {
     let head = net.producer.store().snapshot().head().unwrap().clone();
     let credited = net.chain.config().epochs().unwrap().is_vacuous(head.number);
@@ -125,7 +127,7 @@ fn money(net: &Net) -> u128 {
     accounts(net).iter().map(|(_, balance, _)| balance).sum::<u128>() + fees
 }
 
-/// What remains of an account whatever block created it.
+/// Returns an account without the code hash, which depends on the block of the deployment.
 fn timeless(state: &Snapshot, address: &Address) -> Option<Account> {
     let account = state.account(address).unwrap()?;
     let contract = account.contract.map(|contract| ContractAccount { code_hash: CodeHash::ZERO, ..contract });
@@ -136,7 +138,7 @@ fn timeless_receipt(receipt: &Receipt) -> Receipt {
     Receipt { epoch: BlockNumber::new(0), ..receipt.clone() }
 }
 
-/// Executes transactions again, each in a block of its own.
+/// Executes transactions again, each in a separate block.
 fn one_by_one(config: ChainConfig, blocks: &[Arc<CommittedBlock>]) -> Net {
     let mut net = Net::new(config);
     net.demand(EMPTY);
@@ -144,7 +146,7 @@ fn one_by_one(config: ChainConfig, blocks: &[Arc<CommittedBlock>]) -> Net {
         net.submit(Transaction::clone(transaction.transaction()));
         let mut block = net.tick();
         if block.transactions().is_empty() {
-            // A vacuous block takes none.
+            // The vacuous block has no transactions.
             block = net.tick();
         }
         let [(again, receipt_again)] = block.transactions() else {
@@ -156,7 +158,7 @@ fn one_by_one(config: ChainConfig, blocks: &[Arc<CommittedBlock>]) -> Net {
     net
 }
 
-/// The rules of a run: each set in turn.
+/// Returns the Scilla rules for a seed.
 fn rules(seed: u64) -> Rules {
     match seed % 4 {
         0 => Rules::UNNAMED,
@@ -223,7 +225,7 @@ fn the_same_order_after_the_same_deployments_has_the_same_state_root() {
     let seed = number("SILICA_SEED").unwrap_or(1);
     println!("seed {seed}");
     let mut scenario = Scenario::new(seed);
-    // No block is vacuous, so that no reward is paid at different times.
+    // No block is vacuous. Otherwise the chains would pay rewards at different times.
     let config = config(2, 1_000);
     let mut net = Net::new(config.clone());
     net.demand(EMPTY);

@@ -1,5 +1,5 @@
-//! A naive executor: accounts in a map, the fields of each contract as whole values, and everything copied before a
-//! transaction so that a failure puts it back. It knows no gas, no journal and no trie.
+//! A naive executor: accounts in a map, and the fields of each contract as whole values. It copies everything before a
+//! transaction, and restores the copy after a failure. It has no gas, no journal and no trie.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -24,16 +24,16 @@ use silica_scilla::{
 
 use super::storage::{Entries, ModelHost, compact};
 
-/// More gas than anything here uses.
+/// More gas than any transaction here uses.
 const GAS: u64 = 10_000_000;
-/// Chained calls that one transaction may make.
+/// Most chained calls of a transaction.
 const EDGES: u32 = 20;
 
 /// All accounts.
 #[derive(Clone, Default)]
 pub(crate) struct Model {
     pub(crate) accounts: BTreeMap<Address, Account>,
-    /// The rules of the contract language.
+    /// The Scilla rules.
     pub(crate) rules: Rules,
 }
 
@@ -57,16 +57,16 @@ pub(crate) struct Program {
     entries: Entries,
 }
 
-/// Why the model does not do what it is asked.
+/// The reason why a transaction fails in the model.
 type Refusal = String;
 
-/// What a transaction led to, as far as receipts tell of it.
+/// The effects of a transaction that receipts contain.
 #[derive(Debug, Default, PartialEq)]
 struct Emitted {
     accepted: Option<bool>,
-    /// Emitter and name.
+    /// Contract and name of each event.
     events: Vec<(Address, String)>,
-    /// Emitter, depth, recipient, tag, amount, and whether the recipient accepted.
+    /// For each transition: sender, depth, recipient, tag, amount, and whether the recipient accepted.
     transitions: Vec<(Address, u32, Address, String, u128, Option<bool>)>,
 }
 
@@ -89,7 +89,7 @@ impl Model {
         Settings { rules: self.rules, ..Settings::default() }
     }
 
-    /// A message to a library has no effect, or fails.
+    /// Returns an error if a message to a library fails under the rules. Otherwise the message has no effect.
     fn ignore_call_of_library(&self) -> Result<(), Refusal> {
         match self.rules.library_calls() {
             LibraryCalls::Ignored => Ok(()),
@@ -97,7 +97,7 @@ impl Model {
         }
     }
 
-    /// Does what a transaction does, and compares what its receipt says.
+    /// Executes a transaction in the model, and compares the result with its receipt.
     pub(crate) fn apply(&mut self, block: BlockNumber, transaction: &VerifiedTransaction, receipt: &Receipt) {
         let tx = transaction.transaction();
         let fee = u128::from(receipt.cumulative_gas.get()) * tx.gas_price.get().get();
@@ -197,13 +197,13 @@ impl Model {
         Ok(run.emitted)
     }
 
-    /// Each entry of a contract's storage that belongs to a field.
+    /// Returns the entries of contract storage that belong to fields.
     pub(crate) fn entries(&self, contract: &Address) -> BTreeMap<StorageKey, Vec<u8>> {
         let program = self.accounts.get(contract).and_then(|account| account.program.as_ref());
         program.map(|program| program.entries.0.clone()).unwrap_or_default()
     }
 
-    /// The fields of a contract as clients read them.
+    /// Returns the fields of a contract in the form that clients get.
     pub(crate) fn fields(&self, contract: &Address) -> serde_json::Map<String, Json> {
         let program = self.accounts.get(contract).and_then(|account| account.program.as_ref());
         let fields = program.into_iter().flat_map(|program| &program.fields);
@@ -230,7 +230,7 @@ impl LibrarySource for Model {
     }
 }
 
-/// A call with all that follows from it.
+/// A call with its chained calls.
 struct Run<'a> {
     model: &'a mut Model,
     origin: Address,
@@ -321,7 +321,7 @@ impl Run<'_> {
         self.run(to, from, &message, amount, depth + 1)
     }
 
-    /// What contracts may read of others.
+    /// Returns the fields that contracts can read from other accounts.
     fn others(&self) -> BTreeMap<[u8; 20], Vec<StateField>> {
         let accounts = self.model.accounts.iter();
         accounts.map(|(address, account)| (address.to_bytes(), readable(address, account))).collect()
@@ -346,7 +346,7 @@ fn readable(address: &Address, account: &Account) -> Vec<StateField> {
     fields
 }
 
-/// Whether a transaction failed for want of gas, of which the model knows nothing.
+/// Returns whether a transaction failed because of gas, which the model does not have.
 fn ran_out_of_gas(receipt: &Receipt) -> bool {
     let short = [ReceiptError::GasNotSufficient, ReceiptError::NoGasRemainingFound];
     receipt.errors.values().flatten().any(|error| short.contains(error))
@@ -360,7 +360,7 @@ fn text(value: Option<&Value>) -> String {
     }
 }
 
-/// A value as clients read it: maps are objects.
+/// Returns a value in the form that clients get: maps are objects.
 fn shown(value: &Value) -> Json {
     let Value::Map(map) = value else { return serde_json::from_str(&compact(value)).unwrap() };
     let key = |key: &Value| {

@@ -1,4 +1,4 @@
-//! Random transactions: payments, deployments that are right and that are not, and calls of what was deployed.
+//! Random transactions: payments, valid and invalid deployments, and calls of deployed contracts.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const TOKEN: &str = include_str!("../../../../../contracts/fungible_token/fungib
 const LIBRARY: &str = "scilla_version 0\nlibrary Numbers\nlet step = Uint32 42\n";
 const IMPORTER: &str = "scilla_version 0\nimport Numbers\ncontract Importer ()\nfield f : Uint32 = step\n\
     transition Add (n : Uint32)\n  old <- f;\n  more = builtin add old n;\n  new = builtin add more step;\n  f := new\nend\n";
-/// Programs that are not right: unreadable, ill-typed, with an unknown name, with a field that cannot be computed.
+/// Invalid programs: with a syntax error, with a type error, with an unknown name, and with a field whose value fails.
 const BROKEN: [&str; 4] = [
     "scilla_version 0\ncontract",
     "scilla_version 0\ncontract C ()\nfield f : Uint32 = \"one\"\n",
@@ -25,10 +25,10 @@ const BROKEN: [&str; 4] = [
     "scilla_version 0\ncontract C ()\nfield f : Uint32 =\n  let a = Uint32 4294967295 in\n  builtin add a a\n",
 ];
 
-/// Gas with which nothing here fails for want of it.
+/// A gas limit that is enough for every transaction here.
 const PLENTY: u64 = 30_000;
 
-/// What can be deployed.
+/// The programs that can be deployed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Caller,
@@ -43,12 +43,12 @@ enum Kind {
 const KINDS: [Kind; 7] =
     [Kind::Caller, Kind::Hello, Kind::Importer, Kind::Library, Kind::Registry, Kind::Relay, Kind::Token];
 
-/// Chance, and what it has led to so far.
+/// The random generator, and the results of its transactions so far.
 pub(super) struct Scenario {
     state: u64,
     deployed: Vec<(Kind, Address)>,
     contracts: Vec<Address>,
-    /// What waits, with its sender and what it deploys.
+    /// The pending transactions, with their senders and deployed programs.
     waiting: BTreeMap<TxHash, Sent>,
     succeeded: BTreeMap<&'static str, u32>,
     failed: BTreeMap<&'static str, u32>,
@@ -62,7 +62,7 @@ struct Sent {
     what: &'static str,
 }
 
-/// What a transaction is to do.
+/// The content of a transaction.
 struct Intent {
     to: Address,
     amount: u128,
@@ -85,7 +85,7 @@ impl Scenario {
         }
     }
 
-    /// A number below a bound (`SplitMix64`).
+    /// Returns a pseudorandom number below a bound (`SplitMix64`).
     fn below(&mut self, bound: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -98,12 +98,12 @@ impl Scenario {
         among[usize::try_from(self.below(among.len() as u64)).unwrap()]
     }
 
-    /// What was deployed so far, libraries included.
+    /// Returns the addresses of all deployed contracts and libraries.
     pub(super) fn contracts(&self) -> &[Address] {
         &self.contracts
     }
 
-    /// Submits some transactions of all kinds.
+    /// Submits random transactions of all kinds.
     pub(super) fn submit(&mut self, net: &mut Net) {
         if self.deployed.is_empty() {
             return self.submit_deployments(net);
@@ -122,7 +122,7 @@ impl Scenario {
         }
     }
 
-    /// Submits some transactions that deploy nothing.
+    /// Submits random transactions without valid deployments.
     pub(super) fn submit_without_deployments(&mut self, net: &mut Net) {
         for _ in 0..3 + self.below(14) {
             let intent = match self.below(12) {
@@ -142,7 +142,7 @@ impl Scenario {
         }
     }
 
-    /// Submits a transaction with the lowest nonce of some user that is neither used up nor waiting.
+    /// Submits a transaction of a random user with the lowest nonce that is neither used nor pending.
     fn send(&mut self, net: &mut Net, intent: Intent) {
         let from = u8::try_from(1 + self.below(u64::from(USERS))).unwrap();
         let used = net.nonce(&user(from));
@@ -155,13 +155,13 @@ impl Scenario {
             data: intent.data,
             ..payment(from, nonce, intent.to, intent.amount, price)
         };
-        // What the entrance refuses is not the question here.
+        // Admission may reject the transaction.
         if let Ok(hash) = net.try_submit(signed(from, transaction)) {
             self.waiting.insert(hash, Sent { from, nonce, kind: intent.kind, what: intent.what });
         }
     }
 
-    /// Takes note of what a block did.
+    /// Records the results of a block.
     pub(super) fn settle(&mut self, block: &CommittedBlock) {
         for (transaction, receipt) in block.transactions() {
             let sent = self.waiting.remove(&transaction.hash()).expect("it was sent");
@@ -178,7 +178,7 @@ impl Scenario {
         }
     }
 
-    /// Checks that the dice did not leave out what this is about.
+    /// Checks that each kind of result occurred.
     pub(super) fn check_variety(&self, seed: u64) {
         for what in ["call", "deployment", "payment"] {
             assert!(self.succeeded.contains_key(what), "seed {seed}: no {what} succeeded");
@@ -192,7 +192,7 @@ impl Scenario {
         Intent { to, amount, gas: 50, code: String::new(), data: String::new(), kind: None, what: "payment" }
     }
 
-    /// A user, a contract, or an address that has nothing.
+    /// Returns the address of a user, of a contract, or without an account.
     fn someone(&mut self) -> Address {
         match self.below(6) {
             0 => Address::new([u8::try_from(self.below(6)).unwrap(); 20]),
@@ -224,7 +224,7 @@ impl Scenario {
                     let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": [pair]});
                     (IMPORTER, vec![list])
                 }
-                // It fails, since there is nothing to import.
+                // This deployment fails, because no library exists.
                 None => (IMPORTER, vec![]),
             },
             Kind::Library => {
@@ -256,7 +256,7 @@ impl Scenario {
         }
     }
 
-    /// A deployment that fails, or that may, for want of gas.
+    /// Returns a deployment that fails, or that can fail because of too little gas.
     fn bad_deployment(&mut self) -> Intent {
         let kind = self.choose(&KINDS);
         let good = self.deployment(kind);
@@ -356,7 +356,7 @@ impl Scenario {
         }
     }
 
-    /// A contract of some kind, nearly always.
+    /// Returns a contract of this kind, or sometimes another address.
     fn target(&mut self, kind: Kind) -> Address {
         match self.of_kind(kind) {
             Some(contract) if self.below(8) != 0 => contract,

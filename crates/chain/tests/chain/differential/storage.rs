@@ -1,5 +1,5 @@
-//! The storage of a contract in the model: whole values for its program, and beside them, written by a rule of their own,
-//! the entries that the trie has.
+//! The storage of a contract in the model: whole values for the program, and in addition the entries of the trie.
+//! Separate rules write the entries.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use silica_scilla::{
     value::{BNum, Key, Map, Value},
 };
 
-/// What stands for a map without entries.
+/// The marker of a map without entries.
 const EMPTY: [u8; 2] = [0x12, 0];
 
-/// The entries of a contract's fields by their keys.
+/// The entries of the fields of a contract by their keys.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entries(pub(crate) BTreeMap<StorageKey, Vec<u8>>);
 
 impl Entries {
-    /// Writes a value in the place of all that is below its key, and removes what stands for empty maps above it.
+    /// Replaces all entries at and below a key by a value, and removes the markers of empty maps above the key.
     pub(crate) fn store(&mut self, contract: &Address, field: &str, keys: &[Key], value: &Value) {
         let mut path = texts(keys);
         let prefix = StorageKey::entry(contract, field, &path);
@@ -27,7 +27,7 @@ impl Entries {
         self.flatten(contract, field, &mut path, value);
     }
 
-    /// Removes all that is below a key. Where nothing is left, or nothing was, an empty map is.
+    /// Removes all entries at and below a key. If the surrounding map has no entries afterwards, writes its marker.
     fn delete(&mut self, contract: &Address, field: &str, keys: &[Key]) {
         let path = texts(keys);
         let prefix = StorageKey::entry(contract, field, &path);
@@ -38,7 +38,7 @@ impl Entries {
         }
     }
 
-    /// Walks through maps, noting what is in them under the keys on the way.
+    /// Adds the entries of a value. The keys of nested maps extend `path`.
     fn flatten(&mut self, contract: &Address, field: &str, path: &mut Vec<String>, value: &Value) {
         let key = StorageKey::entry(contract, field, path);
         let Some(map) = value.as_map() else {
@@ -68,7 +68,7 @@ pub(crate) fn compact(value: &Value) -> String {
     value.to_json(ListForm::Array).root().compact().to_string()
 }
 
-/// A contract that runs.
+/// The host of a running contract.
 pub(crate) struct ModelHost<'a> {
     pub(crate) contract: &'a Address,
     pub(crate) values: MemoryHost,
@@ -76,7 +76,7 @@ pub(crate) struct ModelHost<'a> {
 }
 
 impl ModelHost<'_> {
-    /// Makes the maps on the way to a place, where they are not.
+    /// Creates the missing maps on the path to an entry.
     fn make_maps(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
         for depth in 1..keys.len() {
             let place = &keys[..depth];

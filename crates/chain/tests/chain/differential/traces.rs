@@ -1,4 +1,5 @@
-//! Traces of the transactions of a block: each must come to the recorded receipt, and begin where the one before ended.
+//! Traces of the transactions of a block. Each trace must give the recorded receipt, and begin with the state after the
+//! previous one.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use silica_protocol::{Account, Address, TransactionKind};
 
 use crate::harness::Net;
 
-/// What the traces so far have said of accounts and variables.
+/// The accounts and variables in the traces so far.
 #[derive(Default)]
 struct Known {
     accounts: BTreeMap<Address, Account>,
@@ -29,7 +30,7 @@ pub(super) fn check(net: &Net, block: &CommittedBlock) {
             (Some(root), TransactionKind::Call) => {
                 assert_eq!((root.sender, root.recipient), (transaction.sender(), transaction.transaction().to));
                 let calls = check_calls(root);
-                // What fails has no transitions; what succeeds has one for each message.
+                // A failed transaction has no transitions. A successful one has a transition for each message.
                 assert!(!receipt.success || calls == receipt.transitions.len(), "{hash}");
             }
             (None, TransactionKind::Call) => assert!(!receipt.success, "{hash}: it fails before anything runs"),
@@ -38,7 +39,7 @@ pub(super) fn check(net: &Net, block: &CommittedBlock) {
     }
 }
 
-/// Checks the statements of a call and of those that follow; returns how many follow.
+/// Checks the statements of a call and of its chained calls. Returns the number of messages.
 fn check_calls(call: &TracedCall) -> usize {
     if let Some(run) = &call.run {
         assert!(run.gas_after <= run.gas_before);
