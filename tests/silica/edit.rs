@@ -223,7 +223,12 @@ fn wrong_edits_of_accounts_are_refused() {
     }
     let nonce = "silica_setNonce";
     node.result(nonce, &json!([someone, 20]));
-    check_error(node, nonce, &json!([someone, 19]), (-8, "nonce: expected at least 20, which the account has, got 19"));
+    check_error(
+        node,
+        nonce,
+        &json!([someone, 19]),
+        (-8, "nonce: expected at least 20, the nonce of the account, got 19"),
+    );
     let high = (-8, "nonce: expected at most 9007199254740992, got 18446744073709551615");
     check_error(node, nonce, &json!([someone, u64::MAX]), high);
     check_error(node, nonce, &json!([contract, 5]), (-8, "a contract has no nonce"));
@@ -257,8 +262,8 @@ fn wrong_values_of_fields_are_refused() {
     check("count", json!([]), json!("-1"), "value: Invalid value in JSON: -1 of type Uint128");
     check("count", json!([]), json!("one"), "value: Invalid value in JSON: one of type Uint128");
     check("count", json!(["1"]), json!("1"), "keys: expected at most 0, got 1");
-    check("count", json!([]), json!(null), "value: expected one, for only entries of maps can be removed");
-    check("nested", json!([]), json!(null), "value: expected one, for only entries of maps can be removed");
+    check("count", json!([]), json!(null), "value: expected a value, because only entries of maps can be removed");
+    check("nested", json!([]), json!(null), "value: expected a value, because only entries of maps can be removed");
     check("who", json!([]), json!("0x1234"), "value: Invalid value in JSON: 0x1234 of type ByStr20");
     check("who", json!([]), json!("1234"), "value: no byte string: 1234");
     check("list", json!([]), json!({}), "value: Member not found in json: constructor");

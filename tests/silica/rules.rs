@@ -254,7 +254,7 @@ fn manifest_that_names_other_rules_than_the_record_is_refused() {
     }
     let manifest = fs::read(data.join("manifest.json")).unwrap();
     fs::copy(other.join("manifest.json"), data.join("manifest.json")).unwrap();
-    let words = "made by the Scilla rules 0.13/3, expected latest/3";
+    let words = "Scilla rules of the data directory: expected latest/3, got 0.13/3";
     for finished in [Node::try_start_in(&data, &[]).unwrap_err(), db("check", &data, None), db("rebuild", &data, None)]
     {
         assert!(!finished.status.success() && finished.output.contains(words), "{}", finished.output);

@@ -78,7 +78,7 @@ impl StateReader for Snapshot {
         let Some(deployment) = self.deployment(contract)? else { return Ok(None) };
         let sent = InitData::parse(&deployment.transaction.data).map_err(|_| StateError::Damaged {
             what: format!("init data of {contract}"),
-            reason: "they were deployed, and are not readable",
+            reason: "the init data of the deployment are invalid",
         })?;
         let init = sent.deployed(deployment.receipt.epoch, contract).to_styled_json();
         Ok(Some(Source { code: deployment.transaction.code.into(), init: init.into() }))

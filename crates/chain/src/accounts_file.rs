@@ -151,7 +151,7 @@ pub enum GenesisError {
         got: &'static str,
     },
     /// An amount is not a number of Qa.
-    #[error("account {address}: amount")]
+    #[error("account {address}: invalid amount")]
     Amount {
         /// Address of the account.
         address: Address,
@@ -197,7 +197,7 @@ mod tests {
         check(&format!("\"{FIRST_KEY}\""), &format!("{account}account: expected an object, got a text"));
         check("{}", &format!("{account}amount: expected a text of decimal digits, got nothing"));
         check(r#"{"amount": 1}"#, &format!("{account}amount: expected a text of decimal digits, got a number"));
-        check(r#"{"amount": "-1"}"#, &format!("{account}amount"));
+        check(r#"{"amount": "-1"}"#, &format!("{account}invalid amount"));
         let nonce = format!("{account}nonce: expected a whole number below 2^64, got ");
         check(r#"{"amount": "1", "nonce": -1}"#, &format!("{nonce}a number"));
         check(r#"{"amount": "1", "nonce": "1"}"#, &format!("{nonce}a text"));

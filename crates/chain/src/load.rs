@@ -30,14 +30,14 @@ pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Publi
 fn read_head(state: &Snapshot, network: &Network) -> Result<Head, OpenError> {
     let number = state.head().map_or(BlockNumber::new(0), |head| head.number);
     let missing = |what| OpenError::Head { number, what };
-    let head = Head::read(state, number)?.ok_or(missing("or its DS block is missing"))?;
+    let head = Head::read(state, number)?.ok_or(missing("the block or its DS block is missing"))?;
     let Head { tx_block, ds_block, .. } = &head;
     check_network(tx_block, ds_block, network)?;
     check_signed(tx_block, ds_block, network)?;
     if let Some(previous) = number.previous() {
-        let previous = state.tx_header(previous)?.ok_or(missing("the block before it is missing"))?;
+        let previous = state.tx_header(previous)?.ok_or(missing("the previous block is missing"))?;
         if previous.hash() != tx_block.header.prev_hash {
-            return Err(missing("is not linked to the block before it"));
+            return Err(missing("the previous hash differs from the hash of the previous block"));
         }
     }
     Ok(head)
@@ -135,10 +135,10 @@ pub enum OpenError {
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
     /// The genesis could not be written.
-    #[error("writing the genesis block")]
+    #[error("failed to write the genesis block")]
     Commit(#[source] silica_state::CommitError),
     /// The repeated execution of the blocks failed after a loss of the state. A build with other rules of execution may
     /// have produced the blocks.
-    #[error("executing the blocks again, with the rules of this version")]
+    #[error("failed to execute the blocks again with the rules of this version")]
     Replay(#[from] ReplayError),
 }

@@ -320,7 +320,7 @@ pub enum ReplayError {
     #[error(transparent)]
     Rules(#[from] RulesError),
     /// Block 0 does not belong to the given accounts and key.
-    #[error("block 0: {what} is not that of the given accounts and key")]
+    #[error("block 0: {what} does not belong to the given accounts and key")]
     Genesis {
         /// The header that differs.
         what: &'static str,
@@ -362,7 +362,7 @@ pub enum ReplayError {
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
     /// The state of a block could not be written.
-    #[error("writing the state of block {number}")]
+    #[error("failed to write the state of block {number}")]
     Commit {
         /// Number of the block.
         number: BlockNumber,

@@ -39,7 +39,7 @@ pub fn check(store: &Store, configured: Rules) -> Result<(), RulesError> {
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// The blocks were executed with other rules.
-    #[error("the data directory holds blocks made by the Scilla rules {stored}, expected {configured}")]
+    #[error("Scilla rules of the data directory: expected {configured}, got {stored}")]
     Other {
         /// The rules of the record.
         stored: Rules,
@@ -47,9 +47,9 @@ pub enum RulesError {
         configured: Rules,
     },
     /// This version does not support the rules of the record.
-    #[error("the blocks in the data directory")]
+    #[error("Scilla rules of the data directory: expected supported rules")]
     Unknown(#[source] UnknownRules),
     /// The record could not be read or written.
-    #[error("Scilla rules of the record")]
+    #[error("failed to read or write the Scilla rules of the record")]
     Archive(#[from] ArchiveError),
 }

@@ -275,10 +275,10 @@ fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> Str
                 if verified.kind() == TransactionKind::Deployment { rules.checker_gas } else { rules.runner_gas };
             return format!("gas limit: expected at least {first}, got {}", verified.transaction().gas_limit);
         }
-        DropReason::Preparation => "data: there is no such _scilla_version here",
-        DropReason::AddressTaken => "sender: a contract has the address that its next one would have",
-        DropReason::Arithmetic => "amount: the recipient would have more than 128 bits hold",
-        DropReason::Internal => "it is our fault",
+        DropReason::Preparation => "data: expected a supported _scilla_version",
+        DropReason::AddressTaken => "sender: the address of its next contract has a contract already",
+        DropReason::Arithmetic => "amount: the balance of the recipient would exceed 128 bits",
+        DropReason::Internal => "internal error of the node",
         DropReason::CodeTooLarge
         | DropReason::Evicted
         | DropReason::Expired
@@ -291,7 +291,7 @@ fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> Str
         | DropReason::NonceTooLow
         | DropReason::Outbid
         | DropReason::Verification
-        | DropReason::Withdrawn => "it would have to be refused before it is executed",
+        | DropReason::Withdrawn => "internal error: admission should have rejected the transaction",
     };
     text.to_owned()
 }
@@ -305,12 +305,12 @@ fn unusable(verified: &VerifiedTransaction, rules: silica_scilla::rules::Rules) 
             Ok(init) if InitFacts::of(&init, rules).is_none() => {
                 "data: expected one _scilla_version, and at most one _library and _extlibs, with their types".to_owned()
             }
-            Ok(_) => "data: what _extlibs names are not all libraries".to_owned(),
+            Ok(_) => "data: expected only addresses of libraries in _extlibs".to_owned(),
         };
     }
     match serde_json::from_str(data) {
         Err(error) => format!("data: not JSON: {error}"),
-        Ok(Json::Object(_)) => "recipient: it is a library, or its libraries are not there".to_owned(),
+        Ok(Json::Object(_)) => "recipient: expected a contract whose libraries exist".to_owned(),
         Ok(_) => "data: expected an object".to_owned(),
     }
 }

@@ -176,6 +176,6 @@ pub enum PastStateError {
         latest: BlockNumber,
     },
     /// The state after the block could not be reconstructed.
-    #[error("reading the state of a block")]
+    #[error("failed to read the state of a block")]
     History(#[source] HistoryError),
 }

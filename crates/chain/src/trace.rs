@@ -190,10 +190,10 @@ pub enum TraceError {
     #[error("the repeated execution gives another receipt than the recorded one")]
     Differs,
     /// The state before the block could not be reconstructed.
-    #[error("reading the state of a block")]
+    #[error("failed to read the state of a block")]
     History(#[source] HistoryError),
     /// The record could not be read.
-    #[error("reading the record")]
+    #[error("failed to read the record")]
     Archive(#[from] ArchiveError),
     /// The state could not be read.
     #[error("failed to read state")]

@@ -78,7 +78,7 @@ fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
     let (block, last) = (&proposal.tx_block, &head.tx_block);
     let order = |field, expected: String, got: String| Err(InvalidBlock::Order { field, expected, got });
     if Some(block.header.number) != last.header.number.next() {
-        return order("number", format!("the one after {}", last.header.number), block.header.number.to_string());
+        return order("number", format!("the number after {}", last.header.number), block.header.number.to_string());
     }
     if block.header.prev_hash != head.hash {
         return order("previous hash", head.hash.to_string(), block.header.prev_hash.to_string());
@@ -100,10 +100,10 @@ fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Resu
         return Ok(());
     }
     if !config.edits {
-        return refused("this network does not allow any");
+        return refused("expected none on this network");
     }
     if vacuous || !proposal.transactions.is_empty() {
-        return refused("they have a block of their own");
+        return refused("expected a block that is not vacuous and has no transactions");
     }
     Ok(())
 }

@@ -170,7 +170,7 @@ pub enum AdmissionError {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidTransaction {
     /// The transaction does not pass admission.
-    #[error("not admissible")]
+    #[error("rejected by admission")]
     Form {
         /// The error of admission.
         source: Box<AdmissionError>,

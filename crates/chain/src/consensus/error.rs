@@ -35,7 +35,7 @@ pub enum EngineError {
 
 /// Reason why the application could not build a block.
 #[derive(Debug, thiserror::Error)]
-#[error("building a block")]
+#[error("failed to build a block")]
 pub struct ProposeError(#[from] pub BuildError);
 
 /// Reason why a block was not committed.
@@ -50,7 +50,7 @@ pub enum CommitError {
         head: BlockNumber,
     },
     /// The store could not be written.
-    #[error("writing block {number}")]
+    #[error("failed to write block {number}")]
     Store {
         /// Number of the block.
         number: BlockNumber,
@@ -63,7 +63,7 @@ pub enum CommitError {
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
     /// The range could not be built.
-    #[error("building empty blocks")]
+    #[error("failed to build empty blocks")]
     Build(#[from] BuildError),
     /// The range could not be committed.
     #[error(transparent)]

@@ -120,10 +120,10 @@ fn check_same(block: &ExecutedBlock, proposal: &Proposal) -> Result<(), SealErro
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
     /// A header could not be signed.
-    #[error("signing a header")]
+    #[error("failed to sign a header")]
     Sign(#[from] SignError),
     /// A signature of a block is invalid.
-    #[error("signatures of the {block}")]
+    #[error("invalid signatures of the {block}")]
     Signature {
         /// Kind of the block.
         block: &'static str,
@@ -131,6 +131,6 @@ pub enum SealError {
         source: CoSignatureError,
     },
     /// The signatures belong to another block.
-    #[error("signatures are of another block")]
+    #[error("the signatures belong to another block")]
     Mismatch,
 }

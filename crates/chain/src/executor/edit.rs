@@ -131,7 +131,7 @@ pub enum EditError {
     },
     /// The requested nonce is below the nonce of the account. Earlier transactions of the account could be executed
     /// again.
-    #[error("nonce: expected at least {least}, which the account has, got {got}")]
+    #[error("nonce: expected at least {least}, the nonce of the account, got {got}")]
     NonceTooLow {
         /// The requested nonce.
         got: Nonce,
@@ -164,7 +164,7 @@ pub enum EditError {
         known: Vec<String>,
     },
     /// The edit removes a field. Only entries of maps can be removed.
-    #[error("value: expected one, for only entries of maps can be removed")]
+    #[error("value: expected a value, because only entries of maps can be removed")]
     FieldRemoved,
     /// The type of the field has fewer nested maps than there are keys.
     #[error("keys: expected at most {most}, got {got}")]
@@ -184,16 +184,16 @@ pub enum EditError {
     #[error("value: {0}")]
     Value(#[source] ValueError),
     /// The value and its keys are larger than a transaction may write.
-    #[error("value: larger than what a transaction may write, with its keys")]
+    #[error("value: the value and its keys are larger than a transaction may write")]
     TooLarge,
     /// The contract cannot be compiled, or its storage is invalid.
-    #[error("the contract cannot be made ready")]
+    #[error("the contract cannot be loaded")]
     Unusable,
     /// The state could not be read.
     #[error("failed to read state")]
     State(#[from] StateError),
     /// The block with the edit could not be built.
-    #[error("building a block")]
+    #[error("failed to build a block")]
     Build(#[from] BuildError),
 }
 

@@ -49,7 +49,7 @@ pub enum InterfaceError {
     #[error("Address not contract address")]
     NotAContract,
     /// The checker rejects the contract. This does not occur for a deployed contract.
-    #[error("the code of a deployed contract is not accepted")]
+    #[error("the checker rejects the code of a deployed contract")]
     Unusable,
     /// The state or the record could not be read.
     #[error("failed to read state")]

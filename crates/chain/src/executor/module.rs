@@ -395,12 +395,11 @@ impl ContractCache {
             return Ok(Some(module));
         }
         let damaged = |reason| StateError::Damaged { what: format!("contract {address}"), reason };
-        let source = overlay.source(address)?.ok_or_else(|| damaged("its deployment is not found"))?;
+        let source = overlay.source(address)?.ok_or_else(|| damaged("the deployment is missing"))?;
         if source.hash() != contract.code_hash {
-            return Err(damaged("its texts do not have the hash of its account"));
+            return Err(damaged("code and init data do not have the hash in the account"));
         }
-        let facts = InitFacts::of_stored(&source, self.rules)
-            .ok_or_else(|| damaged("its init data are not those of a contract"))?;
+        let facts = InitFacts::of_stored(&source, self.rules).ok_or_else(|| damaged("the init data are invalid"))?;
         let module = Arc::new(Module {
             is_library: facts.is_library,
             program_hash: sha256(&[source.code.as_bytes()]),

@@ -91,7 +91,7 @@ pub enum ProofError {
     #[error("Proof not found")]
     NoStorage,
     /// The state after the block could not be reconstructed.
-    #[error("reading the state of a block")]
+    #[error("failed to read the state of a block")]
     History(#[source] HistoryError),
     /// The state could not be read.
     #[error("failed to read state")]

@@ -15,7 +15,7 @@ pub enum BuildError {
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
     /// An earlier block could not be written, and the chain has not [recovered](crate::Producer::recover).
-    #[error("an earlier block could not be written, and the chain has not recovered from that yet")]
+    #[error("the chain has not recovered from a failed write of an earlier block")]
     Failed,
     /// The chain reached the largest block number or timestamp.
     #[error("the block number has reached its maximum")]
@@ -87,16 +87,16 @@ pub enum InvalidBlock {
         reason: InvalidTransaction,
     },
     /// The block has edits, and the network does not permit edits, or the edit is not alone in its block.
-    #[error("edits of the state: {reason}")]
+    #[error("edits: {reason}")]
     Edits {
         /// Reason why the block must not have edits.
         reason: &'static str,
     },
     /// The block repeats the logical block number, and the network does not permit this.
-    #[error("logical block number: expected one that moves with each block, got one that is repeated")]
+    #[error("logical block number: expected an increase with each block, got a repeated number")]
     RepeatedNumber,
     /// The block could not be executed.
-    #[error("executing a block")]
+    #[error("failed to execute the block")]
     Build(#[from] BuildError),
 }
 

@@ -112,8 +112,8 @@ fn edits_of_others_are_judged() {
     assert!(matches!(judge.producer.verify(&none).unwrap_err(), InvalidBlock::Field { .. }));
     with_payment.transactions.push(crate::harness::payment(1, 1, user(2), 1, crate::harness::PRICE));
     let refused = judge.producer.verify(&with_payment).unwrap_err().to_string();
-    assert_eq!(refused, "edits of the state: they have a block of their own");
+    assert_eq!(refused, "edits: expected a block that is not vacuous and has no transactions");
     let (mut strict, good) = proposal(ChainConfig { edits: false, ..config(1, 10) });
     let refused = strict.producer.verify(&good).unwrap_err().to_string();
-    assert_eq!(refused, "edits of the state: this network does not allow any");
+    assert_eq!(refused, "edits: expected none on this network");
 }

@@ -95,7 +95,7 @@ fn a_good_proposal_is_accepted() {
 
 #[test]
 fn number_link_and_time_must_follow_the_head() {
-    check(|it| it.tx_block.header.number = BlockNumber::new(9), "number: expected the one after 3, got 9");
+    check(|it| it.tx_block.header.number = BlockNumber::new(9), "number: expected the number after 3, got 9");
     check(|it| it.tx_block.header.prev_hash = silica_protocol::BlockHash::ZERO, "previous hash: expected");
     check(|it| it.tx_block.timestamp = Timestamp::new(5), "timestamp: expected later than");
 }
@@ -191,7 +191,7 @@ fn the_price_is_exact_where_the_operator_has_no_say() {
 fn transactions_must_be_those_that_are_named() {
     check(|it| it.transactions.truncate(3), "transactions: expected 4, got 3");
     check(|it| it.transactions[0] = changed(&it.transactions[0], |tx| tx.amount = Qa::new(6)), "hash: expected");
-    check(|it| it.transactions[0].amount = Qa::new(7), "not admissible: Unable to verify transaction");
+    check(|it| it.transactions[0].amount = Qa::new(7), "rejected by admission: Unable to verify transaction");
 }
 
 /// Replaces the first transaction of the first micro block with transactions.
@@ -282,16 +282,16 @@ fn signatures_must_be_the_committees() {
         let error = seal_with(propose(&mut net), &proposal, &[node()]).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    check(&|it| it.ds_block.clone_from(&unsigned.ds_block), "signatures of the DS block");
-    check(&|it| it.micro_blocks[1] = unsigned.micro_blocks[1].clone(), "signatures of the micro block");
-    check(&|it| it.tx_block = unsigned.tx_block.clone(), "signatures of the Tx block");
-    check(&|it| it.tx_block.cosignatures.b2 = vec![true, true], "signatures of the Tx block");
-    check(&|it| it.tx_block.header.version = 7, "signatures are of another block");
-    check(&|it| it.ds_block = None, "signatures are of another block");
-    check(&|it| it.micro_blocks.truncate(2), "signatures are of another block");
+    check(&|it| it.ds_block.clone_from(&unsigned.ds_block), "invalid signatures of the DS block");
+    check(&|it| it.micro_blocks[1] = unsigned.micro_blocks[1].clone(), "invalid signatures of the micro block");
+    check(&|it| it.tx_block = unsigned.tx_block.clone(), "invalid signatures of the Tx block");
+    check(&|it| it.tx_block.cosignatures.b2 = vec![true, true], "invalid signatures of the Tx block");
+    check(&|it| it.tx_block.header.version = 7, "the signatures belong to another block");
+    check(&|it| it.ds_block = None, "the signatures belong to another block");
+    check(&|it| it.micro_blocks.truncate(2), "the signatures belong to another block");
     let foreign = signed(&key(1), &mut net);
     let error = seal_with(propose(&mut net), &foreign, &[node()]).unwrap_err();
-    assert_eq!(error.to_string(), "signatures of the DS block");
+    assert_eq!(error.to_string(), "invalid signatures of the DS block");
 }
 
 #[test]

@@ -212,12 +212,12 @@ fn what_would_be_refused_is_refused() {
     check(init("{}"), "Error Code: 11, data: init data: expected an array, got an object");
     check(init("[]"), "Error Code: 11, data: expected one _scilla_version");
     let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "7"});
-    check(init(&json!([version]).to_string()), "Error Code: 12, data: there is no such _scilla_version");
+    check(init(&json!([version]).to_string()), "Error Code: 12, data: expected a supported _scilla_version");
     let library = json!({
         "constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": ["Numbers", hex(&user(1))]
     });
     let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": [library]});
-    check(deployment(1, HELLO, &[list]), "Error Code: 11, data: what _extlibs names");
+    check(deployment(1, HELLO, &[list]), "Error Code: 11, data: expected only addresses of libraries in _extlibs");
     let small = SimulationRequest { gas_limit: Some(Gas::new(99)), code: "x".to_owned(), ..init("[]") };
     check(small, "Error Code: 22, gas limit: expected at least 100, got 99");
     check(SimulationRequest { code: "x".repeat(76_801), ..request(1, Address::ZERO) }, "Code size is too large");
