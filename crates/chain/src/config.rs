@@ -298,8 +298,8 @@ impl Rules {
         }
     }
 
-    /// Rejects rules that this implementation does not support. The numbers and the Scilla rules are free. All other
-    /// members must have the values of [`V8_1`](Self::V8_1).
+    /// Rejects rules that this implementation does not support. The members that the function copies from `self` can
+    /// have any value. All others must have the values of [`V8_1`](Self::V8_1).
     fn check(&self) -> Result<(), ConfigError> {
         let supported = Self {
             scilla: self.scilla,

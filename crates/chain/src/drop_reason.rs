@@ -6,7 +6,7 @@
 pub enum DropReason {
     /// A sum or product is out of the range of its type (`MATH_ERROR`).
     Arithmetic = 10,
-    /// Init data, message, contract or libraries cannot be used (`FAIL_SCILLA_LIB`).
+    /// The init data, the message, the contract or a library is invalid or missing (`FAIL_SCILLA_LIB`).
     Libraries = 11,
     /// The Scilla version of the contract is not supported (`FAIL_CONTRACT_INIT`).
     Preparation = 12,
@@ -32,7 +32,7 @@ pub enum DropReason {
     InvalidRecipient = 25,
     /// Another contract has the address (`FAIL_CONTRACT_ACCOUNT_CREATION`).
     AddressTaken = 26,
-    /// The nonce is used up (`NONCE_TOO_LOW`).
+    /// The nonce is used (`NONCE_TOO_LOW`).
     NonceTooLow = 27,
     /// The pool was full and evicted the transaction (`ERROR`).
     Evicted = 252,

@@ -135,7 +135,7 @@ impl Chain {
     }
 
     /// Finds the lowest gas limit with which a transaction succeeds on the latest state. The search executes the
-    /// transaction with different limits, about 20 times at most.
+    /// transaction with different limits, at most about 40 times.
     ///
     /// The highest limit that the search tries is the gas limit of the request. Without it, the search starts at the
     /// highest limit that the committee permits and the sender can pay.

@@ -199,7 +199,7 @@ impl Producer {
         Ok(())
     }
 
-    /// Writes the given number of empty blocks after the tip.
+    /// Writes this number of empty blocks after the last written block.
     fn write_ranges(&mut self, at: Timestamp, blocks: u64) -> Result<(), PassError> {
         let mut left = blocks;
         while left > 0 {
@@ -208,7 +208,7 @@ impl Producer {
         Ok(())
     }
 
-    /// Writes a range of at most `blocks` empty blocks after the tip. Returns their number.
+    /// Writes a range of at most `blocks` empty blocks after the last written block. Returns their number.
     fn write_range(&mut self, at: Timestamp, blocks: u64) -> Result<u64, PassError> {
         self.require_store()?;
         let shared = Arc::clone(&self.shared);
@@ -381,7 +381,7 @@ pub enum RecoverError {
     /// The store failed to recover.
     #[error("failed to recover the store")]
     Store(#[from] silica_state::RecoverError),
-    /// The store recovered, but the chain failed to open.
+    /// The store recovered, but the repeated execution of its blocks failed.
     #[error("failed to open the chain after a recovery")]
     Open(#[from] OpenError),
 }

@@ -31,7 +31,7 @@ use crate::{
 pub struct Simulation {
     /// The receipt that the transaction would have.
     pub receipt: Receipt,
-    /// The gas limit with which it was executed.
+    /// The gas limit of the simulation.
     pub gas_limit: Gas,
     /// The fee of the sender.
     pub fee: Qa,
@@ -71,7 +71,7 @@ pub struct VariableChange {
     pub new: Option<Json>,
 }
 
-/// The gas that a transaction needs.
+/// The result of a gas estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GasEstimate {
     /// The lowest gas limit with which the transaction succeeds. It can exceed `used`, because the limit must cover
@@ -151,8 +151,8 @@ impl<'a> Simulator<'a> {
         let spare = balance.checked_sub(request.amount).unwrap_or(Qa::ZERO);
         let affordable = spare.get().checked_div(transaction.gas_price.get().get());
         let affordable = affordable.map_or(most, |gas| Gas::new(u64::try_from(gas).unwrap_or(u64::MAX)));
-        // The limit is at least `least`, even if the balance is too low: then the execution reports the balance, not
-        // the gas limit.
+        // The limit is at least `least`, even if the balance is too low. Then admission reports the balance, not the
+        // gas limit.
         Ok(most.min(affordable).max(least))
     }
 
@@ -392,7 +392,7 @@ pub enum SimulationError {
         /// The reason as a text, which names the faulty member.
         why: String,
     },
-    /// The transaction fails with each gas limit that the simulation tried.
+    /// The transaction fails with the highest gas limit.
     #[error("the transaction fails with a gas limit of {limit}: {}", failure(.receipt))]
     Fails {
         /// The highest gas limit.
@@ -405,7 +405,7 @@ pub enum SimulationError {
     State(#[from] StateError),
 }
 
-/// Returns the error texts of a receipt.
+/// Returns the error codes and exceptions of a receipt as a text.
 fn failure(receipt: &Receipt) -> String {
     let codes = receipt.errors.values().flatten().map(|error| format!("error {}", error.code()));
     let exceptions =

@@ -50,7 +50,7 @@ pub struct StateEntry {
 const PAGE_BYTES: usize = 4 << 20;
 
 impl Snapshot {
-    /// A page of the state of a contract.
+    /// Returns a page of the state of a contract.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! The interface between the chain and the consensus of its nodes.
 //!
-//! Consensus calls the chain, not the reverse. An [`Engine`] is a state machine without input or output. It gets each
-//! input, calls the [`Application`] to propose, verify and commit, and returns effects for the node.
+//! An [`Engine`] is a state machine without I/O. It gets events from the node, and calls the [`Application`] to
+//! propose, verify and commit blocks. Then it returns the effects for the node. The chain never calls the engine.
 
 mod error;
 mod seal;
@@ -36,7 +36,7 @@ pub trait Application {
     ///
     /// # Errors
     ///
-    /// [`ProposeError`]: the store could not be read, or the chain is at the end of its numbers.
+    /// [`ProposeError`]: the store could not be read, or the chain has reached the highest block number or timestamp.
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError>;
 
     /// Builds a block with an edit of the state and without transactions. If a vacuous block is due, the function
@@ -44,7 +44,7 @@ pub trait Application {
     ///
     /// # Errors
     ///
-    /// [`EditError`]: the edit is refused, or no block could be built.
+    /// [`EditError`]: the edit is invalid, or the block could not be built.
     fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError>;
 
     /// Executes the block of another node on top of the head, and compares its headers with the result.
@@ -90,7 +90,8 @@ pub trait Application {
     ///
     /// # Errors
     ///
-    /// [`PassError`]: the store could not be read or written, or the chain is at the end of its numbers.
+    /// [`PassError`]: the store could not be read or written, or the chain has reached the highest block number or
+    /// timestamp.
     fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError>;
 
     /// Returns whether the pool has a transaction that the next block may execute.

@@ -198,7 +198,7 @@ pub enum EditError {
 }
 
 impl EditError {
-    /// Returns whether the edit itself is invalid. Otherwise an internal error occurred.
+    /// Returns whether the edit itself is invalid. If not, the error is internal.
     pub const fn is_refusal(&self) -> bool {
         !matches!(self, Self::Unusable | Self::State(_) | Self::Build(_))
     }

@@ -384,7 +384,7 @@ impl ContractCache {
         Ok(LoadedContract { code, module: Arc::clone(module), bytes: counted })
     }
 
-    /// Returns the contract or library at an address, or `None` when there is none.
+    /// Returns the contract or library at an address, or `None` if the address has none.
     pub(super) fn get<W: StateReader>(
         &self,
         address: &Address,

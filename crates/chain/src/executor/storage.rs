@@ -494,7 +494,7 @@ mod tests {
             value.map(|value| text_of(&value, usize::MAX).unwrap())
         }
 
-        /// The entries, with `/` for separators and the contract left out.
+        /// Returns the entries with `/` for separators, and without the contract.
         fn entries(&mut self) -> Vec<(String, String)> {
             let changes = self.overlay.changes().unwrap();
             let entries = changes.iter().flat_map(|change| &change.storage);
@@ -620,7 +620,7 @@ mod tests {
 
     #[test]
     fn no_more_of_a_map_is_read_than_can_be_paid_for() {
-        // The values have size 0, and so has one key of each map.
+        // All values and one key of each map have size 0.
         let three = |value: &str| {
             let entry = |key| format!(r#"{{"key":"{key}","val":{value}}}"#);
             format!("[{}]", ["0x", "0x01", "0x02"].map(entry).join(","))
@@ -667,7 +667,8 @@ mod tests {
         let keys = Field::keys(&[&name, &rest]);
         let (kind, known) = (parse_type("Map String (Map String String)").unwrap(), DataTypes::built_in());
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
-        // The address, the field and two texts in quotes, each with a separator. `outer` is without the second text.
+        // `whole` has the address, the field and two texts in quotes, each with a separator. `outer` is without the
+        // second text.
         let (whole, outer) = (40 + 1 + 2 + 1_003 + 503 - COMMON_KEY, 40 + 1 + 2 + 1_003 - COMMON_KEY);
         let costs = |looked_up: usize, written: usize, act: &dyn Fn(&mut Overlay<_>, &mut StorageQuota) -> bool| {
             for (less, enough) in [((0, 0), true), ((1, 0), looked_up == 0), ((0, 1), written == 0)] {

@@ -54,7 +54,7 @@ pub struct TracedRun {
 pub struct TracedStep {
     /// Name of the transition or procedure.
     pub component: String,
-    /// Number of nested components: 1 in the transition itself.
+    /// Depth of the component: 1 for a transition, and one more for each nested procedure.
     pub depth: usize,
     /// Line in the source of the contract, from 1.
     pub line: u32,

@@ -13,7 +13,7 @@
 //! A block takes the best transaction whose nonce is the next of its sender, and continues with the next transaction of
 //! that sender (Reference: execution#order-in-a-block). The reference takes transactions in order of price. It puts a
 //! transaction with a nonce gap aside, and prefers it to all others as soon as the gap is closed. All remaining
-//! transactions have a lower price by then. So the order is the best among the transactions without a gap, and the line
+//! transactions have a worse rank by then. So the order is the best among the transactions without a gap, and the line
 //! needs only the first transaction of each lane. A lane that begins with a gap is *parked*: it is not in the line
 //! until its transactions or the nonce of its sender change.
 //!

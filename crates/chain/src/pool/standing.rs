@@ -23,7 +23,7 @@ pub(super) struct Standing {
     pub(super) rank: Rank,
 }
 
-/// Whether a transaction can be executed from the state at the head.
+/// Whether the sender can execute a transaction at the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     /// The nonce follows the nonce of the account or of another executable transaction of the sender. The balance

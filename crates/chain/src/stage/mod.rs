@@ -94,7 +94,7 @@ impl ExecutedBlock {
         self.vacuous
     }
 
-    /// Whether the next block has the same logical block number.
+    /// Returns whether the next block has the same logical block number.
     pub fn repeats_number(&self) -> bool {
         self.repeats_number
     }
@@ -126,12 +126,12 @@ pub struct SealedBlock {
 }
 
 impl SealedBlock {
-    /// The Tx block.
+    /// Returns the Tx block.
     pub fn tx_block(&self) -> &TxBlock {
         self.block.tx_block()
     }
 
-    /// The micro blocks, ascending by shard.
+    /// Returns the micro blocks, ascending by shard.
     pub fn micro_blocks(&self) -> &[MicroBlock] {
         self.block.micro_blocks()
     }
@@ -158,7 +158,7 @@ pub struct CommittedBlock {
 pub(crate) struct WrittenBlock {
     pub(crate) block: CommittedBlock,
     pub(crate) postponed: Vec<(VerifiedTransaction, Postponed)>,
-    /// Accounts that the block changed, as they are after it.
+    /// The changed accounts, in their state after the block.
     pub(crate) accounts: Vec<(Address, Account)>,
 }
 
@@ -168,7 +168,7 @@ impl CommittedBlock {
         self.hash
     }
 
-    /// The Tx block.
+    /// Returns the Tx block.
     pub fn tx_block(&self) -> &Arc<TxBlock> {
         &self.tx_block
     }
@@ -178,7 +178,7 @@ impl CommittedBlock {
         self.ds_block.as_ref()
     }
 
-    /// The micro blocks, ascending by shard.
+    /// Returns the micro blocks, ascending by shard.
     pub fn micro_blocks(&self) -> &[MicroBlock] {
         &self.micro_blocks
     }
