@@ -1,7 +1,8 @@
 //! Searches the record for the transactions of an address.
 //!
-//! There is no index, so that a payment costs no index entries. A query reads the record instead (ADR 11). The search
-//! for one page reads a bounded number of transactions, and returns the place where the next page begins.
+//! There is no index of addresses, because its writes would slow down each payment (ADR 11). A query reads the record
+//! instead. The search for one page reads a bounded number of transactions, and returns the place where the next page
+//! begins.
 
 use std::ops::Range;
 

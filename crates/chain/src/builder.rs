@@ -208,8 +208,9 @@ impl<'a> Builder<'a> {
         PER_BLOCK.saturating_sub(self.work)
     }
 
-    /// Executes the transactions of `line` until the micro block of the committee has used its gas limit or its share
-    /// of the work. A transaction may use more than the share, but not the `reserve` of a later committee.
+    /// Executes the transactions of `line` until the micro block of the committee has used its gas limit, or `share`,
+    /// its share of the work. A transaction may use more than the share, but not `reserve`, the work that is kept for a
+    /// later committee.
     pub(crate) fn fill(
         &mut self,
         committee: ShardId,

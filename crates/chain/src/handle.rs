@@ -82,7 +82,7 @@ impl Chain {
     }
 
     /// Checks a transaction without a signature. Its nonce follows the used nonces and the pending transactions of the
-    /// sender. Only chains that permit [edits](ChainConfig::edits) permit this.
+    /// sender. Only chains that permit [edits](ChainConfig::edits) accept such a transaction.
     ///
     /// The signature is zero, and the field of the key [contains the sender](silica_protocol::PublicKey::in_place_of).
     /// Without a given gas limit, a payment gets the gas of a payment, and other transactions get the highest possible

@@ -45,7 +45,7 @@ pub enum AdmissionError {
         /// The minimum gas price.
         minimum: GasPrice,
     },
-    /// The signature does not verify, or the key is not a point of the curve (Reference: execution#admission-20).
+    /// The signature is invalid, or the key is not a point of the curve (Reference: execution#admission-20).
     #[error("Unable to verify transaction")]
     Signature(#[source] VerifyError),
     /// The null account cannot send (Reference: execution#admission-21).

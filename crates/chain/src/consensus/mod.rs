@@ -81,8 +81,8 @@ pub trait Application {
     /// [`CommitError`]: the store could not be written.
     fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError>;
 
-    /// Makes up to `blocks` empty blocks durable, and then visible, and returns their numbers. The result is the same
-    /// as proposing, sealing and committing them one after another at the time `at`. The caller has flushed all written
+    /// Makes `blocks` empty blocks durable, and then visible, and returns their numbers. The result is the same as
+    /// proposing, sealing and committing them one after another at the time `at`. The caller has flushed all written
     /// blocks, and has checked that there are no [candidates](Self::has_candidates).
     ///
     /// The blocks have no signatures on disk: the [signer](silica_state::Store::set_signer) of the store signs a block

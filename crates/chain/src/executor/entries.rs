@@ -2,9 +2,9 @@
 //! tree, so a map is a subtree.
 //!
 //! The removal of a map does not read its entries. It puts the subtree aside, and hides the entries of the state before
-//! the block. So a revert of the removal is one step too, and the gas of a failed transaction need not cover more. When
-//! a phase reports its changes, each entry of a removed map becomes an absent entry. The transaction that wrote the
-//! entry has paid for this work.
+//! the block. So the removal and its revert each take one step, whatever the size of the map. When a phase reports its
+//! changes, each entry of a removed map becomes an absent entry. The transaction that wrote the entry has paid for this
+//! work.
 
 use std::{collections::BTreeMap, mem, ops::ControlFlow, sync::Arc};
 

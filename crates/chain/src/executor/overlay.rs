@@ -1,7 +1,7 @@
 //! The running state of a block: the writes of its transactions, over the state before the block.
 //!
 //! All writes to accounts, to entries of contract storage and to the texts of new contracts go through this module.
-//! While a contract runs, a journal allows to revert all its writes ([ADR
+//! While a contract runs, a journal records its writes, so that all of them can be reverted ([ADR
 //! 6](../../../../docs/adr/0006-journal-of-the-running-state.md)).
 
 use std::{

@@ -385,8 +385,8 @@ fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
     text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)
 }
 
-/// Counts the work to remove the entries of a map: each entry is read, and leaves the tries of the block. Without a
-/// work limit the function reads nothing.
+/// Counts the work to remove the entries of a map. The node reads each entry, and removes it from the trie at the end
+/// of the block. Without a work limit the function reads nothing.
 fn count_removed<W: StateReader>(
     overlay: &mut Overlay<W>,
     contract: &Address,

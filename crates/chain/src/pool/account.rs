@@ -202,8 +202,8 @@ impl Sender {
         used_up
     }
 
-    /// Parks the lane for `committee` if `nonce` is its first nonce and is not due. Returns the transactions after
-    /// `nonce`.
+    /// Parks the lane for `committee` if `nonce` is its first nonce and `is_due` is false. Returns the hashes of the
+    /// transactions after `nonce`.
     pub(super) fn postpone(
         &mut self,
         committee: ShardId,

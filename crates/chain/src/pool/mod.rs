@@ -17,11 +17,11 @@
 //! needs only the first transaction of each lane. A lane that begins with a gap is *parked*: it is not in the line
 //! until its transactions or the nonce of its sender change.
 //!
-//! A transaction is executable if no nonce between the nonce of the account and its own is missing, and if the balance
-//! covers all these transactions. Otherwise it is gapped. Gapped transactions cost their sender nothing. Therefore each
-//! sender has a limited number of them, and a full pool evicts them first ([ADR
-//! 12](../../../../docs/adr/0012-full-pool.md)). The pool keeps the nonce and the balance of each sender at the
-//! published head. [`Settlement::accounts`] has their changes.
+//! A transaction is executable under two conditions. The pool has all transactions of the sender from the next nonce of
+//! the account up to this transaction. The balance covers the costs of all of them. Otherwise the transaction is
+//! gapped. Gapped transactions cost their sender nothing. Therefore each sender has a limited number of them, and a
+//! full pool evicts them first ([ADR 12](../../../../docs/adr/0012-full-pool.md)). The pool keeps the nonce and the
+//! balance of each sender at the published head. [`Settlement::accounts`] has their changes.
 //!
 //! The order of a hash map has no effect: the hash maps here are only used for look-ups by key.
 
@@ -369,8 +369,8 @@ impl Pool {
     /// Applies the results of a block to the pool.
     pub(crate) fn settle(&mut self, settlement: &Settlement<'_>) {
         let Settlement { block, at, included, dropped, postponed, accounts } = *settlement;
-        // The order matters: lanes are parked first, and the new nonces end the parking later. A transaction of the DS
-        // committee can use the nonce that a transaction in the lane of the shard waited for.
+        // Lanes are parked before the nonces of the accounts change, because a changed nonce ends the parking. A lane
+        // of a shard can need a nonce that a transaction of the DS committee uses later in the same block.
         for (transaction, why) in postponed {
             self.postpone(transaction, *why, block, at);
         }
