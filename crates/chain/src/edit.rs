@@ -19,21 +19,21 @@ pub enum Edit {
     Balance {
         /// Address of the account.
         address: Address,
-        /// The new balance, at most [`MOST_BALANCE`](Self::MOST_BALANCE).
+        /// The new balance, at most [`Edit::MOST_BALANCE`].
         balance: Qa,
     },
     /// Adds money to an account.
     Fund {
         /// Address of the account.
         address: Address,
-        /// The amount to add. The new balance is at most [`MOST_BALANCE`](Self::MOST_BALANCE).
+        /// The amount to add. The new balance is at most [`Edit::MOST_BALANCE`].
         amount: Qa,
     },
     /// Sets the nonce of an account.
     Nonce {
         /// Address of the account.
         address: Address,
-        /// The new nonce: at least the current one, and at most [`MOST_NONCE`](Self::MOST_NONCE).
+        /// The new nonce: at least the current one, and at most [`Edit::MOST_NONCE`].
         nonce: Nonce,
     },
     /// Sets a field of a contract, or sets or removes an entry of a map.

@@ -101,8 +101,8 @@ impl Solo {
                 if block.dropped().is_empty() {
                     break;
                 }
-                // The proposal has removed the dropped transactions from the pool. Other transactions may fit now: the
-                // next proposal can contain them.
+                // The proposal has removed the dropped transactions from the pool. The next proposal can contain other
+                // transactions.
                 effects.push(Effect::Dropped(block.dropped().to_vec()));
                 continue;
             }

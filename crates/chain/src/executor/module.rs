@@ -379,7 +379,7 @@ impl ContractCache {
             // Another thread can be first. It has read the same parameters.
             module.init.set(init).ok();
         }
-        // The standard libraries belong to no account, so their bytes are not counted yet.
+        // The standard libraries belong to no account, so the calls above do not count their bytes.
         count(code.imported_bytes().saturating_sub(libraries.bytes()))?;
         Ok(LoadedContract { code, module: Arc::clone(module), bytes: counted })
     }
