@@ -162,10 +162,10 @@ pub enum NoncePolicy {
 /// logical number never decreases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// All blocks.
+    /// Every block increases the number.
     EveryBlock,
-    /// Only blocks on request. All other blocks repeat the number. Without effect on a chain that does not permit
-    /// [edits](ChainConfig::edits).
+    /// Only blocks on request increase the number, and all other blocks repeat it. This policy has no effect on a chain
+    /// that does not permit [edits](ChainConfig::edits).
     OnDemand,
 }
 

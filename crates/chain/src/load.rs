@@ -117,7 +117,7 @@ pub enum OpenError {
     Head {
         /// Number of the block.
         number: BlockNumber,
-        /// The fault.
+        /// Text that names the fault.
         what: &'static str,
     },
     /// The signature of the newest block is invalid.

@@ -54,7 +54,7 @@ impl Snapshot {
 
     /// Returns the hashes of the newest transactions in blocks, at most 100, the newest first.
     ///
-    /// The list of the reference is empty after a restart. This list is read from the record at the start.
+    /// The list of the reference is empty after a restart. The node reads this list from the record at its start.
     pub fn recent_transactions(&self) -> &[TxHash] {
         &self.published.recent
     }
