@@ -1,11 +1,11 @@
-//! A cache of a few decoded values, by number.
+//! A cache of decoded values by number.
 
 use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;
 
-/// Keeps the newest value of each slot, where the slot is the number modulo their count: enough for the head and its
-/// neighbours, and bounded without bookkeeping.
+/// A cache with a fixed number of slots. The slot of a value is its number modulo the number of slots, so the blocks
+/// before the head fill all slots. A new value replaces the value in its slot.
 pub(super) struct Cache<T>(Box<[Mutex<Slot<T>>]>);
 
 type Slot<T> = Option<(u64, Arc<T>)>;

@@ -1,14 +1,14 @@
 //! The place of the deployment of each contract and library, and its sender.
 //!
-//! Code and init data are stored once, in the transaction. Failed deployments have no row. A transaction deploys one
-//! contract. An address belongs to one transaction, because it derives from sender and nonce.
+//! Code and init data are stored once, in the transaction. Failed deployments have no row. A transaction deploys at
+//! most one contract. The address of a contract derives from sender and nonce, so it belongs to one transaction.
 //!
 //! ```text
 //! key    13  address (20)
 //! value  Tx block and position of the transaction, two numbers; CRC-32C of key and numbers (4)
 //!
 //! key    14  sender (20)  Tx block (8)  position (4)
-//! value  address of what was deployed (20); CRC-32C of key and address (4)
+//! value  address of the contract or library (20); CRC-32C of key and address (4)
 //! ```
 
 use silica_protocol::{Address, BlockNumber, Receipt, Transaction};
@@ -23,7 +23,7 @@ const TABLE: u8 = 0x13;
 /// The table of deployed contracts and libraries by sender.
 const BY_SENDER: u8 = 0x14;
 
-/// What a transaction deployed.
+/// A contract or library, its sender, and the position of its transaction in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Deployed {
     pub(super) address: Address,
@@ -39,7 +39,7 @@ pub(super) fn of(transactions: &[(Transaction, Receipt)]) -> impl Iterator<Item 
     })
 }
 
-/// Notes where the contracts of a block are.
+/// Adds the rows of the deployments of a block to `batch`.
 pub(super) fn write(block: BlockNumber, transactions: &[(Transaction, Receipt)], batch: &mut Batch) {
     for deployed in of(transactions) {
         let (key, mut out) = (key(&deployed.address), Writer::new());
@@ -57,7 +57,7 @@ fn write_sender(block: BlockNumber, deployed: &Deployed, batch: &mut Batch) {
     batch.insert(key, value);
 }
 
-/// Writes the senders of deployments in a record that has only their places.
+/// Makes the rows by sender from the rows by contract, for a record of a format up to 2.
 ///
 /// `read` returns the transaction at a place.
 pub(super) fn write_senders(
@@ -79,14 +79,14 @@ pub(super) fn write_senders(
     Ok(())
 }
 
-/// Returns whether the record has the sender of a deployment.
+/// Returns whether the record has the correct row by sender of a deployment.
 pub(super) fn has_sender(db: &Db, block: BlockNumber, deployed: &Deployed) -> Result<bool, ArchiveError> {
     let key = sender_key(&deployed.sender, block.get(), deployed.position);
     let value = db.get(&key)?;
     Ok(value.is_some_and(|value| unseal(&key, &value) == Some(deployed.address.as_bytes())))
 }
 
-/// Returns what an account deployed up to a block, in the order of the transactions.
+/// Returns the contracts and libraries that an account deployed up to a block, in the order of the transactions.
 pub(super) fn of_sender(db: &Db, sender: &Address, newest: BlockNumber) -> Result<Vec<Address>, ArchiveError> {
     let end = newest.get().saturating_add(1);
     let rows = db.scan(sender_key(sender, 0, 0).to_vec()..sender_key(sender, end, 0).to_vec());
@@ -99,7 +99,7 @@ pub(super) fn of_sender(db: &Db, sender: &Address, newest: BlockNumber) -> Resul
     rows.map(address).collect()
 }
 
-/// Returns where a contract was deployed.
+/// Returns the place of the transaction that deployed a contract or library, or `None` if the address has none.
 pub(super) fn find(db: &Db, address: &Address) -> Result<Option<Position>, ArchiveError> {
     let key = key(address);
     match db.get(&key)? {
@@ -108,7 +108,7 @@ pub(super) fn find(db: &Db, address: &Address) -> Result<Option<Position>, Archi
     }
 }
 
-/// Lists where the contracts of a block are for removal.
+/// Adds the removal of the rows of the deployments of a block to `batch`.
 pub(super) fn discard(block: BlockNumber, transactions: &[(Transaction, Receipt)], batch: &mut Batch) {
     for Deployed { address, sender, position } in of(transactions) {
         batch.remove(key(&address));
@@ -116,7 +116,7 @@ pub(super) fn discard(block: BlockNumber, transactions: &[(Transaction, Receipt)
     }
 }
 
-/// Lists what was deployed in blocks after the head, which can only be left over, for removal.
+/// Adds the removal of rows of blocks after the head to `batch`. Such rows are left over from an interrupted append.
 pub(super) fn discard_after(db: &Db, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
     for value in db.scan(vec![TABLE]..vec![TABLE.saturating_add(1)]) {
         let (key, value) = value?;
@@ -140,7 +140,7 @@ fn key(address: &Address) -> [u8; 21] {
     key
 }
 
-/// Bytes of the table and the sender, at the beginning of a key.
+/// Bytes of table and sender at the beginning of a key.
 const SENDER: usize = 1 + Address::LEN;
 
 fn sender_key(sender: &Address, block: u64, position: u32) -> [u8; SENDER + 12] {
@@ -150,7 +150,7 @@ fn sender_key(sender: &Address, block: u64, position: u32) -> [u8; SENDER + 12] 
     key
 }
 
-/// Returns the block that a row of these tables is of; `None` when it is a row of another.
+/// Returns the block of a row of the two tables of deployments. Returns `None` for a row of another table.
 pub(super) fn block_of_row(key: &[u8], value: &[u8]) -> Result<Option<u64>, ArchiveError> {
     let malformed = || ArchiveError::damaged(Place::DEPLOYMENT, "its key has another length");
     match key.first() {
@@ -160,7 +160,7 @@ pub(super) fn block_of_row(key: &[u8], value: &[u8]) -> Result<Option<u64>, Arch
     }
 }
 
-/// The block in the key of a sender.
+/// Returns the block in the key of a row by sender.
 fn block_of(key: &[u8]) -> Option<u64> {
     key.get(SENDER..)?.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
 }

@@ -11,22 +11,22 @@ use super::{
 };
 use crate::codec::{Malformed, Reader, Writer};
 
-/// Sums over a block and those before it.
+/// Sums over a block and all earlier blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Transactions of all blocks.
+    /// Number of transactions in all blocks.
     pub transactions: u64,
-    /// Transactions of the blocks under the same DS block.
+    /// Number of transactions in the blocks under the same DS block.
     pub ds_epoch_transactions: u64,
-    /// Fees of those transactions: gas charged times gas price, as the receipts have it.
+    /// Fees of the transactions under the same DS block: gas charged × gas price, from the receipts.
     pub ds_epoch_fees: Qa,
     /// Blocks that [repeat](crate::BlockRecord::repeats_number) the logical block number.
     pub repeats: u64,
 }
 
 impl Totals {
-    /// Returns the logical block number of the transactions of the block after block `number`, up to which these are
-    /// the sums. It is `number` plus 1 on a chain without repeats.
+    /// Returns the logical block number of the transactions in block `number + 1`. `self` are the totals up to block
+    /// `number`. On a chain without repeats, the result is `number + 1`.
     #[must_use]
     pub fn next_logical_number(&self, number: BlockNumber) -> BlockNumber {
         let logical = number.next().and_then(|next| next.get().checked_sub(self.repeats));
@@ -45,13 +45,13 @@ pub struct Head {
     pub ds_number: DsBlockNumber,
     /// Root of the account trie.
     pub state_root: StateRoot,
-    /// When the Tx block was made.
+    /// Timestamp of the Tx block.
     pub timestamp: Timestamp,
-    /// Sums up to the Tx block.
+    /// Totals up to the Tx block.
     pub totals: Totals,
 }
 
-/// What the record says about one Tx block.
+/// The entry of one Tx block in the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) tx_block: Arc<TxBlock>,
@@ -60,9 +60,10 @@ pub(crate) struct Entry {
     pub(super) made_ds_block: bool,
     /// Whether the next block has the same logical block number.
     pub(super) repeats_number: bool,
-    /// The newest block up to this one that has transactions.
+    /// The newest block with transactions, this block included.
     pub(super) newest_with_transactions: Option<BlockNumber>,
-    /// Whether it is a block of a run. Then nothing else is stored of it, and the Tx block is not signed.
+    /// Whether the block is in an empty block range. Then the record has no other data of it, and the Tx block is not
+    /// signed.
     pub(super) in_range: bool,
     pub(super) diff_len: usize,
     pub(super) micro_blocks_len: usize,
@@ -70,21 +71,21 @@ pub(crate) struct Entry {
     pub(super) edits_len: usize,
 }
 
-/// A group of transactions, located.
+/// A group of transactions with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Located {
     /// Position of its first transaction in the block.
     pub(super) first: u32,
     pub(super) count: u32,
-    /// Its bytes in the section of transactions.
+    /// Byte range of the group in the section of transactions.
     pub(super) bytes: Range<usize>,
 }
 
 const LAYOUT: u8 = 1;
-/// The layout of an entry with edits, whose length comes last.
+/// Layout of an entry with edits. The length of the edits comes last.
 const LAYOUT_WITH_EDITS: u8 = 2;
-/// The layout of an entry of a chain with repeats: the length of the edits, the sum of repeats, and whether this
-/// block is one come last.
+/// Layout of an entry from the first repeat on. It ends with the length of the edits, the sum of repeats, and whether
+/// this block is a repeat.
 const LAYOUT_WITH_REPEATS: u8 = 3;
 
 impl Entry {
@@ -105,7 +106,7 @@ impl Entry {
         out.number(head.totals.transactions);
         out.number(head.totals.ds_epoch_transactions);
         out.number(head.totals.ds_epoch_fees.get());
-        // How many blocks back, plus one; 0 for none.
+        // One more than the number of blocks back to that block. 0 means that no block has transactions.
         let back = newest_with_transactions.and_then(|newest| head.number.get().checked_sub(newest.get()));
         out.number(back.map_or(0, |back| back.saturating_add(1)));
         out.len(*diff_len);
@@ -161,7 +162,8 @@ impl Entry {
         };
         let diff_len = reader.number("length of diff")?;
         let micro_blocks_len = reader.number("length of micro blocks")?;
-        // Each group takes two bytes or more, so a count beyond the record fails before much is kept.
+        // Each group takes at least two bytes, so a wrong count fails at the end of the bytes. No memory is reserved
+        // for it.
         let count: usize = reader.number("groups")?;
         let mut groups = Vec::new();
         for _ in 0..count {
@@ -203,7 +205,7 @@ impl Entry {
         self.head.number
     }
 
-    /// The block number that its transactions read, and that their receipts have.
+    /// Returns the block number that the transactions of the block read, and that their receipts have.
     pub(super) fn logical_number(&self) -> BlockNumber {
         logical_number(self.head.number, &self.head.totals, self.repeats_number)
     }
@@ -212,7 +214,7 @@ impl Entry {
         place(self.head.number)
     }
 
-    /// The groups of transactions, with their places.
+    /// Returns the groups of transactions with their places.
     pub(super) fn located(&self) -> impl Iterator<Item = Located> + '_ {
         self.groups.iter().scan((0_u32, 0_usize), |(first, start), Group { count, len }| {
             let end = start.checked_add(usize::try_from(*len).ok()?)?;
@@ -222,23 +224,23 @@ impl Entry {
         })
     }
 
-    /// The group that has the transaction at a position.
+    /// Returns the group that contains the transaction at a position.
     pub(super) fn group_of(&self, position: u32) -> Option<Located> {
         self.located().find(|group| group.first.saturating_add(group.count) > position)
     }
 
-    /// Number of transactions.
+    /// Returns the number of transactions.
     pub(super) fn transaction_count(&self) -> u32 {
         self.groups.iter().fold(0, |sum, group| sum.saturating_add(group.count))
     }
 
-    /// Length of the section of transactions.
+    /// Returns the length of the section of transactions in bytes.
     pub(super) fn transactions_len(&self) -> usize {
         self.located().last().map_or(0, |group| group.bytes.end)
     }
 }
 
-/// The block number that the transactions of a block read, by the sums up to it.
+/// Returns the logical block number of a block from the totals up to it.
 pub(super) fn logical_number(number: BlockNumber, totals: &Totals, repeats_number: bool) -> BlockNumber {
     let repeats_before = totals.repeats.saturating_sub(u64::from(repeats_number));
     BlockNumber::new(number.get().saturating_sub(repeats_before))

@@ -14,7 +14,7 @@ pub enum ArchiveError {
     /// The engine failed.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// A stored value is missing or differs from the written value.
+    /// A stored value is missing, or differs from the written value.
     #[error("damaged record: {place}: {reason}")]
     Damaged {
         /// The damaged value.
@@ -22,13 +22,13 @@ pub enum ArchiveError {
         /// The fault.
         reason: String,
     },
-    /// The files of the changes of state can not be read or removed.
+    /// The files of the state diffs cannot be read or removed.
     #[error("changes of state")]
     Changes(#[source] io::Error),
-    /// The block is in an empty block range, and the key that signs it is missing.
+    /// The block is in an empty block range, and the store has no signer with its key.
     #[error("block {number} is signed when it is asked for, and the key of {member} is not there")]
     NoSeal {
-        /// Number of the Tx block.
+        /// Number of the Tx block in the empty block range.
         number: BlockNumber,
         /// The key that must sign it.
         member: PublicKey,
@@ -36,7 +36,7 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    /// Returns whether the error means damage of stored data, and not a failure to read them.
+    /// Returns whether stored data are damaged. Other errors are failures to read them.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Db(error) => error.is_damage(),
@@ -45,7 +45,7 @@ impl ArchiveError {
         }
     }
 
-    /// Returns whether the chain was reverted to an earlier block during the read.
+    /// Returns whether the read failed because a revert of the chain retired its handle.
     pub const fn is_retired(&self) -> bool {
         matches!(self, Self::Db(DbError::Retired))
     }
@@ -63,18 +63,18 @@ impl ArchiveError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenArchiveError {
-    /// Data that opening needs can not be read.
+    /// Data that opening needs cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The record ends before a block that was acknowledged.
+    /// The record ends before the newest acknowledged block.
     #[error("acknowledged blocks are missing: the record ends {}, but block {witnessed} was acknowledged", end(.head.as_ref()))]
     LostBlocks {
-        /// The newest block that was acknowledged.
+        /// The newest acknowledged block, from the head marker.
         witnessed: BlockNumber,
         /// The newest block of the record.
         head: Option<BlockNumber>,
     },
-    /// The newest block is not the one that was acknowledged under its number.
+    /// The block with the number of the newest acknowledged block has another hash.
     #[error("block {number} is {got}, but {expected} was acknowledged under this number")]
     OtherBlock {
         /// Number of the block.
@@ -84,21 +84,21 @@ pub enum OpenArchiveError {
         /// Hash of the block in the record.
         got: BlockHash,
     },
-    /// The record was written by a later version of this program.
+    /// A later version of this program wrote the record.
     #[error("record has format {got}, this program reads up to {supported}")]
     Newer {
-        /// Format of the record.
+        /// Format number of the record.
         got: u64,
-        /// Newest format that can be read.
+        /// Highest format number that this program reads.
         supported: u64,
     },
-    /// The files of the changes of state can not be read.
+    /// The files of the state diffs cannot be read.
     #[error("changes of state")]
     Changes(#[source] io::Error),
-    /// The witness file can not be read or made.
+    /// The head marker cannot be read or created.
     #[error("witness file {}", path.display())]
     HeadMarker {
-        /// The file.
+        /// Path of the head marker.
         path: std::path::PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -113,61 +113,61 @@ fn end(head: Option<&BlockNumber>) -> String {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendError {
-    /// The record could not be written, or the block before could not be read.
+    /// The record cannot be written, or the previous block cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// An earlier append failed. Which of its data the engine has is unknown until the record is opened again.
+    /// An earlier append failed, or the record was shut. The caller must open the record again.
     #[error("record takes no more blocks since one failed to be written")]
     Broken,
     /// The block does not follow the newest one.
     #[error("expected block {expected}, got {got}")]
     Number {
-        /// Number of the block that may be appended.
+        /// The number after the newest block.
         expected: BlockNumber,
-        /// Number of the block that came.
+        /// Number of the given block.
         got: BlockNumber,
     },
-    /// The block names another block as the one before it.
+    /// The given block has another previous block than the newest block.
     #[error("expected a block after {expected}, got one after {got}")]
     PrevHash {
         /// Hash of the newest block.
         expected: BlockHash,
-        /// Hash that the block names.
+        /// Hash of the previous block in the given block.
         got: BlockHash,
     },
-    /// The DS block does not follow the newest one.
+    /// The given DS block does not follow the newest one.
     #[error("expected DS block {expected}, got {got}")]
     DsNumber {
-        /// Number of the DS block that may be appended.
+        /// The number after the newest DS block.
         expected: DsBlockNumber,
-        /// Number of the DS block that came.
+        /// Number of the given DS block.
         got: DsBlockNumber,
     },
-    /// A run changes the state in other blocks than it was given changes for.
+    /// The given state diffs are not those of the blocks of a range that change the state.
     #[error("run of blocks from {first} and its changes of state do not fit")]
     RangeChanges {
-        /// The first block of the run.
+        /// The first block of the range.
         first: BlockNumber,
     },
-    /// The first block came without a DS block.
+    /// Block 0 has no DS block.
     #[error("block 0 comes with DS block 0")]
     NoDsBlock,
-    /// The parts of the block do not belong together.
+    /// The parts of the block do not match each other.
     #[error("micro blocks, transactions and Tx block disagree on {what}")]
     Inconsistent {
         /// The value on which they disagree.
         what: &'static str,
     },
-    /// The block has more transactions or bytes than the record can number.
+    /// The block has more transactions, bytes or fees than the record can store.
     #[error("block has too many {what}")]
     TooLarge {
         /// The values that are too many.
         what: &'static str,
     },
-    /// The state diff could not be written to its file.
+    /// The state diff cannot be written to its file.
     #[error("changes of state")]
     Changes(#[source] io::Error),
-    /// The witness file could not be written. The block is on disk, but it is not acknowledged.
+    /// The head marker cannot be written. The block is on disk, but it is not acknowledged.
     #[error("witness file")]
     HeadMarker(#[source] io::Error),
 }

@@ -1,9 +1,9 @@
 //! The head marker: a file that names the newest acknowledged block (`docs/adr/0018-head-marker.md`).
 //!
-//! If the log of the engine is damaged, the engine may silently revert to an earlier block. The head marker, which is
-//! not a file of the engine, reveals this. It is written after each flush. It is not flushed itself, because a record
-//! that is ahead of it is valid. It has two slots, written in turn. So one slot is complete, and names the block
-//! before, while the other slot is written.
+//! If the log of the engine is damaged, the engine can revert to an earlier block without an error. The head marker is
+//! no file of the engine, so a comparison with it detects the lost blocks. It is written after each flush of the
+//! record, and is not flushed itself, because a record can be ahead of its marker. Two slots are written in turn.
+//! Therefore one slot is always complete: while a write is in one slot, the other slot names the previous block.
 
 use std::{
     fs::{File, OpenOptions},
@@ -20,20 +20,19 @@ const SLOT: usize = 8 + 32 + 4;
 const FILE: u64 = 2 * SLOT as u64;
 const KEY: &[u8] = b"silica witness";
 
-/// The open file.
+/// The open file of the head marker.
 #[derive(Debug)]
 pub(super) struct HeadMarker(Mutex<Slots>);
 
 #[derive(Debug)]
 struct Slots {
     file: File,
-    /// Which slot was written last: 0 or 1.
+    /// The slot of the last write: 0 or 1.
     last: u64,
 }
 
 impl HeadMarker {
-    /// Opens the file, which is made when there is none, and returns the newest block that it names. A file of which
-    /// nothing can be read names none.
+    /// Opens the file, or creates it. Returns the newest block that the file names, or `None` if no slot is readable.
     pub(super) fn open(path: &Path) -> io::Result<(Self, Option<(BlockNumber, BlockHash)>)> {
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let mut bytes = Vec::new();
@@ -44,8 +43,8 @@ impl HeadMarker {
         Ok((Self(Mutex::new(Slots { file, last })), newest.map(|(_, newest)| newest)))
     }
 
-    /// Names an earlier block as the newest, in both slots, and returns when that is durable. After that, the removal
-    /// of the later blocks does not look like a loss.
+    /// Writes an earlier block into both slots, and flushes the file. Without the flush, the next opening could take
+    /// the removal of the later blocks for a loss.
     pub(super) fn go_back(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<()> {
         let slot = encode_slot(number, hash);
         let mut slots = self.slots();
@@ -54,7 +53,7 @@ impl HeadMarker {
         slots.file.sync_data()
     }
 
-    /// Names the newest acknowledged block.
+    /// Writes the newest acknowledged block into the older slot. Does not flush the file.
     pub(super) fn write(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<()> {
         let slot = encode_slot(number, hash);
         let mut slots = self.slots();
@@ -106,7 +105,7 @@ mod tests {
         assert_eq!(reopen(&path), None);
     }
 
-    /// What the file names when the one slot is torn, and when the other is.
+    /// Returns the block that the file names if the first slot is torn, and if the second slot is torn; sorted.
     fn torn(path: &Path) -> [Option<u64>; 2] {
         let whole = std::fs::read(path).unwrap();
         let mut found = [9, SLOT.saturating_add(9)].map(|place| {

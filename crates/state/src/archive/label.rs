@@ -1,4 +1,4 @@
-//! The label of a chain: one text of the caller that is kept in the record.
+//! The label of a chain: one text of the caller in the record.
 //!
 //! ```text
 //! key    17
@@ -13,12 +13,12 @@ use crate::{
 
 const KEY: [u8; 1] = [0x17];
 
-/// Whether a row of the record is the label.
+/// Returns whether a row of the record is the label.
 pub(super) fn is_label(key: &[u8]) -> bool {
     *key == KEY
 }
 
-/// Returns the label, or `None` in a record that has none.
+/// Returns the label, or `None` if the record has no label.
 pub(super) fn read(db: &Db) -> Result<Option<String>, ArchiveError> {
     let Some(value) = db.get(&KEY)? else { return Ok(None) };
     let damaged = |reason: &str| ArchiveError::damaged(Place::LABEL, reason);

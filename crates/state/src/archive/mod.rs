@@ -1,38 +1,38 @@
-//! The record: each block once, with all its data, under consecutive numbers.
+//! The record: the blocks with all their data, each stored once, under consecutive numbers.
 //!
-//! One batch writes a block. A flush covers one block or several, and readers see a block only after its flush. Then
-//! the head marker, a file outside the database, names the newest block. The record changes no stored data. It removes
-//! only the newest blocks, in a revert.
+//! One batch writes a block. A flush covers one block or several, and readers see a block only after its flush. After
+//! the flush, the head marker names the newest block. The head marker is a file outside the database. Stored data never
+//! changes. Only a revert removes blocks, and it removes the newest ones.
 //!
-//! So a value that is missing between block 0 and the head, or that does not match its checksum, is damage. The record
-//! reports it as damage; only a number above the head means that a block does not exist. The state diffs are in
-//! separate files, and are removed when no checkpoint needs them.
+//! Therefore a missing value of a block from 0 to the head is damage, and so is a value with a wrong checksum. A block
+//! does not exist only if its number is above the head. The state diffs are in separate files. The store removes them
+//! when no checkpoint needs them.
 //!
 //! Modules in reading order:
 //!
-//! - `record` is the data of an appended block; `section` splits byte strings into values; `entry` is the value of a
-//!   block that is read first;
-//! - `range` is the stored form of an empty block range, and `ranges` finds and reads these ranges;
-//! - `transactions` and `receipts` are packed forms;
-//! - `view` has the queries as of one block; `hash_index` finds transactions by hash; `deployments` finds
-//!   contracts, and the contracts of a sender;
-//! - `changes` are the files of state diffs, and `head_marker` is the head marker;
-//! - `revert` removes the newest blocks; `rows` exports and imports a record.
+//! - `record` has the data of an appended block. `section` splits byte strings into values. `entry` has the first value
+//!   of a block, from which a reader finds the others.
+//! - `range` has the stored form of an empty block range. `ranges` finds and reads these ranges.
+//! - `transactions` and `receipts` have packed forms.
+//! - `view` has the queries as of one block. `hash_index` finds transactions by hash. `deployments` finds contracts,
+//!   and the contracts of a sender.
+//! - `changes` has the files of state diffs, and `head_marker` the head marker.
+//! - `revert` removes the newest blocks. `rows` exports and imports a record.
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block
 //! entry      10  Tx block (8)  00  part (4)                Tx block, totals, sizes of what follows
 //! micro      10  Tx block (8)  01  part (4)                micro blocks, without the hashes of their transactions
 //! bodies     10  Tx block (8)  02  part (4)                transactions with receipts, in groups
-//! edits      10  Tx block (8)  03  part (4)                what was edited in the state before them, if anything
+//! edits      10  Tx block (8)  03  part (4)                edits, which change the state before the transactions
 //! DS block   11  DS block (8)  00  part (4)
-//! run        15  first Tx block (8)  00  part (4)          empty blocks in a row, of which nothing else is stored
-//! its DS     16  first DS block (8)                        first Tx block of the run with this DS block
+//! range      15  first Tx block (8)  00  part (4)          empty block range, the only value of its blocks
+//! range DS   16  first DS block (8)                        first Tx block of the range that has this DS block
 //! deployed   13  contract (20)                             Tx block and position of its deployment
-//! deployer   14  sender (20)  Tx block (8)  position (4)   what that transaction deployed
+//! deployer   14  sender (20)  Tx block (8)  position (4)   contract or library that this transaction deployed
 //! ```
 //!
-//! The archive does not decode accounts or state diffs. It stores an edit as a state diff.
+//! The archive does not decode accounts or state diffs. It stores an edit in the encoding of a state diff.
 
 mod cache;
 mod changes;
@@ -97,74 +97,74 @@ pub use self::{
 };
 
 const HEAD: [u8; 1] = [0x00];
-/// Layout of the record.
+/// Format of a record with repeats of the logical block number. The highest format that this program reads.
 const FORMAT: u64 = 6;
-/// The layout without repeats of logical block numbers, which earlier programs read.
+/// Format of a record without repeats.
 const FORMAT_WITHOUT_REPEATS: u64 = 5;
-/// The layout that did not say by sender what was deployed.
+/// Highest format without the table of deployments by sender.
 const FORMAT_WITHOUT_SENDERS: u64 = 2;
-/// The layout that had the changes of state among the blocks, and the tables that it had besides: the number of the
-/// oldest change that was kept, and the changes.
+/// Format whose records contain the state diffs.
 const FORMAT_WITH_CHANGES: u64 = 1;
+/// Tables that only format 1 has: the number of the oldest state diff, and the state diffs.
 const TABLES_OF_CHANGES: [u8; 2] = [0x01, 0x12];
-/// Entries that are kept decoded.
+/// Slots of the cache of decoded entries, and of the cache of signed blocks.
 const ENTRIES: usize = 128;
-/// DS blocks that are kept decoded.
+/// Slots of the cache of decoded DS blocks.
 const DS_BLOCKS: usize = 32;
-/// Index entries in memory beyond which opening writes them out.
+/// Number of index entries in memory at which opening writes them to disk.
 const UNSTORED: usize = 1 << 20;
 
-/// The record. One thread appends; any number of others read, each through an [`ArchiveView`].
+/// The record. One thread appends. Other threads read, each through an [`ArchiveView`].
 #[derive(Debug)]
 pub(crate) struct Archive {
     db: Db,
     head_marker: Option<Arc<HeadMarker>>,
     changes: Arc<Changes>,
     newest: RwLock<Option<Arc<Entry>>>,
-    /// Blocks that were written after the newest and are not flushed yet, in their order.
+    /// Blocks that are written after the newest block and not flushed, in their order.
     written: Mutex<Vec<Written>>,
-    /// A write or a flush has failed half way.
+    /// Whether a write or flush failed half way, or the record was shut.
     broken: AtomicBool,
     entries: Cache<Entry>,
     ds_blocks: Cache<DsBlock>,
     ranges: Ranges,
-    /// Blocks of runs, signed.
+    /// Signed Tx blocks of empty block ranges.
     sealed: Cache<TxBlock>,
     index: Index,
 }
 
-/// A block that a crash may still undo.
+/// A block, or an empty block range, that a crash may undo until its flush.
 #[derive(Debug)]
 struct Written {
     entry: Arc<Entry>,
-    /// Number of blocks that end with this one; more than one for a run.
+    /// Number of blocks that end with this one. More than 1 only for an empty block range.
     blocks: u64,
     index: Vec<hash_index::Entry>,
 }
 
-/// The counts of a check of the whole record.
+/// The counts from a check of the whole record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveReport {
-    /// Tx blocks.
+    /// Number of Tx blocks.
     pub tx_blocks: u64,
-    /// DS blocks.
+    /// Number of DS blocks.
     pub ds_blocks: u64,
-    /// Transactions.
+    /// Number of transactions.
     pub transactions: u64,
-    /// Changes of state.
+    /// Number of stored state diffs.
     pub diffs: u64,
 }
 
 impl Archive {
-    /// Opens the record in `db`, which may be empty, and the index in `index_db`. Extends the index to the newest block
-    /// of the record. Rebuilds the index if it is missing, damaged or of another record.
+    /// Opens the record in `db`, which may be empty, and the index in `index_db`. Adds the missing blocks up to the
+    /// newest to the index. Rebuilds the index if it is missing, damaged or from another record.
     ///
-    /// `changes` are the files of state diffs. `head_marker` is the path of the head marker, or `None` for a record that
-    /// does not outlive the process. The function calls `progress` now and then, with the number of indexed blocks and
-    /// the number of all blocks.
+    /// `changes` are the files of state diffs. `head_marker` is the path of the head marker, or `None` for a record
+    /// that does not outlive the process. The function calls `progress` at intervals, with the number of indexed blocks
+    /// and the number of all blocks.
     ///
-    /// Removes the rest of a block whose append was interrupted. Converts a record of an earlier format; this removes
-    /// all state diffs.
+    /// Removes the rest of a block whose append was interrupted. Converts a record of an earlier format. The conversion
+    /// of format 1 removes all state diffs.
     pub(crate) fn open(
         db: Db,
         index_db: Db,
@@ -206,8 +206,8 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Checks, without a change, that the record in `db` can be opened: its format is supported, and it has all
-    /// acknowledged blocks.
+    /// Checks that the record in `db` can be opened: its format is supported, and it has all acknowledged blocks.
+    /// Changes nothing.
     pub(crate) fn examine(db: &Db, head_marker: Option<&Path>) -> Result<(), OpenArchiveError> {
         read_acknowledged(db, head_marker).map(drop)
     }
@@ -217,27 +217,27 @@ impl Archive {
         self.newest().map(|entry| entry.head.clone())
     }
 
-    /// Returns the label of the chain, if it has one.
+    /// Returns the label of the chain, or `None` if the chain has none.
     pub(crate) fn label(&self) -> Result<Option<String>, ArchiveError> {
         label::read(&self.db)
     }
 
-    /// Gives the chain a label.
+    /// Writes the label of the chain and flushes it.
     pub(crate) fn set_label(&self, text: &str) -> Result<(), ArchiveError> {
         label::write(&self.db, text)
     }
 
-    /// Returns the record as of now.
+    /// Returns a view of the blocks up to the newest one.
     pub(crate) fn view(self: &Arc<Self>) -> ArchiveView {
         ArchiveView::new(Arc::clone(self), self.newest())
     }
 
-    /// Returns the record as it was when a block was the newest; with `None`, before genesis.
+    /// Returns a view of the blocks up to `newest`. `None` gives an empty view.
     pub(crate) fn view_at(self: &Arc<Self>, newest: Option<BlockNumber>) -> Result<ArchiveView, ArchiveError> {
         Ok(ArchiveView::new(Arc::clone(self), newest.map(|number| self.entry(number)).transpose()?))
     }
 
-    /// Returns the bytes that the record takes on disk, without its index.
+    /// Returns the size of the record and of the state diffs on disk in bytes, without the index.
     pub(crate) fn size_on_disk(&self) -> Result<u64, ArchiveError> {
         Ok(self.db.size_on_disk()?.saturating_add(self.changes.size_on_disk()))
     }
@@ -249,19 +249,19 @@ impl Archive {
         self.flush()
     }
 
-    /// Appends a block with the change of state that it makes, which a crash may undo until [`Archive::flush`]
-    /// returned. Until then [`Archive::view`] does not see it, but the next block can be appended to it.
+    /// Appends a block with its state diff. Until [`Archive::flush`] returns, a crash may undo the block, and
+    /// [`Archive::view`] does not contain it. The next block can be appended before that.
     ///
-    /// Only what is cheap to check is checked: that the block follows the last one written, and that its parts are
-    /// those that its hashes name. After an error from the engine nothing more can be appended, for what became of the
-    /// block is known only when the record is opened again; after one from the files of changes the block can be
-    /// appended again.
+    /// Checks only that the block follows the last written block, and that its parts match the hashes in its headers.
+    /// After an error of the engine, the record accepts no more blocks, because the engine may have stored the block or
+    /// not. After an error of the files of state diffs, the caller can append the block again.
     pub(crate) fn write(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
         let Prepared { entry, batch, index } = prepare(record, diff.len(), last.as_deref())?;
-        // Without it nothing of the block is in the record.
+        // The state diff first: if its write fails, the record has nothing of the block, and the caller can retry.
         self.changes.append(entry.number(), entry.head.hash, diff).map_err(AppendError::Changes)?;
+        // Stays set if the write fails: the engine may have stored the block or not.
         self.broken.store(true, Ordering::Release);
         self.db.apply(batch).map_err(ArchiveError::from)?;
         written.push(Written { entry: Arc::new(entry), blocks: 1, index });
@@ -269,13 +269,15 @@ impl Archive {
         Ok(())
     }
 
-    /// Makes all blocks durable that were written, and returns when they are.
+    /// Flushes all written blocks, writes the head marker, and publishes the blocks. Returns when the blocks are
+    /// durable.
     pub(crate) fn flush(&self) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let Some(newest) = written.last().map(|written| Arc::clone(&written.entry)) else { return Ok(()) };
         self.broken.store(true, Ordering::Release);
         self.db.flush().map_err(ArchiveError::from)?;
         self.require_in_place()?;
+        // After the flush: the marker must never name a block that the record can lose.
         if let Some(head_marker) = &self.head_marker {
             head_marker.write(newest.number(), &newest.head.hash).map_err(AppendError::HeadMarker)?;
         }
@@ -291,22 +293,22 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns whether a write or flush has failed half way. After that, the record accepts no appends.
+    /// Returns whether a write or flush has failed half way, or the record was shut. Such a record accepts no appends.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Acquire)
     }
 
-    /// Fails when the next opening would not find the file that is written to.
+    /// Returns an error if the database file was moved or removed, so that the next opening would not find it.
     pub(crate) fn require_in_place(&self) -> Result<(), ArchiveError> {
         Ok(self.db.require_in_place()?)
     }
 
-    /// Takes nothing more.
+    /// Rejects all later appends.
     pub(crate) fn shut(&self) {
         self.broken.store(true, Ordering::Release);
     }
 
-    /// Takes the right to append, unless an error has ended that.
+    /// Locks the list of written blocks for an append. Returns an error if the record accepts no appends.
     fn begin(&self) -> Result<MutexGuard<'_, Vec<Written>>, AppendError> {
         let written = self.written.lock();
         if self.broken.load(Ordering::Acquire) {
@@ -316,14 +318,14 @@ impl Archive {
         Ok(written)
     }
 
-    /// Returns the record as it will be once all that was written is flushed.
+    /// Returns a view that includes the written blocks that are not flushed.
     pub(crate) fn view_of_written(self: &Arc<Self>) -> ArchiveView {
         let written = self.written.lock();
         let last = written.last().map(|written| Arc::clone(&written.entry));
         ArchiveView::new(Arc::clone(self), last.or_else(|| self.newest()))
     }
 
-    /// Returns the change of state of a block, or `None` when it is not kept or there is no such block yet.
+    /// Returns the state diff of a block, or `None` if the record has no such block or no diff of it.
     pub(crate) fn diff(&self, number: BlockNumber) -> Result<Option<Vec<u8>>, ArchiveError> {
         match self.hash_of(number)? {
             Some(hash) => self.changes.read(number, &hash).map_err(ArchiveError::Changes),
@@ -331,12 +333,13 @@ impl Archive {
         }
     }
 
-    /// Returns the length of the change of state of a block, or `None` when it is not kept.
+    /// Returns the length of the state diff of a block in bytes, or `None` if the record has no such block or no diff
+    /// of it.
     pub(crate) fn diff_len(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
         Ok(self.hash_of(number)?.and_then(|hash| self.changes.len_of(number, &hash)))
     }
 
-    /// Keeps the change of state of a block of the record, unless it is kept.
+    /// Stores the state diff of a block of the record, unless it is stored already.
     pub(crate) fn keep_diff(&self, number: BlockNumber, diff: &[u8]) -> Result<(), AppendError> {
         match self.hash_of(number)? {
             Some(hash) if self.changes.len_of(number, &hash).is_none() => {
@@ -346,25 +349,25 @@ impl Archive {
         }
     }
 
-    /// Returns when the changes of state are durable that are kept.
+    /// Flushes the files of state diffs. Returns when all stored diffs are durable.
     pub(crate) fn sync_diffs(&self) -> Result<(), ArchiveError> {
         self.changes.sync().map_err(ArchiveError::Changes)
     }
 
-    /// Makes a later revert to the newest block cheap. Keeps the state diffs of later blocks in separate files, and
-    /// begins an undo log of the index.
+    /// Makes a later revert to the newest block cheap: starts a new file for the state diffs of later blocks, and an
+    /// undo log of the index.
     pub(crate) fn remember(&self) {
         self.changes.begin_file();
         self.index.remember();
     }
 
-    /// Drops the changes of state of the blocks up to `number`.
+    /// Removes the state diffs of the blocks up to `number`.
     pub(crate) fn prune_diffs(&self, number: BlockNumber) -> Result<(), ArchiveError> {
         self.changes.prune(number).map_err(ArchiveError::Changes)
     }
 
-    /// Returns the last block of those from `number` on of which the record says that they change nothing, as far as it
-    /// knows without looking at each; `None` when that is not `number` itself.
+    /// Returns the last of the consecutive blocks from `number` on that do not change the state, as far as one range
+    /// part has them. Returns `None` if block `number` is in no empty block range, or changes the state.
     pub(crate) fn unchanged_until(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         Ok(self.range_at(number)?.and_then(|range| range.range.unchanged_until(number)))
     }
@@ -376,19 +379,19 @@ impl Archive {
         self.hash_at(number).map(Some)
     }
 
-    /// Number of the blocks that the index has on disk.
+    /// Returns the number of blocks that the index covers on disk.
     #[cfg(test)]
     pub(crate) fn indexed(&self) -> u64 {
         self.index.covered().blocks
     }
 
-    /// Writes what the index has in memory to its database. Belongs to a checkpoint, and to a clean stop.
+    /// Writes the index entries in memory to the database of the index. A checkpoint and a clean stop call this.
     pub(crate) fn store_index(&self) -> Result<(), ArchiveError> {
         self.index.store()
     }
 
-    /// Spends about `budget` reads and writes on keeping the index small, or makes it again when it was found to be
-    /// damaged. Returns whether there is more to do.
+    /// Merges and removes segments of the index with about `budget` reads and writes. First rebuilds an index in which
+    /// a read found damage. Returns whether work remains.
     pub(crate) fn tidy_index(&self, budget: u32) -> Result<bool, ArchiveError> {
         if self.index.is_damaged() {
             self.index.rebuild(self.index.covered(), |block| self.index_entries(block))?;
@@ -396,14 +399,14 @@ impl Archive {
         self.index.tidy(budget)
     }
 
-    /// Reads all blocks, and compares them with every hash, number and sum that must match. Calls `progress` after each
-    /// block, with the number of checked blocks and the number of all blocks.
+    /// Reads all blocks and the index. Verifies every hash, number and sum. Calls `progress` after each block or empty
+    /// block range, with the number of checked blocks and the number of all blocks.
     pub(crate) fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<ArchiveReport, ArchiveError> {
         let Some(newest) = self.newest() else { return Ok(ArchiveReport::default()) };
         let mut report = ArchiveReport::default();
         let mut before = None;
         let blocks = newest.number().get().saturating_add(1);
-        // The values that are not a block's: the head, and the label if there is one.
+        // Values that belong to no block: the head, and the label if the chain has one.
         let mut values = 1_u64.saturating_add(u64::from(self.label()?.is_some()));
         let mut next = 0;
         while next < blocks {
@@ -438,7 +441,7 @@ impl Archive {
         Ok(report)
     }
 
-    /// Checks a block and adds the number of its values to `values`. Returns whether its change of state is kept.
+    /// Verifies a block, and adds the number of its values to `values`. Returns whether its state diff is stored.
     fn check_block(&self, entry: &Entry, before: Option<&Entry>, values: &mut u64) -> Result<bool, ArchiveError> {
         let damaged = |reason: String| ArchiveError::damaged(entry.place(), reason);
         let record = self.record(entry)?;
@@ -485,12 +488,12 @@ impl Archive {
         *self.newest.write() = Some(Arc::clone(entry));
     }
 
-    /// Reads an entry past the cache.
+    /// Reads an entry from the database and not from the cache, so that a check finds damage on disk.
     fn read_entry(&self, number: BlockNumber) -> Result<Entry, ArchiveError> {
         Entry::decode(&Section::new(Kind::Entry, number.get()).read_framed(&self.db)?, number)
     }
 
-    /// Removes what there is of the block after the head, which was never acknowledged; more than that is damage.
+    /// Removes the rows of the block after the head, which was never acknowledged. Rows of later blocks are damage.
     fn discard_after(&self, head: Option<BlockNumber>) -> Result<(), ArchiveError> {
         let mut batch = Batch::default();
         self.list_ranges_after(head, &mut batch)?;
@@ -512,7 +515,7 @@ impl Archive {
         Ok(self.db.apply(batch)?)
     }
 
-    /// Brings a record of an earlier format to that of today: says by sender what was deployed.
+    /// Adds the table of deployments by sender to a record of a format up to 2.
     fn add_senders(&self, head: Option<Newest>) -> Result<(), ArchiveError> {
         let mut batch = Batch::default();
         deployments::write_senders(&self.db, &mut batch, |Position { block, position }| {
@@ -526,7 +529,7 @@ impl Archive {
         Ok(self.db.apply(batch)?)
     }
 
-    /// Brings the index up to the newest block.
+    /// Adds the blocks that are missing in the index. First clears an index that belongs to another record.
     fn catch_up(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), ArchiveError> {
         let Extent { blocks: covered, newest: indexed } = self.index.covered();
         let newest = self.newest();
@@ -560,7 +563,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns the index entries of a block, as the record has it.
+    /// Makes the index entries of a block from the record.
     fn index_entries(&self, number: u64) -> Result<Vec<hash_index::Entry>, ArchiveError> {
         if self.range_at(BlockNumber::new(number))?.is_some() {
             return Ok(Vec::new());
@@ -585,7 +588,7 @@ impl Archive {
 /// Number and hash of the newest block.
 type Newest = (BlockNumber, BlockHash);
 
-/// Returns the newest block, and the format of the record.
+/// Returns the newest block and the format of the record, or `None` for an empty record.
 fn read_head(db: &Db) -> Result<Option<(Newest, u64)>, OpenArchiveError> {
     let Some(value) = db.get(&HEAD).map_err(ArchiveError::from)? else { return Ok(None) };
     let payload = unseal(&HEAD, &value).ok_or_else(|| ArchiveError::damaged(Place::HEAD, "checksum is wrong"))?;
@@ -602,10 +605,10 @@ fn read_head(db: &Db) -> Result<Option<(Newest, u64)>, OpenArchiveError> {
     Ok(Some((rest().map_err(ArchiveError::malformed(Place::HEAD))?, format)))
 }
 
-/// The newest block of a record, with the record's format; the witness file.
+/// The newest block of a record with the format of the record, and the open head marker.
 type Acknowledged = (Option<(Newest, u64)>, Option<HeadMarker>);
 
-/// Reads the newest block, and holds it against the witness file, if there is a place for one.
+/// Reads the newest block, and compares it with the head marker if `head_marker` is a path.
 fn read_acknowledged(db: &Db, head_marker: Option<&Path>) -> Result<Acknowledged, OpenArchiveError> {
     let newest = read_head(db)?;
     let head = newest.map(|(head, _)| head);
@@ -625,7 +628,7 @@ fn read_acknowledged(db: &Db, head_marker: Option<&Path>) -> Result<Acknowledged
     Ok((newest, head_marker))
 }
 
-/// Removes the changes of state from a record that has them. They are lost by that.
+/// Removes the state diffs from a record of format 1. The caller executes the blocks again.
 fn remove_changes(db: &Db) -> Result<(), ArchiveError> {
     let mut batch = Batch::default();
     for table in TABLES_OF_CHANGES {
@@ -636,7 +639,7 @@ fn remove_changes(db: &Db) -> Result<(), ArchiveError> {
     Ok(db.apply(batch)?)
 }
 
-/// The format that a record up to a block needs.
+/// Returns the lowest format that can hold the blocks up to `head`.
 const fn format_of(head: &Head) -> u64 {
     if head.totals.repeats == 0 { FORMAT_WITHOUT_REPEATS } else { FORMAT }
 }

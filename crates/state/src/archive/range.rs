@@ -1,18 +1,18 @@
-//! Runs: empty block ranges, stored by their common fields.
+//! Empty block ranges: the stored form of consecutive empty blocks.
 //!
-//! Only the number of an empty block and the hashes that link it to other blocks are its own. So the stored form of a
-//! run is one template, and the changes from one DS epoch to the next. A run is divided into *stretches* of at most
-//! [`LONGEST`] blocks that end with their DS epoch or before. The hash of the last block of each stretch is stored. So
-//! a block is rebuilt from the nearest stored hash, and the result is verified.
+//! Two empty blocks differ only in their number and in the hashes that link them to other blocks. Therefore the stored
+//! form of a range is one template, plus the changes at each DS epoch. A range consists of *range parts*. A range part
+//! has at most [`LONGEST`] blocks, all of one DS epoch, and the hash of its last block. A read of a block computes the
+//! blocks of its range part and compares the last hash with the stored one.
 //!
 //! ```text
-//! template ─▶ Cursor ─┬─ open: a DS block            stretch 1, stretch 2, …
+//! template ─▶ Cursor ─┬─ open: a DS block            range part 1, range part 2, …
 //!                     ├─ plain: an ordinary block     opening? plain … plain closing?
 //!                     └─ close: a vacuous block
 //! ```
 //!
-//! One [`Cursor`] makes the headers, both when the run is built and when one of its blocks is read. Signatures are not
-//! stored: a [`BlockSigner`] makes them again on each read.
+//! One [`Cursor`] makes the headers, both when a range is built and when a block of the range is read. Signatures are
+//! not stored. A [`BlockSigner`] computes them at a read.
 
 use std::{fmt, sync::OnceLock};
 
@@ -24,44 +24,44 @@ use silica_protocol::{
 use super::entry::{Entry, Head, Totals};
 use crate::codec::{Malformed, Reader, Writer};
 
-/// Maximum number of blocks of a stretch.
+/// Maximum number of blocks of a range part. A read of one block computes its whole range part.
 const LONGEST: u64 = 128;
-/// Maximum number of stretches of a range.
+/// Maximum number of range parts of a range.
 const PARTS: usize = 64;
 
 const LAYOUT: u8 = 1;
-/// The layout of a run on a chain with repeats, whose sum follows the other sums.
+/// Layout of a range on a chain with repeats. The sum of repeats follows the other totals.
 const LAYOUT_WITH_REPEATS: u8 = 2;
 const OPENS: u8 = 1;
 const CLOSES: u8 = 2;
 
 /// A signer for the blocks of empty block ranges.
 ///
-/// A read of a block signs it. The signature must be the same each time.
+/// A read of a block calls the signer. The signature must be the same at each read, because a block must not change.
 pub trait BlockSigner: fmt::Debug + Send + Sync {
     /// Returns the public key of the signatures.
     fn public(&self) -> PublicKey;
 
-    /// Signs a header as the only member of its committee; `None` when it cannot be signed.
+    /// Signs a header as the only member of its committee. Returns `None` if the signer cannot sign it.
     fn seal(&self, header: &[u8]) -> Option<CoSignatures>;
 }
 
 /// The common fields of the blocks of an empty block range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeTemplate {
-    /// Header of the first block, as if it were an ordinary one. Its DS block and the hash of its micro blocks are
+    /// Header of the first block as an ordinary block. Its DS block number and the hash of its micro blocks are
     /// ignored.
     pub tx_block: TxBlockHeader,
-    /// Headers of its micro blocks, as if it were an ordinary block, in the order of its list.
+    /// Headers of the micro blocks of an ordinary block, in the order of the list in the Tx block.
     pub micro_blocks: Vec<MicroBlockHeader>,
-    /// Header of the next DS block after the one in force before the run.
+    /// Header of the first DS block after the DS block that is in force before the range.
     pub ds_block: DsBlockHeader,
-    /// When the first block is made. Each following one is made a microsecond later.
+    /// Timestamp of the first block. Each later block is one microsecond later.
     pub timestamp: Timestamp,
 }
 
 impl RangeTemplate {
-    /// Gives what does not count one value.
+    /// Sets all ignored fields to fixed values, so that equal templates have equal encodings.
     fn normal(mut self) -> Self {
         let Self { tx_block, micro_blocks, ds_block, timestamp: _ } = &mut self;
         tx_block.mb_info_hash = MbInfoHash::ZERO;
@@ -79,137 +79,137 @@ impl RangeTemplate {
     }
 }
 
-/// The fields in which a DS block differs from the one before, except number and hash.
+/// The fields in which a DS block differs from the previous DS block, except number and hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeDsBlock {
     /// Difficulty of joining the DS committee.
     pub ds_difficulty: u8,
     /// Difficulty of joining a shard.
     pub difficulty: u8,
-    /// Price of gas.
+    /// Minimum gas price.
     pub gas_price: GasPrice,
 }
 
 /// The fields in which a vacuous block differs from an ordinary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeVacuousBlock {
-    /// Root of the state after it.
+    /// State root after the block.
     pub state_root: StateRoot,
-    /// The reward, which the last micro block and the Tx block name.
+    /// The reward, which is in the last micro block and in the Tx block.
     pub rewards: Qa,
-    /// Hash of its state delta, which the last micro block also has.
+    /// Hash of the state delta of the block, which is also in the last micro block.
     pub state_delta_hash: StateDeltaHash,
 }
 
-/// An empty block range. Only a [`RangeBuilder`] makes one.
+/// An empty block range. [`RangeBuilder`] makes it, or the record decodes it.
 #[derive(Clone, Debug)]
 pub struct EmptyBlockRange {
     template: RangeTemplate,
     parts: Vec<RangePart>,
 }
 
-/// Blocks of one DS epoch.
+/// A range part: blocks of one DS epoch.
 #[derive(Clone, Debug)]
 struct RangePart {
-    /// Place of its first block in the run.
+    /// Number of blocks of the range before this range part.
     start: u64,
-    /// The DS block made with its first block, and the hash of that.
+    /// The DS block made with the first block of this part, and its hash.
     opening: Option<(RangeDsBlock, BlockHash)>,
-    /// Number of its ordinary blocks.
+    /// Number of ordinary blocks.
     plain: u64,
-    /// The vacuous block after these.
+    /// The vacuous block after the ordinary blocks.
     closing: Option<RangeVacuousBlock>,
-    /// Hash of its last block.
+    /// Hash of the last block of this part.
     last: BlockHash,
-    /// Hashes of the blocks of this part, computed at the first read. `None` if the last hash differs from `last`.
+    /// Hashes of all blocks of this part, computed at the first read. `None` if the last one differs from `last`.
     hashes: OnceLock<Option<Box<[BlockHash]>>>,
 }
 
-/// A block of a run, without signatures.
+/// A block of an empty block range, without signatures.
 #[derive(Clone, Debug)]
 pub(super) struct RangeBlock {
     pub(super) tx_block: TxBlock,
     pub(super) micro_blocks: Vec<MicroBlockHeader>,
     pub(super) hash: BlockHash,
-    /// Whether the DS block in force was made with it.
+    /// Whether the DS block in force was made with this block.
     pub(super) opens: bool,
 }
 
 impl EmptyBlockRange {
-    /// Number of the first block.
+    /// Returns the number of the first block.
     pub fn first(&self) -> BlockNumber {
         self.template.tx_block.number
     }
 
-    /// Number of blocks, at least 1.
+    /// Returns the number of blocks, at least 1.
     pub fn blocks(&self) -> u64 {
         self.parts.last().map_or(0, |part| part.start.saturating_add(part.blocks()))
     }
 
-    /// Number of the last block.
+    /// Returns the number of the last block.
     pub fn last(&self) -> BlockNumber {
         BlockNumber::new(self.first().get().saturating_add(self.blocks().saturating_sub(1)))
     }
 
-    /// Hash of the last block.
+    /// Returns the hash of the last block.
     pub fn last_hash(&self) -> BlockHash {
         self.parts.last().map_or(BlockHash::ZERO, |part| part.last)
     }
 
-    /// Hash of the block before the first.
+    /// Returns the hash of the block before the first one.
     pub fn prev_hash(&self) -> BlockHash {
         self.template.tx_block.prev_hash
     }
 
-    /// Timestamp of the first block.
+    /// Returns the timestamp of the first block.
     pub fn timestamp(&self) -> Timestamp {
         self.template.timestamp
     }
 
-    /// Price of gas that a DS block of the run names.
+    /// Returns the minimum gas price in a DS block of the range, or `None` if the range has no such DS block.
     pub fn gas_price_of(&self, number: DsBlockNumber) -> Option<GasPrice> {
         let skipped = number.get().checked_sub(self.template.ds_block.number.get())?;
         let mut made = self.parts.iter().filter_map(|part| part.opening);
         made.nth(usize::try_from(skipped).ok()?).map(|(ds_block, _)| ds_block.gas_price)
     }
 
-    /// Root of the state after the last block.
+    /// Returns the state root after the last block.
     pub fn state_root(&self) -> StateRoot {
         self.root_before(self.parts.len())
     }
 
-    /// Number and hash of the DS block in force at the last block.
+    /// Returns number and hash of the DS block in force at the last block.
     pub fn last_ds_block(&self) -> (DsBlockNumber, BlockHash) {
         self.ds_before(self.parts.len())
     }
 
-    /// Root of the state before the first block.
+    /// Returns the state root before the first block.
     pub(super) fn root_before_range(&self) -> StateRoot {
         self.root_before(0)
     }
 
-    /// Number and hash of the DS block in force before the first block.
+    /// Returns number and hash of the DS block in force before the first block.
     pub(super) fn ds_block_before(&self) -> (DsBlockNumber, BlockHash) {
         self.ds_before(0)
     }
 
-    /// The number of the first DS block made in the run, if there is one.
+    /// Returns the number of the first DS block made in the range, or `None` if the range has no DS block.
     pub(super) fn first_ds_block(&self) -> Option<DsBlockNumber> {
         let (before, last) = (self.ds_block_before().0, self.last_ds_block().0);
         (before < last).then_some(self.template.ds_block.number)
     }
 
-    /// Whether it has more stretches than are stored.
+    /// Returns whether the range has more than [`PARTS`] range parts, so that it cannot be stored.
     pub(super) fn is_too_long(&self) -> bool {
         self.parts.len() > PARTS
     }
 
-    /// The only member of all committees.
+    /// Returns the public key of the only member of all committees.
     pub(super) fn member(&self) -> PublicKey {
         self.template.tx_block.miner
     }
 
-    /// The blocks that change the state, with the hash of each.
+    /// Returns number and hash of the blocks that change the state: the vacuous blocks.
     pub(super) fn closings(&self) -> impl Iterator<Item = (BlockNumber, BlockHash)> + '_ {
         self.parts.iter().filter(|part| part.closing.is_some()).map(|part| {
             let end = part.start.saturating_add(part.blocks());
@@ -217,7 +217,7 @@ impl EmptyBlockRange {
         })
     }
 
-    /// Hash of a block of the run; `None` when there is no such block, or the run is damaged.
+    /// Returns the hash of a block. Returns `None` if the block is not in the range, or the range is damaged.
     pub(super) fn hash_of(&self, number: BlockNumber) -> Option<BlockHash> {
         let (part, at) = self.find(number)?;
         if at.checked_add(1) == Some(part.blocks()) {
@@ -226,8 +226,8 @@ impl EmptyBlockRange {
         self.hashes(part)?.get(usize::try_from(at).ok()?).copied()
     }
 
-    /// The last block of those from `number` on that change nothing; `None` when `number` is not of the run, or changes
-    /// the state.
+    /// Returns the last of the consecutive blocks from `number` on that do not change the state, in the range part of
+    /// `number`. Returns `None` if block `number` is not in the range, or changes the state.
     pub(super) fn unchanged_until(&self, number: BlockNumber) -> Option<BlockNumber> {
         let (part, at) = self.find(number)?;
         let last = part.plain.checked_sub(1).filter(|last| at <= *last)?;
@@ -238,13 +238,13 @@ impl EmptyBlockRange {
         (self.first()..=self.last()).contains(&number)
     }
 
-    /// When a block of the run was made.
+    /// Returns the timestamp of a block of the range. Does not check that the block is in the range.
     pub fn time_of(&self, number: BlockNumber) -> Timestamp {
         let place = number.get().saturating_sub(self.first().get());
         Timestamp::new(self.template.timestamp.get().saturating_add(place))
     }
 
-    /// Makes a block of the run again; `None` when there is no such block, or the run is damaged.
+    /// Computes a block of the range. Returns `None` if the block is not in the range, or the range is damaged.
     pub(super) fn block(&self, number: BlockNumber) -> Option<RangeBlock> {
         let (part, at) = self.find(number)?;
         let hashes = self.hashes(part)?;
@@ -260,8 +260,8 @@ impl EmptyBlockRange {
         Some(RangeBlock { tx_block, micro_blocks, hash, opens: at == 0 && part.opening.is_some() })
     }
 
-    /// Makes the header of a DS block of the run again, and returns it with the Tx block with which it was made; `None`
-    /// when there is no such block, or the run is damaged.
+    /// Computes the header of a DS block of the range. Returns it with the number of the first Tx block under this DS
+    /// block. Returns `None` if the DS block is not in the range, or the range is damaged.
     pub(super) fn ds_block(&self, number: DsBlockNumber) -> Option<(DsBlockHeader, BlockNumber)> {
         let skipped = number.get().checked_sub(self.template.ds_block.number.get())?;
         let mut opening = self.parts.iter().filter(|part| part.opening.is_some());
@@ -271,7 +271,7 @@ impl EmptyBlockRange {
         (header.number == number && header.hash() == hash).then(|| (header, self.number_at(part.start)))
     }
 
-    /// Makes all blocks again. Whether they are those that were stored.
+    /// Computes all blocks, and returns whether they have the stored hashes.
     pub(super) fn is_whole(&self) -> bool {
         let ds_block = |part: &RangePart| part.opening.is_none_or(|(_, hash)| self.cursor(part).ds.hash() == hash);
         self.parts.iter().all(|part| ds_block(part) && self.make_hashes(part).is_some())
@@ -281,7 +281,7 @@ impl EmptyBlockRange {
         BlockNumber::new(self.first().get().saturating_add(place))
     }
 
-    /// Returns the stretch of a block, and the place of the block in it.
+    /// Returns the range part of a block, and the position of the block in this part.
     fn find(&self, number: BlockNumber) -> Option<(&RangePart, u64)> {
         let place = number.get().checked_sub(self.first().get())?;
         let after = self.parts.partition_point(|part| part.start <= place);
@@ -304,7 +304,7 @@ impl EmptyBlockRange {
         (hashes.last() == Some(&part.last)).then_some(hashes)
     }
 
-    /// Returns a cursor before the first block of a stretch, its DS block made.
+    /// Returns a cursor before the first block of a range part, after its DS block.
     fn cursor(&self, part: &RangePart) -> Cursor {
         let before = self.parts.partition_point(|other| other.start < part.start);
         let mut cursor = Cursor::new(&self.template);
@@ -345,7 +345,7 @@ impl RangePart {
         self.plain.saturating_add(u64::from(self.closing.is_some()))
     }
 
-    /// Makes the block at a place, which is the next one.
+    /// Makes the block at position `at`, which must be the next block of the cursor.
     fn make(&self, cursor: &mut Cursor, at: u64) {
         match &self.closing {
             Some(closing) if at == self.plain => cursor.close(closing),
@@ -354,21 +354,21 @@ impl RangePart {
     }
 }
 
-/// Makes the headers of a run, one after the other.
+/// Makes the headers of a range, one after the other.
 struct Cursor {
-    /// Header of the last block that was made.
+    /// Header of the newest Tx block made.
     tx: TxBlockHeader,
     micro: Vec<MicroBlockHeader>,
     infos: Vec<MbInfo>,
-    /// What an ordinary block has where a vacuous one has its reward.
+    /// Reward and state delta hash of an ordinary block. A vacuous block has its own.
     ordinary: (Qa, StateDeltaHash),
-    /// Hash of the last block.
+    /// Hash of the newest Tx block made.
     hash: BlockHash,
-    /// Number of the next block.
+    /// Number of the next Tx block.
     next: u64,
-    /// Header of the last DS block that was made.
+    /// Header of the newest DS block made.
     ds: DsBlockHeader,
-    /// The DS block in force.
+    /// Number and hash of the DS block in force.
     ds_number: DsBlockNumber,
     ds_hash: BlockHash,
 }
@@ -391,7 +391,7 @@ impl Cursor {
         }
     }
 
-    /// Makes the next DS block. Its hash is left to the caller.
+    /// Makes the next DS block. The caller sets its hash.
     fn open(&mut self, ds_block: &RangeDsBlock) {
         let RangeDsBlock { ds_difficulty, difficulty, gas_price } = *ds_block;
         self.ds_number = DsBlockNumber::new(self.ds_number.get().saturating_add(1));
@@ -429,7 +429,7 @@ impl Cursor {
     }
 }
 
-/// Makes a run, stretch by stretch.
+/// Builds an empty block range, one range part at a time.
 pub struct RangeBuilder {
     cursor: Cursor,
     range: EmptyBlockRange,
@@ -442,32 +442,32 @@ impl fmt::Debug for RangeBuilder {
 }
 
 impl RangeBuilder {
-    /// Ordinary blocks that can be pushed at once.
+    /// Maximum number of ordinary blocks that [`push`](Self::push) adds.
     pub const LONGEST: u64 = LONGEST - 1;
 
-    /// Begins a run.
+    /// Begins an empty block range.
     pub fn new(template: RangeTemplate) -> Self {
         let template = template.normal();
         Self { cursor: Cursor::new(&template), range: EmptyBlockRange { template, parts: Vec::new() } }
     }
 
-    /// Number of the next block.
+    /// Returns the number of the next block.
     pub fn next_number(&self) -> BlockNumber {
         BlockNumber::new(self.cursor.next)
     }
 
-    /// Header of the latest DS block of the run; while there is none, of that of the template.
+    /// Returns the header of the latest DS block of the range, or that of the template if the range has none.
     pub fn ds_block(&self) -> &DsBlockHeader {
         &self.cursor.ds
     }
 
-    /// Whether the run is as long as one may be. With more it cannot be stored.
+    /// Returns whether the range has the maximum number of range parts. A longer range cannot be stored.
     pub fn is_full(&self) -> bool {
         self.range.parts.len() >= PARTS
     }
 
-    /// Adds blocks: a DS block, if given, before the first of them; then `plain` ordinary ones, at most
-    /// [`LONGEST`](Self::LONGEST) of which are made; then, if given, a vacuous one. Does nothing for no blocks.
+    /// Adds a range part: the DS block if given, then `plain` ordinary blocks, then the vacuous block if given. Adds at
+    /// most [`LONGEST`](Self::LONGEST) ordinary blocks. Does nothing if the range part would have no Tx block.
     pub fn push(&mut self, ds_block: Option<RangeDsBlock>, plain: u64, closing: Option<RangeVacuousBlock>) {
         let plain = plain.min(Self::LONGEST);
         if plain == 0 && closing.is_none() {
@@ -487,24 +487,25 @@ impl RangeBuilder {
         self.range.parts.push(part);
     }
 
-    /// Returns the run, unless it has no block.
+    /// Returns the range, or `None` if it has no blocks.
     pub fn finish(self) -> Option<EmptyBlockRange> {
         (self.range.blocks() > 0).then_some(self.range)
     }
 }
 
-/// A run as the record has it.
+/// An empty block range with the totals before it, as the record stores both.
 #[derive(Clone, Debug)]
 pub(super) struct StoredRange {
     pub(super) range: EmptyBlockRange,
-    /// Sums up to the block before the run.
+    /// Totals up to the block before the range.
     pub(super) before: Totals,
-    /// The newest block before the run that has transactions.
+    /// The newest block with transactions before the range.
     pub(super) newest_with_transactions: Option<BlockNumber>,
 }
 
 impl StoredRange {
-    /// Returns what the record says about a block of the run, whose Tx block is not signed.
+    /// Computes the entry of a block of the range. Its Tx block is not signed. Returns `None` if the block is not in
+    /// the range, or the range is damaged.
     pub(super) fn entry(&self, number: BlockNumber) -> Option<Entry> {
         let RangeBlock { tx_block, hash, opens, .. } = self.range.block(number)?;
         let is_same_epoch = tx_block.header.ds_block == self.range.ds_block_before().0;
@@ -553,7 +554,7 @@ impl StoredRange {
         if before.repeats > 0 {
             out.number(before.repeats);
         }
-        // How many blocks back from the first; 0 for none.
+        // Number of blocks from that block to the first block of the range. 0 means that no block has transactions.
         let back = newest_with_transactions.and_then(|newest| tx_block.number.get().checked_sub(newest.get()));
         out.number(back.unwrap_or(0));
         out.len(parts.len());
@@ -597,7 +598,7 @@ impl StoredRange {
         };
         let (mut parts, mut start) = (Vec::new(), 0_u64);
         let count: usize = reader.number("stretches")?;
-        // What follows takes time that grows faster than their number.
+        // Before the loop: reading a block of a range takes time that grows with the number of its parts.
         if count > PARTS {
             return Err(Malformed("stretches"));
         }

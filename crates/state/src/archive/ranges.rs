@@ -1,8 +1,8 @@
-//! Finds empty block ranges (runs) in the record, and reads their blocks.
+//! Finds empty block ranges in the record, and reads their blocks.
 //!
 //! ```text
-//! 15  first Tx block (8)  00  part (4)    the run
-//! 16  first DS block (8)                  number of its first Tx block, CRC-32C; of runs with DS blocks
+//! 15  first Tx block (8)  00  part (4)    the range
+//! 16  first DS block (8)                  number of the first Tx block of the range, CRC-32C; of ranges with DS blocks
 //! ```
 
 use std::{
@@ -34,23 +34,23 @@ use crate::{
 };
 
 const BY_DS_BLOCK: u8 = 0x16;
-/// Runs that are kept decoded.
+/// Number of decoded ranges in memory.
 const KEPT: usize = 8;
 
-/// A DS block that was made in a run: that, its header, and the Tx block with which it was made.
+/// The range in which a DS block was made, the header of the DS block, and the first Tx block under it.
 type InRange = (Arc<StoredRange>, DsBlockHeader, BlockNumber);
 
-/// The empty block ranges that were read last, and the signer of their blocks.
+/// The most recently read empty block ranges, and the signer of their blocks.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
     kept: Mutex<VecDeque<Arc<StoredRange>>>,
     seal: OnceLock<Arc<dyn BlockSigner>>,
-    /// Whether the record may have runs.
+    /// Whether the record may have ranges. Without ranges, each lookup saves a scan.
     any: AtomicBool,
 }
 
 impl Ranges {
-    /// None that were read, signed by the same.
+    /// Returns an empty cache with the signer of `other`.
     pub(super) fn like(other: &Self) -> Self {
         let any = AtomicBool::new(other.any.load(Ordering::Acquire));
         Self { kept: Mutex::default(), seal: other.seal.clone(), any }
@@ -74,7 +74,8 @@ impl Ranges {
         Some(range)
     }
 
-    /// Signs headers of a run.
+    /// Returns a function that signs the headers of a block of the range. It fails if the signer is missing or has
+    /// another key.
     fn signer<'a>(
         &'a self,
         range: &EmptyBlockRange,
@@ -100,7 +101,7 @@ impl Archive {
         self.ranges.seal.get().map(Arc::clone)
     }
 
-    /// Appends a run with the changes of state that its blocks make, as [`Archive::write`] does a block.
+    /// Appends an empty block range with the state diffs of its blocks, as [`Archive::write`] appends a block.
     pub(crate) fn write_range(
         &self,
         range: EmptyBlockRange,
@@ -154,7 +155,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns the run that has a block, if one has.
+    /// Returns the empty block range that contains a block, or `None` if no range contains it.
     pub(super) fn range_at(&self, number: BlockNumber) -> Result<Option<Arc<StoredRange>>, ArchiveError> {
         if !self.ranges.any.load(Ordering::Acquire) {
             return Ok(None);
@@ -166,7 +167,7 @@ impl Archive {
         Ok(Some(self.range_from(first)?).filter(|range| range.range.covers(number)))
     }
 
-    /// Returns the run under a number. It is asked for again and again with the blocks after it.
+    /// Returns the range whose first block is `first`, from the cache if possible.
     fn range_from(&self, first: u64) -> Result<Arc<StoredRange>, ArchiveError> {
         if let Some(range) = self.ranges.find(BlockNumber::new(first)) {
             return Ok(range);
@@ -176,32 +177,32 @@ impl Archive {
         Ok(range)
     }
 
-    /// Returns the hash of a block, which is cheaper than its entry.
+    /// Returns the hash of a block. Costs less than a read of the entry.
     pub(super) fn hash_at(&self, number: BlockNumber) -> Result<BlockHash, ArchiveError> {
         self.known_of(number, |entry| entry.head.hash, |range| range.range.hash_of(number))
     }
 
-    /// Returns the timestamp of a block, which is cheaper than its entry.
+    /// Returns the timestamp of a block. Costs less than a read of the entry.
     pub(super) fn time_at(&self, number: BlockNumber) -> Result<Timestamp, ArchiveError> {
         self.known_of(number, |entry| entry.head.timestamp, |range| Some(range.range.time_of(number)))
     }
 
-    /// Returns the number of transactions up to a block, which is cheaper than its entry.
+    /// Returns the number of transactions up to a block. Costs less than a read of the entry.
     pub(super) fn transactions_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.transactions, |range| Some(range.before.transactions))
     }
 
-    /// Returns the sum of repeats up to a block, which is cheaper than its entry.
+    /// Returns the sum of repeats up to a block. Costs less than a read of the entry.
     pub(super) fn repeats_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.repeats, |range| Some(range.before.repeats))
     }
 
-    /// Returns the newest block with transactions, among the blocks up to this one; it is cheaper than the entry.
+    /// Returns the newest block with transactions up to `number`. Costs less than a read of the entry.
     pub(super) fn newest_with_transactions_at(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         self.known_of(number, |entry| entry.newest_with_transactions, |range| Some(range.newest_with_transactions))
     }
 
-    /// Returns what the entry of a block says, or its run, of which the block need not be made then.
+    /// Returns a fact about a block from its entry, or from its empty block range without computing the block.
     fn known_of<T>(
         &self,
         number: BlockNumber,
@@ -243,7 +244,7 @@ impl Archive {
         Ok(block)
     }
 
-    /// Returns the signed micro blocks of an entry of a run.
+    /// Returns the signed micro blocks of a block of an empty block range.
     pub(super) fn micro_blocks_of_range(&self, entry: &Entry) -> Result<Vec<MicroBlock>, ArchiveError> {
         let range = self.range_of(entry)?;
         let (number, timestamp) = (entry.number(), entry.head.timestamp);
@@ -256,7 +257,7 @@ impl Archive {
         block.micro_blocks.into_iter().map(signed).collect()
     }
 
-    /// Returns a DS block that was made in a run, signed; `None` when it was made in none.
+    /// Returns the signed DS block if it was made in an empty block range, otherwise `None`.
     pub(super) fn ds_block_of_range(&self, number: DsBlockNumber) -> Result<Option<DsBlock>, ArchiveError> {
         let Some((range, header, at)) = self.ds_block_in_range(number)? else { return Ok(None) };
         let cosignatures = self.ranges.signer(&range.range, at)(&header.encode())?;
@@ -274,7 +275,8 @@ impl Archive {
         }
     }
 
-    /// Returns the run in which a DS block was made, its header, and the Tx block with which it was made.
+    /// Returns the range in which a DS block was made, the header of the DS block, and the first Tx block under it.
+    /// Returns `None` if no range contains the DS block.
     fn ds_block_in_range(&self, number: DsBlockNumber) -> Result<Option<InRange>, ArchiveError> {
         let end = ds_key(DsBlockNumber::new(number.get().saturating_add(1)));
         let Some(found) = self.db.scan(vec![BY_DS_BLOCK]..end.to_vec()).next_back() else { return Ok(None) };
@@ -293,12 +295,13 @@ impl Archive {
         self.range_at(entry.number())?.ok_or_else(|| ArchiveError::damaged(entry.place(), "its run is missing"))
     }
 
-    /// Returns the run that has a block, as it was built.
+    /// Returns the empty block range that contains a block, or `None` if no range contains it.
     pub(crate) fn block_range(&self, number: BlockNumber) -> Result<Option<EmptyBlockRange>, ArchiveError> {
         Ok(self.range_at(number)?.map(|range| range.range.clone()))
     }
 
-    /// Looks for runs, and lists what there is of them after the head, which was never acknowledged, for removal.
+    /// Finds out whether the record has ranges. Adds the removal of a range after the head, which was never
+    /// acknowledged, to `batch`.
     pub(super) fn list_ranges_after(&self, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
         self.ranges.any.store(Section::newest_up_to(Kind::Run, u64::MAX, &self.db)?.is_some(), Ordering::Release);
         let next = head.map_or(0, |head| head.get().saturating_add(1));
@@ -312,7 +315,7 @@ impl Archive {
         self.list_ds_blocks_after(next, batch)
     }
 
-    /// Lists for removal which DS blocks are in runs from block `next` on.
+    /// Adds the removal of the pointers from DS blocks to ranges that begin at block `next` or later to `batch`.
     pub(super) fn list_ds_blocks_after(&self, next: u64, batch: &mut Batch) -> Result<(), ArchiveError> {
         let pointers = self.db.scan(vec![BY_DS_BLOCK]..vec![BY_DS_BLOCK.wrapping_add(1)]);
         for pointer in pointers.rev() {
@@ -325,8 +328,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Checks a run and adds what it has to the report and to the number of values. Returns the entry of its last
-    /// block.
+    /// Verifies a range, and adds its counts to `report` and the number of its values to `values`. Returns the entry of
+    /// its last block.
     pub(super) fn check_range(
         &self,
         stored: &Arc<StoredRange>,
@@ -372,7 +375,7 @@ impl Archive {
     }
 }
 
-/// What is reported of a run of which a block cannot be made again.
+/// Returns the error for a range whose computed blocks do not match its stored hashes.
 pub(super) fn damaged_range(range: &StoredRange) -> ArchiveError {
     let place = Section::new(Kind::Run, range.range.first().get()).place();
     ArchiveError::damaged(place, "its blocks are not those that it names")

@@ -21,28 +21,30 @@ use crate::{codec::Writer, db::Batch, diff::StateDiff};
 pub struct BlockRecord {
     /// The Tx block.
     pub tx_block: TxBlock,
-    /// Its micro blocks, in the order of its list.
+    /// The micro blocks, in the order of the list in the Tx block.
     pub micro_blocks: Vec<MicroBlock>,
-    /// The DS block that was made for it, if any. Block 0 comes with DS block 0.
+    /// The DS block that was made with the Tx block, if any. Block 0 has DS block 0.
     pub ds_block: Option<DsBlock>,
     /// The transactions with their receipts, in the order of the micro blocks.
     pub transactions: Vec<(Transaction, Receipt)>,
-    /// The edits of the state before the transactions. The record contains them, because they do not follow from other
-    /// data.
+    /// The edits, which change the state before the transactions. The record contains them, because no other data
+    /// determine them.
     pub edits: StateDiff,
-    /// Whether the next block has the same logical block number. Transactions read that number as the block
-    /// number, and their receipts have it. It is the number of the block less the repeats before it.
+    /// Whether the next block has the same logical block number. The logical number of a block is its number less the
+    /// number of repeats before it. Transactions read the logical number as the block number, and their receipts
+    /// contain it.
     pub repeats_number: bool,
 }
 
-/// A block, ready to be written.
+/// A block that is ready to be written.
 pub(super) struct Prepared {
     pub(super) entry: Entry,
     pub(super) batch: Batch,
     pub(super) index: Vec<hash_index::Entry>,
 }
 
-/// Lays a block out that makes a change of state of `diff_len` bytes, to be appended to `newest`.
+/// Converts a block to its values in the record. The block follows `newest`, and its state diff has `diff_len` bytes.
+/// Does not verify what [`check_hashes`] verifies.
 pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Entry>) -> Result<Prepared, AppendError> {
     let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number } = record;
     let head = next_head(record, newest)?;
@@ -83,7 +85,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
     Ok(Prepared { entry, batch, index })
 }
 
-/// Checks that the block follows the newest one, and sums up.
+/// Checks that the block follows the newest one, and computes its head with the totals.
 fn next_head(record: &BlockRecord, newest: Option<&Entry>) -> Result<Head, AppendError> {
     let header = &record.tx_block.header;
     let expected = newest.map_or(BlockNumber::new(0), |newest| newest.number().next().unwrap_or(BlockNumber::MISSING));
@@ -136,8 +138,8 @@ fn next_totals(record: &BlockRecord, newest: Option<&Entry>) -> Result<Totals, A
     totals().ok_or(AppendError::TooLarge { what: "fees" })
 }
 
-/// Checks that the micro blocks are those that the Tx block lists, and the transactions those that they list. Returns
-/// the hashes of the transactions.
+/// Checks that the micro blocks match the list of the Tx block, and that the transactions match the lists of the micro
+/// blocks. Returns the hashes of the transactions.
 fn check_parts(record: &BlockRecord) -> Result<Vec<TxHash>, AppendError> {
     let BlockRecord { tx_block, micro_blocks, transactions, .. } = record;
     let inconsistent = |what| AppendError::Inconsistent { what };
@@ -158,7 +160,7 @@ fn check_parts(record: &BlockRecord) -> Result<Vec<TxHash>, AppendError> {
     Ok(hashes)
 }
 
-/// Checks what [`prepare`] takes on trust: the hashes that a block holds of its transactions and receipts.
+/// Verifies the hashes of transactions and receipts in the micro blocks, which [`prepare`] does not verify.
 pub(super) fn check_hashes(record: &BlockRecord) -> Result<(), &'static str> {
     let mut receipts = record.transactions.iter().map(|(_, receipt)| receipt.to_styled_json());
     for (block, info) in record.micro_blocks.iter().zip(&record.tx_block.micro_blocks) {
@@ -184,7 +186,8 @@ fn pack_micro_blocks(micro_blocks: &[MicroBlock]) -> Vec<u8> {
     out.finish()
 }
 
-/// Returns the index entries of a block, or `None` when the index can not hold them.
+/// Returns the index entries of a block. Returns `None` if the block number needs more than 40 bits, or a position more
+/// than 23 bits.
 pub(super) fn index_entries(
     block: BlockNumber,
     hashes: impl IntoIterator<Item = TxHash>,

@@ -1,7 +1,7 @@
 //! Reverts the record to an earlier block.
 //!
-//! One batch removes the later blocks and names the new head, so a crash leaves either the old head or the new one. The
-//! head marker is written before that, because a record that is ahead of it is valid.
+//! One batch removes the later blocks and writes the new head, so a crash leaves either the old head or the new one.
+//! The head marker is written before the batch, because a record can be ahead of its marker, but not behind.
 
 use std::sync::{
     Arc,
@@ -25,28 +25,28 @@ use super::{
 };
 use crate::db::{Batch, Db};
 
-/// What makes an earlier block the newest again.
+/// The batch that makes an earlier block the newest block again.
 #[derive(Debug)]
 pub(crate) struct Removal {
-    /// That block.
+    /// The earlier block.
     entry: Arc<Entry>,
     batch: Batch,
 }
 
-/// An earlier block that is the newest again.
+/// The block that is the newest block after a revert.
 #[derive(Debug)]
 pub(crate) struct Removed(Arc<Entry>);
 
 impl Removed {
-    /// The newest block.
+    /// Returns the newest block.
     pub(crate) fn head(&self) -> &Head {
         &self.0.head
     }
 }
 
 impl Archive {
-    /// Lists what is to be removed for a block to be the newest again; `None` when the record has no such block, or has
-    /// it in the middle of a run.
+    /// Prepares the batch that makes a block the newest block again. Returns `None` if the record has no block with
+    /// this number and hash, or if an empty block range continues after the block.
     pub(crate) fn blocks_after(&self, number: BlockNumber, hash: &BlockHash) -> Result<Option<Removal>, ArchiveError> {
         if self.newest().is_none_or(|newest| newest.number() < number) {
             return Ok(None);
@@ -69,7 +69,8 @@ impl Archive {
         Ok(Some(Removal { entry, batch }))
     }
 
-    /// Lists for removal where contracts were deployed after a block. No other contracts are looked at.
+    /// Adds the removal of all deployments after a block to `batch`. Reads only blocks with transactions after this
+    /// block.
     fn list_deployments_after(&self, number: BlockNumber, batch: &mut Batch) -> Result<(), ArchiveError> {
         let mut last = self.newest().and_then(|newest| newest.newest_with_transactions);
         while let Some(block) = last.filter(|block| *block > number) {
@@ -83,8 +84,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Removes blocks, and returns when that is durable. Nothing can be read here any more, or written, whether it
-    /// succeeds or not: it [goes on](Self::back_at), or the record is opened again, by another handle.
+    /// Removes the later blocks, and returns when the removal is durable. After the call, `self` can neither read nor
+    /// write, even if the call failed. [`Archive::back_at`] continues with the record, or the caller opens it again.
     pub(crate) fn remove(&self, removal: Removal) -> Result<Removed, AppendError> {
         let Removal { entry, batch } = removal;
         let written = self.begin()?;
@@ -99,8 +100,9 @@ impl Archive {
         Ok(Removed(entry))
     }
 
-    /// Returns the record after a removal of blocks, over handles of its own, as opening would find it. Returns `None`
-    /// if the undo log of the index does not go back that far; then the caller must open the record.
+    /// Returns the record after a removal of blocks, equal to the result of opening, with the handles `db` and
+    /// `index_db`. Returns `None` if the undo log of the index does not reach back to the block. Then the caller must
+    /// open the record.
     pub(crate) fn back_at(&self, removed: &Removed, db: Db, index_db: Db) -> Result<Option<Self>, ArchiveError> {
         let (number, hash) = (removed.0.number(), removed.0.head.hash);
         let extent = Extent { blocks: number.get().saturating_add(1), newest: Some(hash) };

@@ -1,8 +1,8 @@
 //! Export and import of a record as rows.
 //!
-//! The export returns the rows of all blocks up to the newest, and the label, in the order of their keys. Each row is
-//! unchanged: its key, its value and the checksum over both. The import writes the row that names the newest block
-//! last.
+//! The export returns the label and the rows of all blocks up to the newest, in the order of their keys. A row has the
+//! bytes on disk: its key, its value, and the checksum over both. The import writes the row of the head last, so an
+//! interrupted import leaves no valid record.
 
 use std::path::Path;
 
@@ -23,16 +23,16 @@ use crate::{
     layout::record_path,
 };
 
-/// The tables of blocks, behind which the label stands.
+/// First table of blocks. The table of the label follows the tables of blocks.
 const FIRST_TABLE: u8 = 0x10;
 const AFTER_TABLES: u8 = 0x17;
 const AFTER_LABEL: u8 = 0x18;
-/// Bytes of rows that are written together.
+/// Bytes of rows in one batch.
 const TOGETHER: usize = 1 << 20;
-/// Bound of the engine's cache where rows arrive.
+/// Cache of the engine during an import, in bytes.
 const CACHE: u64 = 8 << 20;
 
-/// A row of the record of blocks: its key, and its value with the seal over both.
+/// A row of the record: its key, and its value with the checksum over both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordRow {
     key: Value,
@@ -40,19 +40,20 @@ pub struct RecordRow {
 }
 
 impl RecordRow {
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// The value.
+    /// Returns the value, which ends with its checksum.
     pub fn value(&self) -> &[u8] {
         &self.value
     }
 }
 
 impl ArchiveView {
-    /// Returns the rows of all blocks up to the newest, in the order of their keys. There are none before genesis.
+    /// Returns the label and the rows of all blocks up to the newest, in the order of their keys. Returns no rows
+    /// before genesis.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Result<RecordRow, ArchiveError>> + use<> {
         let head = self.head().cloned();
         self.scan_record(vec![FIRST_TABLE]..vec![AFTER_LABEL]).filter_map(move |row| {
@@ -62,7 +63,7 @@ impl ArchiveView {
     }
 }
 
-/// Whether a row belongs to the blocks up to a head; those of later ones may be there already.
+/// Returns whether a row belongs to the blocks up to the head. Rows of later blocks can exist already.
 fn is_of_blocks(row: &RecordRow, head: Option<&Head>) -> Result<bool, ArchiveError> {
     let Some(head) = head else { return Ok(false) };
     let RecordRow { key, value } = row;
@@ -85,9 +86,8 @@ fn is_of_blocks(row: &RecordRow, head: Option<&Head>) -> Result<bool, ArchiveErr
 
 /// The import of a record from rows.
 ///
-/// The directory is a store when [`RecordImport::finish`] has returned. It contains only blocks, so opening the store
-/// computes the state. The import does not verify that the rows form a chain: open the store and
-/// [check](crate::Store::check) it.
+/// After [`RecordImport::finish`], the directory is a store. It contains only blocks, so opening the store computes the
+/// state. The import does not verify that the rows form a chain. Open the store and [check](crate::Store::check) it.
 #[derive(Debug)]
 pub struct RecordImport {
     db: Db,
@@ -96,22 +96,22 @@ pub struct RecordImport {
 }
 
 impl RecordImport {
-    /// Begins a store in an empty directory.
+    /// Creates a store in an empty directory.
     ///
     /// # Errors
     ///
-    /// [`DbError`] when it cannot be written.
+    /// [`DbError`]: the database cannot be created.
     pub fn create(dir: &Path) -> Result<Self, DbError> {
         let options = DbOptions { cache_bytes: CACHE, durability: Durability::Flush };
         let db = Db::open(&record_path(dir), options)?;
         Ok(Self { db, batch: Batch::default(), bytes: 0 })
     }
 
-    /// Adds a row, and returns whether it may be one of a record of blocks. Otherwise nothing is done.
+    /// Adds a row. Returns `false` and does nothing if its table or checksum is not that of a row of the record.
     ///
     /// # Errors
     ///
-    /// As [`RecordImport::create`].
+    /// [`DbError`]: the database cannot be written.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<bool, DbError> {
         let is_table = key.first().is_some_and(|table| (FIRST_TABLE..AFTER_TABLES).contains(table));
         if !(is_table || label::is_label(key)) || unseal(key, value).is_none() {
@@ -126,14 +126,14 @@ impl RecordImport {
         Ok(true)
     }
 
-    /// Writes the row that names the newest block, and returns when all rows are durable.
+    /// Writes the row of the head, and returns when all rows are durable.
     ///
     /// # Errors
     ///
-    /// As [`RecordImport::create`].
+    /// [`DbError`]: the database cannot be written or flushed.
     pub fn finish(self, number: BlockNumber, hash: &BlockHash) -> Result<(), DbError> {
         let Self { db, mut batch, .. } = self;
-        // The rows may need it. The next block writes the format that the record needs.
+        // Rows with repeats need the highest format. The next block writes the format that the record needs.
         write_head(number, hash, FORMAT, &mut batch);
         db.apply(batch)?;
         db.flush()

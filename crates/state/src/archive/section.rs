@@ -1,12 +1,13 @@
-//! The values of the record: byte strings under consecutive numbers, split to sizes that suit the engine.
+//! The values of the record: byte strings under consecutive numbers. Longer ones are split into parts that fit the
+//! engine.
 //!
 //! ```text
-//! key    table (1)  number (8)  section (1)  part (4)        big endian, so that keys only grow
+//! key    table (1)  number (8)  section (1)  part (4)        big endian, so that keys sort by number
 //! value  up to 6,140 bytes, CRC-32C of key and bytes (4)
 //! ```
 //!
-//! The length of a section is stored elsewhere, for most sections in the entry of the block. The length determines the
-//! number of parts, so a missing part is damage.
+//! The length of a section is in the entry of the block, or in front of the section. The length determines the number
+//! of parts, so a missing part is damage.
 
 use std::{fmt, ops::Range};
 
@@ -16,9 +17,9 @@ use crate::{
     db::{Batch, Db, MAX_VALUE},
 };
 
-/// Bytes of a part.
+/// Most bytes of a part, without its checksum.
 pub(super) const PART: usize = MAX_VALUE - SEAL_LEN;
-/// Bytes before an entry or DS block that give its length.
+/// Bytes of the length in front of a section.
 const FRAME: usize = 4;
 
 /// One byte string of the record.
@@ -28,25 +29,25 @@ pub(super) struct Section {
     number: u64,
 }
 
-/// What a section holds.
+/// The content of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A Tx block and where the rest of it is.
+    /// The entry of a Tx block: the block, totals, and sizes of its other sections.
     Entry,
     /// The micro blocks of a Tx block, without the hashes of their transactions.
     MicroBlocks,
     /// The transactions of a Tx block with their receipts.
     Transactions,
-    /// What was edited in the state before the transactions of a Tx block.
+    /// The edits of a Tx block, which change the state before its transactions.
     Edits,
     /// A DS block.
     DsBlock,
-    /// A run, under the number of its first block.
+    /// An empty block range, under the number of its first block.
     Run,
 }
 
 impl Kind {
-    /// Table and section of the key.
+    /// Returns the table and the section byte of a key.
     const fn code(self) -> (u8, u8) {
         match self {
             Self::Entry => (0x10, 0),
@@ -60,14 +61,14 @@ impl Kind {
 }
 
 impl Kind {
-    /// What the row with a key is of; `None` when that is no section.
+    /// Returns the first kind of section of the table of a key. Returns `None` if the table has no sections.
     pub(super) fn of_key(key: &[u8]) -> Option<Self> {
         let table = *key.first()?;
         [Self::Entry, Self::DsBlock, Self::Run].into_iter().find(|kind| kind.code().0 == table)
     }
 }
 
-/// Where in the record something is.
+/// A place in the record, for error texts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Place(PlaceKind);
 
@@ -84,13 +85,13 @@ enum PlaceKind {
 impl Place {
     /// The value that names the newest block.
     pub(super) const HEAD: Self = Self(PlaceKind::Head);
-    /// The keys of the record, taken together.
+    /// The keys of the record as a whole.
     pub(super) const KEYS: Self = Self(PlaceKind::Keys);
-    /// Where a contract was deployed.
+    /// The place of a deployment.
     pub(super) const DEPLOYMENT: Self = Self(PlaceKind::Deployment);
     /// The label of the chain.
     pub(super) const LABEL: Self = Self(PlaceKind::Label);
-    /// The index.
+    /// The hash index.
     pub(super) const INDEX: Self = Self(PlaceKind::Index);
 }
 
@@ -147,7 +148,7 @@ impl Section {
         key
     }
 
-    /// Adds the writing of the section to a batch, and returns false when it is too long.
+    /// Adds the parts of the section to a batch. Returns `false` if the section has too many parts.
     pub(super) fn write(self, bytes: &[u8], batch: &mut Batch) -> bool {
         for (part, payload) in bytes.chunks(PART).enumerate() {
             let Ok(part) = u32::try_from(part) else { return false };
@@ -157,7 +158,7 @@ impl Section {
         true
     }
 
-    /// As [`Section::write`], with the length in front, for [`Section::read_framed`].
+    /// Adds the section with its length in front, for [`Section::read_framed`]. Returns `false` if it is too long.
     pub(super) fn write_framed(self, bytes: &[u8], batch: &mut Batch) -> bool {
         let Ok(len) = u32::try_from(bytes.len()) else { return false };
         self.write(&[&len.to_be_bytes(), bytes].concat(), batch)
@@ -165,7 +166,7 @@ impl Section {
 
     /// Reads `range` of a section of `len` bytes.
     pub(super) fn read(self, db: &Db, len: usize, range: Range<usize>) -> Result<Vec<u8>, ArchiveError> {
-        // The record may be wrong about the length.
+        // Reserves at most one part: `len` comes from the record and can be wrong.
         let mut bytes = Vec::with_capacity(range.len().min(PART));
         let (first, last) = (range.start.checked_div(PART).unwrap_or(0), range.end.div_ceil(PART));
         for part in first..last {
@@ -179,12 +180,12 @@ impl Section {
         Ok(bytes)
     }
 
-    /// Reads a section that was written with its length.
+    /// Reads a section that [`Section::write_framed`] has written. A missing section is damage.
     pub(super) fn read_framed(self, db: &Db) -> Result<Vec<u8>, ArchiveError> {
         self.find_framed(db)?.ok_or_else(|| self.missing())
     }
 
-    /// As [`Section::read_framed`], or `None` when there is nothing of the section.
+    /// Reads a section like [`Section::read_framed`]. Returns `None` if its first part is missing.
     pub(super) fn find_framed(self, db: &Db) -> Result<Option<Vec<u8>>, ArchiveError> {
         let Some(mut bytes) = self.find_part(db, 0, None)? else { return Ok(None) };
         let malformed = || ArchiveError::damaged(self.place(), "length is wrong");
@@ -200,7 +201,7 @@ impl Section {
         Ok(Some(bytes))
     }
 
-    /// The error that nothing of the section is there.
+    /// Returns the error for a section of which the first part is missing.
     pub(super) fn missing(self) -> ArchiveError {
         self.missing_part(0)
     }
@@ -224,7 +225,7 @@ impl Section {
         Ok(Some(payload.to_vec()))
     }
 
-    /// Returns the number of the newest section of a kind up to a number.
+    /// Returns the highest number up to `number` that has a row in the table of `kind`.
     pub(super) fn newest_up_to(kind: Kind, number: u64, db: &Db) -> Result<Option<u64>, ArchiveError> {
         let (table, _) = kind.code();
         let end = number.checked_add(1).map_or(vec![table.wrapping_add(1)], |end| Self::keys_from(kind, end).start);
@@ -237,7 +238,7 @@ impl Section {
         key.get(1..)?.first_chunk().map(|number| u64::from_be_bytes(*number))
     }
 
-    /// The keys of a table from a number on.
+    /// Returns the key range of a table from a number on.
     pub(super) fn keys_from(kind: Kind, number: u64) -> Range<Vec<u8>> {
         let (table, _) = kind.code();
         let start = [&[table], &number.to_be_bytes()[..]].concat();
@@ -245,12 +246,12 @@ impl Section {
     }
 }
 
-/// Number of parts of a section of `len` bytes.
+/// Returns the number of parts of a section of `len` bytes.
 pub(super) fn parts(len: usize) -> u32 {
     u32::try_from(len.div_ceil(PART)).unwrap_or(u32::MAX)
 }
 
-/// Number of parts of a section that is written with its length.
+/// Returns the number of parts of a section with its length in front. `len` does not include the length.
 pub(super) fn framed_parts(len: usize) -> u32 {
     parts(len.saturating_add(FRAME))
 }

@@ -1,4 +1,4 @@
-//! Compares the record with a model of the chain: complete, reopened, cut off and damaged.
+//! Compares the record with a model of the chain: complete, reopened, after a crash, and damaged.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -20,7 +20,7 @@ use crate::{
     diff::StateDiff,
 };
 
-/// Bytes that look random and depend on `seed` alone.
+/// Returns bytes that look random, but depend only on `seed`.
 fn noise<const N: usize>(seed: &[u64]) -> [u8; N] {
     let mut bytes = [0; N];
     for (position, chunk) in bytes.chunks_mut(32).enumerate() {
@@ -65,7 +65,7 @@ fn failure(epoch: BlockNumber) -> Receipt {
     }
 }
 
-/// A chain without rules, whose blocks hang together as far as the archive asks.
+/// A chain without execution. Its blocks have only the links that the archive verifies.
 #[derive(Default)]
 struct Model {
     blocks: Vec<BlockRecord>,
@@ -81,7 +81,7 @@ impl Model {
         model
     }
 
-    /// Adds a block of payments, of which every seventh is a call that failed.
+    /// Adds a block of payments, in which every seventh transaction is a failed call.
     fn grow(&mut self, count: usize) {
         let block = self.blocks.len() as u64;
         let number = self.logical_number();
@@ -95,19 +95,20 @@ impl Model {
             (transaction, failure(number))
         });
         self.push(transactions.collect(), vec![block as u8; 100 * block as usize % 7000]);
-        // Some blocks without transactions have edits, the larger of which take several parts.
+        // Some blocks without transactions have edits. The larger edits take several parts.
         if let (0, 1, Some(grown)) = (count, block % 2, self.blocks.last_mut()) {
             let accounts = (0..block * 70).map(|seed| (Address::new(noise(&[seed])), Account::default()));
             grown.edits.accounts = accounts.collect();
         }
     }
 
-    /// Blocks whose logical number is repeated: none of the first four, so that there are entries of every layout.
+    /// Returns whether a block repeats its logical number. The first four blocks do not, so entries of every layout
+    /// exist.
     const fn repeats_number(block: u64) -> bool {
         block >= 4 && !block.is_multiple_of(3)
     }
 
-    /// The block number that the next block's transactions read.
+    /// Returns the block number that the transactions of the next block read.
     fn logical_number(&self) -> BlockNumber {
         let block = self.blocks.len() as u64;
         BlockNumber::new((0..block).filter(|before| !Self::repeats_number(*before)).count() as u64)
@@ -178,7 +179,7 @@ impl Model {
         self.blocks[block].transactions.iter().map(|(transaction, _)| transaction.hash()).collect()
     }
 
-    /// Totals and DS block number up to a block, summed from the beginning.
+    /// Returns totals and DS block number up to a block, summed from block 0.
     fn totals(&self, block: usize) -> (Totals, DsBlockNumber) {
         let epoch = self.blocks[block].tx_block.header.ds_block;
         let upto = &self.blocks[..=block];
@@ -206,7 +207,7 @@ struct Disks {
 }
 
 impl Disks {
-    /// The record of a model, with its index.
+    /// Returns the disks with the record and the index of a model.
     fn indexed(model: &Model) -> Self {
         let disks = Self::default();
         let archive = disks.open().unwrap();
@@ -239,8 +240,8 @@ fn block(number: usize) -> BlockNumber {
     BlockNumber::new(number as u64)
 }
 
-/// Asks everything about the first `blocks` blocks of the model, which are all that the view should show. With
-/// `whole`, every answer must be right; without, an answer may also be that something is damaged.
+/// Compares all queries with the first `blocks` blocks of the model, which the view must show. With `whole`, every
+/// result must be right. Otherwise a result can also be the error that data are damaged.
 fn check_view(view: &ArchiveView, model: &Model, blocks: usize, whole: bool) {
     #[expect(clippy::needless_pass_by_value, reason = "the answers that are expected are made for this")]
     fn same<T: PartialEq + std::fmt::Debug>(got: Result<T, ArchiveError>, expected: T, whole: bool) {
@@ -328,7 +329,7 @@ fn large_receipts_are_last_in_their_groups() {
     assert_eq!(view.transaction_group(BlockNumber::new(1), 0).unwrap(), None);
 }
 
-/// Blocks of no, few, and more than a group's transactions, with runs of empty ones.
+/// Transactions of each block: none, few, and more than a group has. Some empty blocks are consecutive.
 const COUNTS: [usize; 13] = [0, 3, 0, 0, 70, 1, 2, 0, 8, 0, 0, 0, 5];
 
 #[test]
@@ -438,7 +439,7 @@ fn changes_of_state_are_pruned_from_the_oldest() {
     let expected = [None, None, None, Some(model.diffs[3].clone()), Some(model.diffs[4].clone()), None];
     assert_eq!(kept(&archive), expected);
     assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 2);
-    // A file is removed as a whole, so what is pruned may be back, and is pruned again.
+    // A file is removed as a whole. So opening can find pruned diffs again, and the next pruning removes them.
     drop(archive);
     let archive = disks.open().unwrap();
     assert_eq!(archive.diff(block(1)).unwrap(), Some(model.diffs[1].clone()));
@@ -449,7 +450,7 @@ fn changes_of_state_are_pruned_from_the_oldest() {
     check_view(&archive.view(), &model, 5, true);
 }
 
-/// The files take what the changes take that are kept, however many there were.
+/// The files take only the space of the stored diffs, after any number of blocks.
 #[test]
 fn changes_of_state_do_not_pile_up() {
     let disks = Disks::default();
@@ -475,8 +476,8 @@ fn changes_of_state_do_not_pile_up() {
     assert!(archive.db.size_on_disk().unwrap() < 60 << 12);
 }
 
-/// Whatever part of the files is lost, torn or damaged, each change is there as it was, or is not kept; and is kept
-/// again when it is made again.
+/// After any loss or damage of the files, each diff is unchanged or not stored. A diff that is not stored can be stored
+/// again.
 #[test]
 fn changes_of_state_are_whole_or_not_kept() {
     let (model, mut lost) = (Model::with(&[0, 1, 2, 3, 4, 5, 6, 7]), 0);
@@ -525,7 +526,7 @@ fn changes_of_state_are_whole_or_not_kept() {
     assert!(lost > 300, "{lost} changes were lost");
 }
 
-/// A block that a crash undid leaves a change, which is not that of the next block with its number.
+/// After a crash, a diff can exist whose block was undone. The next block with this number has another diff.
 #[test]
 fn change_of_another_block_is_not_taken() {
     let (model, other) = (Model::with(&[0, 1, 1]), Model::with(&[0, 1, 2]));
@@ -541,7 +542,7 @@ fn change_of_another_block_is_not_taken() {
     assert_eq!(archive.diff(block(2)).unwrap().as_ref(), Some(&model.diffs[2]));
     drop(archive);
     assert_eq!(disks.open().unwrap().diff(block(2)).unwrap().as_ref(), Some(&model.diffs[2]));
-    // The newer file is lost: the older one has the change of another block.
+    // The newer file is lost, and the older one has the diff of another block.
     disks.changes.damage(|name, bytes| bytes.truncate(if name == 0 { bytes.len() } else { 0 }));
     let archive = disks.open().unwrap();
     assert_eq!(archive.diff(block(2)).unwrap(), None);
@@ -568,7 +569,7 @@ fn block_is_not_written_without_its_change() {
     assert_eq!(disks.open().unwrap().check(&mut |_, _| {}).unwrap().diffs, 3);
 }
 
-/// A disk that was full and is not any more.
+/// The disk was full, and has space again.
 #[test]
 fn block_whose_change_failed_to_be_written_can_be_appended_again() {
     let model = Model::with(&[1, 2, 3, 4]);
@@ -627,7 +628,7 @@ fn only_the_next_block_is_appended() {
     check_view(&archive.view(), &model, 2, true);
 }
 
-/// Cuts the power before each write and flush of an append, with and without what was written since the last flush.
+/// Cuts the power before each write and flush of an append, with and without the bytes since the last flush.
 #[test]
 fn a_cut_append_leaves_the_block_before_or_the_whole_block() {
     let model = Model::with(&[1, 9, 40, 3]);
@@ -683,7 +684,7 @@ fn blocks_that_were_written_together_are_seen_once_they_are_flushed() {
     }
 }
 
-/// Reads the blocks by number, as the builder of the next block does; the index has only flushed blocks.
+/// Reads the blocks by number, as the builder of the next block does. The index has only flushed blocks.
 fn check_view_of_record(view: &ArchiveView, model: &Model, blocks: usize) {
     assert_eq!(view.head().unwrap().number, block(blocks - 1));
     for (number, record) in model.blocks.iter().enumerate() {
@@ -706,7 +707,7 @@ fn flush_that_fails_shows_nothing_and_ends_appending() {
     assert!(matches!(archive.flush().unwrap_err(), AppendError::Broken));
 }
 
-/// An engine that breaks its promise and keeps part of a batch.
+/// The engine breaks its guarantee, and keeps a part of a batch.
 #[test]
 fn part_of_a_block_is_discarded() {
     let model = Model::with(&[1, 9, 40, 3, 2, 150]);
@@ -751,8 +752,8 @@ fn blocks_beyond_the_next_are_damage() {
     assert_eq!(error.to_string(), "damaged record: head: there are blocks after the newest");
 }
 
-/// Changes, shortens and removes every value of the record, one at a time: nothing wrong is ever answered, and the
-/// check finds each.
+/// Changes, shortens and removes every value of the record, one at a time. No query returns a wrong result, and the
+/// check finds each damage.
 #[test]
 fn every_damage_is_found() {
     let model = Model::with(&[1, 2, 0, 45, 1]);
@@ -792,7 +793,7 @@ fn every_damage_is_found() {
     assert!(error.to_string().starts_with("damaged record: keys: "), "{error}");
 }
 
-/// The value of one block in the place of another's has a good checksum, but not for this key.
+/// A value of one block under the key of another block has a valid checksum, but not for this key.
 #[test]
 fn exchanged_values_are_found() {
     let model = Model::with(&[3, 3, 3, 3]);
@@ -889,7 +890,7 @@ fn later_formats_are_refused() {
     assert_eq!(error, "record has format 7, this program reads up to 6");
 }
 
-/// The first format had the changes of state among the blocks, in parts, and the number of the oldest.
+/// Format 1 has the state diffs in parts in the record, and the number of the oldest diff.
 #[test]
 fn record_with_changes_of_state_in_it_is_converted() {
     let (disks, model) = (Disks::default(), Model::with(&[1, 2, 3]));
@@ -950,7 +951,7 @@ fn deployments_are_found_by_their_sender() {
     archive.check(&mut |_, _| {}).unwrap();
     drop((views, archive));
 
-    // A record of the format before has only the places of contracts.
+    // A record of format 2 has only the rows by contract.
     let rows: Vec<_> = disks.chain.keys().into_iter().filter(|key| key[0] == 0x14).collect();
     assert_eq!(rows.len(), 4);
     for row in &rows {
@@ -962,7 +963,7 @@ fn deployments_are_found_by_their_sender() {
         payload[0] = 2;
         Some(seal(&HEAD, &payload))
     });
-    // A place that is right, in the row of another contract.
+    // A valid place in the row of another contract.
     let [row, other] =
         [&first[0], &second].map(|of| [&[0x13], &of.contract_address().unwrap().as_bytes()[..]].concat());
     let (mut right, mut wrong) = (None, None);
@@ -997,18 +998,18 @@ fn index_is_made_again_when_it_is_lost_stale_or_foreign() {
         archive.check(&mut |_, _| {}).unwrap();
     };
     whole(&disks);
-    // Lost.
+    // The index is lost.
     whole(&Disks { index: Disk::default(), ..disks.clone() });
-    // Its manifest damaged.
+    // The manifest of the index is damaged.
     disks.index.damage(&[0xf0], |value| value.map(|value| value[1..].to_vec()));
     whole(&disks);
     disks.open().unwrap().store_index().unwrap();
     whole(&disks);
-    // Of a longer record, and of another one.
+    // The index belongs to a longer record, and to another one.
     for foreign in [vec![1, 300, 5, 300, 2, 6], vec![2, 300, 5, 300, 2], vec![3]] {
         whole(&Disks { index: Disks::indexed(&Model::with(&foreign)).index, ..disks.clone() });
     }
-    // Behind.
+    // The index lacks the newest blocks.
     let behind = Disks::indexed(&Model::with(&[1, 300]));
     append_from(&behind.open().unwrap(), &model, 2);
     whole(&behind);
@@ -1062,7 +1063,7 @@ fn record_lives_in_sled_too() {
     }
 }
 
-/// What the blocks of a run after those of a model have in common.
+/// Returns the template of an empty block range after the blocks of a model.
 fn template_after(model: &Model) -> RangeTemplate {
     let last = model.blocks.last().unwrap();
     let ds_block = model.blocks.iter().rev().find_map(|record| record.ds_block.as_ref()).unwrap();
@@ -1076,8 +1077,8 @@ fn template_after(model: &Model) -> RangeTemplate {
     }
 }
 
-/// A run after the blocks of a model, of three DS epochs: no more of the first, ten blocks, and the beginning of the
-/// third.
+/// Returns an empty block range after the blocks of a model: the vacuous block of the first DS epoch, ten blocks of the
+/// second, and three of the third.
 fn range_after(model: &Model) -> EmptyBlockRange {
     let mut range = RangeBuilder::new(template_after(model));
     let ds_block = |price| RangeDsBlock { ds_difficulty: 5, difficulty: 3, gas_price: GasPrice::new(Qa::new(price)) };
@@ -1096,7 +1097,7 @@ fn range_diffs(range: &EmptyBlockRange) -> Vec<(BlockNumber, Vec<u8>)> {
     range.closings().map(|(number, _)| (number, vec![number.get() as u8; 9])).collect()
 }
 
-/// The headers of a run as they were made.
+/// Returns the headers of all blocks of a range.
 fn headers(archive: &Arc<Archive>, range: &EmptyBlockRange) -> Vec<Result<Option<TxBlockHeader>, ArchiveError>> {
     (range.first().get()..=range.last().get())
         .map(|number| archive.view().tx_header(BlockNumber::new(number)))
@@ -1168,7 +1169,7 @@ fn blocks_of_a_run_are_not_made_to_say_what_it_says_itself() {
     archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
     archive.flush().unwrap();
     drop(archive);
-    // The hash that the second stretch begins with, so that no block of it can be made.
+    // Damages the hash with which the second range part begins, so that its blocks cannot be computed.
     let (_, hash) = range.closings().next().unwrap();
     let key = disks.chain.keys().into_iter().find(|key| key[0] == 0x15).unwrap();
     disks.chain.damage(&key, |value| {
@@ -1229,7 +1230,7 @@ fn damage_of_a_run_is_found() {
             changed[at] ^= 0x10;
             damages.push(Some(changed));
         }
-        // A checksum that fits does not make it right.
+        // A correct checksum does not make a wrong value valid.
         for at in (0..payload.len()).step_by(5) {
             let mut changed = payload.clone();
             changed[at] ^= 1;

@@ -1,8 +1,9 @@
 //! Transactions with their receipts, packed in groups.
 //!
-//! A group is read as a whole and refers only to itself. A field that equals the field of the transaction before takes
-//! one bit. A key or recipient that occurs earlier in the group is a number. Hashes and senders are not stored, because
-//! they follow from the other fields. A payment between accounts that are new in the group takes some 130 bytes.
+//! A reader reads a whole group, and a group refers only to itself. A field that equals the field of the previous
+//! transaction takes one bit. A key or recipient that occurs earlier in the group is a number. Hashes and senders are
+//! not stored, because the reader computes them from the other fields. A payment between accounts that are new in the
+//! group takes some 130 bytes.
 //!
 //! ```text
 //! flags (1)  [version]  nonce  recipient  amount  [gas price]  [gas limit]  key  signature (64)  [code]  [data]  receipt
@@ -15,12 +16,12 @@ use silica_protocol::{
 use super::{error::ArchiveError, receipts, section::Place};
 use crate::codec::{Malformed, Reader, Writer};
 
-/// Most transactions of a group.
+/// Maximum number of transactions of a group.
 const GROUP: usize = 32;
-/// Bytes at which a group is closed early.
+/// Bytes after which a group takes no further transaction. A lookup of one transaction reads its whole group.
 const GROUP_BYTES: usize = 4096;
 
-/// How many transactions a group has, and in how many bytes.
+/// Number of transactions of a group, and their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) count: u32,
@@ -37,7 +38,7 @@ mod flag {
     pub(super) const SAME_GAS: u8 = 64;
 }
 
-/// What the transactions of a group may refer to.
+/// Values of earlier transactions in the group, to which later ones can refer.
 #[derive(Default)]
 struct Seen {
     version: u32,
@@ -48,8 +49,8 @@ struct Seen {
     recipients: Vec<Address>,
 }
 
-/// Packs the transactions of block `number`. Returns the bytes of all groups, one after the other, and their sizes, or
-/// `None` when a group is too long to be described.
+/// Packs the transactions of the block with the logical number `number`. Returns the bytes of all groups, one after the
+/// other, and their sizes. Returns `None` if a group has more than `u32::MAX` bytes.
 pub(super) fn pack(transactions: &[(Transaction, Receipt)], number: BlockNumber) -> Option<(Vec<u8>, Vec<Group>)> {
     let (mut bytes, mut groups) = (Vec::new(), Vec::new());
     let mut rest = transactions;
@@ -69,7 +70,8 @@ pub(super) fn pack(transactions: &[(Transaction, Receipt)], number: BlockNumber)
     Some((bytes, groups))
 }
 
-/// Unpacks the first `wanted` transactions of a group of block `number`, which has `count`.
+/// Unpacks the first `wanted` transactions of a group of `count` transactions. `number` is the logical number of the
+/// block.
 pub(super) fn unpack(
     bytes: &[u8],
     count: u32,
@@ -173,7 +175,8 @@ impl Seen {
     }
 }
 
-/// Writes a value that the group may have seen: its place among those seen, counted from 1, or 0 and the value.
+/// Writes the position of a value among the earlier values of the group, counted from 1. Writes 0 and the value if it
+/// is new.
 fn write_known<T: AsRef<[u8]> + Copy + PartialEq>(seen: &mut Vec<T>, value: &T, out: &mut Writer) {
     if let Some(place) = seen.iter().position(|known| known == value) {
         out.len(place.saturating_add(1));

@@ -17,25 +17,25 @@ use super::{
 };
 use crate::{codec::Reader, db::Scan, diff::StateDiff};
 
-/// A transaction as the record has it.
+/// A transaction in the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredTransaction {
     /// The transaction.
     pub transaction: Transaction,
-    /// Its receipt.
+    /// The receipt of the transaction.
     pub receipt: Receipt,
-    /// The Tx block that holds it.
+    /// Number of the Tx block that contains the transaction.
     pub block: BlockNumber,
-    /// Its position among the transactions of that block.
+    /// Position among the transactions of the block.
     pub position: u32,
 }
 
-/// Where the record may have the transaction with a hash, before it is read.
+/// Places in the record that may have the transaction with a hash. The transaction is not read yet.
 #[derive(Clone, Debug)]
 pub struct FoundTransaction {
     archive: Arc<Archive>,
     hash: TxHash,
-    /// Almost always one, or none: an index of shortened hashes was asked.
+    /// At most one place in almost all cases. The index has only a prefix of the hash, so other transactions may match.
     places: Vec<(Arc<Entry>, u32)>,
     bytes: usize,
 }
@@ -46,13 +46,13 @@ impl FoundTransaction {
         &self.hash
     }
 
-    /// Returns how many bytes of the record are read for the transaction, which are its own and those of a few others
-    /// at most; none if there is no such transaction.
+    /// Returns the number of bytes that [`read`](Self::read) reads: the groups of all places. It is 0 if no transaction
+    /// matches.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Reads the transaction; `None` when there is none.
+    /// Reads the transaction. Returns `None` if no transaction has the hash.
     ///
     /// # Errors
     ///
@@ -71,18 +71,18 @@ impl FoundTransaction {
     }
 }
 
-/// Transactions of a Tx block that are stored together, and read together.
+/// Transactions of a Tx block that are stored and read together.
 ///
-/// They are few, and have few bytes, but for the last, which may be as large as a transaction and its receipt are.
+/// A group has at most 32 transactions, and ends at 4,096 bytes. Therefore only its last transaction can be large.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionGroup {
-    /// Their positions among the transactions of the block.
+    /// Positions of the transactions in the block.
     pub positions: Range<u32>,
-    /// Bytes of the record that they have together.
+    /// Bytes of the group in the record.
     pub bytes: usize,
 }
 
-/// The record up to one block. What was appended later is not seen.
+/// The record up to one block. It does not contain later blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct ArchiveView {
     archive: Arc<Archive>,
@@ -94,7 +94,7 @@ impl ArchiveView {
         Self { archive, newest }
     }
 
-    /// Returns the rows of a range of keys, of whatever blocks.
+    /// Returns the rows of a range of keys. The rows can belong to blocks after the newest block of the view.
     pub(super) fn scan_record(&self, keys: Range<Vec<u8>>) -> Scan {
         self.archive.db.scan(keys)
     }
@@ -104,7 +104,7 @@ impl ArchiveView {
         self.newest.as_ref().map(|entry| &entry.head)
     }
 
-    /// Returns a Tx block, or `None` when there is none of this number yet.
+    /// Returns a signed Tx block, or `None` if no block has this number yet.
     pub(crate) fn tx_block(&self, number: BlockNumber) -> Result<Option<Arc<TxBlock>>, ArchiveError> {
         self.entry(number)?.map(|entry| self.archive.tx_block(&entry)).transpose()
     }
@@ -134,28 +134,27 @@ impl ArchiveView {
         self.head().is_some_and(|head| number <= head.number)
     }
 
-    /// Returns the sums over a Tx block and those before it.
+    /// Returns the totals up to a Tx block, or `None` if no block has this number yet.
     pub(crate) fn totals(&self, number: BlockNumber) -> Result<Option<Totals>, ArchiveError> {
         Ok(self.entry(number)?.map(|entry| entry.head.totals))
     }
 
-    /// Returns the number of transactions up to a Tx block, without making it.
+    /// Returns the number of transactions up to a Tx block. Does not compute a block of an empty block range.
     pub(crate) fn transactions_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
         self.has(number).then(|| self.archive.transactions_up_to(number)).transpose()
     }
 
-    /// Returns the sum of repeats up to a Tx block. Does not rebuild a block of an empty block range.
+    /// Returns the sum of repeats up to a Tx block. Does not compute a block of an empty block range.
     pub(crate) fn repeats_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
         self.has(number).then(|| self.archive.repeats_up_to(number)).transpose()
     }
 
-    /// Returns the newest block with transactions, among the blocks up to a Tx block. Does not rebuild a block of an
-    /// empty block range.
+    /// Returns the newest block with transactions up to a Tx block. Does not compute a block of an empty block range.
     pub(crate) fn newest_with_transactions(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         if self.has(number) { self.archive.newest_with_transactions_at(number) } else { Ok(None) }
     }
 
-    /// Returns a DS block.
+    /// Returns a signed DS block, or `None` if no DS block has this number yet.
     pub(crate) fn ds_block(&self, number: DsBlockNumber) -> Result<Option<Arc<DsBlock>>, ArchiveError> {
         match self.head() {
             Some(head) if number <= head.ds_number => self.archive.ds_block(number).map(Some),
@@ -163,7 +162,7 @@ impl ArchiveView {
         }
     }
 
-    /// Returns the header of a DS block. Nothing has to be signed for it.
+    /// Returns the header of a DS block, or `None` if no DS block has this number yet. Signs no block.
     pub(crate) fn ds_header(&self, number: DsBlockNumber) -> Result<Option<DsBlockHeader>, ArchiveError> {
         match self.head() {
             Some(head) if number <= head.ds_number => self.archive.ds_header(number).map(Some),
@@ -171,12 +170,12 @@ impl ArchiveView {
         }
     }
 
-    /// Returns the micro blocks of a Tx block, in its order.
+    /// Returns the micro blocks of a Tx block in the order of its list, or `None` if no block has this number yet.
     pub(crate) fn micro_blocks_of(&self, number: BlockNumber) -> Result<Option<Vec<MicroBlock>>, ArchiveError> {
         self.entry(number)?.map(|entry| self.archive.micro_blocks(&entry)).transpose()
     }
 
-    /// Finds the transaction with a hash, without reading it.
+    /// Finds the places that may have the transaction with a hash. Does not read the transaction.
     pub(crate) fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
         let (mut places, mut bytes) = (Vec::new(), 0_usize);
         for Position { block, position } in self.places_of(hash)? {
@@ -188,7 +187,7 @@ impl ArchiveView {
         Ok(FoundTransaction { archive: Arc::clone(&self.archive), hash: *hash, places, bytes })
     }
 
-    /// Returns the group of transactions that has the one at a position of a Tx block.
+    /// Returns the group that contains the transaction at a position of a Tx block.
     pub(crate) fn transaction_group(
         &self,
         number: BlockNumber,
@@ -216,14 +215,15 @@ impl ArchiveView {
         }
     }
 
-    /// Returns the contracts and libraries that an account deployed, in the order of the transactions. Takes time for
-    /// these alone.
+    /// Returns the contracts and libraries that an account deployed, in the order of the transactions. Reads only the
+    /// rows of this account.
     pub(crate) fn deployed_by(&self, sender: &Address) -> Result<Vec<Address>, ArchiveError> {
         let Some(head) = self.head() else { return Ok(Vec::new()) };
         deployments::of_sender(&self.archive.db, sender, head.number)
     }
 
-    /// Returns the transactions of a Tx block at a range of positions, or as many of them as there are.
+    /// Returns the transactions of a Tx block in a range of positions. Positions after the last transaction are
+    /// ignored.
     pub(crate) fn transactions(
         &self,
         number: BlockNumber,
@@ -232,7 +232,8 @@ impl ArchiveView {
         self.entry(number)?.map(|entry| self.archive.transactions(&entry, range)).transpose()
     }
 
-    /// Returns the hashes of the transactions of a Tx block at a range of positions, or as many of them as there are.
+    /// Returns the hashes of the transactions of a Tx block in a range of positions. Positions after the last
+    /// transaction are ignored.
     pub(crate) fn transaction_hashes(
         &self,
         number: BlockNumber,
@@ -242,7 +243,7 @@ impl ArchiveView {
         Ok(transactions.map(|transactions| transactions.iter().map(|(transaction, _)| transaction.hash()).collect()))
     }
 
-    /// Returns the hashes of the newest transactions, the newest first, at most `limit`.
+    /// Returns the hashes of the newest transactions, the newest first. Returns at most `limit` hashes.
     pub(crate) fn recent_transactions(&self, limit: usize) -> Result<Vec<TxHash>, ArchiveError> {
         let mut hashes = Vec::new();
         let mut next = self.newest.clone();
@@ -260,7 +261,7 @@ impl ArchiveView {
         Ok(hashes)
     }
 
-    /// Returns everything that was appended as one block.
+    /// Returns all data that were appended as one block, or `None` if no block has this number yet.
     pub(crate) fn record(&self, number: BlockNumber) -> Result<Option<BlockRecord>, ArchiveError> {
         self.entry(number)?.map(|entry| self.archive.record(&entry)).transpose()
     }
@@ -273,14 +274,14 @@ impl ArchiveView {
         }
     }
 
-    /// Returns the places of whatever may have this hash.
+    /// Returns the places of all transactions whose hash has the same prefix.
     fn places_of(&self, hash: &TxHash) -> Result<Vec<Position>, ArchiveError> {
         let Some(newest) = &self.newest else { return Ok(Vec::new()) };
         self.archive.index.find(hash_index::Kind::Transaction, hash.as_bytes(), newest.number())
     }
 }
 
-/// Reading by entry; whether a block may be seen is decided above.
+/// Reads by entry. These functions do not check whether a view may return the block.
 impl Archive {
     pub(super) fn entry(&self, number: BlockNumber) -> Result<Arc<Entry>, ArchiveError> {
         if let Some(entry) = self.entries.get(number.get()) {
@@ -308,7 +309,7 @@ impl Archive {
         Ok(block)
     }
 
-    /// Returns a DS block that was made in no run, or signed before.
+    /// Returns a DS block that has its own row, or that is in the cache.
     pub(super) fn own_ds_block(&self, number: DsBlockNumber) -> Result<Option<Arc<DsBlock>>, ArchiveError> {
         if let Some(block) = self.ds_blocks.get(number.get()) {
             return Ok(Some(block));
@@ -331,7 +332,7 @@ impl Archive {
         self.micro_blocks_with(entry, &hashes)
     }
 
-    /// Returns the micro blocks of an entry whose transactions have the given hashes.
+    /// Returns the micro blocks of an entry. `hashes` are the hashes of all its transactions.
     fn micro_blocks_with(&self, entry: &Entry, hashes: &[TxHash]) -> Result<Vec<MicroBlock>, ArchiveError> {
         if entry.in_range {
             return self.micro_blocks_of_range(entry);
@@ -393,7 +394,7 @@ impl Archive {
         })
     }
 
-    /// Returns what was edited in the state before the transactions of a block.
+    /// Returns the edits of a block, which change the state before its transactions.
     fn edits(&self, entry: &Entry) -> Result<StateDiff, ArchiveError> {
         if entry.edits_len == 0 {
             return Ok(StateDiff::default());

@@ -12,21 +12,21 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::db::Durability;
 
-/// Where the changes are. Cloning makes another handle to the same place.
+/// The place of the files of state diffs. A clone is another handle to the same place.
 #[derive(Clone, Debug)]
 pub(crate) enum Files {
-    /// A directory, which is made when it is first written to.
+    /// A directory, which the first append creates.
     Directory(PathBuf, Durability),
     Memory(Memory),
 }
 
 impl Files {
-    /// Makes a place in memory.
+    /// Makes an empty place in memory.
     pub(crate) fn in_memory() -> Self {
         Self::Memory(Memory::default())
     }
 
-    /// Returns the names of the files, ascending. Files with other names than ours do not count.
+    /// Returns the names of the files in ascending order. Ignores files whose names are not numbers of this module.
     pub(super) fn list(&self) -> io::Result<Vec<u64>> {
         let path = match self {
             Self::Memory(memory) => return Ok(memory.state().files.keys().copied().collect()),
@@ -46,7 +46,7 @@ impl Files {
         Ok(names)
     }
 
-    /// Returns a file to be read from its beginning, and its length.
+    /// Returns a reader at the beginning of a file, and the length of the file in bytes.
     pub(super) fn reader(&self, name: u64) -> io::Result<(Box<dyn Read>, u64)> {
         match self {
             Self::Directory(path, _) => {
@@ -62,7 +62,7 @@ impl Files {
         }
     }
 
-    /// Returns `len` bytes of a file.
+    /// Returns `len` bytes of a file from `offset` on.
     pub(super) fn read_at(&self, name: u64, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         match self {
             Self::Directory(path, _) => {
@@ -81,14 +81,15 @@ impl Files {
         }
     }
 
-    /// Appends to a file, which is made when there is none.
+    /// Appends to a file. Creates the file if it does not exist.
     pub(super) fn append(&self, name: u64, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Directory(path, _) => {
                 let open = || OpenOptions::new().append(true).create(true).open(path.join(file_name(name)));
                 let mut file = match open() {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        // Not the directories above it: if they are gone, so is the record.
+                        // Creates only this directory. If its parent is missing, the record is missing too, and the
+                        // append must fail.
                         fs::create_dir(path)?;
                         open()?
                     }
@@ -106,14 +107,14 @@ impl Files {
         }
     }
 
-    /// Returns when what a file holds is durable.
+    /// Flushes a file, and returns when its bytes are durable. Does nothing with [`Durability::Relaxed`].
     pub(super) fn sync(&self, name: u64) -> io::Result<()> {
         match self {
             Self::Directory(_, Durability::Relaxed) => Ok(()),
             Self::Directory(path, Durability::Flush) => {
                 File::open(path.join(file_name(name)))?.sync_all()?;
                 File::open(path)?.sync_all()?;
-                // The directory may be new as well.
+                // The directory and its entry in the parent can be new as well.
                 path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
             }
             #[cfg(not(test))]
@@ -142,17 +143,17 @@ fn file_name(name: u64) -> String {
     format!("{name:08}")
 }
 
-/// Files in memory; for tests also a disk that fails and loses power.
+/// Files in memory. Tests use them as a disk that fails and loses power.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     files: BTreeMap<u64, Vec<u8>>,
-    /// What was synced last of each file.
+    /// The bytes of each file at its last flush.
     #[cfg(test)]
     synced: BTreeMap<u64, Vec<u8>>,
-    /// Writes and syncs that still succeed.
+    /// Number of writes and flushes that succeed before all others fail; `None` without a limit.
     #[cfg(test)]
     remaining: Option<u64>,
 }
@@ -168,7 +169,7 @@ mod disk {
     use super::{Memory, State, io};
 
     impl State {
-        /// Lets a write succeed, or leaves half of it.
+        /// Counts down a write. A write that fails appends half of its bytes.
         pub(super) fn spend(&mut self, name: u64, bytes: &[u8]) -> io::Result<()> {
             let Some(left) = &mut self.remaining else { return Ok(()) };
             if let Some(less) = left.checked_sub(1) {
@@ -190,18 +191,18 @@ mod disk {
     }
 
     impl Memory {
-        /// Lets `count` more writes and syncs succeed, and none after them.
+        /// Lets `count` more writes and flushes succeed. All later ones fail.
         pub(crate) fn fail_after(&self, count: u64) {
             self.state().remaining = Some(count);
         }
 
-        /// Ends the process: what was written stays.
+        /// Ends the process. All written bytes stay.
         pub(crate) fn kill(&self) {
             self.state().remaining = None;
         }
 
-        /// Loses power: removals are undone, and of what is not synced `kept` bytes of each file stay, followed by
-        /// zeros or, with `cut`, by nothing.
+        /// Loses power. Undoes removals. Of the bytes of a file since its last flush, keeps the first `kept`. Fills the
+        /// others with zeros, or removes them with `cut`.
         pub(crate) fn crash(&self, kept: usize, cut: bool) {
             let mut state = self.state();
             state.remaining = None;
@@ -221,12 +222,12 @@ mod disk {
             *synced = files.clone();
         }
 
-        /// Loses everything.
+        /// Removes all files.
         pub(crate) fn clear(&self) {
             *self.state() = State::default();
         }
 
-        /// Changes each file; damage for tests.
+        /// Applies `change` to each file, to damage it.
         pub(crate) fn damage(&self, mut change: impl FnMut(u64, &mut Vec<u8>)) {
             self.state().files.iter_mut().for_each(|(name, bytes)| change(*name, bytes));
         }

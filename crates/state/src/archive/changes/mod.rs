@@ -1,17 +1,17 @@
-//! The state diffs of recent blocks. An opening applies them to the newest checkpoint; they are kept until a checkpoint
-//! contains them.
+//! The state diffs of recent blocks. Opening applies them to the newest checkpoint. A diff is stored until a checkpoint
+//! contains it and the state history does not need it.
 //!
-//! They are not in the record, because the engine does not reuse the space of removed values between values that stay.
-//! They are in files of some megabytes each. The process appends whole frames to a file. A file is removed when none of
-//! its frames is needed. No file is overwritten or truncated: an incomplete frame at the end of a file stays, because
-//! each process begins with a new file.
+//! The diffs are not in the record, because the engine does not reuse the space of removed values between other values.
+//! They are frames in files of at least 4 MiB. The process appends whole frames to a file. A file is removed when none
+//! of its frames is needed. No file is overwritten or truncated. An incomplete frame at the end of a file stays,
+//! because each process begins a new file.
 //!
 //! ```text
-//! frame   number of block (8)  hash of block (32)  length (8)  change of state  CRC-32C (4)
+//! frame   number of block (8)  hash of block (32)  length (8)  state diff  CRC-32C (4)
 //! ```
 //!
-//! No block depends on them. If a diff is lost or damaged, the blocks since the checkpoint are executed again. So a
-//! block does not wait until its diff is durable; a checkpoint does.
+//! No block depends on its diff. If a diff is lost or damaged, the node executes the blocks since the checkpoint again.
+//! Therefore a commit does not wait for the flush of the diff. A checkpoint waits for it.
 
 mod files;
 
@@ -32,14 +32,14 @@ pub(crate) use self::files::Files;
 pub(crate) use self::files::Memory;
 use crate::codec::{SEAL_LEN, seal, unseal};
 
-/// What the checksums begin with.
+/// Prefix of the data under each checksum.
 const KEY: &[u8] = b"silica change";
-/// Bytes of a frame before the change.
+/// Bytes of a frame before the state diff.
 const HEADER: usize = 8 + 32 + 8;
-/// Bytes of a file after which the next one is begun.
+/// Length of a file in bytes from which on the next frame goes into a new file.
 const ROLL: u64 = 4 << 20;
 
-/// The changes that are kept. One thread appends, others may read.
+/// The stored state diffs. One thread appends, and others can read.
 #[derive(Debug)]
 pub(super) struct Changes {
     files: Files,
@@ -48,19 +48,19 @@ pub(super) struct Changes {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// By the number of the block.
+    /// Frames by the number of their block.
     frames: BTreeMap<u64, Frame>,
-    /// By name.
+    /// Files with frames, by name.
     extents: BTreeMap<u64, Extent>,
-    /// The file that this process appends to.
+    /// The file that this process appends to, or `None` if the next append begins a new file.
     current: Option<u64>,
-    /// Name of the next one.
+    /// Name of the next new file.
     next: u64,
-    /// Files of which a part may not be durable.
+    /// Files that can have bytes that are not durable.
     unsynced: BTreeSet<u64>,
 }
 
-/// Where a change is.
+/// The place of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     hash: BlockHash,
@@ -73,7 +73,7 @@ struct Frame {
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     len: u64,
-    /// The oldest and the newest block of which it has the change.
+    /// Numbers of the oldest and the newest block with a frame in this file.
     oldest: u64,
     newest: u64,
 }
@@ -89,7 +89,7 @@ impl Extent {
 }
 
 impl Changes {
-    /// Finds the changes in `files` that are whole, and of blocks up to `head`. A file without any is removed.
+    /// Finds the complete frames of blocks up to `head`. Removes a file without such frames.
     pub(super) fn open(files: Files, head: Option<BlockNumber>) -> io::Result<Self> {
         let mut kept = Kept::default();
         for name in files.list()? {
@@ -100,7 +100,8 @@ impl Changes {
                 files.remove(name)?;
             }
         }
-        // What was not durable for the process before is not so by having been read.
+        // The previous process may have left bytes that are only in the page cache. A read of them does not make them
+        // durable.
         kept.unsynced = kept.extents.keys().copied().collect();
         Ok(Self { files, kept: Mutex::new(kept) })
     }
@@ -109,7 +110,7 @@ impl Changes {
         self.kept.lock()
     }
 
-    /// Keeps the change of a block. Does not wait for the disk.
+    /// Appends the state diff of a block. Does not wait for the disk.
     pub(super) fn append(&self, number: BlockNumber, hash: BlockHash, change: &[u8]) -> io::Result<()> {
         let mut kept = self.kept();
         let file = kept.file_to_append();
@@ -121,7 +122,7 @@ impl Changes {
         let offset = extent.len;
         kept.unsynced.insert(file);
         if let Err(error) = self.files.append(file, &frame) {
-            // Nothing can be read after a torn frame.
+            // A reader stops at the torn frame, so later frames go into a new file.
             kept.current = None;
             return Err(error);
         }
@@ -132,17 +133,17 @@ impl Changes {
         Ok(())
     }
 
-    /// Begins another file with the next change, so that it can be removed without those before it.
+    /// Makes the next append begin a new file. A later revert can then remove this file and keep the earlier ones.
     pub(super) fn begin_file(&self) {
         self.kept().current = None;
     }
 
-    /// Returns the length of the change of a block, if it is kept.
+    /// Returns the length of the state diff of a block in bytes, or `None` if it is not stored.
     pub(super) fn len_of(&self, number: BlockNumber, hash: &BlockHash) -> Option<u64> {
         self.frame(number, hash).map(|frame| frame.len)
     }
 
-    /// Returns the change of a block, if it is kept and whole.
+    /// Returns the state diff of a block, or `None` if it is not stored or damaged.
     pub(super) fn read(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<Option<Vec<u8>>> {
         let Some(frame) = self.frame(number, hash) else { return Ok(None) };
         let len = usize::try_from(frame.len).ok().and_then(|len| len.checked_add(HEADER)?.checked_add(SEAL_LEN));
@@ -160,11 +161,11 @@ impl Changes {
         self.kept().frames.get(&number.get()).filter(|frame| frame.hash == *hash).copied()
     }
 
-    /// Returns when all changes are durable that are kept now.
+    /// Flushes all files, and returns when the stored diffs are durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         let names: Vec<_> = self.kept().unsynced.iter().copied().collect();
         for name in names {
-            // Beforehand, since what is appended meanwhile may miss this turn.
+            // Before the flush: an append during the flush marks the file again.
             self.kept().unsynced.remove(&name);
             match self.files.sync(name) {
                 Err(error) if !is_missing(&error) => {
@@ -177,14 +178,15 @@ impl Changes {
         Ok(())
     }
 
-    /// Drops the changes of the blocks up to `number`.
+    /// Drops the diffs of the blocks up to `number`, and removes files that have only such diffs.
     pub(super) fn prune(&self, number: BlockNumber) -> io::Result<()> {
         let mut kept = self.kept();
         kept.frames = kept.frames.split_off(&number.get().saturating_add(1));
         self.remove_files(&mut kept, |extent| extent.newest <= number.get())
     }
 
-    /// Drops the changes of the blocks after `number`. Those that come next go to another file.
+    /// Drops the diffs of the blocks after `number`, and removes files that have only such diffs. The next append
+    /// begins a new file.
     pub(super) fn go_back(&self, number: BlockNumber) -> io::Result<()> {
         let mut kept = self.kept();
         drop(kept.frames.split_off(&number.get().saturating_add(1)));
@@ -210,14 +212,14 @@ impl Changes {
         Ok(())
     }
 
-    /// Returns the bytes that the files take.
+    /// Returns the length of all files in bytes.
     pub(super) fn size_on_disk(&self) -> u64 {
         self.kept().extents.values().map(|extent| extent.len).fold(0, u64::saturating_add)
     }
 }
 
 impl Kept {
-    /// Takes in what can be read of a file, up to the first frame that is torn, damaged, or on a bad place of the disk.
+    /// Adds the frames of a file. Stops at the first frame that is torn, damaged or unreadable.
     fn scan(&mut self, reader: &mut dyn Read, file: u64, len: u64, head: Option<BlockNumber>) {
         let (mut offset, mut frame) = (0_u64, Vec::new());
         while let Ok(Some((number, hash, change))) = read_frame(reader, len.saturating_sub(offset), &mut frame) {
@@ -229,7 +231,8 @@ impl Kept {
         }
     }
 
-    /// Returns the file to append to: the current one, or a new one when there is none, or it is full.
+    /// Returns the file to append to. Begins a new file if there is no current one, or if the current one has reached
+    /// [`ROLL`].
     fn file_to_append(&mut self) -> u64 {
         let is_full = |name: &u64| self.extents.get(name).is_some_and(|extent| extent.len >= ROLL);
         if let Some(current) = self.current.filter(|current| !is_full(current)) {
@@ -242,8 +245,8 @@ impl Kept {
     }
 }
 
-/// Reads a frame into `frame`, of which at most `rest` bytes are there, and returns the number and hash of its block
-/// and the length of the change; `None` when there is no whole one.
+/// Reads the next frame into `frame`. `rest` is the number of bytes up to the end of the file. Returns number and hash
+/// of the block and the length of the diff, or `None` if no complete frame follows.
 fn read_frame(reader: &mut dyn Read, rest: u64, frame: &mut Vec<u8>) -> io::Result<Option<(u64, BlockHash, u64)>> {
     frame.clear();
     let mut take = |frame: &mut Vec<u8>, len: u64| {
@@ -267,7 +270,7 @@ fn decode_header(header: &[u8]) -> Option<(u64, BlockHash, u64)> {
     Some((u64::from_be_bytes(*number), BlockHash::new(*hash), u64::from_be_bytes(*len)))
 }
 
-/// Whether a file, or the end of it, is not there.
+/// Returns whether a file is missing or ends too early.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof)
 }

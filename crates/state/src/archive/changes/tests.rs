@@ -1,5 +1,5 @@
-//! Tests of the files of state diffs, in a directory and in memory: cut off at every write and every byte, and read
-//! meanwhile.
+//! Tests of the files of state diffs, in a directory and in memory. They cut off writes at every byte, and read during
+//! writes.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ fn hash(number: u64) -> BlockHash {
     BlockHash::new(sha256(&[&number.to_be_bytes()]))
 }
 
-/// The change of a block, of a length that its number decides.
+/// Returns the state diff of a block. The number of the block determines its length.
 fn change(number: u64) -> Vec<u8> {
     vec![number as u8; (number as usize).wrapping_mul(37) % 300]
 }
@@ -35,7 +35,7 @@ fn read(changes: &Changes, number: u64) -> Option<Vec<u8>> {
     read
 }
 
-/// Opens what is there of the blocks before `blocks`.
+/// Opens the files with the block before `blocks` as the head.
 fn open(files: &Files, blocks: u64) -> Changes {
     Changes::open(files.clone(), blocks.checked_sub(1).map(BlockNumber::new)).unwrap()
 }
@@ -50,9 +50,9 @@ enum Op {
     Sync,
     Prune(u64),
     Reopen,
-    /// Goes back by so many blocks.
+    /// Reverts by this number of blocks.
     GoBack(u64),
-    /// Opens with fewer blocks, as after the record lost what was not flushed.
+    /// Opens with this number of blocks less, as after a crash that lost unflushed blocks.
     LoseBlocks(u64),
 }
 
@@ -119,7 +119,7 @@ proptest! {
     }
 }
 
-/// Every write, sync and removal fails once; then the process ends, or the power.
+/// Lets every write, flush and removal fail once. Then the process ends, or the power fails.
 #[test]
 fn any_write_may_be_the_last() {
     let mut cuts = 0;
@@ -129,7 +129,7 @@ fn any_write_may_be_the_last() {
         let mut changes = open(&files, 0);
         (0..3).for_each(|number| append(&changes, number).unwrap());
         memory.fail_after(cut_after);
-        // What is there at least: the blocks since the last that was pruned, up to the last that was synced.
+        // The diffs that must exist are after the last pruned block, up to the last flushed block.
         let (mut blocks, mut synced, mut pruned) = (3, 0, 0);
         let mut run = || {
             for round in 0..8 {
@@ -197,7 +197,7 @@ fn file_is_read_up_to_any_place_where_it_ends() {
         }
     }
     assert_eq!(files.list().unwrap(), [0; 0]);
-    // The rest of it is on a bad place of the disk.
+    // The disk cannot read the rest of the file.
     for end in 0..whole.len() {
         struct Bad;
         impl Read for Bad {
@@ -262,7 +262,7 @@ fn foreign_files_are_left_alone() {
     assert_eq!(fs::read_dir(dir.path().join("changes")).unwrap().count(), foreign.len());
 }
 
-/// A reader gets a change as it is or not at all, whatever is being appended, synced and removed.
+/// A reader gets the whole diff or none, during appends, flushes and removals.
 #[test]
 fn changes_are_read_while_others_come_and_go() {
     let dir = tempfile::tempdir().unwrap();
@@ -293,7 +293,7 @@ fn changes_are_read_while_others_come_and_go() {
             found
         });
         for number in 0..150 {
-            // The reader has its turn before it is too late, on whatever machine: one that begins here, at least.
+            // Before the last append, the reader must begin and complete a round, on a machine of any speed.
             let enough = rounds.load(Relaxed) + 2;
             while number == 149 && rounds.load(Relaxed) < enough && !reader.is_finished() {
                 thread::yield_now();

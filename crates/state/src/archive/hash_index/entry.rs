@@ -1,24 +1,24 @@
-//! Entries: a shortened hash, and a place in the record.
+//! Entries of the index: the first eight bytes of a hash, and a place in the record.
 
 /// Bytes of an entry on disk.
 pub(super) const ENTRY: usize = 16;
 
-/// What a hash is the hash of.
+/// The kind of object that has the hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Earlier versions have left entries of these. No query asks for them.
+    /// Only earlier versions of this program wrote entries of micro blocks. No query reads them.
     MicroBlock,
     Transaction,
 }
 
-/// Where something is: in which block, and at which position among those of its kind.
+/// A place in the record: a block, and a position among the objects of one kind in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) block: u64,
     pub(crate) position: u32,
 }
 
-/// A hash, shortened, and a place.
+/// The first eight bytes of a hash, and the place of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(super) prefix: u64,
@@ -27,7 +27,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns the entry of a hash, or `None` when the block or position is beyond what an entry can hold.
+    /// Returns the entry of a hash. Returns `None` if the block number needs more than 40 bits, or the position more
+    /// than 23 bits.
     pub(crate) fn new(kind: Kind, hash: &[u8; 32], at: Position) -> Option<Self> {
         if at.block >> 40 != 0 || at.position >> 23 != 0 {
             return None;

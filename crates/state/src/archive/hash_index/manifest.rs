@@ -5,7 +5,7 @@ use silica_protocol::BlockHash;
 use super::{Extent, State, segment::Segment};
 use crate::codec::{Malformed, Reader, Writer, seal};
 
-/// Table of the manifest in the derived database. The tables from here on are those of the index.
+/// Table of the manifest in the derived database. The index has this table and all higher ones.
 pub(super) const MANIFEST: u8 = 0xf0;
 pub(super) const FORMAT: u64 = 1;
 

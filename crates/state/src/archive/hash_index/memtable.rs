@@ -1,4 +1,4 @@
-//! The memtable: the entries of the newest blocks, which no segment contains yet.
+//! The memtable: the entries of the newest blocks, which are in no segment.
 
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -8,27 +8,27 @@ use silica_protocol::BlockHash;
 use super::{Extent, Index, entry::Entry};
 use crate::db::Db;
 
-/// Entries that are put into memory under one lock.
+/// Entries that are inserted under one lock. Readers can lock the set between two chunks.
 const CHUNK: usize = 256;
 
-/// What was added, whether it is written or not.
+/// The blocks in the index, in memory or on disk.
 #[derive(Debug, Default)]
 pub(super) struct Memtable {
     pub(super) extent: Extent,
-    /// What is needed to take blocks out again, as long as someone may want to and nothing is written.
+    /// The undo log. It exists from the first [`Index::remember`] until the next [`Index::store`].
     pub(super) undo: Option<Undo>,
 }
 
-/// What was added after the first `since` blocks.
+/// The entries of all blocks after the first `since` blocks.
 #[derive(Debug)]
 pub(super) struct Undo {
     pub(super) since: u64,
-    /// Those of the oldest block first.
+    /// The entries in the order of their blocks.
     pub(super) entries: Vec<Entry>,
 }
 
 impl Index {
-    /// Number of entries that are in memory only.
+    /// Returns the number of entries that are in no segment.
     pub(crate) fn memtable_len(&self) -> usize {
         let state = self.state();
         let sets = state.frozen.iter().chain([&state.recent]);
@@ -48,22 +48,24 @@ impl Index {
         memtable.extent = Extent { blocks: memtable.extent.blocks.saturating_add(1), newest: Some(block) };
     }
 
-    /// Passes over blocks that have no entries, the last of which has a hash.
+    /// Covers blocks without entries. `last` is the hash of the last of them.
     pub(crate) fn pass(&self, blocks: u64, last: BlockHash) {
         let mut memtable = self.memtable();
         memtable.extent = Extent { blocks: memtable.extent.blocks.saturating_add(blocks), newest: Some(last) };
     }
 
-    /// Makes it possible to take out again what is added from now on, until what is in memory is written.
+    /// Starts the undo log, unless it exists. [`Index::back_at`] can then remove entries of later blocks until the next
+    /// [`Index::store`].
     pub(crate) fn remember(&self) {
         let mut memtable = self.memtable();
         let since = memtable.extent.blocks;
         memtable.undo.get_or_insert(Undo { since, entries: Vec::new() });
     }
 
-    /// Reverts the index to the blocks of `extent`, and returns it over the handle `db`. Returns `None` if the undo log
-    /// does not go back to `extent`, or if later blocks are on disk. Takes the entries in memory out of `self`: the
-    /// caller must have retired the handle of `self`, and must not call its maintenance again.
+    /// Reverts the index to the blocks of `extent`, and returns it with the handle `db`. Returns `None` if the undo log
+    /// does not reach back to `extent`, or if entries of later blocks are on disk. Both indexes share the entries in
+    /// memory. Therefore the caller must have retired the handle of `self`, and must not call maintenance of `self`
+    /// again.
     pub(crate) fn back_at(&self, extent: Extent, db: Db) -> Option<Self> {
         let (mut upkeep, mut memtable, state) = (self.upkeep(), self.memtable(), self.state());
         let mut undo =

@@ -1,16 +1,16 @@
-//! Maintenance: merges segments of similar sizes into one, and removes the segments that a merge has replaced.
+//! Maintenance: merges segments of similar sizes, and removes the segments that a merge has replaced.
 
 use std::sync::atomic::Ordering;
 
 use super::{Index, State, segment::Segment};
 use crate::archive::error::ArchiveError;
 
-/// What only the maintaining thread needs.
+/// State of the maintaining thread.
 #[derive(Debug, Default)]
 pub(super) struct Upkeep {
     pub(super) next_segment: u32,
     pub(super) merge: Option<Merge>,
-    /// Runs whose buckets are still on disk although nothing refers to them.
+    /// Ids of segments that are on disk, but not in the manifest.
     pub(super) garbage: Vec<u32>,
 }
 
@@ -22,19 +22,19 @@ impl Upkeep {
     }
 }
 
-/// A merge that is under way.
+/// A merge in progress.
 #[derive(Debug)]
 pub(super) struct Merge {
     pub(super) inputs: Vec<Segment>,
     pub(super) output: Segment,
     pub(super) next_bucket: u32,
-    /// Entries written so far.
+    /// Number of entries written by the merge.
     pub(super) entries: u64,
 }
 
 impl Index {
-    /// Spends up to `budget` reads and writes on merging runs and on removing what they replaced. Returns whether
-    /// there is more to do.
+    /// Merges segments and removes replaced segments, with up to `budget` reads and writes. Returns whether work
+    /// remains.
     pub(crate) fn tidy(&self, budget: u32) -> Result<bool, ArchiveError> {
         let mut upkeep = self.upkeep();
         let mut left = budget;
@@ -65,15 +65,15 @@ impl Index {
         Ok(true)
     }
 
-    /// Merges buckets until `budget` is spent; returns what was spent.
+    /// Merges buckets until `budget` is spent. Returns the number of reads and writes.
     fn merge_some(&self, merge: &mut Merge, budget: u32) -> Result<u32, ArchiveError> {
         let mut spent = 0_u32;
         while spent < budget && merge.next_bucket < merge.output.buckets() {
             let bucket = merge.next_bucket;
             let mut content = Vec::new();
             for input in &merge.inputs {
-                // An input has at most as many buckets, so that one of its buckets goes into one or more of the
-                // output's.
+                // An input has at most as many buckets as the output. So each bucket of the output has its entries in
+                // one bucket of each input.
                 let shift = merge.output.bits.saturating_sub(input.bits);
                 let entries = self.read_bucket(*input, bucket.checked_shr(shift).unwrap_or(0));
                 let entries = entries.inspect_err(|error| {
@@ -107,8 +107,9 @@ impl Index {
     }
 }
 
-/// Returns the runs that are worth merging: the largest that is no larger than all smaller ones together, and these.
-/// Without such a run, each is larger than the sum of the smaller ones, so that there are few.
+/// Returns the segments to merge, or `None`. These are the largest segment that is not larger than all smaller ones
+/// together, and the smaller ones. Without such a segment, each one is larger than the sum of the smaller ones, so few
+/// exist.
 pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
     let mut by_size = segments.to_vec();
     by_size.sort_unstable_by_key(|segment| std::cmp::Reverse((segment.entries, segment.id)));

@@ -1,20 +1,22 @@
-//! The hash index: from hashes of transactions to their places in the record (`docs/adr/0017-hash-index.md`).
+//! The hash index: finds the places of transactions in the record by their hashes (`docs/adr/0017-hash-index.md`).
 //!
-//! The index is derived data, in the derived database. It maps the first eight bytes of a hash to the places of
-//! transactions with such a hash. The caller reads these places and compares the whole hash.
+//! The index is in the derived database, and can be made again from the record. It maps the first eight bytes of a hash
+//! to the places of transactions with such a hash. The caller reads these places and compares the whole hash.
 //!
-//! Entries of recent blocks are in the memtable. Other entries are in segments, which the code calls *runs*. A segment
-//! is written once, in order, and divided by the leading bits of the hash into buckets of some 200 entries. Hashes are
-//! uniform, so the hash determines the bucket, and a lookup takes one read for each segment. Segments of similar sizes
-//! are merged into one. So their number grows with the logarithm of the length of the chain.
+//! The index is a log-structured merge tree. Entries of recent blocks are in the memtable. Other entries are in
+//! segments. A segment is a sorted set of entries, which is written once. The leading bits of the hash divide it into
+//! buckets of 128 to 256 entries on average. Hashes are uniform, so the hash determines the bucket, and a lookup takes
+//! one read for each segment. Segments of similar sizes are merged. Therefore their number is a logarithm of the number
+//! of transactions.
 //!
 //! ```text
-//! manifest   table (1)                                     format, next run, blocks covered, their newest hash, runs
-//! bucket     table (1)  run (4)  bucket (4)  part (2)      more parts follow? (1), entries of 16 bytes
+//! manifest   table (1)                                      format, next segment, blocks covered, newest hash, segments
+//! bucket     table (1)  segment (4)  bucket (4)  part (2)   whether more parts follow (1), entries of 16 bytes
 //! ```
 //!
-//! Every bucket of a segment is stored, even an empty one, and every value has a checksum. So damage is reported, and
-//! never taken for absence. The index can be rebuilt from the record at any time, also during reads.
+//! Every bucket of a segment is stored, even an empty one, and every value has a checksum. So a missing value is
+//! damage, and never means that a transaction does not exist. The index can be rebuilt from the record at any time,
+//! also during reads.
 
 mod entry;
 mod manifest;
@@ -47,45 +49,45 @@ use crate::{
     db::{Db, DbError},
 };
 
-/// Entries of a run when the index is made from the whole record.
+/// Entries of a segment when the index is rebuilt from the record.
 const REBUILD: usize = 1 << 20;
 
-/// What readers see, replaced as a whole.
+/// The state that readers use. A change replaces it as a whole.
 #[derive(Clone, Debug, Default)]
 struct State {
     segments: Vec<Segment>,
-    /// Entries that are being written to a run, or that could not be.
+    /// Memtables that a write to a segment reads. A failed write leaves its memtable here.
     frozen: Vec<Arc<RwLock<BTreeSet<Entry>>>>,
-    /// Entries since.
+    /// The memtable: entries of blocks after `frozen`.
     recent: Arc<RwLock<BTreeSet<Entry>>>,
-    /// The blocks of `segments`.
+    /// The blocks whose entries are in `segments`.
     covered: Extent,
-    /// Grows with every change of `segments`.
+    /// Increases with every change of `segments`.
     generation: u64,
 }
 
-/// The index. Any number of threads may ask; one adds blocks; one maintains it on disk.
+/// The index. Any number of threads can read. One thread adds blocks, and one maintains the segments.
 #[derive(Debug)]
 pub(super) struct Index {
     db: Db,
     state: RwLock<Arc<State>>,
-    /// Held while a block is added, so that no set is frozen with half a block.
+    /// Locked while a block is added, so that no set is frozen with half a block.
     memtable: Mutex<Memtable>,
     upkeep: Mutex<Upkeep>,
     damaged: AtomicBool,
 }
 
-/// The blocks from block 0 on that something covers.
+/// The first blocks of the chain, from block 0 on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
-    /// Their number.
+    /// Number of blocks.
     pub(super) blocks: u64,
-    /// Hash of the newest, if there is one.
+    /// Hash of the newest block, or `None` if there is no block.
     pub(super) newest: Option<BlockHash>,
 }
 
 impl Index {
-    /// Opens the index as far as it is written and whole: when its manifest is missing or damaged, it is empty.
+    /// Opens the index with the segments of its manifest. If the manifest is missing or damaged, the index is empty.
     pub(super) fn open(db: Db) -> Result<Self, DbError> {
         let manifest = db.get(&[MANIFEST])?;
         let manifest = manifest.and_then(|value| read_manifest(unseal(&[MANIFEST], &value)?).ok());
@@ -106,9 +108,9 @@ impl Index {
         })
     }
 
-    /// Forgets everything, for what is on disk belongs to another record.
+    /// Clears the index, because its data belong to another record.
     pub(super) fn reset(&self) -> Result<(), DbError> {
-        // First, so that it never names a run that is removed.
+        // The manifest first, so that it never names a removed segment.
         self.db.remove(&[MANIFEST])?;
         let mut upkeep = self.upkeep();
         let old = self.state();
@@ -118,17 +120,17 @@ impl Index {
         Ok(())
     }
 
-    /// The blocks whose entries are on disk.
+    /// Returns the blocks whose entries are on disk.
     pub(super) fn covered(&self) -> Extent {
         self.state().covered
     }
 
-    /// Whether a damaged bucket was met since the index was opened or rebuilt.
+    /// Returns whether a read found damage since the index was opened or rebuilt.
     pub(super) fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
     }
 
-    /// Returns the places of whatever may have this hash, in the blocks up to `newest`; the oldest first.
+    /// Returns the places in blocks up to `newest` that can have this hash, the oldest first.
     pub(super) fn find(&self, kind: Kind, hash: &[u8; 32], newest: BlockNumber) -> Result<Vec<Position>, ArchiveError> {
         let prefix = prefix(hash);
         let mut state = self.state();
@@ -141,7 +143,8 @@ impl Index {
                     positions.dedup();
                     return Ok(positions);
                 }
-                // A run may have been merged and removed since the state was taken.
+                // A merge may have removed a segment after the read of the state. Only the newest state decides about
+                // damage.
                 Err(error) => {
                     let now = self.state();
                     if now.generation == state.generation {
@@ -162,7 +165,8 @@ impl Index {
         for set in state.frozen.iter().chain([&state.recent]) {
             found.extend(set.read().range(range.clone()));
         }
-        // A revert retires the handle before it takes entries out of these sets.
+        // A revert retires the handle before it removes entries from these sets. So a reader of the old chain gets an
+        // error here, and not an absence.
         self.db.require_service()?;
         for segment in &state.segments {
             self.visit_bucket(*segment, segment.bucket_of(prefix), |part| {
@@ -174,7 +178,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Writes all entries in memory to a new run.
+    /// Writes all entries in memory to a new segment. Removes the undo log.
     pub(super) fn store(&self) -> Result<(), ArchiveError> {
         let mut upkeep = self.upkeep();
         let extent = {
@@ -198,8 +202,8 @@ impl Index {
         self.publish(&upkeep, segments, extent, state.frozen.len())
     }
 
-    /// Makes the runs again from the entries of the blocks of `extent`, which `entries_of` returns, and puts them in
-    /// the place of the present ones. Those remain in use until then.
+    /// Writes new segments for the blocks of `extent`, and then replaces the present segments. `entries_of` returns the
+    /// entries of a block. Readers use the present segments until then.
     pub(super) fn rebuild(
         &self,
         extent: Extent,
@@ -229,7 +233,7 @@ impl Index {
         Ok(())
     }
 
-    /// Reads every bucket of every run and returns the number of entries, those in memory included.
+    /// Verifies every bucket of every segment. Returns the number of entries, with those in memory.
     pub(super) fn check(&self) -> Result<u64, ArchiveError> {
         let state = self.state();
         let mut total = u64::try_from(self.memtable_len()).unwrap_or(u64::MAX);
@@ -268,7 +272,7 @@ impl Index {
         *state = Arc::new(changed);
     }
 
-    /// Writes the manifest and lets readers see the runs that it names, in place of the oldest `thawed` sets in memory.
+    /// Writes the manifest and publishes its segments to readers. They replace the oldest `thawed` frozen sets.
     fn publish(
         &self,
         upkeep: &Upkeep,
@@ -276,7 +280,7 @@ impl Index {
         covered: Extent,
         thawed: usize,
     ) -> Result<(), ArchiveError> {
-        // The manifest must not become durable before what it refers to.
+        // The segments first: the manifest must not become durable before them.
         self.db.flush()?;
         self.db.insert(&[MANIFEST], &write_manifest(&segments, covered, upkeep.next_segment))?;
         self.db.flush()?;
@@ -307,7 +311,7 @@ mod tests {
     };
     use crate::db::Disk;
 
-    /// The hash of the position-th thing of a block; every fiftieth begins like all others of its kind.
+    /// Returns the hash of a test object. Every fiftieth position has the same first eight bytes.
     fn hash(block: u64, position: u32) -> [u8; 32] {
         let mut hash = sha256(&[&block.to_be_bytes(), &position.to_be_bytes()]);
         if position % 50 == 49 {
@@ -391,7 +395,7 @@ mod tests {
         fn everything_added_is_found_whatever_happens_between(ops in vec(op(), 1..60)) {
             let (disk, mut counts) = (Disk::default(), Vec::new());
             let mut index = open(&disk, &counts);
-            // From which block on they can be taken out again.
+            // The block from which on the undo log has entries.
             let mut since = None;
             for op in ops {
                 match op {

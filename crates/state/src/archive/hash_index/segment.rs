@@ -1,4 +1,4 @@
-//! Segments (in code: runs): sorted sets of entries on disk, each written once and divided into buckets.
+//! Segments: sorted sets of entries on disk. A segment is written once, and divided into buckets.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -14,16 +14,16 @@ use crate::{
 
 /// Table of the buckets in the derived database.
 pub(super) const BUCKETS: u8 = 0xf1;
-/// Entries of one part of a bucket.
+/// Maximum number of entries of one part of a bucket.
 pub(super) const PART: usize = (MAX_VALUE - SEAL_LEN - 1) / ENTRY;
-/// A run has as many buckets as leave each, on average, at least this many entries.
+/// Minimum number of entries of a bucket, on average over the segment. A segment with fewer has one bucket.
 pub(super) const MEAN: u64 = 128;
 
-/// A sorted set of entries on disk, never changed.
+/// A sorted set of entries on disk that never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) id: u32,
-    /// There are two to this power buckets.
+    /// Binary logarithm of the number of buckets.
     pub(super) bits: u32,
     pub(super) entries: u64,
 }
@@ -89,7 +89,7 @@ impl Index {
         Ok(entries)
     }
 
-    /// Hands the parts of a bucket to `visit`, each ascending and above the one before.
+    /// Calls `visit` with each part of a bucket. Entries ascend within a part and from part to part.
     pub(super) fn visit_bucket(
         &self,
         segment: Segment,
@@ -113,7 +113,7 @@ impl Index {
         Ok(())
     }
 
-    /// Removes up to `budget` values of a run that nothing refers to; returns how many.
+    /// Removes up to `budget` values of a segment that is not in the manifest. Returns the number of removed values.
     pub(super) fn remove_some(&self, segment: u32, budget: u32) -> Result<u32, ArchiveError> {
         let keys = self.db.scan(segment_keys(segment)).take(usize::try_from(budget).unwrap_or(usize::MAX));
         let keys = keys.map(|entry| entry.map(|(key, _)| key)).collect::<Result<Vec<_>, _>>()?;
@@ -131,7 +131,7 @@ pub(super) fn segment_keys(segment: u32) -> Range<Vec<u8>> {
     [&[BUCKETS], &segment.to_be_bytes()[..]].concat()..end
 }
 
-/// Returns the runs of which anything is on disk, looking at one key of each.
+/// Returns the ids of all segments on disk. Reads one key of each.
 pub(super) fn stored_segments(db: &Db) -> Result<Vec<u32>, DbError> {
     let mut segments = Vec::new();
     let mut from = vec![BUCKETS];
