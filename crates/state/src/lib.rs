@@ -49,23 +49,22 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `codec`, `file`, `layout`, [`trie`], `version`: the bytes of stored records; functions for files that `std` lacks;
-//!   paths and tables of a store; the Merkle-Patricia trie as pure functions; the numbers of versions.
-//! - `db`, `diff`, `proof`: the engine; the changes of a block; the verification of proofs.
+//! - `codec`, `file`, `layout`, [`trie`], `version`: the bytes of stored values; file functions that `std` lacks; paths
+//!   and tables of a store; the Merkle-Patricia trie as pure functions; version numbers.
+//! - `db`, `diff`, `proof`: the engine; state diffs; the verification of proofs.
 //! - `archive`: the record of blocks.
 //! - `error`: the errors of the store.
-//! - `keys`: the ordered index of the keys of contract storage.
-//! - `versioned_trie`: the account trie and the storage tries, in versions in memory and in records on disk.
-//! - `transition`: the next version, from a version and a diff.
-//! - `savepoints`, `view`, `window`: the blocks to which a chain may revert; queries to a version; the versions of the
-//!   newest blocks.
-//! - `checkpointer`, `snapshot`: the thread that writes checkpoints; queries to the chain as of a block.
+//! - `keys`: the key index, which has the plain keys of contract storage in their order.
+//! - `versioned_trie`: the account trie and the storage tries, with versions in memory and pages on disk.
+//! - `transition`: the next version, from a version and a state diff.
+//! - `savepoints`, `view`, `window`: the savepoints; queries to one version; the state history.
+//! - `checkpointer`, `snapshot`: the thread that writes checkpoints; queries to the chain at one block.
 //! - `store`: the writer, which joins all of these.
 //!
 //! # Limits of the crate
 //!
 //! The crate has no rules for gas, fees, signatures or the contents of a block. It reads no clock and no configuration,
-//! and writes no log: callers learn everything from return values.
+//! and writes no log. Return values contain all results and errors.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod archive;

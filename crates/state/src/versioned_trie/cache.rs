@@ -1,4 +1,4 @@
-//! A cache of records, limited in bytes.
+//! A cache of pages with a limit in bytes.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,10 +10,10 @@ use parking_lot::{Mutex, MutexGuard};
 
 const SHARDS: usize = 16;
 
-/// Values by the database key of their record; the least used make way.
+/// Values by the database key of their page. Insertions evict values by the clock algorithm: a value that was read
+/// since its last turn stays for another turn.
 ///
-/// A value that was asked for since it last came up for eviction gets another round (the clock algorithm). Readers of
-/// different shards do not meet.
+/// Keys are divided into shards by their hash, so readers of different shards do not wait for each other.
 #[derive(Debug)]
 pub(crate) struct Cache<V> {
     shards: [Mutex<Shard<V>>; SHARDS],
@@ -23,7 +23,7 @@ pub(crate) struct Cache<V> {
 #[derive(Debug)]
 struct Shard<V> {
     entries: HashMap<Arc<[u8]>, Entry<V>, BuildHasherDefault<DefaultHasher>>,
-    /// Every key of `entries` once, and keys that were removed.
+    /// Every key of `entries` once, in the order of eviction.
     queue: VecDeque<Arc<[u8]>>,
     bytes: usize,
 }
@@ -35,7 +35,7 @@ struct Entry<V> {
     used: bool,
 }
 
-/// Bytes of an entry besides its value, about.
+/// Approximate memory of an entry without key and value, in bytes.
 const OVERHEAD: usize = 120;
 
 impl<V: Clone> Cache<V> {
@@ -46,7 +46,7 @@ impl<V: Clone> Cache<V> {
         Self { shards: std::array::from_fn(|_| Mutex::new(shard())), limit }
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, or `None` if the cache does not have it.
     pub(crate) fn get(&self, key: &[u8]) -> Option<V> {
         let mut shard = self.shard(key)?;
         let entry = shard.entries.get_mut(key)?;
@@ -54,10 +54,11 @@ impl<V: Clone> Cache<V> {
         Some(entry.value.clone())
     }
 
-    /// Puts a value of about `bytes` bytes in, and others out where it does not fit.
+    /// Inserts a value of about `bytes` bytes, and evicts others above the limit. Does not keep a value that exceeds
+    /// the limit.
     pub(crate) fn insert(&self, key: &[u8], value: V, bytes: usize) {
         let bytes = bytes.saturating_add(OVERHEAD).saturating_add(key.len());
-        // Dropped values may be large trees: after the lock.
+        // Dropped after the lock, because values can be large trees.
         let mut dropped = Vec::new();
         let Some(mut shard) = self.shard(key) else { return };
         let shard = &mut *shard;
@@ -88,7 +89,7 @@ impl<V: Clone> Cache<V> {
         }
     }
 
-    /// Returns the bytes that are taken, about.
+    /// Returns the approximate memory of all entries in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).bytes).fold(0, usize::saturating_add)

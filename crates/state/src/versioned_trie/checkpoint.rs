@@ -1,12 +1,13 @@
-//! Writes a version of the forest to disk as a checkpoint.
+//! Writes a version of the tries to disk as a checkpoint.
 //!
-//! A record has two slots. A checkpoint writes each record that changed since the previous checkpoint, into the slot
-//! that the previous checkpoint does not use. It writes the parts of a prefix before the prefix itself. It writes the
-//! manifest, which names the slot of the root, last. So the previous checkpoint stays complete during a crash at any
-//! point. It also stays complete after the new checkpoint: views of versions between the two keep their records until
-//! the next checkpoint begins.
+//! A page has two slots. A checkpoint writes each page that changed since the previous checkpoint, into the slot that
+//! the previous checkpoint does not use. It writes the pages of longer prefixes before those of their parents, and the
+//! manifest last. The manifest has the slot of the root. So the previous checkpoint stays complete if the process
+//! crashes at any point. It also stays complete after the new checkpoint: views of versions between both keep their
+//! pages until the next checkpoint begins.
 //!
-//! The contents of the previous checkpoint are read from its own node records on the way down, never from memory.
+//! The checkpoint reads which pages the previous checkpoint has from the node pages of the previous checkpoint, never
+//! from memory.
 
 use silica_protocol::{Address, BlockNumber};
 
@@ -19,14 +20,14 @@ use super::{
 };
 use crate::{codec::Writer, error::StateError, layout::space, trie::EMPTY_ROOT, version::Version};
 
-/// What a checkpoint did.
+/// The number of pages that a checkpoint has written, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
     pub pages: u64,
     pub bytes: u64,
 }
 
-/// Writes the state after a block, durably. Only one checkpoint may be written at a time.
+/// Writes the state after a block, and returns when it is durable. Only one checkpoint may be written at a time.
 pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<Written, StateError> {
     let version = block.get().saturating_add(1);
     let before = pages.manifest();
@@ -49,7 +50,8 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
     Ok(written)
 }
 
-/// Gives up the checkpoint before the current one, whose slots are about to be written, and what only it used.
+/// Drops the previous checkpoint, whose slots the new one reuses. Removes the pages and keys that only the previous
+/// checkpoint used.
 fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateError> {
     let Some(current) = &before.current else { return Ok(()) };
     pages.raise_floor(current.version());
@@ -59,7 +61,7 @@ fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateE
     let orphans = pages.db().scan(vec![space::ORPHANS]..vec![space::ORPHANS.saturating_add(1)]);
     for orphan in orphans {
         let (marker, value) = orphan?;
-        // A checkpoint that was never finished may have left a marker of a record that is in use.
+        // An unfinished checkpoint may have left a marker of a page that the current one uses.
         let finished = value.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number);
         if let Some((_, key)) = marker.split_first().filter(|_| finished) {
             pages.remove(key)?;
@@ -74,14 +76,14 @@ struct Walk<'a> {
     /// Number of this checkpoint.
     number: u64,
     version: Version,
-    /// The version of the checkpoint before.
+    /// The version of the previous checkpoint.
     since: Version,
-    /// Contracts whose storage tries are to be written.
+    /// Contracts with storage tries to write.
     contracts: Vec<(Address, Top)>,
     written: Written,
 }
 
-/// What the checkpoint before has at a prefix.
+/// The page of the previous checkpoint at a prefix.
 #[derive(Clone, Copy)]
 enum Old {
     Nothing,
@@ -102,14 +104,14 @@ impl Old {
 }
 
 impl Walk<'_> {
-    /// Writes a trie and returns where it begins.
+    /// Writes a trie and returns its root pointer.
     fn write_trie(&mut self, owner: &Owner, top: &Top, old: Option<&RootPointer>) -> Result<RootPointer, StateError> {
         let old_record = old.filter(|old| old.root != EMPTY_ROOT);
         let old_root = old_record
             .map_or(Old::Nothing, |old| Old::Page { slot: old.slot, node: !old.leaf && old.weight > LEAF_PAGE });
         let mut prefix = Prefix::default();
         let tree = match (top, old_record) {
-            // Not loaded since the checkpoint before: it is what that has.
+            // The trie was not loaded since the previous checkpoint, so it has not changed.
             (Top::Root(root), Some(old)) if old.root == *root => {
                 return Ok(RootPointer { checkpoint: self.number, ..old.clone() });
             }
@@ -135,12 +137,12 @@ impl Walk<'_> {
         })
     }
 
-    /// Writes the tries of the contracts that were met.
+    /// Writes the storage tries of the contracts that the walk over the account trie found.
     fn write_contracts(&mut self) -> Result<(), StateError> {
         let mut contracts = std::mem::take(&mut self.contracts);
         contracts.sort_unstable_by_key(|(address, _)| *address);
         for (address, top) in contracts {
-            // Of a checkpoint that was not finished nothing is in use.
+            // Root pointers of an unfinished checkpoint are not in use.
             let live = self.pages.read_pointer(&address)?;
             let live = live.iter().filter(|origin| origin.checkpoint < self.number);
             let live = live.max_by_key(|origin| origin.checkpoint).cloned();
@@ -150,7 +152,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes the record of a prefix and those below it, as far as they changed, and returns its slot.
+    /// Writes the changed pages of a prefix and below it. Returns the slot of the page of the prefix.
     fn write_tree(&mut self, owner: &Owner, prefix: &mut Prefix, tree: &Link, old: Old) -> Result<Slot, StateError> {
         match (tree.body(), old) {
             (Body::Stored(stored), _) => return Ok(stored.slot),
@@ -177,7 +179,7 @@ impl Walk<'_> {
         Ok(slot)
     }
 
-    /// Writes a bucket, and returns it as it would be loaded.
+    /// Writes a leaf page, and returns it in the form of a loaded page.
     fn write_leaf_page(&mut self, owner: &Owner, leaf_page: &LeafPage, key: &[u8]) -> Result<Body, StateError> {
         for leaf in leaf_page.leaves() {
             if let Some(top @ Top::Tree(storage)) = leaf.storage
@@ -190,7 +192,7 @@ impl Walk<'_> {
         Ok(Body::LeafPage(leaf_page.clean()))
     }
 
-    /// Writes a node record and those below it, and returns the branch as it would be loaded.
+    /// Writes a node page and the pages below it. Returns the branch in the form of a loaded page.
     fn write_node(
         &mut self,
         owner: &Owner,
@@ -228,7 +230,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Marks the record of a prefix, and those below it, for removal when the next checkpoint begins.
+    /// Marks the page of a prefix and the pages below it for removal. The next checkpoint removes them.
     fn orphan(&mut self, owner: &Owner, prefix: &mut Prefix, old: Old) -> Result<(), StateError> {
         let Some(slot) = old.slot() else { return Ok(()) };
         self.orphan_parts(owner, prefix, old)?;

@@ -1,9 +1,10 @@
-//! Computes the Merkle-Patricia nodes between one digit of the keys and the next.
+//! Computes the Merkle-Patricia nodes from one digit of the keys to the next.
 //!
-//! A digit is two nibbles of the key (`3` and the digit, or `6` and the digit less 9), so a fork in the digits is up to
-//! three branch nodes: one over the two *classes* (decimal digits and letters), and one over the digits of each class.
-//! A class with a single digit has no branch node of its own: what is below that digit hangs directly under the branch
-//! over the classes, its path one nibble longer.
+//! A digit of a key is an ASCII character, which has two nibbles: `3` and the digit, or `6` and the digit less 9. A
+//! *fork* is a place where keys continue with different digits. It has up to three branch nodes: one over the two
+//! *classes* (decimal digits and letters), and one over the digits of each class. A class with a single digit has no
+//! branch node of its own. The tree below this digit is attached to the branch node over the classes, and its path is
+//! one nibble longer.
 
 use super::{
     key::Key,
@@ -14,21 +15,21 @@ use crate::trie::{
     node::{Children, write_branch, write_extension},
 };
 
-/// The decimal digits and the letters.
+/// Masks of the two classes: the decimal digits and the letters.
 const CLASSES: [u16; 2] = [0x03ff, 0xfc00];
-/// The first nibbles of their characters.
+/// The first nibble of the characters of each class.
 const CLASS_NIBBLES: [u8; 2] = [3, 6];
 
 pub(crate) const fn bit(digit: u8) -> u16 {
     1 << (digit & 0xf)
 }
 
-/// The digits whose bits are set, ascending.
+/// Returns the digits of a mask in ascending order.
 pub(crate) fn digits(mask: u16) -> impl Iterator<Item = u8> + Clone {
     (0..16).filter(move |digit| mask & bit(*digit) != 0)
 }
 
-/// Position of a digit among those whose bits are set.
+/// Returns the position of a digit among the digits of a mask.
 pub(crate) fn rank(mask: u16, digit: u8) -> usize {
     usize::try_from((mask & bit(digit).wrapping_sub(1)).count_ones()).unwrap_or(0)
 }
@@ -41,8 +42,7 @@ fn class_mask(digit: u8) -> u16 {
     CLASSES.get(class_of(digit)).copied().unwrap_or(0)
 }
 
-/// Returns the nibble of the key where the path of what is below a digit begins, when the digits of `mask` fork at
-/// `depth`.
+/// Returns the nibble of the key where the path of the tree below `digit` begins. The digits of `mask` fork at `depth`.
 pub(crate) fn hanging_at(mask: u16, digit: u8, depth: usize) -> usize {
     let class = class_mask(digit);
     let alone = (mask & class).is_power_of_two() && mask & !class != 0;
@@ -52,21 +52,23 @@ pub(crate) fn hanging_at(mask: u16, digit: u8, depth: usize) -> usize {
 /// The first fork below a prefix.
 #[derive(Clone, Debug)]
 pub(crate) struct Fork {
-    /// The digits that occur after the prefix.
+    /// Mask of the digits that follow the prefix.
     pub mask: u16,
-    /// What is at the top of each class: a branch node, or the only thing in it. Unused where there is but one digit.
+    /// For each class, the branch node over its digits, or the reference to the tree of its only digit. Unused if the
+    /// mask has only one digit.
     tops: [NodeRef; 2],
-    /// The branch node at the first fork.
+    /// The branch node at the first fork below the prefix.
     pub node: NodeRef,
-    /// The nibbles from the prefix to it.
+    /// The nibbles from the prefix to this branch node.
     pub lead: Box<[u8]>,
 }
 
 const NO_NODE: NodeRef = NodeRef::Hash([0; 32]);
 
 impl Fork {
-    /// Computes the fork of at least two digits, given the references to what is below each. `old` is a fork of the
-    /// same place with the digits that changed since; what it has in common with this one is not hashed again.
+    /// Computes the fork of at least two digits. `reference` returns the reference to the tree below a digit. `old` is
+    /// an earlier fork of the same prefix, with the mask of the digits that changed since. Unchanged classes are not
+    /// hashed again.
     pub(crate) fn new<'a>(mask: u16, reference: impl Fn(u8) -> &'a NodeRef, old: Option<(&Self, u16)>) -> Self {
         let mut tops = [NO_NODE; 2];
         for ((class, top), same) in CLASSES.iter().zip(&mut tops).zip([0, 1]) {
@@ -90,19 +92,19 @@ impl Fork {
         Self { mask, tops, node, lead: lead.into() }
     }
 
-    /// The fork of what is below the only digit after a prefix.
+    /// Returns the fork below a prefix with only one digit. `lead` and `node` are those of the tree below this digit.
     pub(crate) fn chain(digit: u8, lead: &[u8], node: NodeRef) -> Self {
         let lead = digit_path(digit).iter().chain(lead).copied().collect();
         Self { mask: bit(digit), tops: [NO_NODE; 2], node, lead }
     }
 
-    /// Returns the reference to the topmost node, when the path begins at the prefix, or one nibble before it.
+    /// Returns the reference to the topmost node. The path begins at the prefix, or one nibble before it with `step`.
     pub(crate) fn reference(&self, step: &[u8]) -> NodeRef {
         top_of(step, &self.lead, &self.node)
     }
 
-    /// Adds the branch nodes on the way to a digit, and returns the digit below which the way goes on, which is another
-    /// one where that is alone in the class. The references are those of [`Fork::new`].
+    /// Adds the branch nodes on the path to `digit`, and returns the digit below which the path continues. It is
+    /// another digit if that digit is alone in the class. `reference` returns the same references as for [`Fork::new`].
     pub(crate) fn prove<'a>(&self, digit: u8, reference: impl Fn(u8) -> &'a NodeRef, proof: &mut Proof) -> Option<u8> {
         let class = class_mask(digit);
         let members = self.mask & class;
@@ -117,7 +119,7 @@ impl Fork {
     }
 }
 
-/// Returns the reference to the topmost node above a fork, when `step` and `lead` lead to it.
+/// Returns the reference to the topmost node above a fork. `step` and `lead` are the nibbles to the fork.
 pub(crate) fn top_of(step: &[u8], lead: &[u8], node: &NodeRef) -> NodeRef {
     match (step, lead) {
         ([], []) => *node,
@@ -150,13 +152,14 @@ fn write<'a>(children: impl Iterator<Item = (u8, &'a NodeRef)>, out: &mut Vec<u8
     write_branch(&nodes, None, out);
 }
 
-/// The second nibble of a digit's character.
+/// Returns the second nibble of the character of a digit.
 pub(crate) fn second_nibble(digit: u8) -> u8 {
     let [_, second] = digit_path(digit);
     second
 }
 
-/// The nibbles between where something hangs and the prefix that it is at, whose last digit is given.
+/// Returns the nibbles from the nibble `at` to the end of the prefix: none or one. `digit` is the last digit of the
+/// prefix.
 pub(crate) fn step_to(digit: u8, at: usize) -> impl AsRef<[u8]> {
     let second = second_nibble(digit);
     let len = at & 1;
@@ -180,7 +183,7 @@ pub(crate) fn add_node(proof: &mut Proof, write: impl FnOnce(&mut Vec<u8>)) {
     proof.add(rlp);
 }
 
-/// Returns the fork of leaves that share the first `depth` digits of their keys, and are at least two.
+/// Returns the fork of at least two leaves that share the first `depth` digits of their keys.
 fn fork_of(leaves: &[LeafView<'_>], depth: usize) -> Fork {
     let groups = || leaves.chunk_by(|left, right| left.key.digit(depth) == right.key.digit(depth));
     let digit_of = |group: &[LeafView<'_>]| group.first().map_or(0, |leaf| leaf.key.digit(depth));
@@ -200,8 +203,8 @@ fn fork_of(leaves: &[LeafView<'_>], depth: usize) -> Fork {
     Fork::new(mask, |digit| references.get(usize::from(digit)).unwrap_or(&NO_NODE), None)
 }
 
-/// Returns the reference to the topmost node over leaves that share the first `depth` digits of their keys, when the
-/// path begins at a nibble.
+/// Returns the reference to the topmost node over leaves that share the first `depth` digits of their keys. The path
+/// begins at nibble `at`.
 pub(crate) fn reference_of(leaves: &[LeafView<'_>], depth: usize, at: usize) -> NodeRef {
     match leaves {
         [] => NO_NODE,
@@ -213,14 +216,14 @@ pub(crate) fn reference_of(leaves: &[LeafView<'_>], depth: usize, at: usize) -> 
     }
 }
 
-/// Returns the lead and the branch node of leaves as [`fork_of`] does, without the other parts.
+/// Returns lead and branch node of [`fork_of`].
 pub(crate) fn lead_of(leaves: &[LeafView<'_>], depth: usize) -> (Box<[u8]>, NodeRef) {
     let fork = fork_of(leaves, depth);
     (fork.lead, fork.node)
 }
 
-/// Adds the nodes on the way to a key, among leaves that share the first `depth` digits of their keys and hang at a
-/// nibble. Up to that nibble the key is as theirs.
+/// Adds the nodes on the path to a key, among leaves that share the first `depth` digits of their keys. The path begins
+/// at nibble `at`, and the key equals the keys of the leaves up to this nibble.
 pub(crate) fn prove_leaves(leaves: &[LeafView<'_>], depth: usize, at: usize, key: &Key, proof: &mut Proof) {
     let [first, rest @ ..] = leaves else { return };
     if rest.is_empty() {
@@ -233,7 +236,7 @@ pub(crate) fn prove_leaves(leaves: &[LeafView<'_>], depth: usize, at: usize, key
     }
 }
 
-/// As [`prove_leaves`], from the first fork of the leaves on, to which the key leads.
+/// Adds the nodes on the path to a key from the first fork of the leaves on. The key leads to this fork.
 pub(crate) fn prove_fork_of(leaves: &[LeafView<'_>], depth: usize, key: &Key, proof: &mut Proof) {
     let group_of = |digit: u8| {
         let start = leaves.partition_point(|leaf| leaf.key.digit(depth) < digit);
@@ -257,7 +260,7 @@ pub(crate) fn prove_fork_of(leaves: &[LeafView<'_>], depth: usize, key: &Key, pr
     }
 }
 
-/// Adds the extension node above a fork, if there is one, and returns whether the key leads to the fork.
+/// Adds the extension node above a fork, if the fork has one. Returns whether the key leads to the fork.
 pub(crate) fn prove_lead(step: &[u8], lead: &[u8], node: &NodeRef, at: usize, key: &Key, proof: &mut Proof) -> bool {
     let path = [step, lead].concat();
     if !path.is_empty() {

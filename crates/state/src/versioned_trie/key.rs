@@ -1,4 +1,4 @@
-//! Keys of leaves, and the keys of the records that hold them.
+//! Keys of leaves, and database keys of their pages.
 
 use std::{cmp::Ordering, fmt};
 
@@ -6,10 +6,10 @@ use silica_protocol::{Address, VariableHash};
 
 use crate::{layout::space, trie::digit_path};
 
-/// Digits of the longest key.
+/// Number of digits of the longest key.
 pub(crate) const MAX_DIGITS: usize = 64;
 
-/// The key of a leaf: the bytes whose lower-case hexadecimal digits, as ASCII, are its key in the trie.
+/// The key of a leaf. Its lower-case hexadecimal digits, as ASCII, are the key in the Merkle-Patricia trie.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     bytes: [u8; 32],
@@ -17,7 +17,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The key of an account.
+    /// Returns the key of an account.
     pub(crate) fn account(address: &Address) -> Self {
         let mut bytes = [0; 32];
         let (head, _) = bytes.split_at_mut(Address::LEN);
@@ -25,13 +25,13 @@ impl Key {
         Self { bytes, len: 20 }
     }
 
-    /// The key of an entry of contract storage.
+    /// Returns the key of an entry of contract storage.
     pub(crate) const fn variable(hash: &VariableHash) -> Self {
         Self { bytes: hash.to_bytes(), len: 32 }
     }
 
-    /// Joins the digits of a prefix and the digits of the rest, which come in bytes: the rest begins with the low half
-    /// of its first byte when the prefix is odd. Returns `None` when they do not make a key of `len` bytes.
+    /// Joins the digits of a prefix and the bytes of the remaining digits. If the prefix has an odd number of digits,
+    /// `rest` begins with the low half of its first byte. Returns `None` if the result does not have `len` bytes.
     pub(crate) fn join(prefix: &[u8], rest: &[u8], len: usize) -> Option<Self> {
         let mut bytes = [0; 32];
         let whole = prefix.len() / 2;
@@ -54,17 +54,18 @@ impl Key {
         self.bytes.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
     }
 
-    /// The key of no digits.
+    /// Returns the key without digits.
     pub(crate) const fn zero() -> Self {
         Self { bytes: [0; 32], len: 0 }
     }
 
-    /// The bytes of the key from the one that holds the digit at `depth` on.
+    /// Returns the bytes of the key from the byte with the digit at `depth` on.
     pub(crate) fn rest_from(&self, depth: usize) -> &[u8] {
         self.as_slice().get(depth >> 1..).unwrap_or_default()
     }
 
-    /// Returns the key that has the first `depth` digits of this one, and what [`Key::rest_from`] returned of another.
+    /// Returns a key with the first `depth` digits of `self`. `rest` is the result of [`Key::rest_from`] for another
+    /// key.
     pub(crate) fn with_rest(&self, depth: usize, rest: &[u8]) -> Self {
         let mut key = *self;
         let len = usize::from(self.len);
@@ -76,7 +77,7 @@ impl Key {
         key
     }
 
-    /// Whether the key begins with the digits given.
+    /// Returns whether the key begins with the digits of a prefix.
     pub(crate) fn begins_with(&self, prefix: &[u8]) -> bool {
         prefix.len() <= self.digits() && prefix.iter().enumerate().all(|(depth, digit)| self.digit(depth) == *digit)
     }
@@ -85,18 +86,18 @@ impl Key {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
     }
 
-    /// Number of digits.
+    /// Returns the number of digits.
     pub(crate) fn digits(&self) -> usize {
         usize::from(self.len) << 1
     }
 
-    /// Returns the digit at `depth`, or 0 beyond the end.
+    /// Returns the digit at `depth`, or 0 after the end.
     pub(crate) fn digit(&self, depth: usize) -> u8 {
         let byte = self.bytes.get(depth >> 1).copied().unwrap_or(0);
         if depth & 1 == 0 { byte >> 4 } else { byte & 0xf }
     }
 
-    /// Returns the nibble of the trie key at a position: each digit is a character, hence two nibbles.
+    /// Returns the nibble of the trie key at a position. A digit is one character, so it has two nibbles.
     pub(crate) fn nibble(&self, at: usize) -> u8 {
         let [class, second] = digit_path(self.digit(at >> 1));
         if at & 1 == 0 { class } else { second }
@@ -111,7 +112,7 @@ impl Key {
         key
     }
 
-    /// The address that the key is the key of.
+    /// Returns the address of the account with this key, or `None` if the key is not that of an account.
     pub(crate) fn to_address(self) -> Option<Address> {
         Address::from_slice(self.as_slice())
     }
@@ -119,7 +120,7 @@ impl Key {
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Most keys differ in their first bytes, and a number is compared faster than those.
+        // Most keys differ in their first bytes, and one comparison of a number is faster than one of all bytes.
         self.first().cmp(&other.first()).then_with(|| (self.bytes, self.len).cmp(&(other.bytes, other.len)))
     }
 }
@@ -136,7 +137,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Which trie of the forest.
+/// The owner of a trie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
     /// The account trie.
@@ -146,7 +147,7 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    /// Length of the keys of the trie, in bytes.
+    /// Returns the length of the keys of the trie in bytes.
     pub(crate) const fn key_len(&self) -> usize {
         match self {
             Self::Accounts => 20,
@@ -154,8 +155,8 @@ impl Owner {
         }
     }
 
-    /// Returns the database key of the record of a prefix: table, contract, a byte for each digit, and the slot. The
-    /// slot sorts above the digits, so that a record comes after those of the parts of its prefix.
+    /// Returns the database key of the page of a prefix: table, contract, one byte for each digit, and slot. The slot
+    /// sorts after the digits. Therefore the pages of longer prefixes come first.
     pub(crate) fn record_key(&self, prefix: &[u8], slot: Slot) -> Vec<u8> {
         let mut key = Vec::with_capacity(prefix.len().saturating_add(32));
         match self {
@@ -170,7 +171,7 @@ impl Owner {
         key
     }
 
-    /// Returns the database key of what says where the trie begins.
+    /// Returns the database key of the root pointers of the trie. For the account trie, this is the manifest.
     pub(crate) fn pointer_key(&self) -> Vec<u8> {
         match self {
             Self::Accounts => vec![space::MANIFEST],
@@ -188,7 +189,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// One of the two places of a record. A checkpoint writes into the one that the checkpoint before it does not use.
+/// One of the two slots of a page. A checkpoint writes into the slot that the previous checkpoint does not use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     A,
@@ -219,12 +220,12 @@ impl Slot {
     }
 }
 
-/// The digits of a prefix, one to a byte; no longer than a key.
+/// The digits of a prefix, one in each byte. A prefix is not longer than a key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prefix(Vec<u8>);
 
 impl Prefix {
-    /// The first `depth` digits of a key.
+    /// Returns the first `depth` digits of a key.
     pub(crate) fn of(key: &Key, depth: usize) -> Self {
         Self((0..depth).map(|at| key.digit(at)).collect())
     }

@@ -1,4 +1,4 @@
-//! Leaves, and changes of leaves.
+//! Leaves of a trie, and changes of leaves.
 
 use std::{
     ops::Deref,
@@ -10,7 +10,7 @@ use silica_protocol::Account;
 use super::{key::Key, tree::Top};
 use crate::trie::{NodeRef, rlp};
 
-/// A leaf.
+/// A leaf of a trie.
 #[derive(Clone)]
 pub(crate) struct Leaf {
     pub key: Key,
@@ -18,19 +18,20 @@ pub(crate) struct Leaf {
     pub tail: Option<Box<Tail>>,
 }
 
-/// What a leaf carries besides its value.
+/// Data of a leaf in addition to its value.
 #[derive(Clone, Debug)]
 pub(crate) enum Tail {
-    /// Of an account: the storage trie of its contract, whose root is part of the value.
+    /// For an account: the storage trie of its contract. The value has the root of this trie.
     Storage(Top),
-    /// Of an entry of contract storage: its plain key after the contract's address. The key is the hash of both.
+    /// For an entry of contract storage: its plain key without the contract's address. The SHA-256 of both is the key
+    /// of the leaf.
     Plain(Box<str>),
 }
 
 /// A change of one leaf.
 pub(crate) struct Change {
     pub key: Key,
-    /// The leaf, or `None` when it is removed.
+    /// The new leaf, or `None` to remove the leaf.
     pub leaf: Option<Leaf>,
     /// Whether the change replaces a leaf. The function that applies the change sets it.
     replaces: AtomicBool,
@@ -41,12 +42,12 @@ impl Change {
         Self { key, leaf, replaces: AtomicBool::new(false) }
     }
 
-    /// Notes that there was a leaf before.
+    /// Records that the change replaces or removes a leaf.
     pub(crate) fn found(&self) {
         self.replaces.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the change, which was applied, has set a leaf where there was none.
+    /// Returns whether the applied change has added a leaf to the trie.
     pub(crate) fn adds(&self) -> bool {
         self.leaf.is_some() && !self.replaces.load(Ordering::Relaxed)
     }
@@ -63,19 +64,19 @@ impl Leaf {
     }
 }
 
-/// A leaf, wherever it is kept.
+/// A leaf by reference, from a packed leaf page or from a change.
 #[derive(Clone, Copy)]
 pub(crate) struct LeafView<'a> {
     pub key: Key,
     pub value: &'a [u8],
-    /// The plain key of an entry of contract storage, and nothing for an account.
+    /// The plain key of an entry of contract storage. Empty for an account.
     pub plain: &'a str,
-    /// The storage trie of a contract, if it is known otherwise than by the value.
+    /// The storage trie of a contract, if it is in memory. Otherwise the value has only its root.
     pub storage: Option<&'a Top>,
 }
 
 impl LeafView<'_> {
-    /// Bytes that the leaf takes in a bucket, with the whole of its key.
+    /// Returns the weight: bytes of the whole key and of the value, plus 4 for lengths.
     pub(crate) fn weight(&self) -> u64 {
         let key = if self.plain.is_empty() { self.key.as_slice().len() } else { self.plain.len() };
         u64::try_from(key.saturating_add(self.value.len()).saturating_add(4)).unwrap_or(u64::MAX)
@@ -94,7 +95,7 @@ impl LeafView<'_> {
         Leaf { key: self.key, value: Bytes::new(self.value), tail: tail.map(Box::new) }
     }
 
-    /// Returns the reference to the leaf node whose path begins at a nibble.
+    /// Returns the reference to the leaf node whose path begins at nibble `at`.
     pub(crate) fn reference(&self, at: usize) -> NodeRef {
         with_buffer(|rlp| {
             self.write_node(at, rlp);
@@ -102,9 +103,9 @@ impl LeafView<'_> {
         })
     }
 
-    /// Replaces the content of `out` with the RLP of the leaf node whose path begins at a nibble.
+    /// Replaces the content of `out` with the RLP of the leaf node whose path begins at nibble `at`.
     ///
-    /// From an even nibble on, the path in hex-prefix encoding is the text of the remaining digits.
+    /// From an even nibble on, the hex-prefix encoding of the path is the text of the remaining digits.
     pub(crate) fn write_node(&self, at: usize, out: &mut Vec<u8>) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let character = |digit: u8| DIGITS.get(usize::from(digit)).copied().unwrap_or(b'0');
@@ -125,7 +126,7 @@ impl LeafView<'_> {
     }
 }
 
-/// A value: short ones, which is almost all, without an allocation of their own.
+/// The bytes of a value. Values of up to 30 bytes, which are almost all, need no separate allocation.
 #[derive(Clone, Debug)]
 pub(crate) enum Bytes {
     Short(u8, [u8; SHORT]),
@@ -158,7 +159,7 @@ impl Deref for Bytes {
     }
 }
 
-/// Runs a function with a buffer for RLP that the thread reuses.
+/// Calls `run` with an RLP buffer that the thread reuses.
 pub(crate) fn with_buffer<T>(run: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     thread_local! {
         static BUFFER: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };

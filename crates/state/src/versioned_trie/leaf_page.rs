@@ -1,8 +1,8 @@
-//! Buckets: the leaves below a prefix, if they are few enough for one record.
+//! Leaf pages: the leaves below a prefix, if they are small enough for one page.
 //!
-//! Most buckets in memory are only read, or one of their leaves changes now and then. So the leaves, and the references
-//! to the nodes below each digit, are packed into one piece of memory that versions share. In addition, a version has
-//! its few changed leaves and references. From time to time both are packed together.
+//! Most leaf pages in memory are only read, or few of their leaves change. Therefore the leaves, and the references to
+//! the nodes below each digit, are packed into one allocation that versions share. A version has its changed leaves and
+//! references in addition. After [`CHANGES`] changes, all leaves are packed again.
 
 use std::{
     cmp::Ordering,
@@ -26,52 +26,52 @@ use crate::{
     version::Version,
 };
 
-/// Most bytes of leaves, by weight, that are kept in one record. The layout follows from it alone: a prefix whose
-/// leaves weigh more, and are more than one, is a node record.
+/// Maximum weight of the leaves of a leaf page, in bytes. A prefix with a larger weight and more than one leaf has a
+/// node page. Only this rule determines the layout.
 pub(crate) const LEAF_PAGE: u64 = 2048;
-/// Changed leaves of a version before they are packed.
+/// Maximum number of changed leaves of a version before all leaves are packed again.
 const CHANGES: usize = 6;
 
-/// A bucket.
+/// A leaf page.
 #[derive(Clone)]
 pub(crate) struct LeafPage {
     packed: Arc<Packed>,
-    /// What changed since, ascending by key.
+    /// The changes since `packed`, in the order of their keys.
     changes: Box<[Arc<Change>]>,
-    /// The references to what is below the digits that changed since, ascending.
+    /// The references to the nodes below digits that changed since `packed`, in ascending order of the digits.
     references: Box<[(u8, NodeRef)]>,
     count: usize,
-    /// What is above the leaves, unless there is but one.
+    /// The fork above the leaves. `None` for a single leaf.
     fork: Option<Box<Fork>>,
 }
 
-/// What changes do to a bucket.
+/// The effect of changes on a leaf page.
 pub(crate) struct Effect {
-    /// Those that do anything.
+    /// The changes that differ from the present leaves.
     pub changes: Vec<Arc<Change>>,
-    /// By how much the weight grows.
+    /// The difference of the weights after and before the changes.
     pub weight: i64,
-    /// Number of leaves afterwards.
+    /// Number of leaves after the changes.
     pub count: usize,
 }
 
-/// Leaves in one piece.
+/// Leaves in one allocation.
 struct Packed {
-    /// A key of the bucket: the first `depth` digits are those of all.
+    /// A key of the leaf page. All its keys have the same first `depth` digits.
     prefix: Key,
     depth: usize,
     bytes: Box<[u8]>,
-    /// The digits that occur after the prefix, and where the leaves of each begin.
+    /// Mask of the digits after the prefix. `starts` has the place of the first leaf of each digit in `bytes`.
     mask: u16,
     starts: Box<[u32]>,
-    /// The references to what is below each digit; empty where there is but one.
+    /// The references to the nodes below each digit. Empty if there is only one digit.
     references: Box<[NodeRef]>,
 }
 
 const NO_NODE: &NodeRef = &NodeRef::Hash([0; 32]);
 
 impl LeafPage {
-    /// Packs leaves that come in the order of their keys, at least one, below the first `depth` digits that they share.
+    /// Packs at least one leaf. The leaves are in the order of their keys, and share the first `depth` digits.
     pub(crate) fn new(leaves: &[LeafView<'_>], depth: usize) -> Self {
         let (mask, groups) = grouped(leaves, depth);
         let fork = match leaves {
@@ -89,8 +89,8 @@ impl LeafPage {
         Self::packed(leaves, depth, Box::default(), fork, 0)
     }
 
-    /// Packs leaves. Those whose storage tries have to stay in memory, since they are newer than `durable`, are kept as
-    /// changes besides.
+    /// Packs leaves. A leaf whose storage trie is newer than `durable` is also stored as a change, because the trie
+    /// must stay in memory.
     fn packed(
         leaves: &[LeafView<'_>],
         depth: usize,
@@ -125,17 +125,17 @@ impl LeafPage {
         }
     }
 
-    /// Number of leaves.
+    /// Returns the number of leaves.
     pub(crate) const fn count(&self) -> usize {
         self.count
     }
 
-    /// What is above the leaves, unless there is but one.
+    /// Returns the fork above the leaves, or `None` for a single leaf.
     pub(crate) fn fork(&self) -> Option<&Fork> {
         self.fork.as_deref()
     }
 
-    /// The leaves in the order of their keys.
+    /// Returns the leaves in the order of their keys.
     pub(crate) fn leaves(&self) -> impl Iterator<Item = LeafView<'_>> {
         Merged { packed: self.packed.leaves(None).peekable(), changes: self.changes.iter().peekable() }
     }
@@ -146,7 +146,7 @@ impl LeafPage {
         leaves
     }
 
-    /// The leaves below a digit.
+    /// Returns the leaves below a digit.
     fn leaves_below(&self, digit: u8) -> impl Iterator<Item = LeafView<'_>> {
         let depth = self.packed.depth;
         let start = self.changes.partition_point(|change| change.key.digit(depth) < digit);
@@ -155,7 +155,7 @@ impl LeafPage {
         Merged { packed: self.packed.leaves(Some(digit)).peekable(), changes: changes.iter().peekable() }
     }
 
-    /// Returns the leaf of a key that has the prefix.
+    /// Returns the leaf of a key below the prefix, or `None` if the page does not have it.
     pub(crate) fn leaf(&self, key: &Key) -> Option<LeafView<'_>> {
         match self.changes.binary_search_by(|change| change.key.cmp(key)) {
             Ok(at) => self.changes.get(at)?.leaf.as_ref().map(Leaf::as_view),
@@ -170,7 +170,7 @@ impl LeafPage {
         }
     }
 
-    /// Finds out what changes, which come in the order of their keys, would do.
+    /// Computes the effect of changes. The changes are in the order of their keys.
     pub(crate) fn effect(&self, changes: &[Arc<Change>]) -> Effect {
         let mut effect = Effect { changes: Vec::new(), weight: 0, count: self.count };
         for change in changes {
@@ -194,7 +194,7 @@ impl LeafPage {
         effect
     }
 
-    /// Returns the bucket after changes, which leave at least one leaf.
+    /// Returns the leaf page after changes that leave at least one leaf.
     pub(crate) fn update(&self, effect: Effect, durable: Version) -> Self {
         let Effect { changes, count, .. } = effect;
         let depth = self.packed.depth;
@@ -215,7 +215,7 @@ impl LeafPage {
         Self { packed, changes: merge(&self.changes, changes), references: Box::default(), count, fork: None }
     }
 
-    /// Computes the references and the fork, of which those of `old` hold but for the digits touched.
+    /// Computes references and fork. Takes those of `old` except for the digits in the mask `touched`.
     fn refer(&mut self, old: &Self, touched: u16) {
         let old_mask = old.mask();
         let still = |digit: &u8| touched & bit(*digit) == 0 || self.leaves_below(*digit).next().is_some();
@@ -249,7 +249,7 @@ impl LeafPage {
         self.fork = Some(Box::new(fork));
     }
 
-    /// The digits that occur after the prefix.
+    /// Returns the mask of the digits after the prefix.
     fn mask(&self) -> u16 {
         match &self.fork {
             Some(fork) => fork.mask,
@@ -257,7 +257,7 @@ impl LeafPage {
         }
     }
 
-    /// Returns the same bucket with its changes packed, except storage tries that have to stay in memory.
+    /// Returns the leaf page with packed changes. Storage tries newer than `durable` stay in memory.
     fn repacked(&self, durable: Version) -> Self {
         let leaves = self.to_views();
         let depth = self.packed.depth;
@@ -269,12 +269,13 @@ impl LeafPage {
         Self::packed(&leaves, depth, references, self.fork.clone(), durable)
     }
 
-    /// Returns the bucket as it would be loaded.
+    /// Returns the leaf page in the form of a loaded page.
     pub(crate) fn clean(&self) -> Self {
         if self.changes.is_empty() { self.clone() } else { self.repacked(Version::MAX) }
     }
 
-    /// Adds the nodes on the way to a key, when the bucket hangs at a nibble and the key is as its prefix up to there.
+    /// Adds the nodes on the path to a key. The path begins at nibble `at`, and the key equals the prefix up to this
+    /// nibble.
     pub(crate) fn prove(&self, at: usize, key: &Key, proof: &mut Proof) {
         let depth = self.packed.depth;
         let Some(fork) = &self.fork else {
@@ -287,7 +288,7 @@ impl LeafPage {
         }
     }
 
-    /// Adds the nodes on the way to a key that leads to the first fork, from there on.
+    /// Adds the nodes on the path to a key from the first fork on. The key leads to this fork.
     pub(crate) fn prove_fork(&self, key: &Key, proof: &mut Proof) {
         let (depth, mask) = (self.packed.depth, self.mask());
         match &self.fork {
@@ -304,19 +305,19 @@ impl LeafPage {
         }
     }
 
-    /// Returns the bytes that the bucket takes in memory besides its own, about.
+    /// Returns the approximate memory of the leaf page in bytes.
     pub(crate) fn memory_size(&self) -> usize {
         let packed = self.packed.bytes.len().saturating_add(size_of_val(&*self.packed.references));
         let changes = self.changes.len().saturating_mul(size_of::<Change>().saturating_add(16));
         packed.saturating_add(changes).saturating_add(size_of::<Packed>()).saturating_add(160)
     }
 
-    /// Returns the bytes that the leaves take on disk, about.
+    /// Returns the approximate size of the leaves on disk in bytes.
     pub(crate) fn packed_len(&self) -> usize {
         self.packed.bytes.len().saturating_add(16)
     }
 
-    /// Appends the leaves as they are stored.
+    /// Appends the number of leaves and the leaves in their stored form.
     pub(crate) fn write(&self, owner: &Owner, out: &mut Writer) {
         out.len(self.count);
         for leaf in self.leaves() {
@@ -328,7 +329,7 @@ impl LeafPage {
         }
     }
 
-    /// Reads what [`LeafPage::write`] wrote below a prefix.
+    /// Reads leaves that [`LeafPage::write`] wrote, below a prefix.
     pub(crate) fn read(reader: &mut Reader<'_>, owner: &Owner, prefix: &[u8]) -> Result<Self, Malformed> {
         let contract = match owner {
             Owner::Accounts => None,
@@ -365,7 +366,7 @@ fn read_entry<'a>(reader: &mut Reader<'a>, contract: &str) -> Result<LeafView<'a
     Ok(LeafView { key, value: reader.bytes("value")?, plain, storage: None })
 }
 
-/// The digits after the prefix, and the leaves of each.
+/// Returns the mask of the digits after the prefix, and the leaves of each digit.
 fn grouped<'a, 'b>(leaves: &'a [LeafView<'b>], depth: usize) -> (u16, Vec<(u8, &'a [LeafView<'b>])>) {
     let groups = leaves.chunk_by(|left, right| left.key.digit(depth) == right.key.digit(depth));
     let groups: Vec<_> = groups.filter_map(|group| Some((group.first()?.key.digit(depth), group))).collect();
@@ -377,7 +378,7 @@ fn chain(leaves: &[LeafView<'_>], depth: usize) -> Fork {
     Fork::chain(leaves.first().map_or(0, |leaf| leaf.key.digit(depth)), &lead, node)
 }
 
-/// Appends a leaf as it is kept in memory: what its prefix does not say of the key, plain key, value.
+/// Appends a leaf in its form in memory: the bytes of the key after the prefix, the plain key, the value.
 fn pack(leaf: &LeafView<'_>, depth: usize, out: &mut Writer) {
     out.raw(leaf.key.rest_from(depth));
     out.bytes(leaf.plain.as_bytes());
@@ -385,13 +386,13 @@ fn pack(leaf: &LeafView<'_>, depth: usize, out: &mut Writer) {
 }
 
 impl Packed {
-    /// The leaves, or those below a digit, in the order of their keys.
+    /// Returns all leaves, or the leaves below a digit, in the order of their keys.
     fn leaves(&self, digit: Option<u8>) -> impl Iterator<Item = LeafView<'_>> {
         let mut reader = Reader::new(digit.map_or(&*self.bytes, |digit| self.bytes_below(digit)));
         iter::from_fn(move || if reader.is_empty() { None } else { self.unpack(&mut reader).ok() })
     }
 
-    /// The leaves below a digit, as they are packed.
+    /// Returns the packed bytes of the leaves below a digit.
     fn bytes_below(&self, digit: u8) -> &[u8] {
         if self.mask & bit(digit) == 0 {
             return &[];
@@ -402,7 +403,7 @@ impl Packed {
         bound(at).and_then(|start| self.bytes.get(start..end)).unwrap_or_default()
     }
 
-    /// Returns the leaf of a key that has the prefix.
+    /// Returns the leaf of a key below the prefix, or `None` if it is not packed.
     fn leaf(&self, key: &Key) -> Option<LeafView<'_>> {
         let rest = key.rest_from(self.depth);
         let mut reader = Reader::new(self.bytes_below(key.digit(self.depth)));
@@ -424,7 +425,7 @@ impl Packed {
     }
 }
 
-/// Packed leaves with the changes since, in the order of their keys.
+/// Packed leaves merged with changes, in the order of their keys. A change replaces or removes the packed leaf.
 struct Merged<'a, P: Iterator<Item = LeafView<'a>>> {
     packed: Peekable<P>,
     changes: Peekable<std::slice::Iter<'a, Arc<Change>>>,
@@ -455,7 +456,7 @@ impl<'a, P: Iterator<Item = LeafView<'a>>> Iterator for Merged<'a, P> {
     }
 }
 
-/// Merges changes in the order of their keys; the newer ones win.
+/// Merges changes in the order of their keys. A new change replaces an old one of the same key.
 fn merge(old: &[Arc<Change>], new: Vec<Arc<Change>>) -> Box<[Arc<Change>]> {
     let mut merged = Vec::with_capacity(old.len().saturating_add(new.len()));
     let mut old = old.iter().peekable();

@@ -1,26 +1,26 @@
-//! The versioned trie: the account trie, and one storage trie for each contract. The parts in use are in memory, and all
-//! parts of a checkpoint are in pages on disk.
+//! The versioned trie: the account trie, and one storage trie for each contract. Memory holds the parts in use. Pages
+//! on disk hold all parts of a checkpoint.
 //!
 //! Modules in reading order:
 //!
-//! - [`key`] names leaves and pages; [`leaf`] is a leaf of a trie;
-//! - [`fork`] computes the nodes of the Merkle-Patricia trie between one digit of the keys and the next;
-//! - [`leaf_page`] holds few leaves, and [`tree`] many; a version shares unchanged parts with the version before;
-//! - [`update`] makes the next version;
-//! - [`page`] has the bytes of pages; [`pages`] reads them through a [`cache`] and verifies them;
-//! - [`read`] has the queries; [`checkpoint`] writes a version to disk.
+//! - [`key`] has the keys of leaves and pages. [`leaf`] is a leaf of a trie.
+//! - [`fork`] computes the nodes of the Merkle-Patricia trie from one digit of the keys to the next.
+//! - [`leaf_page`] holds few leaves, and [`tree`] many. A version shares unchanged parts with the previous version.
+//! - [`update`] makes the next version.
+//! - [`page`] has the bytes of pages. [`pages`] reads pages through a [`cache`] and verifies them.
+//! - [`read`] has the queries. [`checkpoint`] writes a version to disk.
 //!
 //! ```text
-//!   version 41      version 42        each version is a root; unchanged parts are shared
+//!   version 41      version 42        each version is a root; versions share unchanged parts
 //!       ●───────┐ ┌────●
 //!       │       ▼ ▼    │
-//!       ▼        ○     ▼              ○ stub: the page that the newest checkpoint wrote, loaded when it is needed and
-//!       ●      ┌─○     ●                verified against the reference that its parent has of it
+//!       ▼        ○     ▼              ○ stub: a page of the newest checkpoint that is not in memory; a read loads it
+//!       ●      ┌─○     ●                and verifies it by the reference in its parent
 //!      ╱ ╲     ▼      ╱ ╲
 //!     ●   ○  cache   ●   ○
 //! ```
 //!
-//! A versioned trie has no blocks: a version is a number, and the caller keeps the roots.
+//! A versioned trie has no blocks. A version is a number, and the caller stores the roots.
 
 pub(crate) mod cache;
 pub(crate) mod checkpoint;

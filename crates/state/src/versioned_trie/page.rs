@@ -1,4 +1,4 @@
-//! The bytes of records: buckets of leaves, and nodes over records (docs/storage.md).
+//! The bytes of pages: leaf pages, and node pages over other pages (docs/storage.md).
 
 use super::{
     fork::{bit, digits, hanging_at},
@@ -14,13 +14,13 @@ use crate::{
 const BUCKET_KIND: u8 = 1;
 const NODE_KIND: u8 = 2;
 
-/// A record, read.
+/// A decoded page.
 pub(crate) enum Page {
     LeafPage(LeafPage),
     Node(Vec<Entry>),
 }
 
-/// What a node record says of one part of its prefix.
+/// The data of one child in a node page.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub digit: u8,
@@ -29,17 +29,17 @@ pub(crate) struct Entry {
     pub summary: Summary,
 }
 
-/// What the Merkle-Patricia nodes above a record need to know about it.
+/// The data of a child from which the Merkle-Patricia nodes above it are computed.
 #[derive(Clone, Debug)]
 pub(crate) enum Summary {
-    /// The reference to the leaf node of the only leaf, as it hangs where it is.
+    /// The reference to the leaf node of the only leaf below the child.
     Leaf(NodeRef),
-    /// The nibbles that lead from the prefix to the first fork, and the reference to the branch node there.
+    /// The nibbles from the prefix to the first fork below the child, and the branch node at the fork.
     Fork { lead: Box<[u8]>, node: NodeRef },
 }
 
 impl Entry {
-    /// Describes a tree whose record is in `slot`.
+    /// Makes the entry of a tree whose page is in `slot`.
     pub(crate) fn of(digit: u8, tree: &Tree, slot: Slot) -> Self {
         let summary = match tree.fork() {
             None => Summary::Leaf(*tree.reference()),
@@ -48,13 +48,13 @@ impl Entry {
         Self { digit, slot, weight: tree.weight(), summary }
     }
 
-    /// Whether the record is a node over others.
+    /// Returns whether the page of the child is a node page.
     pub(crate) const fn is_node(&self) -> bool {
         matches!(self.summary, Summary::Fork { .. }) && self.weight > LEAF_PAGE
     }
 }
 
-/// Returns the record of a bucket.
+/// Returns the bytes of a leaf page.
 pub(crate) fn write_leaf_page(leaf_page: &LeafPage, owner: &Owner) -> Writer {
     let mut out = Writer::with_capacity(leaf_page.packed_len());
     out.byte(BUCKET_KIND);
@@ -67,7 +67,7 @@ const LEAF: u8 = 2;
 const INLINE: u8 = 4;
 const LEAD: u8 = 8;
 
-/// Returns the record of a node.
+/// Returns the bytes of a node page.
 pub(crate) fn write_node(entries: &[Entry]) -> Writer {
     let mut out = Writer::new();
     out.byte(NODE_KIND);
@@ -98,7 +98,7 @@ pub(crate) fn write_node(entries: &[Entry]) -> Writer {
     out
 }
 
-/// Reads the record of a prefix.
+/// Decodes the page of a prefix.
 pub(crate) fn read(bytes: &[u8], owner: &Owner, prefix: &[u8]) -> Result<Page, Malformed> {
     let mut reader = Reader::new(bytes);
     let page = match reader.byte("kind")? {
@@ -133,7 +133,7 @@ fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
 }
 
 impl Page {
-    /// Returns the tree that the record is of. It is not hung up yet.
+    /// Returns the tree of the page. The tree is not attached to a parent. Returns `None` if the page is malformed.
     pub(crate) fn into_tree(self, prefix: &[u8]) -> Option<Link> {
         match self {
             Self::LeafPage(leaf_page) => {
@@ -159,10 +159,10 @@ fn node_tree(entries: Vec<Entry>, prefix: &[u8]) -> Option<Link> {
     Tree::branch(children.collect(), &place).ok()
 }
 
-/// The parts of a node record are put together as they are.
+/// Keeps the children of a node page as stubs.
 struct Stubs;
 
-/// A leaf hangs elsewhere than the record says, which none that was written does.
+/// A stub of one leaf has another nibble than its parent needs. A valid node page never causes this error.
 struct Moved;
 
 impl Load for Stubs {
@@ -173,7 +173,7 @@ impl Load for Stubs {
     }
 }
 
-/// The branch of a node record with its parts in the slots given.
+/// Returns the entries of a node page from a branch. `slots` are the slots of its children.
 pub(crate) fn entries_of(branch: &Branch, slots: &[Slot]) -> Vec<Entry> {
     branch.children().zip(slots).map(|((digit, child), slot)| Entry::of(digit, child, *slot)).collect()
 }

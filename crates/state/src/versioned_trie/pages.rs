@@ -1,4 +1,4 @@
-//! Reads records from disk through a cache, and verifies each by the hash in its parent.
+//! Reads pages from disk through a cache, and verifies each page by the hash in its parent.
 
 use std::{
     fmt,
@@ -28,14 +28,14 @@ use crate::{
     version::Version,
 };
 
-/// The derived database, as far as it holds tries.
+/// The tries in the derived database.
 pub(crate) struct PageStore {
     db: Db,
     trees: Arc<Cache<Link>>,
     pointers: Arc<Cache<Arc<[RootPointer]>>>,
     keys: Keys,
     manifest: RwLock<Manifest>,
-    /// Views of versions before this one may miss records, because a checkpoint reuses their slots.
+    /// The lowest version whose views are readable. A checkpoint reuses slots of pages of earlier versions.
     floor: AtomicU64,
     /// The version of the newest finished checkpoint.
     durable: AtomicU64,
@@ -43,14 +43,14 @@ pub(crate) struct PageStore {
     marked: Once,
 }
 
-/// Where a trie begins, as of a checkpoint.
+/// The root of a trie in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RootPointer {
     /// Number of the checkpoint.
     pub checkpoint: u64,
     pub root: [u8; 32],
     pub slot: Slot,
-    /// Weight of the leaves, and whether there is but one: which together tell what kind the record is of.
+    /// Weight of the leaves. Together with `leaf` it determines whether the root is a leaf page or a node page.
     pub weight: u64,
     pub leaf: bool,
 }
@@ -59,29 +59,29 @@ pub(crate) struct RootPointer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub block: BlockNumber,
-    /// Of the account trie.
+    /// Root pointer of the account trie.
     pub origin: RootPointer,
 }
 
-/// The checkpoints that can be read.
+/// The readable checkpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub current: Option<Checkpoint>,
-    /// The one before, until the next begins to write.
+    /// The previous checkpoint. `None` from the beginning of the next checkpoint on, which reuses its slots.
     pub previous: Option<Checkpoint>,
 }
 
 const PART: usize = 4096;
 const PARTS_KIND: u8 = 3;
-/// Bytes of key and value of the largest leaf, whose record has no more parts than can be counted.
+/// Maximum bytes of key and value of a leaf. The number of parts of its page must fit into 16 bits.
 pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;
-/// Number of the layout of the derived database. A database of a layout before is made anew, and a later one is
-/// refused.
+/// Layout number of the derived database. Opening makes a database of an earlier layout again, and rejects a later
+/// layout.
 const LAYOUT: u8 = 3;
 
 impl PageStore {
-    /// Opens the tries of a database. Damage to the manifest is reported, and leaves nothing to be done but to make
-    /// the database anew. `marker` is the file that tells the next opening of damage that is found later.
+    /// Opens the tries of a database. `marker` is the file that a read creates when it finds damage. After an error for
+    /// a damaged manifest, the caller must make the database again.
     pub(crate) fn open(db: Db, cache_bytes: u64, marker: Option<PathBuf>) -> Result<Self, StateError> {
         let manifest = Manifest::read(&db)?;
         let durable = manifest.current.as_ref().map_or(0, Checkpoint::version);
@@ -103,11 +103,11 @@ impl PageStore {
         })
     }
 
-    /// Returns the same tries over the handle `db`, with the keys of an earlier version. Returns `None` if the undo log
-    /// does not go back to that version. The caller must have retired the handle of `self`, and must not write a
-    /// checkpoint with `self` afterwards.
+    /// Returns the same tries with the handle `db` and the key index of an earlier version. Returns `None` if the undo
+    /// log of the key index does not reach back to that version. The caller must have retired the handle of `self`, and
+    /// must not write a checkpoint with `self` afterwards.
     ///
-    /// Both share the caches, because each read verifies a cached record by its hash.
+    /// Both share the caches, because each read verifies a cached page by its hash.
     pub(crate) fn back_at(&self, version: Version, db: Db) -> Option<Self> {
         Some(Self {
             keys: self.keys.back_at(version, db.clone())?,
@@ -126,12 +126,12 @@ impl PageStore {
         &self.db
     }
 
-    /// The ordered index of the keys of contract storage.
+    /// Returns the key index.
     pub(crate) const fn keys(&self) -> &Keys {
         &self.keys
     }
 
-    /// The version of the newest finished checkpoint.
+    /// Returns the version of the newest finished checkpoint.
     pub(crate) fn durable(&self) -> Version {
         self.durable.load(Ordering::Acquire)
     }
@@ -140,7 +140,7 @@ impl PageStore {
         self.manifest.read().clone()
     }
 
-    /// Returns the tree of a whole trie, or `None` when it is empty.
+    /// Returns the tree of a whole trie, or `None` if the trie is empty.
     pub(crate) fn top(&self, owner: &Owner, top: &Top, version: Version) -> Result<Option<Link>, StateError> {
         match top {
             Top::Empty => Ok(None),
@@ -185,7 +185,7 @@ impl PageStore {
         }
     }
 
-    /// Reads where the storage trie of a contract begins, as of each checkpoint that may still be read.
+    /// Reads the root pointers of the storage trie of a contract, one for each readable checkpoint.
     pub(crate) fn read_pointer(&self, contract: &Address) -> Result<Arc<[RootPointer]>, StateError> {
         let owner = Owner::Contract(*contract);
         let key = owner.pointer_key();
@@ -202,7 +202,7 @@ impl PageStore {
         self.pointers.insert(key, origins, bytes);
     }
 
-    /// Writes where the storage trie of a contract begins.
+    /// Writes the root pointers of the storage trie of a contract.
     pub(crate) fn write_pointer(&self, contract: &Address, origins: Arc<[RootPointer]>) -> Result<(), StateError> {
         let key = Owner::Contract(*contract).pointer_key();
         let mut value = Writer::new();
@@ -212,7 +212,7 @@ impl PageStore {
         Ok(())
     }
 
-    /// Loads the record of a stub.
+    /// Loads the page of a stub, from the cache or from disk.
     pub(crate) fn load(
         &self,
         owner: &Owner,
@@ -237,7 +237,7 @@ impl PageStore {
         self.read(owner, prefix, &key, version, fits)
     }
 
-    /// Reads a record and keeps it, if it is what is looked for.
+    /// Reads a page, and puts it into the cache if `fits` accepts it.
     fn read(
         &self,
         owner: &Owner,
@@ -261,7 +261,7 @@ impl PageStore {
         Ok(tree)
     }
 
-    /// Reads the entries of a node record of the newest checkpoint, and none when it is a bucket.
+    /// Reads the entries of a node page of the newest checkpoint. Returns no entries for a leaf page.
     pub(crate) fn read_entries(&self, owner: &Owner, prefix: &Prefix, slot: Slot) -> Result<Vec<Entry>, StateError> {
         let key = owner.record_key(prefix.as_slice(), slot);
         let damaged = |reason| self.damaged(format!("{owner} at {prefix}"), reason);
@@ -273,7 +273,7 @@ impl PageStore {
         }
     }
 
-    /// Reads a record with its checksum, put together when it is stored in parts.
+    /// Reads a page with its checksum, and joins its parts. Returns `None` if the page or a part is missing.
     fn read_bytes(&self, key: &[u8]) -> Result<Option<Bytes>, StateError> {
         let Some(value) = self.stored(self.db.get(key))? else { return Ok(None) };
         let [PARTS_KIND, high, low] = *value else { return Ok(Some(Bytes::Whole(value))) };
@@ -287,7 +287,7 @@ impl PageStore {
         Ok(Some(Bytes::Parts(bytes)))
     }
 
-    /// Writes a record, in parts when it is too long for one value.
+    /// Writes a page, in parts if it is too long for one value.
     pub(crate) fn write(&self, key: &[u8], body: &[u8]) -> Result<(), StateError> {
         let value = seal(key, body);
         let parts = if value.len() <= MAX_VALUE { 0 } else { value.len().div_ceil(PART) };
@@ -301,7 +301,7 @@ impl PageStore {
         self.remove_parts(key, old.as_deref(), parts)
     }
 
-    /// Removes the parts from `kept` on of a record that had a value.
+    /// Removes the parts of a page from part `kept` on. `value` is the value under the key of the page.
     fn remove_parts(&self, key: &[u8], value: Option<&[u8]>, kept: u16) -> Result<(), StateError> {
         if let Some([PARTS_KIND, high, low]) = value {
             for part in kept..u16::from_be_bytes([*high, *low]) {
@@ -311,20 +311,20 @@ impl PageStore {
         Ok(())
     }
 
-    /// Removes a record.
+    /// Removes a page and its parts.
     pub(crate) fn remove(&self, key: &[u8]) -> Result<(), StateError> {
         let value = self.stored(self.db.get(key))?;
         self.remove_parts(key, value.as_deref(), 0)?;
         Ok(self.db.remove(key)?)
     }
 
-    /// Keeps a tree whose record was just written, as it would be loaded.
+    /// Puts the tree of a written page into the cache.
     pub(crate) fn remember(&self, key: &[u8], tree: Link) {
         let bytes = memory_size(&tree);
         self.trees.insert(key, tree, bytes);
     }
 
-    /// Replaces the manifest, durably: first on disk, then for readers.
+    /// Replaces the manifest. Readers get it when it is durable.
     pub(crate) fn write_manifest(&self, manifest: Manifest) -> Result<(), StateError> {
         let key = Owner::Accounts.pointer_key();
         let mut value = Writer::new();
@@ -333,6 +333,7 @@ impl PageStore {
             value.number(checkpoint.block.get());
             checkpoint.origin.write(&mut value);
         }
+        // The pages first: the manifest must not become durable before them.
         self.db.flush()?;
         self.db.insert(&key, &seal(&key, value.as_slice()))?;
         self.db.flush()?;
@@ -342,17 +343,17 @@ impl PageStore {
         Ok(())
     }
 
-    /// Declares the views of versions before `version` unreadable, because their records are about to be replaced.
+    /// Makes views of versions before `version` unreadable. The caller must do this before it reuses their slots.
     pub(crate) fn raise_floor(&self, version: Version) {
         self.floor.fetch_max(version, Ordering::SeqCst);
     }
 
-    /// The oldest version whose views can be read whole.
+    /// Returns the lowest version whose views are readable.
     pub(crate) fn floor(&self) -> Version {
         self.floor.load(Ordering::SeqCst)
     }
 
-    /// What a record is that is not what it should be: out of date for an old view, damaged for any other.
+    /// Returns the error for a page that does not fit: expired for a view below the floor, otherwise damaged.
     fn fail(&self, owner: &Owner, prefix: &Prefix, version: Version, reason: &'static str) -> StateError {
         if version < self.floor() {
             return StateError::Expired;
@@ -360,13 +361,13 @@ impl PageStore {
         self.damaged(format!("{owner} at {prefix}"), reason)
     }
 
-    /// Notes that the derived database is damaged, so that the next opening makes it anew.
+    /// Writes the marker file, so that the next opening makes the derived database again. Returns the error.
     pub(crate) fn damaged(&self, what: String, reason: &'static str) -> StateError {
         self.mark(&format!("{what}: {reason}"));
         StateError::Damaged { what, reason }
     }
 
-    /// Notes the damage that something else than a record shows, if it does.
+    /// Writes the marker file if `result` is an error that means damage. For errors that other modules found.
     pub(crate) fn note_damage<T>(&self, result: Result<T, StateError>) -> Result<T, StateError> {
         if let Err(error) = &result
             && error.is_damage()
@@ -379,7 +380,7 @@ impl PageStore {
     fn mark(&self, text: &str) {
         self.marked.call_once(|| {
             if let Some(path) = &self.marker {
-                // Without the marker the damage is found again when it is next read.
+                // An error is ignored: without the marker, the next read of the damaged page tries again.
                 let _: std::io::Result<()> =
                     create_anew(path).and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
             }
@@ -458,7 +459,8 @@ impl Checkpoint {
 }
 
 impl Manifest {
-    /// Whether the newest checkpoint is the first there was. What is older than that needs no record.
+    /// Returns whether the newest checkpoint is the first one. Earlier versions then need no pages, because they start
+    /// from the empty state.
     pub(crate) fn is_first(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.origin.checkpoint == 1)
     }
@@ -492,7 +494,7 @@ impl Manifest {
     }
 }
 
-/// Returns the bytes that a record takes in memory, about.
+/// Returns the approximate memory of a tree in bytes, with its stubs.
 fn memory_size(tree: &Tree) -> usize {
     let stub = size_of::<Tree>().saturating_add(16);
     let more = match tree.body() {
@@ -506,7 +508,7 @@ fn memory_size(tree: &Tree) -> usize {
     stub.saturating_add(more)
 }
 
-/// The records of one trie, as a view of one version sees them.
+/// The pages of one trie for a view of one version.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub pages: &'a PageStore,
@@ -515,7 +517,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Returns the tree itself, or that of its record.
+    /// Returns the tree itself, or the loaded tree of a stub.
     pub(crate) fn resolve(&self, tree: &Link, prefix: &Prefix) -> Result<Link, StateError> {
         match tree.body() {
             Body::Stored(_) => self.pages.load(&self.owner, prefix, tree, self.version),

@@ -1,4 +1,4 @@
-//! Queries to one trie: a leaf, a proof, all leaves.
+//! Queries to one trie: the leaf of a key, a proof, all leaves.
 
 use std::{
     sync::{
@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{error::StateError, trie::Proof};
 
-/// Below this number of keys a second thread costs more than it brings.
+/// Number of keys from which on several threads are faster than one.
 const WORTH_A_THREAD: usize = 1024;
-/// Bytes that a value takes besides its own, about.
+/// Approximate memory of a value in addition to its bytes, in bytes.
 const VALUE_OVERHEAD: usize = 40;
 
 impl Source<'_> {
-    /// Returns the leaf of a key.
+    /// Returns the leaf of a key, or `None` if the trie does not have it.
     pub(crate) fn leaf(&self, top: &Top, key: &Key) -> Result<Option<Leaf>, StateError> {
         let Some(mut tree) = self.pages.top(&self.owner, top, self.version)? else { return Ok(None) };
         for depth in 0.. {
@@ -45,8 +45,9 @@ impl Source<'_> {
         Ok(None)
     }
 
-    /// Looks many keys up, which come in their order, each with a number. Returns the values of those that have a leaf,
-    /// in no particular order, or `None` when they take more than `most` bytes. Each record is looked at once.
+    /// Returns the values of several keys, with their numbers, in no particular order. The keys must be in ascending
+    /// order. Keys without a leaf are left out. Returns `None` if the values take more than `most` bytes. Reads each
+    /// page once.
     pub(crate) fn values(
         &self,
         tree: &Link,
@@ -68,7 +69,7 @@ impl Source<'_> {
         Ok(found.map(|found| found.into_iter().flatten().collect()))
     }
 
-    /// Adds the values of keys below a prefix, and returns whether there was room for all.
+    /// Adds the values of keys below a prefix. Returns whether all of them fit into the remaining bytes.
     fn add_values(
         &self,
         tree: &Link,
@@ -106,7 +107,7 @@ impl Source<'_> {
         }
     }
 
-    /// Returns the nodes on the way from the root towards a key; none when the trie is empty.
+    /// Returns the nodes on the path from the root towards a key. Returns none for an empty trie.
     pub(crate) fn proof(&self, top: &Top, key: &Key) -> Result<Proof, StateError> {
         let mut proof = Proof::new();
         let mut prefix = Prefix::default();
@@ -117,8 +118,8 @@ impl Source<'_> {
         Ok(proof)
     }
 
-    /// Adds the nodes of a tree, whose prefix may part from the key in the last nibble, and returns the tree below it
-    /// where the way goes on.
+    /// Adds the nodes of a tree, and returns the child where the path continues. The last nibble of the prefix may
+    /// differ from the key.
     fn prove(
         &self,
         tree: &Tree,
@@ -142,8 +143,8 @@ impl Source<'_> {
         self.prove_fork(branch, key, prefix, proof)
     }
 
-    /// Adds the branch nodes at the first fork of a branch, to which the key leads, and returns the tree where the way
-    /// goes on.
+    /// Adds the branch nodes at the first fork of a branch, and returns the tree where the path continues. The key
+    /// leads to this fork.
     fn prove_fork(
         &self,
         branch: &Branch,
@@ -183,12 +184,13 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The leaves of a trie in order. Memory is that of the records on one way from the root.
+/// An iterator over the leaves of a trie in the order of their keys. It has the pages on one path from the root in
+/// memory.
 pub(crate) struct Leaves<'a> {
     source: Source<'a>,
-    /// Leaves of the bucket that was reached.
+    /// Remaining leaves of the current leaf page.
     leaf_page: vec::IntoIter<Leaf>,
-    /// What is to come, the next last.
+    /// Trees that follow, the next one last.
     pending: Vec<(Prefix, Result<Link, StateError>)>,
 }
 

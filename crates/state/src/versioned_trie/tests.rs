@@ -1,4 +1,4 @@
-//! Compares the forest with the trie in memory.
+//! Compares the versioned trie with the trie in memory.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     version::Version,
 };
 
-/// A generator of numbers that are the same every time.
+/// A generator of numbers that are the same in each run of the test.
 struct Random(u64);
 
 impl Random {
@@ -36,7 +36,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// Addresses that share anything from nothing to all but the last digit with others.
+    /// Returns an address that shares a random number of digits, from none to all but the last, with other addresses.
     fn address(&mut self) -> Address {
         let mut bytes = [0; 20];
         let shared = self.below(40);
@@ -48,7 +48,7 @@ impl Random {
     }
 }
 
-/// What a trie should be.
+/// The expected trie.
 #[derive(Clone, Default)]
 struct Model {
     trie: MemoryTrie,
@@ -68,7 +68,7 @@ impl Model {
     }
 }
 
-/// One trie with its model, over a disk.
+/// A trie and its model on a disk.
 struct Fixture {
     disk: Disk,
     pages: PageStore,
@@ -151,7 +151,7 @@ impl Fixture {
         checkpoint::write(&self.pages, BlockNumber::new(version - 1), &self.accounts).unwrap();
     }
 
-    /// Ends the process and starts another, which knows the newest checkpoint alone.
+    /// Ends the process. Starts a new one, which has only the newest checkpoint.
     fn reopen(&mut self, kept: usize) {
         self.disk.crash(kept);
         self.pages = open(&self.disk);
@@ -267,7 +267,7 @@ fn checkpoint_survives_a_crash_after_any_write() {
             assert!(cut > 20, "a checkpoint of many records was finished after {cut} writes");
             return;
         }
-        // Again from the first checkpoint, whose root is now on disk only.
+        // Starts again from the first checkpoint, whose root is only on disk.
         let second: BTreeMap<_, _> = {
             let source = fixture.source(1);
             let old = versions[2].0.clone();
@@ -303,7 +303,7 @@ fn damage_is_found_or_harmless() {
         });
         let Ok(pages) = PageStore::open(Db::on_disk(&fixture.disk), 1 << 20, None) else { continue };
         if pages.durable() == 0 {
-            // The manifest was removed: the state is as if never written.
+            // The manifest was removed, so the state looks like one that was never written.
             continue;
         }
         let (_, model) = &fixture.versions[1];

@@ -1,14 +1,14 @@
-//! The trie in memory: immutable, shared between versions, with only its loaded and changed parts.
+//! The trie in memory: immutable trees that versions share. It has only the loaded and changed parts.
 //!
-//! A [`Tree`] corresponds to a record on disk. It is a bucket of leaves, a branch over up to sixteen digits, or a stub
-//! for a record that is not in memory. A change makes new trees on the path from the leaf to the top, and shares all
-//! others with the version before. So a version is one [`Link`], readers need no lock, and dropping a version frees its
-//! own parts. The weight of its leaves determines whether a prefix is a bucket or a branch, so equal leaves make equal
-//! trees.
+//! A [`Tree`] corresponds to a page on disk. It is a leaf page, a branch with up to sixteen digits, or a stub for a
+//! page that is not in memory. A change makes new trees on the path from the leaf to the root, and shares all other
+//! trees with the previous version. Therefore a version is one [`Link`], and readers need no lock. A dropped version
+//! frees the trees that no other version has. The weight of the leaves below a prefix determines whether it has a leaf
+//! page or a branch, so equal leaves make equal trees.
 //!
-//! The leaf and extension nodes below a fork depend on their position. [`Tree::reference`] is the reference to the
-//! topmost node of a tree whose path begins `at` that nibble of the key. It is computed when the tree is attached
-//! there. It is stored with the tree, so unchanged parts are never hashed again.
+//! The topmost Merkle-Patricia node of a tree depends on the nibble of the key where its path begins. A tree is
+//! *attached* to its parent at this nibble. [`Tree::reference`] is the reference to the topmost node for this nibble.
+//! It is computed when the tree is attached, and stored in the tree. Therefore unchanged parts are not hashed again.
 
 use std::{
     fmt,
@@ -36,9 +36,9 @@ pub(crate) type Link = Arc<Tree>;
 #[derive(Debug)]
 pub(crate) struct Tree {
     reference: NodeRef,
-    /// The nibble of the key where the path of `reference` begins, or [`UNPLACED`].
+    /// The nibble of the key where the path of `reference` begins, or [`UNPLACED`] for a tree without parent.
     at: u8,
-    /// Slot of the record of this tree as of the newest checkpoint, or 0 when it has none.
+    /// Slot of the page of this tree in the newest checkpoint, or 0 if it has no page.
     slot_tag: AtomicU8,
     weight: u64,
     born: Version,
@@ -47,7 +47,7 @@ pub(crate) struct Tree {
 
 const UNPLACED: u8 = u8::MAX;
 
-/// What a tree is.
+/// The three kinds of trees.
 #[derive(Clone)]
 pub(crate) enum Body {
     LeafPage(LeafPage),
@@ -59,57 +59,58 @@ pub(crate) enum Body {
 #[derive(Clone, Debug)]
 pub(crate) enum Top {
     Empty,
-    /// On disk, where the pointer of the trie's owner says.
+    /// The root of a trie on disk. The pointer of its owner has the slot.
     Root([u8; 32]),
     Tree(Link),
 }
 
-/// What is below each digit after a prefix with more leaves than fit into a bucket.
+/// The children of a prefix whose leaves are too large for a leaf page, one for each digit.
 #[derive(Clone)]
 pub(crate) struct Branch {
     base: Arc<Base>,
-    /// The children that are not those of `base`, ascending.
+    /// The children that replace those of `base`, in ascending order of their digits.
     changes: Box<[(u8, Link)]>,
     fork: Box<Fork>,
 }
 
-/// Children in one piece, with their references beside them: hashing reads these, and touches none of the children.
+/// Children with a copy of their references. Hashing reads the copies and not the children, which are elsewhere in
+/// memory.
 struct Base {
     mask: u16,
     children: Box<[Link]>,
     references: Box<[NodeRef]>,
-    /// The version of the newest child that is in memory, or 0.
+    /// The newest version of the children in memory, or 0 if all are stubs.
     newest: Version,
 }
 
-/// Changed children of a version before a new base is made.
+/// Changed children up to which versions share a base. With more, a new base is made.
 const CHANGES: usize = 5;
 
-/// A record on disk.
+/// A page on disk.
 #[derive(Clone)]
 pub(crate) struct Stored {
     pub slot: Slot,
-    /// The nibbles from the prefix to the first fork, and the branch node there; nothing for a single leaf.
+    /// The nibbles from the prefix to the first fork, and the branch node at the fork. `None` for a single leaf.
     pub fork: Option<(Box<[u8]>, NodeRef)>,
 }
 
-/// What is needed of the records on disk while trees are put together.
+/// Loads pages for the code that builds trees.
 pub(crate) trait Load {
     type Error;
 
-    /// Loads the record of a stub at the first `depth` digits of a key.
+    /// Loads the page of a stub. The first `depth` digits of `key` are the prefix of the stub.
     fn load(&self, stub: &Link, key: &Key, depth: usize) -> Result<Link, Self::Error>;
 }
 
-/// Where, and for which version, a tree is put together.
+/// The prefix and the version for which a tree is built.
 pub(crate) struct Place<'a, L> {
     pub load: &'a L,
-    /// Any key whose first `depth` digits are the prefix.
+    /// Any key that begins with the prefix. The prefix has `depth` digits.
     pub key: Key,
     pub depth: usize,
-    /// The version that is being made.
+    /// The version that the update makes.
     pub born: Version,
-    /// The version of the newest finished checkpoint: what is not newer, and has a record, need not stay in memory.
+    /// The version of the newest finished checkpoint. A tree of this version or an older one can be replaced by a stub.
     pub durable: Version,
 }
 
@@ -122,7 +123,7 @@ impl<L> Clone for Place<'_, L> {
 impl<L> Copy for Place<'_, L> {}
 
 impl<L> Place<'_, L> {
-    /// Returns the place after another digit.
+    /// Returns the place of the prefix with one more digit.
     pub(crate) fn below(&self, digit: u8) -> Self {
         Self { key: self.key.with_digit(self.depth, digit), depth: self.depth.wrapping_add(1), ..*self }
     }
@@ -138,12 +139,12 @@ impl Tree {
         Arc::new(Self::unplaced(weight, born, Body::LeafPage(leaf_page)))
     }
 
-    /// Makes the stub of a record that holds more than one leaf.
+    /// Makes the stub of a page with more than one leaf.
     pub(crate) fn stored(slot: Slot, weight: u64, lead: Box<[u8]>, node: NodeRef) -> Link {
         Arc::new(Self::unplaced(weight, 0, Body::Stored(Stored { slot, fork: Some((lead, node)) })))
     }
 
-    /// Makes the stub of a record that holds one leaf, whose reference is known for one position only.
+    /// Makes the stub of a page with one leaf. Its reference holds only for the nibble `at`.
     pub(crate) fn stored_leaf(slot: Slot, weight: u64, at: usize, reference: NodeRef) -> Link {
         let at = u8::try_from(at).unwrap_or(UNPLACED);
         let body = Body::Stored(Stored { slot, fork: None });
@@ -154,28 +155,28 @@ impl Tree {
         &self.body
     }
 
-    /// The reference to the topmost node, when the tree hangs where its parent has it.
+    /// Returns the reference to the topmost node. The tree must be attached.
     pub(crate) fn reference(&self) -> &NodeRef {
         debug_assert_ne!(self.at, UNPLACED, "a tree is hung up before its reference is asked for");
         &self.reference
     }
 
-    /// The nibble of the key where the path of [`Tree::reference`] begins.
+    /// Returns the nibble of the key where the path of [`Tree::reference`] begins.
     pub(crate) fn at(&self) -> usize {
         usize::from(self.at)
     }
 
-    /// Bytes that the leaves take on disk, about.
+    /// Returns the weight of the leaves, which is about their size on disk in bytes.
     pub(crate) const fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// The version that made the tree, hence the newest change in it.
+    /// Returns the version that made the tree: the version of its newest change.
     pub(crate) const fn born(&self) -> Version {
         self.born
     }
 
-    /// Slot of the record that a checkpoint made of this tree.
+    /// Returns the slot of the page that a checkpoint wrote for this tree, or `None` if it has no page.
     pub(crate) fn slot_tag(&self) -> Option<Slot> {
         Slot::from_byte(self.slot_tag.load(Ordering::Acquire))
     }
@@ -184,7 +185,8 @@ impl Tree {
         self.slot_tag.store(slot.to_byte(), Ordering::Release);
     }
 
-    /// The nibbles from the prefix to the first fork, and the branch node there; nothing for a single leaf.
+    /// Returns the nibbles from the prefix to the first fork, and the branch node at the fork. Returns `None` for a
+    /// single leaf.
     pub(crate) fn fork(&self) -> Option<(&[u8], &NodeRef)> {
         match &self.body {
             Body::LeafPage(leaf_page) => leaf_page.fork().map(|fork| (&*fork.lead, &fork.node)),
@@ -193,18 +195,19 @@ impl Tree {
         }
     }
 
-    /// Whether the tree is a single leaf, loaded or not.
+    /// Returns whether the tree is a single leaf, in memory or as a stub.
     pub(crate) fn is_leaf(&self) -> bool {
         self.fork().is_none()
     }
 
-    /// Returns a stub in place of a tree whose record is in `slot`.
+    /// Returns a stub for a tree whose page is in `slot`.
     pub(crate) fn to_stub(&self, slot: Slot) -> Link {
         let fork = self.fork().map(|(lead, node)| (lead.into(), *node));
         self.with_body(Body::Stored(Stored { slot, fork }))
     }
 
-    /// Returns what a version need hold of a tree that does not change: a stub, if the tree is on disk.
+    /// Returns a stub if the tree is on disk, else the tree itself. The next version holds this instead of an unchanged
+    /// tree.
     pub(crate) fn released(tree: &Link, durable: Version) -> Link {
         match (tree.body(), tree.slot_tag()) {
             (Body::LeafPage(_) | Body::Branch(_), Some(slot)) if tree.born <= durable => tree.to_stub(slot),
@@ -212,14 +215,14 @@ impl Tree {
         }
     }
 
-    /// Returns a tree of the same leaves, as it would be loaded.
+    /// Returns a tree with the same leaves and another body, with the version of a loaded tree.
     pub(crate) fn with_body(&self, body: Body) -> Link {
         let Self { reference, at, weight, .. } = *self;
         Arc::new(Self { reference, at, slot_tag: AtomicU8::new(0), weight, born: 0, body })
     }
 
-    /// Makes the reference that of a path that begins at a nibble, from which `step` leads to the prefix. The stub of
-    /// a leaf has but one.
+    /// Attaches a tree at nibble `at`. `step` has the nibbles from `at` to the prefix. Does not change the reference of
+    /// a stub of one leaf, because its leaf is not in memory.
     fn hang(tree: &mut Link, at: usize, step: &[u8]) {
         if tree.at() == at {
             return;
@@ -241,17 +244,18 @@ impl Tree {
         }
     }
 
-    /// Makes a tree in memory the root of its trie.
+    /// Attaches a tree in memory as the root of its trie.
     pub(crate) fn hang_as_root(tree: &mut Link) {
         Self::hang(tree, 0, &[]);
     }
 
-    /// Gives a tree that was loaded the position of the stub that it is loaded for, below the digit given.
+    /// Attaches a loaded tree at the nibble of its stub, below `digit`.
     pub(crate) fn hang_as(tree: &mut Link, stub: &Self, digit: u8) {
         Self::hang(tree, stub.at(), step_to(digit, stub.at()).as_ref());
     }
 
-    /// Hangs a tree below the digit that its place ends with.
+    /// Attaches a tree at nibble `at`, below the last digit of its place. Loads a stub of one leaf if its nibble
+    /// changes.
     fn hang_below<L: Load>(tree: &mut Link, at: usize, place: &Place<'_, L>) -> Result<(), L::Error> {
         if tree.at() == at {
             return Ok(());
@@ -264,13 +268,13 @@ impl Tree {
         Ok(())
     }
 
-    /// Returns the hash of the root, when the tree is a whole trie.
+    /// Returns the root hash of a tree that is a whole trie.
     pub(crate) fn root(&self) -> [u8; 32] {
         debug_assert_eq!(self.at, 0, "a root hangs at the beginning of the key");
         self.reference.to_hash()
     }
 
-    /// Adds the leaves below a place to others, loading what is not in memory.
+    /// Appends the leaves below a place to `leaves`. Loads stubs.
     pub(crate) fn gather<L: Load>(self: &Link, place: &Place<'_, L>, leaves: &mut Vec<Leaf>) -> Result<(), L::Error> {
         match &self.body {
             Body::LeafPage(leaf_page) => leaves.extend(leaf_page.leaves().map(LeafView::to_leaf)),
@@ -284,7 +288,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Builds the tree of leaves that come in the order of their keys, at least one, below a place.
+    /// Builds the tree of at least one leaf below a place. The leaves are in the order of their keys.
     pub(crate) fn build<L: Load>(leaves: &[LeafView<'_>], place: &Place<'_, L>) -> Result<Link, L::Error> {
         let weight = leaves.iter().map(LeafView::weight).fold(0, u64::saturating_add);
         if weight <= LEAF_PAGE || leaves.len() < 2 {
@@ -298,7 +302,7 @@ impl Tree {
         Self::branch(children.collect::<Result<_, _>>()?, place)
     }
 
-    /// Puts a branch together over children that come in the order of their digits, and are more than one leaf.
+    /// Builds a branch from children in the order of their digits. The children have more than one leaf together.
     pub(crate) fn branch<L: Load>(mut children: Vec<(u8, Link)>, place: &Place<'_, L>) -> Result<Link, L::Error> {
         let weight = children.iter().map(|(_, child)| child.weight).fold(0, u64::saturating_add);
         let mask = children.iter().fold(0, |mask, (digit, _)| mask | bit(*digit));
@@ -314,7 +318,7 @@ impl Tree {
         Ok(Arc::new(Self::unplaced(weight, place.born, Body::Branch(branch))))
     }
 
-    /// The fork above an only child.
+    /// Returns the fork of a branch whose only child is `self`.
     fn chained(&self, mask: u16) -> Fork {
         let digit = digits(mask).next().unwrap_or(0);
         let (lead, node) = self.fork().unwrap_or((&[], &self.reference));
@@ -328,7 +332,7 @@ impl Base {
         let references = children.iter().map(|(_, child)| child.reference).collect();
         let in_memory = |child: &Link| match child.body() {
             Body::Stored(_) => 0,
-            // Version 0 is that of what came from disk.
+            // Trees from disk have version 0, which here means that no child is in memory.
             Body::LeafPage(_) | Body::Branch(_) => child.born.max(1),
         };
         let newest = children.iter().map(|(_, child)| in_memory(child)).max().unwrap_or(0);
@@ -342,12 +346,12 @@ impl Base {
 }
 
 impl Branch {
-    /// The fork above the children.
+    /// Returns the fork above the children.
     pub(crate) fn fork(&self) -> &Fork {
         &self.fork
     }
 
-    /// The child below a digit.
+    /// Returns the child below a digit, or `None` if the branch has none.
     pub(crate) fn child(&self, digit: u8) -> Option<&Link> {
         if self.fork.mask & bit(digit) == 0 {
             return None;
@@ -362,23 +366,23 @@ impl Branch {
         self.changes.iter().find(|(changed, _)| *changed == digit).map(|(_, child)| child)
     }
 
-    /// The reference to what is below a digit.
+    /// Returns the reference to the child below a digit.
     pub(crate) fn reference(&self, digit: u8) -> &NodeRef {
         self.changed(digit).map_or_else(|| self.base.reference(digit), |child| &child.reference)
     }
 
-    /// The children and their digits, ascending.
+    /// Returns the children with their digits in ascending order.
     pub(crate) fn children(&self) -> impl Iterator<Item = (u8, &Link)> {
         digits(self.fork.mask).filter_map(|digit| Some((digit, self.child(digit)?)))
     }
 
-    /// The only child, where the digits do not fork.
+    /// Returns the only child with its digit, or `None` if the branch has several children.
     pub(crate) fn only_child(&self) -> Option<(u8, &Link)> {
         if self.fork.mask.is_power_of_two() { self.children().next() } else { None }
     }
 
-    /// Returns the tree with other children in the places of some, which come in the order of their digits; `None` when
-    /// none is left.
+    /// Replaces or removes children. `updates` are in the order of their digits, and `None` removes a child. Returns
+    /// `None` if no child is left.
     pub(crate) fn update<L: Load>(
         &self,
         weight: u64,
@@ -456,14 +460,14 @@ impl Branch {
         Arc::new(Tree::unplaced(weight, place.born, Body::Branch(branch)))
     }
 
-    /// Returns the branch with stubs in place of its children, whose records are in the slots given.
+    /// Returns the branch with a stub for each child. `slots` are the slots of their pages.
     pub(crate) fn with_stubs(&self, slots: impl Iterator<Item = Slot>) -> Self {
         let children = self.children().zip(slots).map(|((digit, child), slot)| (digit, child.to_stub(slot)));
         let base = Arc::new(Base::new(children.collect()));
         Self { base, changes: Box::default(), fork: self.fork.clone() }
     }
 
-    /// Returns the bytes that the branch takes in memory besides its own, without its children, about.
+    /// Returns the approximate memory of the branch in bytes, without its children.
     pub(crate) fn memory_size(&self) -> usize {
         let each = size_of::<NodeRef>().saturating_add(size_of::<Link>());
         let children = self.base.children.len().saturating_mul(each);
@@ -481,7 +485,7 @@ impl Top {
         }
     }
 
-    /// Returns the trie without its trees in memory, if there are such and all of them are on disk.
+    /// Returns the trie as a root on disk, or `None` if it must stay in memory.
     pub(crate) fn released(&self, durable: Version) -> Option<Self> {
         match self {
             Self::Tree(tree) if tree.born <= durable && tree.slot_tag().is_some() => Some(Self::Root(tree.root())),

@@ -1,4 +1,4 @@
-//! A batch of changes to a trie: the next version of it.
+//! Applies a batch of changes to a trie, which makes its next version.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use super::{
 };
 use crate::version::Version;
 
-/// What a batch of changes is made for.
+/// The context of a batch of changes.
 pub(crate) struct Update<'a, L> {
     pub load: &'a L,
-    /// The version that is being made.
+    /// The version that the batch makes.
     pub born: Version,
     /// The version of the newest finished checkpoint.
     pub durable: Version,
 }
 
-/// Below this number of changes a second thread costs more than it brings.
+/// Number of changes from which on several threads are faster than one.
 const WORTH_A_THREAD: usize = 48;
 
 impl<L: Load<Error: Send> + Sync> Update<'_, L> {
-    /// Returns the trie after the changes, which come in the order of their keys, each key once.
+    /// Returns the trie after the changes. The changes are in the order of their keys, and each key occurs once.
     pub(crate) fn apply(&self, top: Option<&Link>, changes: &[Arc<Change>]) -> Result<Top, L::Error> {
         let place = Place { load: self.load, key: Key::zero(), depth: 0, born: self.born, durable: self.durable };
         let parallel = changes.len() >= WORTH_A_THREAD;
@@ -39,13 +39,14 @@ impl<L: Load<Error: Send> + Sync> Update<'_, L> {
     }
 }
 
-/// Makes a tree of the leaves that changes set.
+/// Makes the tree of the leaves that `changes` set. Returns `None` if they set no leaf.
 fn insert<L: Load>(changes: &[Arc<Change>], place: &Place<'_, L>) -> Result<Option<Link>, L::Error> {
     let leaves: Vec<_> = changes.iter().filter_map(|change| change.leaf.as_ref()).map(Leaf::as_view).collect();
     if leaves.is_empty() { Ok(None) } else { Tree::build(&leaves, place).map(Some) }
 }
 
-/// Returns the tree after changes of keys below its prefix, at least one; the same tree, when they do nothing.
+/// Returns the tree after at least one change of keys below its prefix. Returns the same tree if nothing changes, and
+/// `None` if no leaf is left.
 fn update<L: Load<Error: Send> + Sync>(
     tree: &Link,
     changes: &[Arc<Change>],
@@ -112,7 +113,7 @@ fn update_branch<L: Load<Error: Send> + Sync>(
         Ok(if same { None } else { Some((digit, new)) })
     };
     let updated: Vec<_> = match (&*parts, parallel) {
-        // The changes do not divide here, perhaps further down.
+        // All changes are below one digit. They can divide at a lower one.
         ([part], true) => vec![update_part(part, true)],
         (_, true) => parallel::map(&parts, |part| update_part(part, false)),
         (_, false) => parts.iter().map(|part| update_part(part, false)).collect(),
