@@ -1,4 +1,4 @@
-//! The thread that writes checkpoints, and merges segments of the hash index in between.
+//! The thread that writes checkpoints. Between checkpoints it merges segments of the hash index.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -21,10 +21,10 @@ use crate::{
     versioned_trie::{checkpoint, pages::PageStore, tree::Top},
 };
 
-/// Reads and writes that the index may take at once, before the thread looks whether a checkpoint is due.
+/// Reads and writes of the hash index between two checks for a due checkpoint.
 const TIDY_BUDGET: u32 = 256;
 
-/// The thread, and what became of its work.
+/// The thread and the result of its last checkpoint.
 #[derive(Debug)]
 pub(crate) struct Checkpointer {
     jobs: Option<SyncSender<Job>>,
@@ -71,22 +71,22 @@ impl Checkpointer {
         })
     }
 
-    /// Ends the thread, after the checkpoint that is being written. None is begun any more.
+    /// Ends the thread after the present checkpoint. No later call begins a checkpoint.
     pub(crate) fn stop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was reported as the failure of its checkpoint.
+            // An error is ignored: a panic in a checkpoint is already its failure.
             let _: thread::Result<()> = thread.join();
         }
     }
 
-    /// Begins a checkpoint of a state, unless one is being written, one has failed, or `is_allowed` returns false. The
-    /// function calls `is_allowed` while no other checkpoint can begin, because the result depends on the newest
-    /// checkpoint.
+    /// Begins a checkpoint of a state. Does nothing if a checkpoint is in progress, a checkpoint has failed, or
+    /// `is_allowed` returns false. No checkpoint can begin during the call of `is_allowed`, because its result depends
+    /// on the newest checkpoint.
     pub(crate) fn request(&self, state: &State, is_allowed: impl FnOnce() -> bool) {
         let Some(block) = state.block() else { return };
         let mut status = lock(&self.status.0);
-        // After a failure the thread takes no jobs, although the channel may still accept them.
+        // After a failure the thread has ended, but the channel may still accept a job.
         if status.running || status.failed.is_some() || !is_allowed() {
             return;
         }
@@ -97,24 +97,24 @@ impl Checkpointer {
         }
     }
 
-    /// Returns the error that ended a checkpoint. None is written after it.
+    /// Returns the error of a failed checkpoint. After it, no checkpoint is written.
     pub(crate) fn failure(&self) -> Option<Arc<StateError>> {
         lock(&self.status.0).failed.clone()
     }
 
-    /// Waits for the checkpoint that is being written.
+    /// Waits until no checkpoint is in progress.
     pub(crate) fn wait(&self) {
         let (status, changed) = &*self.status;
         changed.wait_while(&mut lock(status), |status| status.running);
     }
 
-    /// As [`Checkpointer::wait`], but no longer than a time.
+    /// Waits until no checkpoint is in progress, at most `longest`.
     pub(crate) fn wait_briefly(&self, longest: Duration) {
         let (status, changed) = &*self.status;
         changed.wait_while_for(&mut lock(status), |status| status.running, longest);
     }
 
-    /// Writes a checkpoint on this thread, after the one that is being written.
+    /// Writes a checkpoint on the thread of the caller, after the present checkpoint.
     pub(crate) fn write_now(&self, state: &State) -> Result<(), StateError> {
         self.wait();
         match state.block() {
@@ -161,7 +161,7 @@ impl Worker {
         }
     }
 
-    /// Waits for work, and tidies the index meanwhile.
+    /// Waits for a job. Merges segments of the hash index until a job arrives.
     fn next(&self, jobs: &Receiver<Job>) -> Option<Job> {
         loop {
             match jobs.try_recv() {
@@ -169,8 +169,7 @@ impl Worker {
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) => {}
             }
-            // Damage needs no report here: the index reports it to each caller of a query, and this thread rebuilds the
-            // index.
+            // An error is ignored: each query that reads the damaged index gets it, and this thread rebuilds the index.
             let tidy = catch_unwind(AssertUnwindSafe(|| self.archive.tidy_index(TIDY_BUDGET)));
             if !matches!(tidy, Ok(Ok(true))) {
                 return jobs.recv().ok();
@@ -180,14 +179,15 @@ impl Worker {
 }
 
 fn write(pages: &PageStore, archive: &Archive, job: &Job, is_held: impl FnOnce() -> bool) -> Result<(), StateError> {
-    // So that a loss of power never costs the changes of blocks that a checkpoint has.
+    // Before the checkpoint: a power failure must not lose the state diffs of blocks that the checkpoint contains.
     archive.sync_diffs()?;
     checkpoint::write(pages, job.block, &job.top)?;
-    // Asked now, since a block may have been held meanwhile, and others made after it.
+    // After the checkpoint: a savepoint may exist since, and the index must not contain blocks after it.
     if !is_held() {
         archive.store_index()?;
     }
-    // The changes since the checkpoint before are what the older states of the window are made of after a restart.
+    // After a restart, the older states of the state history are computed from the previous checkpoint and the diffs
+    // since.
     match pages.manifest().previous {
         Some(previous) => Ok(archive.prune_diffs(previous.block)?),
         None => Ok(()),

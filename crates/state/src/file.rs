@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// Creates a file in place of one that may have been left under its name. A link is removed, not followed.
+/// Creates a file. Removes an existing file or link of this name first, and does not follow the link.
 pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -14,7 +14,7 @@ pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns when the entries of a directory, or the contents of a file, survive a loss of power.
+/// Flushes a file or the entries of a directory. Returns when they survive a power failure.
 pub(crate) fn sync(path: &Path) -> io::Result<()> {
     let synced = File::open(path)?.sync_all();
     #[cfg(test)]
@@ -22,7 +22,7 @@ pub(crate) fn sync(path: &Path) -> io::Result<()> {
     synced
 }
 
-/// The names in a directory, sorted; none for a file.
+/// Returns the sorted names in a directory. Returns none for a file.
 #[cfg(test)]
 pub(crate) fn names_in(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).into_iter().flatten();
@@ -33,12 +33,12 @@ pub(crate) fn names_in(path: &Path) -> Vec<String> {
 
 #[cfg(test)]
 thread_local! {
-    /// What this thread has synced, and the names that were in it then.
+    /// The paths that this thread has flushed, with the names in each directory at that time.
     pub(crate) static SYNCED: std::cell::RefCell<Vec<(std::path::PathBuf, Vec<String>)>> =
         const { std::cell::RefCell::new(Vec::new()) };
 }
 
-/// Whether both are of the same file.
+/// Returns whether both belong to the same file.
 #[cfg(unix)]
 pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

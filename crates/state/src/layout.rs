@@ -2,25 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-/// First byte of the keys of the derived database, one for each table.
+/// Tables of the derived database: the first byte of a key.
 pub(crate) mod space {
-    /// What the database is, and which checkpoints it holds.
+    /// The layout of the database and its checkpoints.
     pub(crate) const MANIFEST: u8 = 0x00;
-    /// Records of the account trie.
+    /// Pages of the account trie.
     pub(crate) const ACCOUNTS: u8 = 0x01;
-    /// Records of the storage tries.
+    /// Pages of the storage tries.
     pub(crate) const STORAGE: u8 = 0x02;
-    /// Where the storage trie of a contract begins.
+    /// Root pointers of the storage tries.
     pub(crate) const POINTERS: u8 = 0x03;
-    /// Records that the newest checkpoint no longer uses.
+    /// Pages that the newest checkpoint does not use.
     pub(crate) const ORPHANS: u8 = 0x04;
-    /// Plain keys of contract storage in their order, or the first slices of long ones.
+    /// The key index: plain keys of at most 200 bytes, and the first 200 bytes of longer ones.
     pub(crate) const KEYS: u8 = 0x05;
-    /// Further slices of long keys.
+    /// The key index: later pieces of longer keys.
     pub(crate) const LONG_KEYS: u8 = 0x06;
-    /// Plain keys that the newest checkpoint no longer has, or their first slices.
+    /// Keys of the table [`KEYS`] that the newest checkpoint does not have.
     pub(crate) const GONE_KEYS: u8 = 0x07;
-    /// Further slices of these.
+    /// Keys of the table [`LONG_KEYS`] that the newest checkpoint does not have.
     pub(crate) const LONG_GONE_KEYS: u8 = 0x08;
 }
 
@@ -29,13 +29,13 @@ pub(crate) fn record_path(dir: &Path) -> PathBuf {
     Layout::of(dir).record
 }
 
-/// The paths of a store's files.
+/// The paths of the files of a store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub(crate) record: PathBuf,
     pub(crate) changes: PathBuf,
     pub(crate) state: PathBuf,
-    /// Exists when the derived database is to be made anew.
+    /// File that marks the derived database for removal. `None` for a store in memory.
     pub(crate) marker: Option<PathBuf>,
     pub(crate) head_marker: Option<PathBuf>,
 }

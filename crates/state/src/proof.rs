@@ -7,26 +7,26 @@ use crate::trie::{ProofError, verify_whole_proof};
 /// The facts that the nodes of a state proof prove about the state with a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProvenState {
-    /// The account at the address, or `None`: it is proven that there is none.
+    /// The account at the address, or `None` for proven absence.
     pub account: Option<Account>,
-    /// The stored bytes of the variable, or `None`: it is proven that the account has no such variable.
+    /// The stored bytes of the variable, or `None` for proven absence.
     pub variable: Option<Vec<u8>>,
 }
 
-/// Reason why an answer proves nothing. The texts name the member of the answer.
+/// Reason why a result of `GetStateProof` proves nothing. The texts name the wrong member of the result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateProofError {
-    /// The first list does not begin at the root: it belongs to the state of another block.
+    /// The first list does not begin at the state root. It belongs to the state of another block.
     #[error("accountProof: no node has the hash {root}, the state root: it proves the state of another block")]
     OtherState {
-        /// The root that was given.
+        /// The given state root.
         root: StateRoot,
     },
     /// The first list does not lead to the account.
     #[error("accountProof: {0}")]
     Account(#[source] ProofError),
-    /// The first list leads to bytes that are no account.
+    /// The bytes at the end of the first list are not an account.
     #[error("accountProof: the value of the last node is not an account: {0}")]
     NotAnAccount(#[source] DecodeError),
     /// The second list does not begin at the storage root of the account that the first list proves.
@@ -40,10 +40,10 @@ pub enum StateProofError {
     /// The second list does not lead to the variable.
     #[error("stateProof: {0}")]
     Variable(#[source] ProofError),
-    /// There is a second list, and the account has nothing that it could prove.
+    /// The second list has nodes, but the account has no storage.
     #[error("stateProof: expected no nodes, since the account has no storage, got {got}")]
     NoStorage {
-        /// Nodes in the list.
+        /// Number of nodes in the second list.
         got: usize,
     },
 }
@@ -57,7 +57,7 @@ pub enum StateProofError {
 ///
 /// # Errors
 ///
-/// [`StateProofError`]: the lists prove nothing; the error names the member of the result that is wrong.
+/// [`StateProofError`]: the lists prove nothing. The error names the wrong member of the result.
 ///
 /// # Examples
 ///
@@ -113,8 +113,7 @@ pub fn verify_state_proof(
     Ok(ProvenState { account, variable })
 }
 
-/// Checks the first list of an answer of `GetStateProof` alone, and returns the account at `address`, or `None` when it
-/// is proven that there is none.
+/// Verifies the first list of a `GetStateProof` result. Returns the account at `address`, or `None` for proven absence.
 ///
 /// # Errors
 ///
@@ -134,7 +133,7 @@ pub fn verify_account_proof(
     value.map(|bytes| Account::decode(&bytes)).transpose().map_err(StateProofError::NotAnAccount)
 }
 
-/// Whether the very root is missing.
+/// Returns whether no node of the list has the root hash.
 fn begins_elsewhere(error: &ProofError) -> bool {
     matches!(error, ProofError::Missing { depth: 0, .. })
 }
@@ -148,7 +147,7 @@ mod tests {
     use super::*;
     use crate::trie::MemoryTrie;
 
-    /// What a client has: the root of a block, a question, and the answer to it.
+    /// The data of a client: the state root of a block, a request, and its result.
     #[derive(Clone, Debug)]
     struct Case {
         name: String,
@@ -198,7 +197,7 @@ mod tests {
         }
     }
 
-    /// The published examples and those that were generated, with what they are to prove.
+    /// Returns the published and the generated test vectors, with the values that they prove.
     fn vectors() -> Vec<(Case, Value)> {
         let file: Value = serde_json::from_str(include_str!("../../../tests/data/vectors/stateproof.json")).unwrap();
         file["cases"].as_array().unwrap().iter().map(|json| (Case::of(json), json.clone())).collect()
@@ -319,7 +318,7 @@ mod tests {
         assert!(matches!(error, StateProofError::NotAnAccount(_)), "{error}");
     }
 
-    /// The proof of a variable of one of some contracts, and the value.
+    /// Generates the proof of a variable of one of several contracts, and the value.
     fn any_case() -> impl Strategy<Value = (Case, Option<Vec<u8>>)> {
         let value = proptest::collection::vec(any::<u8>(), 1..60);
         let entries = proptest::collection::btree_map(any::<[u8; 32]>(), value, 1..40);

@@ -1,4 +1,4 @@
-//! The set of blocks to which the chain can revert.
+//! Savepoints: the blocks to which the chain can revert.
 
 use std::{
     collections::VecDeque,
@@ -10,12 +10,12 @@ use silica_protocol::{BlockHash, BlockNumber};
 
 use crate::{archive::Head, transition::State, versioned_trie::pages::Manifest};
 
-/// Holds whose states are kept: each may have in memory what all others have changed since.
+/// Maximum number of savepoints with a state in memory. Each state can hold all data that changed since in all others.
 const STATES: usize = 8;
 
-/// A block to which [`Store::revert`](crate::Store::revert) can revert the chain. While a hold exists, the store begins
-/// no checkpoint of a later block, unless [`Store::holds_too_much`](crate::Store::holds_too_much) returns that it has
-/// given up all holds.
+/// A block to which [`Store::revert`](crate::Store::revert) can revert the chain. While a savepoint exists, the store
+/// writes no checkpoint of a later block. [`Store::holds_too_much`](crate::Store::holds_too_much) returns whether the
+/// store has discarded all savepoints.
 #[derive(Debug)]
 pub struct Savepoint {
     number: BlockNumber,
@@ -24,14 +24,14 @@ pub struct Savepoint {
     state: Arc<Place>,
 }
 
-/// Where the state of a hold is kept, until those of later ones take its place.
+/// The state of a savepoint. `None` after [`STATES`] later savepoints.
 type Place = Mutex<Option<SavepointState>>;
 
-/// The state after a block that is held.
+/// The state after the block of a savepoint.
 #[derive(Clone, Debug)]
 pub(crate) struct SavepointState {
     pub state: State,
-    /// The checkpoints at that time. When there are others the state may refer to records that are no more.
+    /// The checkpoints when the savepoint was created. With other checkpoints, pages of the state may no longer exist.
     pub manifest: Manifest,
 }
 
@@ -42,17 +42,17 @@ impl Savepoint {
         all.count = all.count.saturating_add(1);
         let oldest = all.keep(&place);
         drop(all);
-        // It may be large.
+        // After the lock, because the state can be large.
         drop(oldest);
         Self { number: head.number, hash: head.hash, savepoints: Arc::clone(savepoints), state: place }
     }
 
-    /// The state after the block, if it is still kept.
+    /// Returns the state after the block, or `None` if it is not in memory.
     pub(crate) fn state(&self) -> Option<SavepointState> {
         self.state.lock().clone()
     }
 
-    /// Keeps the state no more, as when many later holds were made.
+    /// Drops the state, like many later savepoints do.
     #[cfg(test)]
     pub(crate) fn forget_state(&self) {
         *self.state.lock() = None;
@@ -77,8 +77,9 @@ impl Drop for Savepoint {
     }
 }
 
-/// The holds that there are. While checkpoints heed them none is begun, and the index of hashes is not written, so that
-/// nothing on disk but the record knows of later blocks. Once they are given up, they are so until there is none.
+/// The savepoints of a store. While they are in force, no checkpoint begins and the hash index is not written. So only
+/// the record has data of later blocks on disk. After the store discards the savepoints, they stay without effect until
+/// all of them are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Savepoints(Mutex<All>);
 
@@ -86,12 +87,12 @@ pub(crate) struct Savepoints(Mutex<All>);
 struct All {
     count: usize,
     given_up: bool,
-    /// Where states are kept, the newest hold's last.
+    /// The places of the states, that of the newest savepoint last.
     states: VecDeque<Weak<Place>>,
 }
 
 impl All {
-    /// Keeps the state of a hold, and returns the one that makes way for it.
+    /// Adds the place of a state. Returns the oldest state if there are more than [`STATES`].
     fn keep(&mut self, place: &Arc<Place>) -> Option<SavepointState> {
         self.states.retain(|place| place.strong_count() > 0);
         self.states.push_back(Arc::downgrade(place));
@@ -101,19 +102,19 @@ impl All {
 }
 
 impl Savepoints {
-    /// Whether checkpoints have to wait.
+    /// Returns whether checkpoints have to wait for a savepoint.
     pub(crate) fn are_heeded(&self) -> bool {
         let all = self.all();
         all.count > 0 && !all.given_up
     }
 
-    /// Lets checkpoints go past those that there are, if there are any.
+    /// Discards all present savepoints, so that checkpoints ignore them.
     pub(crate) fn give_up(&self) {
         let mut all = self.all();
         all.given_up = all.count > 0;
     }
 
-    /// Whether checkpoints go past those that there are.
+    /// Returns whether the present savepoints are discarded.
     pub(crate) fn are_given_up(&self) -> bool {
         self.all().given_up
     }

@@ -1,4 +1,4 @@
-//! Snapshots: all queries about chain and state, as of one block.
+//! Snapshots: all queries to chain and state at one block.
 
 use std::{ops::Range, sync::Arc};
 
@@ -18,9 +18,9 @@ use crate::{
     window::{RecomputedStates, Window},
 };
 
-/// The chain as of one block: its state, the states before it, and the record of blocks up to it.
+/// The chain at one block: its state, the state history, and the record of blocks up to it.
 ///
-/// Cheap to clone. A snapshot does not change when later blocks are committed. So all results of one snapshot are
+/// A snapshot is cheap to clone. It does not change when later blocks are committed. So all results of one snapshot are
 /// consistent, and no query waits for a block in production.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -30,7 +30,7 @@ pub struct Snapshot {
     window: Window,
 }
 
-/// What all snapshots of a store share.
+/// The parts that all snapshots of a store share.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub pages: Arc<PageStore>,
@@ -39,8 +39,8 @@ pub(crate) struct Core {
 }
 
 impl Snapshot {
-    /// Checks that the file of the record still has its name. If it was deleted or replaced since the store was opened,
-    /// the next opening would not find later writes.
+    /// Returns an error if the file of the record was deleted or replaced since the store was opened. The next opening
+    /// would then not find later writes.
     ///
     /// # Errors
     ///
@@ -73,13 +73,14 @@ impl Snapshot {
         &self.state
     }
 
-    /// Returns the state after a block of the window: the newest block and the blocks before it. The options of the
-    /// store set the length of the window.
+    /// Returns the state after a block of the state history. [`StoreOptions::history`](crate::StoreOptions::history) is
+    /// the length of the state history.
     ///
     /// # Errors
     ///
-    /// [`HistoryError::Future`] for a block that the snapshot does not have, [`HistoryError::Expired`] for one before
-    /// the window, [`HistoryError::State`] when the state can not be computed again after a restart.
+    /// - [`HistoryError::Future`]: the snapshot does not have the block.
+    /// - [`HistoryError::Expired`]: the block is before the state history.
+    /// - [`HistoryError::State`]: the state cannot be computed again after a restart.
     pub fn at(&self, number: BlockNumber) -> Result<StateView, HistoryError> {
         let newest = self.window.newest().version;
         let version = number.get().saturating_add(1);
@@ -87,7 +88,7 @@ impl Snapshot {
             return Err(HistoryError::Future { head: self.state.block() });
         }
         let oldest = self.window.oldest();
-        // A snapshot may itself be far behind the store.
+        // The snapshot can be older than the state history of the store.
         let readable = self.core.pages.floor();
         if version < oldest || version < readable {
             return Err(HistoryError::expired(oldest.max(readable)));
@@ -118,16 +119,16 @@ impl Snapshot {
     }
 
     /// Returns the rows of the record for all blocks up to the newest, as input of a
-    /// [`RecordImport`](crate::RecordImport). Later blocks may be committed meanwhile; their rows are not included.
+    /// [`RecordImport`](crate::RecordImport). Rows of blocks that are committed during the iteration are not included.
     pub fn record_rows(&self) -> impl Iterator<Item = Result<RecordRow, ArchiveError>> + use<> {
         self.archive.rows()
     }
 
-    /// Returns a Tx block, or `None` when there is none of this number yet.
+    /// Returns a signed Tx block, or `None` if no block has this number yet.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] if the record is damaged or can not be read. All queries below have the same errors.
+    /// [`ArchiveError`]: the record is damaged or cannot be read. All queries below have the same errors.
     pub fn tx_block(&self, number: BlockNumber) -> Result<Option<Arc<TxBlock>>, ArchiveError> {
         self.archive.tx_block(number)
     }
@@ -160,7 +161,7 @@ impl Snapshot {
         self.archive.time_of(number)
     }
 
-    /// Returns the sums over a Tx block and all blocks before it, or `None` if no block has this number yet.
+    /// Returns the totals up to a Tx block, or `None` if no block has this number yet.
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ impl Snapshot {
         self.archive.totals(number)
     }
 
-    /// Returns the number of transactions up to a Tx block, or `None` if no block has this number yet. Does not rebuild
+    /// Returns the number of transactions up to a Tx block, or `None` if no block has this number yet. Does not compute
     /// a block of an empty block range.
     ///
     /// # Errors
@@ -180,7 +181,7 @@ impl Snapshot {
     }
 
     /// Returns the number of blocks up to a Tx block that [repeat](crate::BlockRecord::repeats_number) the logical
-    /// block number, or `None` if no block has this number yet. Does not rebuild a block of an empty block range.
+    /// block number, or `None` if no block has this number yet. Does not compute a block of an empty block range.
     ///
     /// # Errors
     ///
@@ -190,7 +191,7 @@ impl Snapshot {
     }
 
     /// Returns the number of the newest block with transactions, among the blocks up to a Tx block. Returns `None` if
-    /// no such block has transactions, or if no block has this number yet. Does not rebuild a block of an empty block
+    /// no such block has transactions, or if no block has this number yet. Does not compute a block of an empty block
     /// range.
     ///
     /// # Errors
@@ -200,7 +201,7 @@ impl Snapshot {
         self.archive.newest_with_transactions(number)
     }
 
-    /// Returns a DS block, or `None` when there is none of this number yet.
+    /// Returns a signed DS block, or `None` if no DS block has this number yet.
     ///
     /// # Errors
     ///
@@ -219,7 +220,7 @@ impl Snapshot {
         self.archive.ds_header(number)
     }
 
-    /// Returns the micro blocks of a Tx block, in its order, or `None` when there is none of this number yet.
+    /// Returns the micro blocks of a Tx block in the order of its list, or `None` if no block has this number yet.
     ///
     /// # Errors
     ///
@@ -228,7 +229,7 @@ impl Snapshot {
         self.archive.micro_blocks_of(number)
     }
 
-    /// Returns the transaction with a hash, or `None` when there is none.
+    /// Returns the transaction with a hash, or `None` if it does not exist.
     ///
     /// # Errors
     ///
@@ -265,8 +266,8 @@ impl Snapshot {
         self.archive.deployed_by(sender)
     }
 
-    /// Returns the transactions of a Tx block at a range of positions; positions beyond the last are ignored. Returns
-    /// `None` if no block has this number yet.
+    /// Returns the transactions of a Tx block in a range of positions. Ignores positions after the last transaction.
+    /// Returns `None` if no block has this number yet.
     ///
     /// # Errors
     ///
@@ -279,8 +280,8 @@ impl Snapshot {
         self.archive.transactions(number, range)
     }
 
-    /// Returns the group of transactions that contains a position of a Tx block, or `None` if the position does not
-    /// exist. A group is the unit of reading; the result has its size in bytes before it is read.
+    /// Returns the group of transactions at a position of a Tx block, or `None` if the position does not exist. A
+    /// reader reads whole groups. The result has the size of the group in bytes, and no transactions.
     ///
     /// # Errors
     ///
@@ -293,8 +294,8 @@ impl Snapshot {
         self.archive.transaction_group(number, position)
     }
 
-    /// Returns the hashes of the transactions of a Tx block at a range of positions; positions beyond the last are
-    /// ignored. Returns `None` if no block has this number yet.
+    /// Returns the hashes of the transactions of a Tx block in a range of positions. Ignores positions after the last
+    /// transaction. Returns `None` if no block has this number yet.
     ///
     /// # Errors
     ///
@@ -307,7 +308,7 @@ impl Snapshot {
         self.archive.transaction_hashes(number, range)
     }
 
-    /// Returns the hashes of the newest transactions, the newest first, at most `limit`.
+    /// Returns the hashes of the newest transactions, the newest first. Returns at most `limit` hashes.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! State transitions: applies a state diff to the forest, which holds accounts and contract storage.
+//! State transitions: applies a state diff to the account trie and the storage tries.
 
 use std::sync::Arc;
 
@@ -24,15 +24,16 @@ use crate::{
 pub(crate) struct State {
     pub top: Top,
     pub version: Version,
-    /// Keys of contract storage that only states which are made again have.
+    /// For a state that was computed again after a restart: the keys of contract storage that blocks since its
+    /// checkpoint have added. `None` for other states.
     pub older: Option<Arc<Recent>>,
 }
 
 impl State {
-    /// The state before genesis.
+    /// The state before the genesis block.
     pub(crate) const EMPTY: Self = Self { top: Top::Empty, version: 0, older: None };
 
-    /// The state that a checkpoint has.
+    /// Returns the state of a checkpoint.
     pub(crate) fn of(checkpoint: &Checkpoint) -> Self {
         Self { top: Top::Root(checkpoint.origin.root), version: checkpoint.version(), older: None }
     }
@@ -41,13 +42,13 @@ impl State {
         StateRoot::new(self.top.root())
     }
 
-    /// The block after which this is the state.
+    /// Returns the block after which this is the state, or `None` before genesis.
     pub(crate) fn block(&self) -> Option<BlockNumber> {
         self.version.checked_sub(1).map(BlockNumber::new)
     }
 
-    /// Returns the state after the block `version - 1`, which makes the changes given, and what these do to keys of
-    /// contract storage. That is to be noted before anyone sees the state.
+    /// Applies `diff`, and returns the state of `version` with the changed keys of contract storage. The caller must
+    /// add these keys to the key index before it publishes the state.
     pub(crate) fn advance(
         &self,
         pages: &PageStore,
@@ -72,7 +73,7 @@ impl State {
     }
 }
 
-/// The making of one state from another.
+/// The computation of one state from another.
 struct Step<'a> {
     pages: &'a PageStore,
     base: &'a State,
@@ -91,7 +92,7 @@ impl Step<'_> {
         Update { load: &load, born: self.version, durable: self.durable }.apply(tree.as_ref(), changes)
     }
 
-    /// Returns the changes of all contract accounts: those that the diff has, and those whose storage it changes.
+    /// Returns the changes of all contract accounts in the diff: of the accounts, and of those with changed storage.
     fn contracts(&self, diff: &StateDiff) -> Result<Vec<(Arc<Change>, KeyChanges)>, StateError> {
         let given = diff.accounts.iter().filter(|(_, account)| account.contract.is_some());
         let mut addresses: Vec<&Address> = given.map(|(address, _)| address).chain(diff.storage.keys()).collect();
@@ -127,7 +128,8 @@ impl Step<'_> {
             Some(entries) => self.storage(address, &storage, entries)?,
             None => (storage, KeyChanges::default()),
         };
-        // A contract has no root before it has storage; one that lost all of it keeps the root of the empty trie.
+        // A contract without storage has no storage root. A contract that lost all its storage keeps the root of the
+        // empty trie.
         let before = old.is_some_and(|leaf| leaf.tail.is_some());
         let root = match &storage {
             Top::Empty if !before && entries.is_none_or(|entries| entries.values().all(Option::is_none)) => None,
@@ -138,7 +140,7 @@ impl Step<'_> {
         Ok((change(address, &Account { contract: Some(contract), ..account }, tail), keys))
     }
 
-    /// Returns the storage trie of a contract after changes, and what these do to its keys.
+    /// Returns the storage trie of a contract after the changes, and its changed keys.
     fn storage(
         &self,
         address: &Address,
@@ -167,7 +169,7 @@ fn change(address: &Address, account: &Account, tail: Option<Tail>) -> Arc<Chang
     Arc::new(Change::new(key, Some(leaf)))
 }
 
-/// The changes of entries, each with its plain key after the contract's address.
+/// Returns the changes of entries, each with its plain key without the contract's address.
 fn entry_changes<'a>(address: &Address, entries: &'a StorageDiff) -> Result<Vec<(&'a str, Arc<Change>)>, StateError> {
     let contract = address.to_string();
     entries
@@ -189,13 +191,13 @@ fn entry_changes<'a>(address: &Address, entries: &'a StorageDiff) -> Result<Vec<
         .collect()
 }
 
-/// Returns what comes after the contract's address in a key of its storage.
+/// Returns the part of a storage key after the contract's address. Returns an error for a key of another contract.
 pub(crate) fn plain_key<'a>(text: &str, contract: &Address, key: &'a StorageKey) -> Result<&'a str, StateError> {
     let foreign = || StateError::ForeignKey { address: *contract, key: key.to_string() };
     key.as_str().strip_prefix(text).ok_or_else(foreign)
 }
 
-/// Returns the key of storage that a plain key, without the contract's address, stands for.
+/// Returns the storage key for a plain key without the contract's address.
 pub(crate) fn storage_key(contract: &Address, plain: &str) -> StorageKey {
     StorageKey::from_text(format!("{contract}{plain}"))
 }

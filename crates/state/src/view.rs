@@ -17,10 +17,10 @@ use crate::{
     },
 };
 
-/// The state after one block. Cheap to clone; a view never changes.
+/// The state after one block. A view is cheap to clone, and never changes.
 ///
-/// Queries work while the store commits further blocks, until the block of the view leaves the window. After that, a
-/// query may return [`StateError::Expired`], but never a wrong result.
+/// Queries work while the store commits later blocks, as long as the state history contains the block of the view.
+/// After that, a query may return [`StateError::Expired`], but never a wrong result.
 #[derive(Clone, Debug)]
 pub struct StateView {
     pages: Arc<PageStore>,
@@ -42,12 +42,12 @@ impl StateView {
         self.state.root()
     }
 
-    /// Returns an account, or `None` when there is none at the address.
+    /// Returns an account, or `None` if the address has none.
     ///
     /// # Errors
     ///
-    /// [`StateError::Expired`] when the block has left the window, [`StateError::Damaged`] and [`StateError::Db`] when
-    /// the account cannot be read.
+    /// - [`StateError::Expired`]: the state history does not contain the block.
+    /// - [`StateError::Damaged`], [`StateError::Db`]: the account cannot be read.
     pub fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         match self.accounts_source().leaf(&self.state.top, &Key::account(address))? {
             Some(leaf) => self.decode(&leaf).map(Some),
@@ -55,7 +55,8 @@ impl StateView {
         }
     }
 
-    /// Returns the value of an entry of contract storage, or `None` when there is no such entry, contract or account.
+    /// Returns the value of an entry of contract storage, or `None` if the entry, the contract or the account does not
+    /// exist.
     ///
     /// # Errors
     ///
@@ -76,8 +77,8 @@ impl StateView {
         self.accounts_source().proof(&self.state.top, &Key::account(address)).map(crate::trie::Proof::into_nodes)
     }
 
-    /// Returns the nodes that prove the value of an entry of contract storage, or its absence; `None` when the account
-    /// has no storage.
+    /// Returns the trie nodes that prove the value of an entry of contract storage, or its absence. Returns `None` if
+    /// the account has no storage.
     ///
     /// # Errors
     ///
@@ -88,7 +89,7 @@ impl StateView {
         Ok(Some(proof.into_nodes()))
     }
 
-    /// Iterates over all accounts, in the order of their addresses. Takes memory for one record at a time.
+    /// Iterates over all accounts in the order of their addresses. Needs memory for a few pages of the trie.
     pub fn accounts(&self) -> impl Iterator<Item = Result<(Address, Account), StateError>> + '_ {
         self.accounts_source().leaves(&self.state.top).map(|leaf| {
             let leaf = leaf?;
@@ -97,8 +98,8 @@ impl StateView {
         })
     }
 
-    /// Iterates over the entries of a contract's storage, in the order of the hashes of their keys. Takes memory for
-    /// one record at a time.
+    /// Iterates over the entries of a contract's storage in the order of the hashes of their keys. Needs memory for a
+    /// few pages of the trie.
     ///
     /// # Errors
     ///
@@ -123,7 +124,7 @@ impl StateView {
     ///
     /// # Errors
     ///
-    /// [`StateError::ForeignKey`] when the prefix does not begin with the contract's address; otherwise as
+    /// [`StateError::ForeignKey`]: `prefix` or `from` does not begin with the contract's address. Otherwise as
     /// [`StateView::account`].
     pub fn entries(
         &self,
@@ -133,7 +134,7 @@ impl StateView {
     ) -> Result<Entries, StateError> {
         let text = contract.to_string();
         let prefix = plain_key(&text, contract, prefix)?;
-        // Keys before the prefix are not looked at, so that nothing can be said of them.
+        // Keys before the prefix are not read, so the recorded gap of absent keys must not include them.
         let first = from.map_or(Ok(prefix), |from| plain_key(&text, contract, from))?.max(prefix);
         let top = self.storage_of(contract)?.unwrap_or(Top::Empty);
         let tree = self.pages.top(&Owner::Contract(*contract), &top, self.state.version)?;
@@ -177,42 +178,42 @@ impl StateView {
     }
 }
 
-/// The entries of a contract's storage below a prefix, in the order of their plain keys.
+/// An iterator over the entries of a contract's storage below a prefix, in the order of their plain keys.
 ///
-/// The iterator reads one window of entries at a time, each window larger than the one before. Its memory is limited to
-/// one window.
+/// It reads one batch of entries at a time, and each batch is larger than the previous one. Its memory is limited to
+/// one batch.
 #[derive(Debug)]
 pub struct Entries {
     view: StateView,
     contract: Address,
     /// The text of the contract's address.
     address: String,
-    /// The trie, unless it is empty.
+    /// The storage trie. `None` if it is empty, and after the last batch or an error.
     tree: Option<Link>,
     prefix: String,
-    /// Where the next window begins; `None` behind the last.
+    /// The first key of the next batch, or `None` after the last batch.
     next: Option<String>,
-    /// The keys before that which have no entry.
+    /// The keys without an entry immediately before `next`.
     gap: Gap,
     keys: usize,
     window: Window,
-    /// Whether these are all entries of the contract.
+    /// Whether the iterator returns all entries of the contract.
     whole: bool,
-    /// Weight of the entries that were found.
+    /// Weight of the entries that the iterator has read.
     weight: u64,
 }
 
-/// Keys with the values of those that have an entry.
+/// A batch of keys with their values. A key without an entry has no value.
 #[derive(Debug, Default)]
 struct Window {
     keys: KeyList,
     values: Vec<Option<Bytes>>,
-    /// How many were looked at.
+    /// Number of keys that the iterator has passed.
     passed: usize,
 }
 
 impl Window {
-    /// Passes on to the next entry, and returns its place if there is one.
+    /// Moves to the next entry, and returns its position. Returns `None` if the batch has no more entries.
     fn pass(&mut self) -> Option<usize> {
         let ahead = self.values.get(self.passed..)?.iter().position(Option::is_some);
         let at = self.passed.saturating_add(ahead?);
@@ -225,15 +226,15 @@ impl Window {
     }
 }
 
-/// Keys in the first window, which is all that is read of when a caller wants to know whether there is any entry.
+/// Number of keys in the first batch. A caller that checks whether any entry exists reads only this batch.
 const FIRST_WINDOW: usize = 2;
-/// Keys in the largest window. A record is looked at once for each window that has one of its keys.
+/// Maximum number of keys in a batch. Each batch reads each page of the trie at most once.
 const LARGEST_WINDOW: usize = 1 << 16;
-/// Bytes of all keys, and of all values, of a window.
+/// Maximum bytes of the keys of a batch, and of its values.
 const WINDOW_BYTES: usize = 16 << 20;
 
 impl Entries {
-    /// Returns the next entry, its key without the contract's address.
+    /// Returns the next entry. Its key is without the contract's address.
     ///
     /// # Errors
     ///
@@ -243,7 +244,7 @@ impl Entries {
             if let Some(at) = self.window.pass() {
                 return Ok(self.window.keys.get(at).zip(self.window.values.get(at).and_then(Option::as_deref)));
             }
-            // The trie is let go behind the last window, or when something is wrong.
+            // No trie: all batches were read, or an error ended the iterator.
             if self.tree.is_none() {
                 return Ok(None);
             }
@@ -254,7 +255,7 @@ impl Entries {
         }
     }
 
-    /// Reads the next window.
+    /// Reads the next batch. If its values are too large, reduces the number of keys and reads nothing.
     fn advance(&mut self) -> Result<(), StateError> {
         let Some(from) = self.next.take() else { return self.finish() };
         let Some(tree) = &self.tree else { return Ok(()) };
@@ -264,7 +265,8 @@ impl Entries {
         let State { version, older, .. } = &self.view.state;
         let candidates = pages.keys().candidates(span, *version, older.as_deref(), limit);
         let candidates = pages.note_damage(candidates)?;
-        // Only what views before this version need is ever removed.
+        // A checkpoint removes keys that only views below the floor need. This view is below it, so keys may be
+        // missing.
         if *version < pages.floor() {
             return Err(StateError::Expired);
         }
@@ -297,7 +299,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Returns the keys in the trie of plain keys, with the places of these, in the order of the trie.
+    /// Returns the trie keys of plain keys with their positions, in the order of the trie keys.
     fn hashed(&self, plain: &KeyList) -> Vec<(Key, usize)> {
         let parts: Vec<_> = (0..plain.len()).step_by(HASHED_AT_ONCE).collect();
         let hashed = parallel::map(&parts, |part| {
@@ -310,7 +312,8 @@ impl Entries {
         keys
     }
 
-    /// When all entries of the contract were read, they have the weight that its trie has.
+    /// Compares the weight of all entries with the weight of the trie, if the iterator has read all entries of the
+    /// contract.
     fn finish(&mut self) -> Result<(), StateError> {
         match self.tree.take().filter(|_| self.whole) {
             Some(tree) if tree.weight() != self.weight => {
@@ -322,7 +325,7 @@ impl Entries {
     }
 }
 
-/// Keys that one thread hashes at once.
+/// Number of keys that one thread hashes at once.
 const HASHED_AT_ONCE: usize = 4096;
 
 impl Iterator for Entries {

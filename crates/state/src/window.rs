@@ -1,4 +1,4 @@
-//! The state history: the states after the newest blocks stay readable, up to the length of the window.
+//! The state history: the states after the newest blocks, which stay readable.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,11 +18,11 @@ use crate::{
     versioned_trie::pages::{Manifest, PageStore},
 };
 
-/// The states that this process made, the oldest first, up to the newest block.
+/// The part of the state history that this process computed, the oldest state first.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     states: Arc<[State]>,
-    /// Number of blocks whose states stay readable.
+    /// Length of the state history in blocks.
     length: u64,
 }
 
@@ -31,7 +31,7 @@ impl Window {
         Self { states: [newest].into(), length: length.max(1) }
     }
 
-    /// Returns the window after another block.
+    /// Returns the state history after one more block. Removes the oldest state if there are more than `length`.
     pub(crate) fn push(&self, newest: State) -> Self {
         let length = usize::try_from(self.length).unwrap_or(usize::MAX);
         let leaving = self.states.len().saturating_add(1).saturating_sub(length);
@@ -39,8 +39,8 @@ impl Window {
         Self { states, length: self.length }
     }
 
-    /// Returns the window after more blocks, up to that of version `end`: `changed` has the states after those of them
-    /// that change something, the oldest first.
+    /// Returns the state history after several blocks up to version `end`. `changed` has the states after those blocks
+    /// that change the state, the oldest first.
     pub(crate) fn extend(&self, changed: &[State], end: Version) -> Self {
         let (before, oldest) = (self.newest(), end.saturating_sub(self.length.saturating_sub(1)));
         let next = before.version.saturating_add(1);
@@ -54,17 +54,17 @@ impl Window {
         Self { states, length: self.length }
     }
 
-    /// The state after the newest block.
+    /// Returns the state after the newest block.
     pub(crate) fn newest(&self) -> &State {
         self.states.last().unwrap_or(&State::EMPTY)
     }
 
-    /// The oldest version that stays readable.
+    /// Returns the oldest version that stays readable.
     pub(crate) fn oldest(&self) -> Version {
         self.newest().version.saturating_sub(self.length.saturating_sub(1)).max(1)
     }
 
-    /// Returns the state after a block, if this process made it.
+    /// Returns the state of a version, or `None` if this process has not computed it.
     pub(crate) fn get(&self, version: Version) -> Option<&State> {
         let behind = usize::try_from(self.newest().version.checked_sub(version)?).ok()?;
         let at = self.states.len().checked_sub(1)?.checked_sub(behind)?;
@@ -72,7 +72,7 @@ impl Window {
     }
 }
 
-/// Returns the states that the records have whole, the newest first. They are what others are computed from.
+/// Returns the states that can be read from disk alone, the newest first. All other states are computed from them.
 pub(crate) fn on_disk(manifest: &Manifest) -> impl Iterator<Item = State> {
     let checkpoints = [&manifest.current, &manifest.previous].into_iter().flatten();
     let checkpoints: Vec<_> = checkpoints.map(State::of).collect();
@@ -80,11 +80,11 @@ pub(crate) fn on_disk(manifest: &Manifest) -> impl Iterator<Item = State> {
     checkpoints.into_iter().chain(begin)
 }
 
-/// The states of the window that an earlier process made: computed again when they are first asked for, from a
-/// checkpoint and the changes since.
+/// The states of the state history from before the start of this process. They are computed at the first request, from
+/// a checkpoint and the state diffs since.
 #[derive(Debug)]
 pub(crate) struct RecomputedStates {
-    /// The version that this process began with.
+    /// The version at the start of this process. This process computes the states from it on as it makes blocks.
     end: Version,
     made: Mutex<Made>,
 }
@@ -93,17 +93,17 @@ pub(crate) struct RecomputedStates {
 struct Made {
     newest: Option<State>,
     states: BTreeMap<Version, State>,
-    /// Keys of contract storage that these states have.
+    /// Keys of contract storage that blocks between the checkpoint and these states have added.
     keys: Arc<Recent>,
 }
 
 impl RecomputedStates {
-    /// States up to the version before `end` can be made again.
+    /// Returns an empty cache of states below version `end`.
     pub(crate) fn new(end: Version) -> Self {
         Self { end, made: Mutex::default() }
     }
 
-    /// Returns the state of a version.
+    /// Returns the state of a version. Computes it if necessary.
     pub(crate) fn get(
         &self,
         version: Version,
@@ -117,15 +117,15 @@ impl RecomputedStates {
         if let Some(state) = made.states.get(&version) {
             return Ok(state.clone());
         }
-        // Asked each time: what this process began with is given up, and its changes are dropped, as checkpoints
-        // follow.
+        // Read at each request: later checkpoints replace the checkpoint from opening, and its state diffs are removed.
         let base = on_disk(&pages.manifest()).find(|state| state.version <= version);
         let made_before = made.newest.clone().filter(|made| made.version <= version);
         let nearest = [base, made_before].into_iter().flatten().max_by_key(|state| state.version);
         let mut state = nearest.filter(|_| version < self.end).ok_or_else(expired)?;
         state.older = Some(Arc::clone(&made.keys));
         while state.version < version {
-            // What no one can ask for is made in one step.
+            // The state history does not contain versions below `oldest`, so they are computed in one step and not
+            // stored.
             let end = if state.version < oldest { oldest.min(version) } else { state.version.saturating_add(1) };
             let note = |version, changes| made.keys.note_added(version, changes);
             state = catch_up(&state, end, pages, archive, note)?.ok_or_else(expired)?;
@@ -135,7 +135,7 @@ impl RecomputedStates {
         Ok(state)
     }
 
-    /// Forgets the states when all of them have left the window.
+    /// Removes the states if the state history contains none of them.
     pub(crate) fn release(&self, oldest: Version) {
         if self.end <= oldest {
             *self.made.lock() = Made::default();
@@ -143,11 +143,11 @@ impl RecomputedStates {
     }
 }
 
-/// Changes of leaves that are applied in one step.
+/// Number of changed leaves after which a step ends. It limits the memory of a step.
 const STEP: usize = 200_000;
 
 /// Computes the state of a later version from the state diffs on disk, and compares its root with the root in the
-/// block. Returns `None` if a diff is missing. Calls `note` with the changed keys of contract storage of each version.
+/// block. Returns `None` if a diff is missing. Calls `note` with the changed keys of contract storage after each step.
 pub(crate) fn catch_up(
     from: &State,
     version: Version,
@@ -185,8 +185,7 @@ pub(crate) fn catch_up(
     Ok(Some(state))
 }
 
-/// Returns the state of a later version, the changes up to which are given, and compares its root with that in the
-/// block.
+/// Applies a state diff, and compares the resulting root with the root in the block.
 fn advance(
     from: &State,
     diff: &StateDiff,
@@ -203,14 +202,14 @@ fn advance(
     Ok((state, keys))
 }
 
-/// How far the newest checkpoint is behind.
+/// Blocks and bytes of changes since the newest checkpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pending {
     pub blocks: u64,
     pub bytes: u64,
 }
 
-/// Blocks that are not in a checkpoint yet, by their sizes.
+/// The blocks since the newest checkpoint, with the bytes of their state diffs.
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointBacklog {
     blocks: VecDeque<(Version, u64)>,
@@ -223,14 +222,14 @@ impl CheckpointBacklog {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Takes out what a finished checkpoint has.
+    /// Removes the blocks that a finished checkpoint contains.
     pub(crate) fn release(&mut self, durable: Version) {
         while let Some((_, bytes)) = self.blocks.pop_front_if(|(version, _)| *version <= durable) {
             self.bytes = self.bytes.saturating_sub(bytes);
         }
     }
 
-    /// Takes out the blocks after a version.
+    /// Removes the blocks after a version.
     pub(crate) fn go_back(&mut self, version: Version) {
         while let Some((_, bytes)) = self.blocks.pop_back_if(|(later, _)| *later > version) {
             self.bytes = self.bytes.saturating_sub(bytes);

@@ -1,12 +1,12 @@
-//! The files of a store: flushes directories, and writes the marker of a damaged state.
+//! File functions of a store: flushes directories, and reads and removes the marker of a damaged state.
 
 use std::{fs, io, path::Path};
 
 use crate::{db::ENGINE_PARAMETERS, error::OpenError, file::sync, layout::Layout};
 
 impl Layout {
-    /// Syncs the directory entries of the record's files, and the parameters of its engine, which the engine does not
-    /// sync. The writers of the other files sync their contents.
+    /// Flushes the directory entries of the record's files, and the parameters of its engine, which the engine does not
+    /// flush. The writers of other files flush these.
     pub(super) fn sync(&self, dir: &Path) -> Result<(), OpenError> {
         let parent = dir.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
         let entries = [Some(self.record.join(ENGINE_PARAMETERS)), Some(self.record.clone()), Some(dir.to_owned())];

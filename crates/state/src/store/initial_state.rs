@@ -1,4 +1,4 @@
-//! The state with which a store opens: the newest checkpoint and the state diffs since.
+//! The state at opening: the newest checkpoint plus the state diffs since.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     window::{CheckpointBacklog, catch_up, on_disk},
 };
 
-/// The state that a store begins with.
+/// The state at opening.
 pub(super) struct Recovered {
     pub(super) state: State,
     /// Whether it is the state of the newest block.
@@ -22,14 +22,14 @@ pub(super) struct Recovered {
 }
 
 impl Recovered {
-    /// Returns `base`; the blocks after it have to be executed.
+    /// Returns `base` as the state. The caller must execute the blocks after it.
     fn without_changes(base: State) -> Self {
         Self { state: base, complete: false, backlog: CheckpointBacklog::default() }
     }
 }
 
-/// Computes the state of the newest block from the newest checkpoint and the changes since. If changes are missing that
-/// a state of the window needs, the blocks after the base have to be executed.
+/// Computes the state of the newest block from the newest checkpoint and the state diffs since. If a diff is missing
+/// that a state of the state history needs, returns an earlier state. The caller must then execute the blocks after it.
 pub(super) fn recover(
     pages: &Arc<PageStore>,
     archive: &Arc<Archive>,

@@ -1,4 +1,4 @@
-//! The store: one writer, any number of readers.
+//! The store: one writer and any number of readers.
 
 mod append;
 mod files;
@@ -33,19 +33,19 @@ use crate::{
 /// The options of opening a store.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// Limit of the memory for the cache of state records, in bytes. The changes since the newest checkpoint take
-    /// memory in addition.
+    /// Limit of the cache for pages of the tries, in bytes. The changes since the newest checkpoint take additional
+    /// memory.
     pub cache_bytes: u64,
-    /// Number of the newest blocks whose states stay readable; at least 1.
+    /// Length of the state history in blocks, at least 1.
     pub history: u64,
-    /// Whether a commit waits for the disk.
+    /// Whether a commit waits until the block is durable.
     pub durability: Durability,
-    /// Bytes of changes after which a checkpoint is written.
+    /// Bytes of state diffs since the newest checkpoint from which on a checkpoint is due.
     pub checkpoint_bytes: u64,
-    /// Number of blocks after which a checkpoint is written, even if they change little.
+    /// Number of blocks since the newest checkpoint from which on a checkpoint is due.
     pub checkpoint_blocks: u64,
-    /// Bytes of changes since the newest checkpoint; above this limit, the store gives up all holds, see
-    /// [`Store::holds_too_much`].
+    /// Maximum bytes of state diffs since the newest checkpoint with savepoints. Above this limit, the store discards
+    /// all savepoints, see [`Store::holds_too_much`].
     pub held_bytes: u64,
     /// Whether opening rebuilds a damaged derived database. Otherwise opening fails.
     pub repair: bool,
@@ -65,19 +65,19 @@ impl Default for StoreOptions {
     }
 }
 
-/// Callback for progress: the amount that is done, and the total.
+/// Callback for progress: the number of completed blocks, and the number of all blocks.
 type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// The state and the record of blocks of one chain.
 ///
-/// One writer prepares and commits blocks; readers take [`Snapshot`]s.
+/// One writer prepares and commits blocks. Readers take [`Snapshot`]s.
 ///
 /// # Examples
 ///
 /// See the [crate documentation](crate).
 #[derive(Debug)]
 pub struct Store {
-    /// The first field, because dropping it ends the thread.
+    /// The first field, because its drop ends the thread before the other fields are dropped.
     checkpointer: Checkpointer,
     core: Arc<Core>,
     published: Arc<RwLock<Snapshot>>,
@@ -85,7 +85,7 @@ pub struct Store {
     databases: Databases,
     options: StoreOptions,
     outcome: OpenOutcome,
-    /// Opening used the reserve of disk space.
+    /// Whether opening used the reserve of disk space.
     lacks_room: bool,
 }
 
@@ -120,13 +120,13 @@ impl Databases {
 #[derive(Debug)]
 struct Writer {
     backlog: CheckpointBacklog,
-    /// The chain with the blocks that were written and are not flushed yet; `None` when there are none.
+    /// The chain with the blocks that are written but not flushed. `None` if all blocks are flushed.
     written: Option<Snapshot>,
-    /// The newest block of the record, while the state is behind it.
+    /// The newest block of the record, as long as the state is of an earlier block.
     replay_to: Option<BlockNumber>,
 }
 
-/// A source of snapshots for readers; cheap to clone.
+/// A source of snapshots for readers. It is cheap to clone.
 #[derive(Clone, Debug)]
 pub struct StoreReader {
     published: Arc<RwLock<Snapshot>>,
@@ -140,30 +140,30 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Waits for the checkpoint that is being written.
+    /// Waits until no checkpoint is in progress.
     #[cfg(test)]
     pub(crate) fn settle(&self) {
         self.checkpointer.wait();
     }
 
-    /// Number of the blocks that the index of hashes has on disk.
+    /// Returns the number of blocks that the hash index covers on disk.
     #[cfg(test)]
     pub(crate) fn indexed(&self) -> u64 {
         self.core.archive.indexed()
     }
 
-    /// The version of the newest checkpoint.
+    /// Returns the version of the newest checkpoint.
     #[cfg(test)]
     pub(crate) fn durable(&self) -> u64 {
         self.core.pages.durable()
     }
 
-    /// Returns the label of the chain: a text of the caller in the record, such as the name of its rules. A record that
-    /// was imported from rows has the label of the original.
+    /// Returns the label of the chain: a text of the caller in the record, such as the identifier of its Scilla rules.
+    /// An imported record has the label of the original.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] when the record is damaged or cannot be read.
+    /// [`ArchiveError`]: the record is damaged or cannot be read.
     pub fn label(&self) -> Result<Option<String>, ArchiveError> {
         self.core.archive.label()
     }
@@ -172,7 +172,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] when it cannot be written.
+    /// [`ArchiveError`]: the label cannot be written.
     pub fn set_label(&self, text: &str) -> Result<(), ArchiveError> {
         self.core.archive.set_label(text)
     }
@@ -191,7 +191,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] when the record is damaged or cannot be read.
+    /// [`ArchiveError`]: the record is damaged or cannot be read.
     pub fn record(&self, number: BlockNumber) -> Result<Option<BlockRecord>, ArchiveError> {
         self.core.archive.view().record(number)
     }
@@ -213,16 +213,16 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] when the record is damaged or cannot be read.
+    /// [`ArchiveError`]: the record is damaged or cannot be read.
     pub fn range_at(&self, number: BlockNumber) -> Result<Option<EmptyBlockRange>, ArchiveError> {
         self.core.archive.block_range(number)
     }
 
-    /// Returns the bytes that the store takes on disk.
+    /// Returns the size of the store on disk in bytes.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] if the sizes of the files cannot be read.
+    /// [`ArchiveError`]: the sizes of the files cannot be read.
     pub fn size_on_disk(&self) -> Result<u64, ArchiveError> {
         let record = self.core.archive.size_on_disk()?;
         Ok(record.saturating_add(self.core.pages.db().size_on_disk()?))

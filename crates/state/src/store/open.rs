@@ -28,33 +28,33 @@ use crate::{
     window::{RecomputedStates, Window},
 };
 
-/// Bound of the engine's cache for the record, in bytes. The engine writes the record at its end, and the archive has
-/// caches of its own for reads.
+/// Cache of the engine for the record, in bytes. A small cache is enough, because the engine only appends to the record
+/// and the archive has its own caches.
 const RECORD_CACHE: u64 = 8 << 20;
-/// Bound of the engine's cache for the derived database, in bytes.
+/// Cache of the engine for the derived database, in bytes.
 const STATE_CACHE: u64 = 16 << 20;
 
 /// The result of opening a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenOutcome {
-    /// There is no block yet: block 0 is to be committed.
+    /// The store has no blocks. The caller must commit block 0.
     Empty,
     /// The state is that of the newest block.
     Ready {
         /// The newest block.
         head: BlockNumber,
-        /// Why the derived database was made anew, if it was.
+        /// The reason why the derived database was rebuilt, or `None` if it was not.
         rebuilt: Option<String>,
     },
-    /// The state is lost, and the changes of the oldest blocks are no longer kept: the blocks are to be executed again,
-    /// with [`Store::replay`] for each.
+    /// The state is lost, and the state diffs of the oldest blocks do not exist. The caller must execute the blocks
+    /// again, with [`Store::replay`] for each.
     NeedsReplay {
         /// The first block to execute.
         from: BlockNumber,
         /// The newest block.
         head: BlockNumber,
-        /// Why the state is lost.
+        /// The reason why the state is lost.
         reason: String,
     },
 }
@@ -73,8 +73,8 @@ impl Store {
         Self::open_with_progress(dir, options, &mut |_, _| {})
     }
 
-    /// As [`Store::open`]. While the store rebuilds the hash index, it calls `progress` with the number of indexed
-    /// blocks, and the number of all blocks.
+    /// Opens the store like [`Store::open`]. While the store rebuilds the hash index, it calls `progress` with the
+    /// number of indexed blocks, and the number of all blocks.
     ///
     /// # Errors
     ///
@@ -107,11 +107,11 @@ impl Store {
         options: StoreOptions,
         progress: Progress<'_>,
     ) -> Result<Self, OpenError> {
-        // Before anything is removed: this refuses a directory that is in use.
+        // The record first, before anything is removed: its lock rejects a directory that is in use.
         let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
         let record = record.map_err(OpenError::RecordDb)?;
-        // For the same reason: this program must not repair a record of a later format or one that lost blocks, and the
-        // repair may need the state.
+        // Also before anything is removed: this program must not repair a record of a later format, or a record that
+        // has lost blocks. A repair of the record by other means may need the state.
         Archive::examine(&record, layout.head_marker.as_deref()).map_err(OpenError::Record)?;
         let changes = Files::Directory(layout.changes.clone(), options.durability);
         let mut reset = layout.read_marker();
@@ -147,12 +147,12 @@ impl Store {
         }
     }
 
-    /// Removes the state, so that the next opening computes it from the blocks only. The store in the directory must
-    /// not be open.
+    /// Marks the state for removal and removes the state diffs. The next opening computes the state from the blocks.
+    /// The store in the directory must not be open.
     ///
     /// # Errors
     ///
-    /// [`OpenError::Directory`] when the directory cannot be written.
+    /// [`OpenError::Directory`]: the directory cannot be written.
     pub fn discard_state(dir: &Path) -> Result<(), OpenError> {
         let Layout { changes, marker, .. } = Layout::of(dir);
         remove_directory(&changes)?;
@@ -161,7 +161,7 @@ impl Store {
         written.map_err(|source| OpenError::Directory { path, source })
     }
 
-    /// Opens the store on the disks of a test. A state that is damaged is made anew.
+    /// Opens the store on the disks of a test. Rebuilds a damaged state.
     #[cfg(test)]
     pub(crate) fn on_disks(
         record: &Disk,
@@ -199,7 +199,7 @@ impl Store {
         Self::open_databases(Databases::new(record, state, layout), options, reset, progress)
     }
 
-    /// Opens the store on a record, its blocks and its changes of state, and a derived database.
+    /// Opens the store with the databases of the record and of the derived state.
     pub(super) fn open_databases(
         databases: Databases,
         options: StoreOptions,
@@ -259,10 +259,10 @@ impl Store {
     }
 }
 
-/// Reason why opening did not complete.
+/// The reason why opening did not complete.
 #[derive(Debug)]
 pub(super) enum Opening {
-    /// The derived database has to be computed again.
+    /// The derived database must be rebuilt.
     Damaged(String),
     Failed(OpenError),
 }
@@ -293,8 +293,8 @@ pub(super) fn open_error(error: ArchiveError) -> OpenError {
     OpenError::Record(error.into())
 }
 
-/// Opens the record with its index. Damage may be in either of two databases: if the record opens beside an empty
-/// index, the damage is in the index.
+/// Opens the record with the hash index in `index`. If opening fails, tries an empty index in memory. If that succeeds,
+/// the damage is in the index database.
 pub(super) fn open_archive(
     (record, changes): (&Db, &Files),
     index: &Db,

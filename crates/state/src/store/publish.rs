@@ -1,4 +1,4 @@
-//! Publication of blocks to readers, and the checkpoints that follow from it.
+//! Publishes blocks to readers, and starts checkpoints.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,12 +9,12 @@ use crate::{
     window::Window,
 };
 
-/// Number of checkpoints, in bytes of changes, that the writer may be ahead before each block waits briefly for the
-/// checkpoint that is being written.
+/// Changes since the newest checkpoint, in multiples of [`StoreOptions::checkpoint_bytes`](super::StoreOptions), above
+/// which each block waits for at most [`BRAKE`].
 const RUN_AHEAD: u64 = 4;
-/// The longest wait of a block in that case.
+/// Maximum wait of a block above [`RUN_AHEAD`].
 const BRAKE: Duration = Duration::from_millis(200);
-/// The same number before a block waits until the checkpoint is written.
+/// The same multiple above which a block waits until the checkpoint is written.
 const FAR_AHEAD: u64 = 32;
 
 impl Store {
@@ -30,10 +30,10 @@ impl Store {
             return;
         }
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
-        // The databases grow.
+        // A checkpoint enlarges the databases, and the reserve must be as large as the writes of an opening.
         self.extend_reserve();
-        // The changes since the newest checkpoint are in memory, so the writer must not get far ahead. One block should
-        // not wait for the work of all blocks before it either.
+        // The changes since the newest checkpoint are in memory, so their size must be limited. But one block must not
+        // wait for the work of all previous blocks.
         let pending = writer.backlog.pending().bytes;
         let is_ahead = |checkpoints| pending > self.options.checkpoint_bytes.saturating_mul(checkpoints);
         if is_ahead(FAR_AHEAD) {
@@ -50,19 +50,19 @@ impl Store {
         pending.bytes >= self.options.checkpoint_bytes || pending.blocks >= self.options.checkpoint_blocks
     }
 
-    /// Returns whether another checkpoint may be written: it removes the states before the newest checkpoint from the
-    /// window. No checkpoint may be in progress during the call.
+    /// Returns whether the state history still has all its states after another checkpoint. A checkpoint makes versions
+    /// before the newest checkpoint unreadable. No checkpoint may be in progress during the call.
     pub(super) fn may_checkpoint(&self, window: &Window) -> bool {
         let durable = self.core.pages.durable();
         durable == 0 || durable <= window.oldest()
     }
 
-    /// Writes the changes that are not on disk yet, as far as the window allows, and closes the store. This makes the
-    /// next opening fast.
+    /// Writes the changes since the newest checkpoint, if the state history permits it, and closes the store. The next
+    /// opening then has less to compute.
     ///
     /// # Errors
     ///
-    /// [`CloseError`] if the state could not be written. The blocks are complete nevertheless.
+    /// [`CloseError`]: the state cannot be written. The record has all blocks in any case.
     pub fn close(self) -> Result<(), CloseError> {
         let snapshot = self.snapshot();
         self.checkpointer.wait();

@@ -15,14 +15,15 @@ use crate::{
 };
 
 impl Store {
-    /// Recovers the store after a failed write or flush, as on a full disk. The caller names the newest flushed block
-    /// by number and hash. The store discards all later writes, and accepts blocks again. Returns a snapshot of the
-    /// chain at this block.
+    /// Recovers the store after a failed write or flush, for example on a full disk. `number` and `hash` are those of
+    /// the newest flushed block. The store discards all later writes, and accepts blocks again. Returns a snapshot of
+    /// the chain at this block.
     ///
     /// If the failed write left nothing behind, the function returns at once. Otherwise it closes and reopens the
     /// engines, because they accept no writes after a failure. One batch removes later blocks from the record. Then the
-    /// store opens as after a crash, so its state may need a replay. Older snapshots return what they have in memory,
-    /// and [`DbError::Retired`](crate::DbError::Retired) for all other queries. [Savepoints](Store::savepoint) stay as they were.
+    /// store opens as after a crash, so its state may need a replay. Older snapshots return data from memory. For all
+    /// other queries they return [`DbError::Retired`](crate::DbError::Retired). [Savepoints](Store::savepoint) stay
+    /// valid.
     ///
     /// # Errors
     ///
@@ -30,13 +31,13 @@ impl Store {
     /// [`RecoverError::Lost`] and errors that only another process can repair, reads work as before this attempt. After
     /// other errors, reads may fail.
     pub fn recover(&mut self, number: BlockNumber, hash: &BlockHash) -> Result<Snapshot, RecoverError> {
-        // What would be opened again is not what was closed.
+        // If the files were replaced, reopening would open other data.
         self.databases.record.require_in_place()?;
         self.databases.layout.require_room()?;
         let newest = self.core.archive.head().ok_or(RecoverError::Lost { number })?;
         let is_newest = newest.number == number && newest.hash == *hash;
         if newest.number < number || (newest.number == number && !is_newest) {
-            // A revert removed the block, and the caller of the revert failed afterwards.
+            // A revert removed the block, and a later step of the caller failed.
             return Err(RecoverError::Lost { number });
         }
         if is_newest && !self.has_failed() {
@@ -45,12 +46,12 @@ impl Store {
             return Ok(self.snapshot());
         }
         self.require_no_damage()?;
-        // From here on nothing but opening again helps.
+        // From here on, only reopening makes the store usable again.
         self.core.archive.shut();
         self.checkpointer.stop();
         self.databases.state.retire();
         self.databases.record.retire();
-        // The engines write when they open, and the room for that may be in the reserve alone.
+        // The engines write when they open, and the reserve can be the only free disk space.
         let Databases { record, state, layout, .. } = &self.databases;
         let _: io::Result<bool> = layout.release_reserve();
         let reopened = record.reopen().and_then(|()| state.reopen());
@@ -71,16 +72,16 @@ impl Store {
         self.lacks_room
     }
 
-    /// Keeps room for the next opening, if what is written is to survive. Without a reserve only an opening on a full
-    /// disk is refused, so that a failure is ignored.
+    /// Reserves disk space for the next opening, if the store is durable. A failure is ignored, because only an opening
+    /// on a full disk needs the reserve.
     pub(super) fn extend_reserve(&self) {
         if self.options.durability == Durability::Flush {
             let _: io::Result<()> = self.databases.layout.extend_reserve();
         }
     }
 
-    /// Refuses what only another process can mend, so that reads go on: engines that panicked, and state that is to be
-    /// made anew.
+    /// Returns an error for failures that only another process can repair: a panic of an engine, or a damaged state.
+    /// Reads continue to work.
     fn require_no_damage(&self) -> Result<(), RecoverError> {
         if self.databases.record.is_broken() || self.databases.state.is_broken() {
             return Err(RecoverError::Db(DbError::Broken));
@@ -93,7 +94,7 @@ impl Store {
         }
     }
 
-    /// Whether blocks are refused, or there are some that were written and not flushed.
+    /// Returns whether the store rejects blocks, or has blocks that are written but not flushed.
     fn has_failed(&mut self) -> bool {
         let writer = self.writer.get_mut();
         writer.written.is_some() || self.core.archive.is_broken() || self.checkpointer.failure().is_some()
@@ -101,7 +102,7 @@ impl Store {
 }
 
 impl Databases {
-    /// Removes what the record has of the blocks after one.
+    /// Removes the blocks after a block from the record.
     fn remove_after(&self, number: BlockNumber, hash: &BlockHash) -> Result<(), RecoverError> {
         let Self { record, changes, state, layout, savepoints: _ } = self;
         let archive = open_archive((record, changes), state, layout.head_marker.as_deref(), &mut |_, _| {});

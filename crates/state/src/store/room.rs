@@ -1,8 +1,8 @@
 //! Reserves disk space for the writes of an opening.
 //!
-//! Each engine writes when it opens: it rewrites its table of pages, and clears the end of its log. On a full disk
-//! these writes fail, and the chain could not even be read. Therefore the store keeps a *reserve*: a file as large as
-//! the writes of an opening. An opening that finds no space removes it. A missing or too small reserve is no error.
+//! Each engine writes when it opens: it rewrites its page table, and clears the end of its log. On a full disk these
+//! writes fail, so the chain could not even be read. Therefore the store has a *reserve*: a file as large as the writes
+//! of an opening. An opening that finds no space removes the reserve. A missing or too small reserve is no error.
 
 use std::{
     error::Error,
@@ -17,21 +17,21 @@ use crate::{
     layout::Layout,
 };
 
-/// Bytes that have to be free besides room for the tables of pages: for each engine a segment or two.
+/// Bytes that must be free in addition to the page tables. Each engine needs one or two segments of 512 KiB.
 const ROOM: u64 = 2 << 20;
-/// Bytes of an engine's log for one byte of its table of pages, at least. Measured: 57 to 2,737 with values of 100 to
+/// Minimum bytes of an engine's log for one byte of its page table. Measurements gave 57 to 2,737 for values of 100 to
 /// 4,000 bytes, and 1,900 for payments.
 const LOG_PER_TABLE: u64 = 32;
-/// Name of the file that shows whether there is room.
+/// Name of the file that a check for free space writes.
 const PROBE: &str = "room";
-/// Name of the file that keeps room.
+/// Name of the file that reserves disk space.
 pub(super) const RESERVE: &str = "reserve";
-/// Bytes of both that are written at once.
+/// Bytes of these files in one write.
 const PIECE: usize = 8 << 10;
 
 impl Layout {
-    /// Checks that there is room for what opening writes, so that nothing is closed that cannot be opened again. The
-    /// reserve counts as free.
+    /// Checks that the disk has space for the writes of an opening. Otherwise the caller could close engines that it
+    /// cannot open again. The reserve counts as free.
     pub(super) fn require_room(&self) -> Result<(), RecoverError> {
         let Some(path) = self.beside_marker(PROBE) else { return Ok(()) };
         let check = || {
@@ -39,22 +39,22 @@ impl Layout {
             if free < self.room()?.saturating_add(ROOM) {
                 return Err(ErrorKind::StorageFull.into());
             }
-            // A quota or a limit of the process may allow less than is free.
+            // A quota or a limit of the process can be lower than the free space.
             let written = create_anew(&path).and_then(|mut probe| fill(&mut probe, ROOM));
             written.and(remove(&path).map(drop))
         };
         check().map_err(|source| RecoverError::NoRoom { path: path.clone(), source })
     }
 
-    /// Makes the reserve, or extends it, if it has fewer bytes than opening writes. Where that would take more than
-    /// half of what is free, it stays as it is.
+    /// Creates or extends the reserve if it is smaller than the writes of an opening. Does nothing if the extension
+    /// takes more than half of the free space.
     pub(super) fn extend_reserve(&self) -> io::Result<()> {
         let Some(path) = self.beside_marker(RESERVE) else { return Ok(()) };
         let (room, kept) = (self.room()?, len(&path)?);
         if kept >= room {
             return Ok(());
         }
-        // An eighth more, so that it is not extended at each checkpoint.
+        // One eighth more, so that not every checkpoint extends the reserve.
         let growth = room.saturating_add(room / 8).saturating_sub(kept);
         if free(&path)? / 2 < growth {
             return Ok(());
@@ -63,7 +63,7 @@ impl Layout {
         fill(&mut reserve, growth).or_else(|error| reserve.set_len(kept).and(Err(error)))
     }
 
-    /// Takes the room that is left for the reserve, up to what opening writes.
+    /// Extends the reserve as far as the disk has space, up to the writes of an opening.
     pub(super) fn take_rest(&self) -> io::Result<()> {
         let Some(path) = self.beside_marker(RESERVE) else { return Ok(()) };
         let growth = self.room()?.saturating_sub(len(&path)?);
@@ -73,29 +73,29 @@ impl Layout {
         }
     }
 
-    /// Removes the reserve, and a probe that an earlier process has left. Returns whether there was one of them.
+    /// Removes the reserve, and the file of an interrupted check. Returns whether one of them existed.
     pub(super) fn release_reserve(&self) -> io::Result<bool> {
         let (Some(probe), reserve) = (self.beside_marker(PROBE), self.reserve()) else { return Ok(false) };
         let released = [remove(&probe)?, remove(&reserve)?].contains(&true);
         if released {
-            // File systems with a journal give the blocks to others once the removal is durable.
+            // File systems with a journal free the space only when the removal is durable.
             reserve.parent().map_or(Ok(()), sync)?;
         }
         Ok(released)
     }
 
-    /// The place of the reserve; an empty path in memory.
+    /// Returns the path of the reserve, or an empty path for a store in memory.
     fn reserve(&self) -> PathBuf {
         self.beside_marker(RESERVE).unwrap_or_default()
     }
 
-    /// The place of a small file of the store; `None` in memory.
+    /// Returns the path of a file in the directory of the store, or `None` for a store in memory.
     fn beside_marker(&self, name: &str) -> Option<PathBuf> {
         self.marker.as_deref().and_then(Path::parent).map(|dir| dir.join(name))
     }
 
-    /// Bytes that an opening writes, at most. A table of pages is as large as the last one, or as the log requires that
-    /// has grown since.
+    /// Returns the maximum bytes that an opening writes. A page table is as large as the newest one, or as large as the
+    /// length of the log requires.
     fn room(&self) -> io::Result<u64> {
         let mut room = ROOM;
         for path in [&self.record, &self.state] {
@@ -115,7 +115,7 @@ impl Layout {
     }
 }
 
-/// Removes a file, and returns whether there was one.
+/// Removes a file. Returns whether it existed.
 fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -124,7 +124,7 @@ fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Bytes of a file; none if there is no such file.
+/// Returns the length of a file in bytes, or 0 if it does not exist.
 fn len(path: &Path) -> io::Result<u64> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.len()),
@@ -133,7 +133,7 @@ fn len(path: &Path) -> io::Result<u64> {
     }
 }
 
-/// Bytes that are free for a file.
+/// Returns the bytes that are free for a file.
 #[cfg(unix)]
 fn free(path: &Path) -> io::Result<u64> {
     let found = rustix::fs::statvfs(path.parent().unwrap_or(path))?;
@@ -149,9 +149,9 @@ fn open_reserve(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)
 }
 
-/// Writes `room` bytes to a file, or as many as there is room for, and returns when they are on the disk.
+/// Writes `room` bytes to a file and flushes it. After an error, the bytes that had space are flushed.
 fn fill(file: &mut File, room: u64) -> io::Result<()> {
-    // Nothing that a file system compresses.
+    // Random bytes, because a file system could compress others.
     let mut noise = 1_u64;
     let mut written = 0_u64;
     while written < room {
@@ -169,7 +169,7 @@ fn fill(file: &mut File, room: u64) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whether an error says that a disk, or what a user may have of it, is full.
+/// Returns whether an error means that the disk or the quota of the user is full.
 pub(super) fn is_no_room(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -187,13 +187,13 @@ mod tests {
     use super::*;
     use crate::db::{Db, DbOptions, Durability};
 
-    /// Numbers without order.
+    /// Returns numbers that are not in order.
     fn scattered(number: u64) -> [u8; 8] {
         number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
     }
 
-    /// Writes entries with keys in order or without, in batches of a block, and checks that the table of pages that the
-    /// next opening writes is not larger than expected.
+    /// Writes entries with or without ordered keys, in batches of the size of a block. Checks that the next opening
+    /// writes a page table that is not larger than expected.
     fn check_room(is_ordered: bool, value: usize, blocks: u64) {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::of(dir.path());
@@ -264,7 +264,7 @@ mod tests {
         layout.take_rest().unwrap();
         assert_eq!(len(), ROOM + (4 << 20));
         layout.require_room().unwrap();
-        // More than any disk has.
+        // A table that is larger than any disk.
         grow(layout.record.join("snap.0000000000000001"), 8 << 40);
         layout.extend_reserve().unwrap();
         assert_eq!(len(), ROOM + (4 << 20), "it does not take what blocks need");

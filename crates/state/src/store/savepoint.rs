@@ -1,4 +1,4 @@
-//! Holds: blocks to which the chain can revert.
+//! Creates savepoints, and reverts the chain to them.
 
 use std::sync::Arc;
 
@@ -18,22 +18,21 @@ use crate::{
     window::{Pending, RecomputedStates, Window},
 };
 
-/// Number of blocks since the newest checkpoint above which the store gives holds up.
+/// Maximum number of blocks since the newest checkpoint with savepoints. Above it, the store discards all savepoints.
 const MOST_HELD_BLOCKS: u64 = 1 << 18;
-/// Fraction (one in this many) of the changes between two checkpoints that is too much to compute again at each return.
+/// Divisor of the limits of a checkpoint. Each revert may compute the remaining changes again.
 const MUCH: u64 = 16;
 
 impl Store {
-    /// Holds the newest block, so that the chain can revert to it.
+    /// Creates a savepoint at the newest block, so that the chain can revert to this block.
     ///
-    /// The call waits for a checkpoint that is being written. If there is no hold yet and much has changed since the
-    /// newest checkpoint, it writes another one, because each return computes these changes again. While a hold exists,
-    /// changes stay in memory.
+    /// If no savepoint exists, the call waits for a checkpoint in progress. If much has changed since the newest
+    /// checkpoint, it also writes another one, because each revert could compute these changes again. While a savepoint
+    /// exists, changes stay in memory.
     ///
     /// # Errors
     ///
-    /// [`RevertError::Busy`] before genesis, and when there are blocks that are not flushed or whose state is not
-    /// computed.
+    /// [`RevertError::Busy`]: the store is before genesis, has blocks that are not flushed, or replays blocks.
     pub fn savepoint(&self) -> Result<Savepoint, RevertError> {
         let mut writer = self.writer();
         let snapshot = self.snapshot();
@@ -46,8 +45,8 @@ impl Store {
         Ok(Savepoint::new(head, SavepointState { state, manifest: pages.manifest() }, &self.databases.savepoints))
     }
 
-    /// Writes a checkpoint of the changes before a hold if there are many, and waits for the checkpoint that is being
-    /// written, because the index must not contain blocks after the hold.
+    /// Waits for a checkpoint in progress, because the hash index must not contain blocks after the savepoint. Then
+    /// writes another checkpoint if many changes are not in one. Does nothing if savepoints are in force.
     fn checkpoint_for_savepoint(&self, writer: &mut Writer, window: &Window) {
         let StoreOptions { checkpoint_bytes, checkpoint_blocks, .. } = self.options;
         let mut is_much = || {
@@ -66,9 +65,9 @@ impl Store {
         }
     }
 
-    /// Returns whether the store has given up all holds, because too much has changed since the newest checkpoint.
-    /// These changes are in memory and make an opening slow. Checkpoints ignore all holds until the last one is
-    /// dropped.
+    /// Returns whether the store has discarded all savepoints, because too much has changed since the newest
+    /// checkpoint. These changes are in memory, and make an opening slow. Checkpoints ignore the savepoints until the
+    /// last one is dropped.
     pub fn holds_too_much(&self) -> bool {
         self.databases.savepoints.are_given_up()
     }
@@ -78,18 +77,20 @@ impl Store {
         pending.bytes > self.options.held_bytes || pending.blocks > MOST_HELD_BLOCKS
     }
 
-    /// Reverts the chain to a held block: removes the blocks after it permanently, and restores the state of the hold.
-    /// If the hold lacks data, the store opens again. Returns a snapshot of the chain at this block.
+    /// Reverts the chain to a savepoint: removes the later blocks permanently, and restores the state of the savepoint.
+    /// Returns a snapshot of the chain at this block.
     ///
-    /// A crash leaves a store that opens at one of the two heads. Older snapshots return what they have in memory, and
-    /// [`DbError::Retired`](crate::DbError::Retired) for all other queries. If the store opens again, it computes the
-    /// changes since the newest checkpoint, and the state may need a replay. This concerns holds that are older than
-    /// many others, and holds that were given up.
+    /// If the state is not in memory, the store opens again over the same databases. This happens for a savepoint that
+    /// is older than eight others, or that was discarded. The store then computes the changes since the newest
+    /// checkpoint, and the state may need a replay.
+    ///
+    /// A crash leaves a store that opens at one of the two heads. Older snapshots return data from memory. For all
+    /// other queries they return [`DbError::Retired`](crate::DbError::Retired).
     ///
     /// # Errors
     ///
-    /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`], the store cannot be read or written
-    /// until it is opened again. After all other errors, the store is unchanged.
+    /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`], the store can be neither read nor
+    /// written until it is opened again. After all other errors, the store is unchanged.
     pub fn revert(&mut self, to: &Savepoint) -> Result<Snapshot, RevertError> {
         let number = to.number();
         let writer = self.writer.get_mut();
@@ -105,7 +106,7 @@ impl Store {
         }
         let removal = self.core.archive.blocks_after(number, &to.hash())?.ok_or(RevertError::NotThere { number })?;
         let databases = self.databases.renewed();
-        // Only the checkpointer of the new store may write from here on.
+        // From here on, only the checkpointer of the new store may write.
         self.checkpointer.stop();
         self.databases.state.retire();
         let removed = self.core.archive.remove(removal).map_err(RevertError::Append)?;
@@ -117,7 +118,7 @@ impl Store {
         Ok(self.become_as(opened))
     }
 
-    /// Replaces this store by another one of the same chain, also for readers.
+    /// Replaces this store by another store of the same chain, also for its readers.
     pub(super) fn become_as(&mut self, other: Self) -> Snapshot {
         let Self { checkpointer, core, published, writer, databases, options: _, outcome, lacks_room: _ } = other;
         if let Some(seal) = self.core.archive.seal() {
@@ -130,8 +131,8 @@ impl Store {
         snapshot
     }
 
-    /// Returns, from memory, what opening would find after the removal of blocks, and the state of the newest block.
-    /// Returns `None` when that is not in memory, for example when a checkpoint was written after the hold.
+    /// Returns the core and the state after a removal of blocks, equal to the result of opening, but from memory.
+    /// Returns `None` if the data are not in memory, for example after a checkpoint since the savepoint.
     fn core_at(
         &self,
         to: &Savepoint,
@@ -154,7 +155,7 @@ impl Store {
         Ok(core.map(|core| (core, state)))
     }
 
-    /// Returns this store over another core, with the state of the newest block.
+    /// Returns a store with another core and the state of the newest block. Moves the backlog of this store to it.
     fn over(&mut self, core: Core, state: State, head: &Head, databases: Databases) -> Result<Self, OpenError> {
         let writer = self.writer.get_mut();
         let mut backlog = std::mem::take(&mut writer.backlog);

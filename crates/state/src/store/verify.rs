@@ -14,14 +14,14 @@ use crate::{
     view::StateView,
 };
 
-/// The counts of a check.
+/// The counts from a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// The record of blocks.
+    /// Counts of the record.
     pub record: ArchiveReport,
-    /// Accounts in the newest checkpoint.
+    /// Number of accounts in the newest checkpoint.
     pub accounts: u64,
-    /// Entries of contract storage in the newest checkpoint.
+    /// Number of entries of contract storage in the newest checkpoint.
     pub entries: u64,
 }
 
@@ -31,7 +31,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StateError`] for the first damage that is found.
+    /// [`StateError`]: the first damage that the check finds.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport, StateError> {
         let mut report = CheckReport { record: self.core.archive.check(progress)?, ..CheckReport::default() };
         let Some(checkpoint) = self.core.pages.manifest().current else { return Ok(report) };
@@ -49,7 +49,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Checks the storage of a contract and returns the number of its entries.
+    /// Verifies the storage of a contract. Returns the number of its entries.
     fn check_storage(&self, view: &StateView, contract: &Address, root: StorageRoot) -> Result<u64, StateError> {
         let (mut trie, mut entries, mut sum) = (Builder::new(), 0_u64, KeySum::default());
         for entry in view.storage(contract)? {
@@ -64,7 +64,7 @@ impl Store {
         Ok(entries)
     }
 
-    /// Compares the keys of a contract in the ordered index with those of its storage trie, by their sum.
+    /// Compares the keys of a contract in the key index with the keys of its storage trie, by their sum.
     fn check_keys(&self, view: &StateView, contract: &Address, expected: &KeySum) -> Result<(), StateError> {
         let (mut sum, mut doubtful) = (KeySum::default(), Vec::new());
         let visited = self.core.pages.keys().visit(contract, |plain, is_doubtful| {
@@ -93,7 +93,7 @@ impl Store {
         pushed.map_err(|_| self.core.pages.damaged(format!("leaf {key}"), "leaves are not in order"))
     }
 
-    /// Compares a root with the root that follows from the leaves by the rules of the trie alone.
+    /// Compares a root with the root that the plain Merkle-Patricia trie computes from the leaves.
     fn check_root(&self, trie: Builder<'_, Vec<u8>>, owner: &Owner, root: [u8; 32]) -> Result<(), StateError> {
         if trie.finish().root() == root {
             return Ok(());
@@ -102,7 +102,8 @@ impl Store {
     }
 }
 
-/// A sum over keys that does not depend on their order. Other keys have another sum, with overwhelming probability.
+/// A sum over keys that does not depend on their order. Different keys have different sums with overwhelming
+/// probability.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct KeySum {
     keys: u64,
