@@ -1,7 +1,7 @@
 //! The encoding of stored values: numbers in groups of seven bits, byte strings after their length, and a checksum over
 //! each value together with its key.
 
-/// Appends to a record.
+/// Writes a value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writer(Vec<u8>);
 
@@ -10,12 +10,12 @@ impl Writer {
         Self(Vec::new())
     }
 
-    /// Begins a record of about `len` bytes.
+    /// Returns an empty writer with a capacity of `len` bytes.
     pub(crate) fn with_capacity(len: usize) -> Self {
         Self(Vec::with_capacity(len))
     }
 
-    /// Writes a number, seven bits to a byte, lowest first, the top bit set on all but the last.
+    /// Writes a number with seven bits in each byte, the lowest first. The top bit is set in all bytes except the last.
     pub(crate) fn number(&mut self, number: impl Into<u128>) {
         let mut rest = number.into();
         while rest >= 0x80 {
@@ -30,12 +30,12 @@ impl Writer {
         self.number(u64::try_from(len).unwrap_or(u64::MAX));
     }
 
-    /// Writes bytes whose number the reader knows.
+    /// Writes bytes without their length, which the reader must have from elsewhere.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Writes bytes after their number.
+    /// Writes the length of `bytes`, and then `bytes`.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.len(bytes.len());
         self.raw(bytes);
@@ -58,12 +58,12 @@ const fn low_bits(number: u128) -> u8 {
     (number & 0x7f) as u8
 }
 
-/// A record is shorter than its content says, or says something that its writer never writes.
+/// A value is too short, or has content that no writer writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed record: {0}")]
 pub(crate) struct Malformed(pub &'static str);
 
-/// Takes a record apart. Whatever the bytes, it neither panics nor allocates beyond them.
+/// Reads a value. Malformed bytes cause an error, and never a panic or an allocation larger than the bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
-    /// Reads a number of at most `T`'s range, in the form that [`Writer::number`] gives it.
+    /// Reads a number of [`Writer::number`]. Rejects numbers that `T` cannot hold and encodings with unnecessary bytes.
     pub(crate) fn number<T: TryFrom<u128>>(&mut self, what: &'static str) -> Result<T, Malformed> {
         // Most numbers take one byte.
         if let [byte @ 0..0x80, rest @ ..] = self.0 {
@@ -102,14 +102,14 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// Reads as many bytes as there are in an array.
+    /// Reads `N` bytes.
     pub(crate) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Malformed> {
         let (bytes, rest) = self.0.split_first_chunk().ok_or(Malformed(what))?;
         self.0 = rest;
         Ok(*bytes)
     }
 
-    /// Reads bytes after their number.
+    /// Reads a length, and then as many bytes.
     pub(crate) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], Malformed> {
         let len = self.number(what)?;
         self.raw(len, what)
@@ -125,12 +125,12 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// Bytes that are left.
+    /// Returns the number of unread bytes.
     pub(crate) const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Ends the reading: nothing may be left.
+    /// Returns an error if bytes are left.
     pub(crate) fn finish(self, what: &'static str) -> Result<(), Malformed> {
         if self.0.is_empty() { Ok(()) } else { Err(Malformed(what)) }
     }
@@ -139,7 +139,8 @@ impl<'a> Reader<'a> {
 /// Bytes of the checksum at the end of a sealed value.
 pub(crate) const SEAL_LEN: usize = 4;
 
-/// Appends CRC-32C of key and payload to the payload, so that a value is known to be whole and in its place.
+/// Appends the CRC-32C of key and payload to the payload. The checksum detects a changed value and a value under a
+/// wrong key.
 pub(crate) fn seal(key: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut value = Vec::with_capacity(payload.len().saturating_add(SEAL_LEN));
     value.extend_from_slice(payload);
@@ -147,7 +148,7 @@ pub(crate) fn seal(key: &[u8], payload: &[u8]) -> Vec<u8> {
     value
 }
 
-/// Takes the checksum off a value, or returns `None` when it is not that of this key and value.
+/// Returns the value without its checksum, or `None` if the checksum does not match key and value.
 pub(crate) fn unseal<'a>(key: &[u8], value: &'a [u8]) -> Option<&'a [u8]> {
     let (payload, seal) = value.split_last_chunk::<SEAL_LEN>()?;
     (u32::from_le_bytes(*seal) == checksum(key, payload)).then_some(payload)

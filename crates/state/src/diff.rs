@@ -1,4 +1,4 @@
-//! State diffs: the changes of the state by a block, as new values. So a diff may be applied twice.
+//! State diffs: the changed accounts and entries of a block with their new values. The same diff can be applied twice.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use silica_protocol::{Account, Address, StorageKey};
 
 use crate::codec::{Malformed, Reader, Writer};
 
-/// The accounts and the entries of contract storage that a block touches, with their values after it.
+/// The accounts and entries of contract storage that a block changes, with their values after the block.
 ///
 /// # Examples
 ///
@@ -20,29 +20,29 @@ use crate::codec::{Malformed, Reader, Writer};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDiff {
-    /// Whole accounts. The storage root of a contract is computed from its entries; a storage root in the diff has no
-    /// effect.
+    /// New accounts as a whole. The store computes storage roots from the entries, and ignores a storage root in the
+    /// diff.
     pub accounts: BTreeMap<Address, Account>,
     /// Entries of contract storage, by contract.
     pub storage: BTreeMap<Address, StorageDiff>,
 }
 
-/// New values of entries of one contract's storage; `None` removes the entry.
+/// New values of entries of one contract's storage. `None` removes the entry.
 pub type StorageDiff = BTreeMap<StorageKey, Option<Vec<u8>>>;
 
 impl StateDiff {
-    /// Returns whether the diff touches no account and no entry.
+    /// Returns whether the diff changes no account and no entry.
     pub fn is_empty(&self) -> bool {
         self.accounts.is_empty() && self.storage.is_empty()
     }
 
-    /// Number of leaves that are touched.
+    /// Returns the number of changed leaves.
     pub(crate) fn len(&self) -> usize {
         self.storage.values().map(BTreeMap::len).fold(self.accounts.len(), usize::saturating_add)
     }
 
-    /// Whether a later change removes all entries that this one sets of a contract. Together they would not show that
-    /// the contract ever had storage, which its root tells.
+    /// Returns whether `later` removes all entries of a contract that this diff sets. A merged diff would then not show
+    /// that the contract had storage, and its account would get no storage root.
     pub(crate) fn is_undone_by(&self, later: &Self) -> bool {
         later.storage.iter().any(|(address, removed)| {
             let Some(entries) = self.storage.get(address) else { return false };
@@ -53,7 +53,7 @@ impl StateDiff {
         })
     }
 
-    /// Adds a later change. What both touch has the later value.
+    /// Adds a later diff. Later values replace earlier ones.
     pub(crate) fn extend(&mut self, later: Self) {
         self.accounts.extend(later.accounts);
         for (address, entries) in later.storage {
@@ -61,7 +61,7 @@ impl StateDiff {
         }
     }
 
-    /// Lays the diff out for the record.
+    /// Encodes the diff for its file or for the edits of a block.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Writer::new();
         let mut value = Vec::new();
@@ -85,7 +85,7 @@ impl StateDiff {
         out.finish()
     }
 
-    /// Reads what [`StateDiff::encode`] wrote.
+    /// Decodes a diff of [`StateDiff::encode`].
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         let mut diff = Self::default();

@@ -1,4 +1,4 @@
-//! The errors of the store, one type for each operation with errors of its own.
+//! The errors of the store, one type for each operation.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     version::Version,
 };
 
-/// Reason why a query of the state failed, or why a change of it was not computed.
+/// Reason why a query to the state failed, or a state was not computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
@@ -26,41 +26,41 @@ pub enum StateError {
         /// The fault.
         reason: &'static str,
     },
-    /// The view is of a block that is no longer kept.
+    /// The state history does not contain the state of the view.
     #[error("the state of this block is no longer kept")]
     Expired,
-    /// A change of storage is of an account that is not a contract.
+    /// The diff changes the storage of an account that is not a contract.
     #[error("storage of {address} is changed, which is not a contract")]
     NotContract {
         /// The account.
         address: Address,
     },
-    /// A change of storage has the key of another contract.
+    /// The diff has a key of another contract.
     #[error("storage of {address} is changed under the key of another contract: {key}")]
     ForeignKey {
         /// The contract.
         address: Address,
-        /// The key.
+        /// The key of the entry.
         key: String,
     },
     /// A single entry of contract storage is too large to be stored.
     #[error("entry of {bytes} bytes is too large to be stored")]
     TooLarge {
-        /// Its size, that of its key included.
+        /// Bytes of key and value of the entry.
         bytes: usize,
     },
     /// The derived database was written by a later version of this program.
     #[error("derived state has layout {got}, this program reads up to {supported}")]
     NewerLayout {
-        /// Layout of the database.
+        /// Layout number of the database.
         got: u8,
-        /// Newest layout that can be read.
+        /// Highest layout number that this program reads.
         supported: u8,
     },
-    /// The record of blocks can not be read.
+    /// The record of blocks cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The record's change of state of a block can not be read.
+    /// The stored state diff of a block cannot be decoded.
     #[error("malformed change of state of block {number}")]
     MalformedDiff {
         /// The block.
@@ -72,12 +72,12 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Returns whether the chain was reverted to an earlier block during the read.
+    /// Returns whether the read failed because a revert of the chain retired its handle.
     pub const fn is_retired(&self) -> bool {
         matches!(self, Self::Db(DbError::Retired) | Self::Archive(ArchiveError::Db(DbError::Retired)))
     }
 
-    /// Whether the error shows that the derived database is damaged, as opposed to unreachable or out of date.
+    /// Returns whether the derived database is damaged. Other errors mean that it is unreachable or out of date.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Db(error) => error.is_damage(),
@@ -94,29 +94,29 @@ impl StateError {
     }
 }
 
-/// Reason why there is no view of the state after a block.
+/// Reason why the state after a block is not available.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
-    /// The block is not there yet.
+    /// The chain does not have the block yet.
     #[error("there is no such block yet{}", newest(*.head))]
     Future {
         /// The newest block.
         head: Option<BlockNumber>,
     },
-    /// The block has left the window.
+    /// The block is before the state history.
     #[error("the state of this block is no longer kept, the earliest is {earliest}")]
     Expired {
-        /// The oldest block whose state is kept.
+        /// The oldest block in the state history.
         earliest: BlockNumber,
     },
-    /// The state was to be computed again after a restart, and could not be.
+    /// The state cannot be computed again after a restart.
     #[error(transparent)]
     State(#[from] StateError),
 }
 
 impl HistoryError {
-    /// The state is not kept; those from version `earliest` on are.
+    /// Returns the error for a state before version `earliest`.
     pub(crate) fn expired(earliest: Version) -> Self {
         Self::Expired { earliest: BlockNumber::new(earliest.saturating_sub(1)) }
     }
@@ -130,18 +130,18 @@ fn newest(head: Option<BlockNumber>) -> String {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
-    /// The block could not be appended to the record.
+    /// The block cannot be appended to the record.
     #[error(transparent)]
     Append(#[from] AppendError),
-    /// The state was prepared on top of another block than the newest.
+    /// The state was prepared for another block number than the next one.
     #[error("state was prepared for block {prepared}, the next one is {expected}")]
     Stale {
-        /// The block that it was prepared for.
+        /// The block number for which the state was prepared.
         prepared: BlockNumber,
-        /// The block that is to be committed next.
+        /// The number of the next block.
         expected: BlockNumber,
     },
-    /// The header has another state root.
+    /// The state root in the header differs from the root of the prepared state.
     #[error("state root is {expected} in the header, and {got} of the state")]
     Root {
         /// Root in the header.
@@ -149,7 +149,7 @@ pub enum CommitError {
         /// Root of the state that was prepared.
         got: StateRoot,
     },
-    /// The state is being computed again from the blocks of the record, and has not reached the newest.
+    /// The store executes the blocks of the record again, and has not reached the newest block.
     #[error("the state is being rebuilt and is at block {at:?} of {head}")]
     Replaying {
         /// The newest block that was replayed.
@@ -157,13 +157,14 @@ pub enum CommitError {
         /// The newest block of the record.
         head: BlockNumber,
     },
-    /// There is nothing to replay.
+    /// The state is that of the newest block.
     #[error("the state is that of the newest block, nothing is to be replayed")]
     NotReplaying,
-    /// The record could not be read.
+    /// The record cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The newest checkpoint could not be written, and no block is accepted since, for the changes are held in memory.
+    /// The newest checkpoint cannot be written. The store rejects further blocks, because their changes would fill the
+    /// memory.
     #[error("state could not be written")]
     Checkpoint(#[source] Arc<StateError>),
 }
@@ -172,28 +173,29 @@ pub enum CommitError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevertError {
-    /// The block is not one of the chain, or not one at which a store can end.
+    /// The chain does not have the block, or an empty block range continues after it.
     #[error("block {number} is not one to which the chain can be taken back")]
     NotThere {
         /// Number of the block.
         number: BlockNumber,
     },
-    /// The newest checkpoint could not be written, or is of a later block.
+    /// A checkpoint has failed, or the newest checkpoint is of a later block.
     #[error("the state of block {number} is no longer kept")]
     Passed {
         /// Number of the block.
         number: BlockNumber,
     },
-    /// There are blocks that are not flushed, or the state is behind the blocks.
+    /// The store has blocks that are not flushed, or executes blocks again.
     #[error("the store is in the middle of something else")]
     Busy,
-    /// The blocks could not be read. Nothing was changed.
+    /// The blocks cannot be read. Nothing has changed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The blocks after it could not be removed. Nothing can be written until the store is opened again, at either end.
+    /// The later blocks cannot be removed. The store rejects writes until it is opened again, at either of the two
+    /// heads.
     #[error("the blocks after it could not be removed")]
     Append(#[source] AppendError),
-    /// The blocks after it were removed, and the store could not be opened again.
+    /// The later blocks are removed, but the store cannot be opened again.
     #[error("the store could not be opened again")]
     Open(#[from] OpenError),
 }
@@ -208,7 +210,7 @@ impl RevertError {
     }
 }
 
-/// Reason why a store did not recover from a failed write. An attempt does not touch acknowledged blocks, and the next
+/// Reason why a store did not recover from a failed write. An attempt changes no acknowledged block, and the next
 /// attempt may succeed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -216,9 +218,9 @@ pub enum RecoverError {
     /// The disk has no space even for the writes of an opening. Reads still work.
     #[error("there is no room to write to {}", path.display())]
     NoRoom {
-        /// Where it was tried.
+        /// The file that could not be written.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The state is damaged, or its writer panicked. The next opening in another process rebuilds the state if
@@ -231,21 +233,21 @@ pub enum RecoverError {
         /// Number of the block.
         number: BlockNumber,
     },
-    /// An engine could not be opened again.
+    /// An engine cannot be opened again.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// The blocks could not be read.
+    /// The blocks cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The blocks after the newest acknowledged block could not be removed.
+    /// The blocks after the newest acknowledged block cannot be removed.
     #[error("what was written after the newest block could not be removed")]
     Append(#[source] AppendError),
-    /// The store could not be opened again.
+    /// The store cannot be opened again.
     #[error("the store could not be opened again")]
     Open(#[from] OpenError),
 }
 
-/// Reason why a store was not closed in good order. The blocks are whole nevertheless.
+/// Reason why the state was not written when the store was closed. The record has all blocks in any case.
 #[derive(Debug, thiserror::Error)]
 #[error("state could not be written before closing")]
 pub struct CloseError(#[source] pub(crate) Arc<StateError>);
@@ -254,33 +256,33 @@ pub struct CloseError(#[source] pub(crate) Arc<StateError>);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The directory could not be made or cleared.
+    /// The directory cannot be created, read or cleared.
     #[error("cannot use {}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The record of blocks is in use, of another version, damaged, or does not reach the newest acknowledged block.
+    /// The record is of a later format, damaged, or lacks acknowledged blocks.
     #[error("cannot open the record of blocks")]
     Record(#[from] OpenArchiveError),
-    /// The record's database could not be opened.
+    /// The database of the record cannot be opened.
     #[error("cannot open the record of blocks")]
     RecordDb(#[source] DbError),
-    /// The derived database could not be opened, for another reason than damage.
+    /// The derived database cannot be opened, for another reason than damage.
     #[error("cannot open the derived state")]
     StateDb(#[source] DbError),
-    /// The derived state is damaged, and was not to be rebuilt.
+    /// The derived state is damaged, and [`StoreOptions::repair`](crate::StoreOptions::repair) is false.
     #[error("the derived state is damaged: {reason}")]
     Damaged {
         /// The fault.
         reason: String,
     },
-    /// The state could not be computed from the record.
+    /// The state cannot be computed from the record.
     #[error("cannot compute the state from the record of blocks")]
     State(#[source] StateError),
-    /// The system gives no thread.
+    /// The operating system cannot start a thread.
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
 }

@@ -1,4 +1,4 @@
-//! Compares the whole store with a model. The model has accounts and contract storage in maps; for each query,
+//! Compares the whole store with a model. The model has accounts and contract storage in maps. For each query,
 //! `eth_trie` computes roots and proofs from the maps. The disks of the tests fail and lose power at any write.
 
 use std::{
@@ -29,7 +29,7 @@ use crate::{
     versioned_trie::pages::LARGEST_LEAF,
 };
 
-/// A generator of numbers that are the same every time (xorshift64).
+/// A generator of numbers that are the same in each run of the test (xorshift64).
 struct Random(u64);
 
 impl Random {
@@ -55,7 +55,7 @@ impl Random {
     }
 }
 
-/// One of some hundred addresses, of which many share digits with others.
+/// Returns one of some hundred addresses, many of which have digits in common.
 fn address(random: &mut Random) -> Address {
     let mut bytes = [0x5a; 20];
     bytes[0] = random.one_of(&[0x5a, 0x5b, 0x15, 0xff]);
@@ -73,14 +73,14 @@ fn storage_key(contract: &Address, number: u64) -> StorageKey {
     let long = |len: u64, number: u64| format!("{}{number}", "long ".repeat(len as usize));
     match (number, number % 6) {
         (0, _) => StorageKey::version(contract),
-        // Keys of several slices, of which many have all but the last in common.
+        // Keys of several slices. Many of them have all slices except the last in common.
         (_, 0) => StorageKey::entry(contract, "long", &[long(30 * (number % 5), number)]),
         (_, 1) => StorageKey::entry(contract, "nested", &[(number % 7).to_string(), number.to_string()]),
         _ => StorageKey::entry(contract, "map", &[number.to_string()]),
     }
 }
 
-/// Beginnings of keys that some entries have.
+/// Returns a prefix of storage keys that some entries have.
 fn storage_prefix(contract: &Address, random: &mut Random) -> StorageKey {
     let none: &[&str] = &[];
     let key = storage_key(contract, random.below(300));
@@ -100,11 +100,12 @@ fn storage_prefix(contract: &Address, random: &mut Random) -> StorageKey {
 #[derive(Clone, Default)]
 struct Model {
     accounts: BTreeMap<Address, Account>,
-    /// Of each contract that ever had an entry.
+    /// Storage of each contract that ever had an entry.
     storage: BTreeMap<Address, BTreeMap<StorageKey, Vec<u8>>>,
 }
 
-/// A trie made of leaves at once: between commits `eth_trie` deletes nodes that still have another parent.
+/// Returns a new trie with all leaves. A trie is made for each state, because between commits `eth_trie` deletes nodes
+/// that have another parent.
 fn reference(leaves: impl Iterator<Item = (String, Vec<u8>)>) -> EthTrie<MemoryDB> {
     let mut trie = EthTrie::new(Arc::new(MemoryDB::new(false)));
     for (key, value) in leaves {
@@ -153,7 +154,7 @@ impl Model {
         reference(entries.map(|(key, value)| (key.variable_hash().to_string(), value.clone())))
     }
 
-    /// What a block may change, in sizes from nothing to several buckets.
+    /// Returns a state diff of random size, from nothing to several leaf pages.
     fn diff(&self, seed: u64) -> StateDiff {
         let mut random = Random::new(seed);
         let mut diff = StateDiff::default();
@@ -168,7 +169,7 @@ impl Model {
             let account = self.accounts.get(&address).filter(|account| account.contract.is_some());
             if account.is_none() || random.below(2) == 0 {
                 let code_hash = CodeHash::new([random.next() as u8; 32]);
-                // The root that is given has no effect.
+                // A storage root in the diff has no effect.
                 let storage_root = (random.below(2) == 0).then(|| StorageRoot::new([9; 32]));
                 let contract = Some(ContractAccount { code_hash, storage_root });
                 let balance = Qa::new(random.next().into());
@@ -186,7 +187,7 @@ impl Model {
             if removing && random.below(2) == 0 {
                 entries.extend(present.into_iter().flatten().map(|(key, _)| (key.clone(), None)));
             }
-            // The removal of what is not there is not a first entry.
+            // Only the removal of an existing entry changes the storage of a contract without entries.
             if present.is_some() || !removing {
                 diff.storage.insert(address, entries);
             }
@@ -221,7 +222,7 @@ impl Model {
         }
     }
 
-    /// Holds entries in the order of their keys against the model, from any place on.
+    /// Compares the entries in the order of their keys with the model, from any key on.
     fn check_entries(&self, view: &StateView, random: &mut Random) {
         let address = contract(random.next() as usize);
         let prefix = storage_prefix(&address, random);
@@ -234,7 +235,7 @@ impl Model {
         assert_eq!(found, expected.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>());
     }
 
-    /// Holds what can still be read at a state that was left behind against the model.
+    /// Compares a view of a state before a revert with the model. Each query returns the right data or an error.
     fn check_left_behind(&self, view: &StateView) {
         let retired = |error: StateError| assert!(error.is_retired(), "{error}");
         for (address, account) in &self.accounts {
@@ -267,10 +268,10 @@ impl Model {
     }
 }
 
-/// Holds a proof against the one of the reference, and lets both verify it.
+/// Compares a proof with that of `eth_trie`, and lets both libraries verify it.
 fn check_proof(trie: &mut EthTrie<MemoryDB>, key: &str, proof: Vec<Vec<u8>>, value: Option<&[u8]>) {
     let root = root_of(trie);
-    // The reference does not list nodes that are embedded in their parents.
+    // `eth_trie` does not list nodes that are embedded in their parents.
     let listed: BTreeSet<_> =
         proof.iter().filter(|node| node.len() >= 32 || keccak256(&[node]) == root).cloned().collect();
     assert_eq!(listed, trie.get_proof(key.as_bytes()).unwrap().into_iter().collect());
@@ -299,8 +300,8 @@ fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> Block
     }
 }
 
-/// What outlives a crash of what was not flushed: how many writes of each database, and how many bytes of each file of
-/// changes; nothing is lost of these unless the machine loses power.
+/// The unflushed data that survive a crash: the number of writes of each database, and the number of bytes of each file
+/// of state diffs. `None` keeps all bytes of these files, because only a power failure loses them.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     record: usize,
@@ -310,11 +311,11 @@ struct Kept {
 
 impl Kept {
     const NONE: Self = Self { record: 0, state: 0, changes: Some(0) };
-    /// What outlives the end of the process.
+    /// The data that survive the end of the process.
     const OF_PROCESS: Self = Self { record: 0, state: 0, changes: None };
 }
 
-/// What the disks of a store hold.
+/// The part of a store that is on a disk of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Record,
@@ -322,20 +323,20 @@ enum Part {
     State,
 }
 
-/// A store on two disks, and what should be in it.
+/// A store on test disks, and its expected contents.
 struct Fixture {
     record: Disk,
     changes: Memory,
     state: Disk,
     options: StoreOptions,
-    /// `None` only while it is opened again.
+    /// `None` only during a restart.
     store: Option<Store>,
-    /// The states, that before genesis first.
+    /// The states of all versions, beginning with the state before genesis.
     versions: Vec<Model>,
     diffs: Vec<StateDiff>,
-    /// How often blocks had to be executed again.
+    /// Number of times that blocks had to be executed again.
     replays: u64,
-    /// The oldest first.
+    /// The savepoints, the oldest first.
     holds: Vec<Savepoint>,
 }
 
@@ -371,12 +372,12 @@ impl Fixture {
         self.diffs.len() as u64
     }
 
-    /// The state after the newest block.
+    /// Returns the state after the newest block.
     fn model(&self) -> &Model {
         self.versions.last().unwrap()
     }
 
-    /// Appends a block, and returns whether that went well. If not, it is not known whether the block is there.
+    /// Appends a block. After an error, the record may or may not have the block.
     fn commit(&mut self, seed: u64) -> Result<(), CommitError> {
         self.commit_diff(self.model().diff(seed))
     }
@@ -393,7 +394,7 @@ impl Fixture {
         self.store().commit(&block, prepared).map(drop)
     }
 
-    /// What is refused leaves no trace.
+    /// Checks that rejected blocks change nothing.
     fn check_refusals(&self, seed: u64) {
         let before = self.store().snapshot();
         let head = before.head().map(|head| (head.number, head.hash));
@@ -429,7 +430,7 @@ impl Fixture {
         }
     }
 
-    /// Ends the process in good order and starts another.
+    /// Closes the store and opens it again.
     fn close(&mut self) {
         self.store.take().unwrap().close().unwrap();
         let replays = self.replays;
@@ -437,7 +438,7 @@ impl Fixture {
         assert_eq!(self.replays, replays, "a clean stop lost changes of state");
     }
 
-    /// Ends the process and starts another, which executes the blocks again whose changes are lost.
+    /// Ends the process and starts another one. Executes the blocks again whose state diffs are lost.
     fn crash(&mut self, kept: Kept) {
         let replays = self.replays;
         self.restart(kept);
@@ -466,14 +467,14 @@ impl Fixture {
         }
     }
 
-    /// Lets the next revert open the store.
+    /// Makes the next revert open the store again.
     fn forget_states(&self, forgets: bool) {
         if forgets {
             self.holds.iter().for_each(Savepoint::forget_state);
         }
     }
 
-    /// Goes back to a block that is held, and says whether there is one. Those after it are held no more.
+    /// Reverts to a savepoint. Returns `false` if there is none. The later savepoints become invalid.
     fn revert(&mut self, which: usize) -> Result<bool, RevertError> {
         let Some(which) = which.checked_rem(self.holds.len()) else { return Ok(false) };
         let savepoint = self.holds.drain(which..).next().unwrap();
@@ -494,7 +495,7 @@ impl Fixture {
         Ok(true)
     }
 
-    /// Opens what is on the disks, which may lack the newest block if that was not acknowledged.
+    /// Opens the data on the disks. The newest block may be missing if it was not acknowledged.
     fn open(&mut self) {
         let changes = Files::Memory(self.changes.clone());
         let store = Store::on_disks(&self.record, &changes, &self.state, self.options).unwrap();
@@ -555,7 +556,7 @@ impl Fixture {
         let Some(head) = before.head().cloned() else { return self.crash(kept) };
         assert_eq!(head.number.get() + 1, self.blocks());
         let mut recover = || self.store.as_mut().unwrap().recover(head.number, &head.hash);
-        // Where nothing of a block is in the record there is nothing to do.
+        // If the record has nothing of the block, the store has nothing to recover.
         assert!(!failed || part == Part::Changes || recover().is_err());
         match part {
             Part::Record => self.record.crash(if failed { kept.record } else { usize::MAX }),
@@ -574,14 +575,14 @@ enum Op {
     Ask(u64),
     Blocks(u64, u64),
     Crash(Kept),
-    /// Cuts a disk off after some writes.
+    /// Cuts a disk off after a number of writes.
     Cut {
         part: Part,
         after: u64,
         seed: u64,
         kept: Kept,
     },
-    /// As `Cut`, and the process continues when the disk is available again.
+    /// Cuts a disk off like `Cut`. The process continues when the disk is available again.
     Recover {
         part: Part,
         after: u64,
@@ -590,9 +591,9 @@ enum Op {
     },
     Close,
     Savepoint,
-    /// Goes back to one of the blocks that are held, perhaps without the state that was kept.
+    /// Reverts to one of the savepoints, in some cases without its state in memory.
     Revert(usize, bool),
-    /// As `Revert`, while a disk is cut off after some writes.
+    /// Reverts like `Revert`, while a disk is cut off after a number of writes.
     CutRevert {
         part: Part,
         which: usize,
@@ -600,7 +601,7 @@ enum Op {
         after: u64,
         kept: Kept,
     },
-    /// Loses the state, and is interrupted after some blocks that were executed again.
+    /// Loses the state, and interrupts the execution of the blocks after some of them.
     Lose(u64),
 }
 
@@ -626,12 +627,12 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What is done to a chain that is taken back again and again, by one process for most of the time.
+/// Generates operations with many reverts, most of them in one process.
 fn op_of_tests() -> impl Strategy<Value = Op> {
     prop_oneof![
         8 => (1..6_u64, any::<u64>()).prop_map(|(count, seed)| Op::Blocks(count, seed)),
         5 => Just(Op::Savepoint),
-        // Few without the states: what is made of those is looked at here.
+        // Few without states in memory: this test is about the data that a revert creates from memory.
         6 => (any::<usize>(), 0..8).prop_map(|(which, lot)| Op::Revert(which, lot == 0)),
         1 => any::<u64>().prop_map(Op::Ask),
         1 => Just(Op::Close),
@@ -649,7 +650,7 @@ fn check_history(history: u64, ops: Vec<Op>) {
             Op::Blocks(count, seed) => {
                 for number in 0..count {
                     fixture.commit(seed.wrapping_add(number)).unwrap();
-                    // In other turns the checkpoint is written while the next blocks are made.
+                    // In the other iterations, the checkpoint is written while the next blocks are made.
                     if (seed >> number) & 1 == 0 {
                         fixture.store().settle();
                     }
@@ -740,7 +741,7 @@ proptest! {
     }
 }
 
-/// A long chain, whose window of fifty blocks moves over many checkpoints.
+/// A long chain, whose state history of fifty blocks moves over many checkpoints.
 #[test]
 fn window_of_fifty_blocks_moves_with_the_chain() {
     let mut fixture = Fixture::new(50);
@@ -757,8 +758,7 @@ fn window_of_fifty_blocks_moves_with_the_chain() {
     fixture.model().check_whole(fixture.store().snapshot().state());
 }
 
-/// The checkpoint that the states of an earlier process were to be computed from is given up while they are in the
-/// window.
+/// The state history has states of an earlier process. The checkpoint from which they were to be computed is dropped.
 #[test]
 fn states_of_an_earlier_process_outlive_what_it_began_with() {
     let mut given_up = 0;
@@ -770,7 +770,8 @@ fn states_of_an_earlier_process_outlive_what_it_began_with() {
         }
         fixture.close();
         let began_with = fixture.store().snapshot().pages().manifest();
-        // The oldest state of the window is then the last but one of the earlier process, and none has been asked for.
+        // The oldest state of the state history is then the last but one of the earlier process. No state was requested
+        // before.
         for number in 0..history - 2 {
             fixture.commit(number).unwrap();
             fixture.store().settle();
@@ -787,7 +788,7 @@ fn young_chain_that_was_closed_keeps_its_window() {
     check_history(50, blocks.into_iter().chain([Op::Ask(10_265_888_504_551_680_729)]).collect());
 }
 
-/// At start the changes of both blocks are read before any is applied.
+/// Opening reads the diffs of both blocks before it applies one of them.
 #[test]
 fn contract_that_lost_its_storage_is_recovered() {
     let (mut fixture, address) = (Fixture::new(50), contract(0));
@@ -804,7 +805,7 @@ fn contract_that_lost_its_storage_is_recovered() {
     assert_eq!(root, Some(StorageRoot::new(crate::trie::EMPTY_ROOT)));
 }
 
-/// The first checkpoint is written when there are fewer blocks than the window is long.
+/// The first checkpoint is written when the chain has fewer blocks than the state history can have.
 #[test]
 fn window_of_a_young_chain_outlives_a_restart() {
     for blocks in 1..12 {
@@ -822,11 +823,11 @@ fn window_of_a_young_chain_outlives_a_restart() {
     }
 }
 
-/// Every write and every flush of either disk is the last one once, and what follows it is kept in part.
+/// Every write and flush of each disk fails once. A part of the later writes survives.
 #[test]
 fn store_survives_a_cut_at_any_write() {
     let cuts = [(Part::Record, 16), (Part::Changes, 16), (Part::State, 10)].map(|(part, blocks)| {
-        // Each cut has a store of its own, so that two threads share them.
+        // Each cut has its own store, so two threads divide them.
         let half = |first: u64| (first..).step_by(2).map_while(|after| replays_after_a_cut(part, blocks, after));
         thread::scope(|scope| {
             let halves = [0, 1].map(|first| scope.spawn(move || half(first).collect::<Vec<_>>()));
@@ -838,8 +839,8 @@ fn store_survives_a_cut_at_any_write() {
     assert!(replays > 5 && replays < cuts, "blocks were executed again {replays} times");
 }
 
-/// Cuts a part after some writes, and returns how often blocks were executed again for that; `None` when there are no
-/// more writes to cut.
+/// Cuts a disk off after a number of writes. Returns how often blocks were executed again, or `None` if there are no
+/// more writes.
 fn replays_after_a_cut(part: Part, blocks: u64, after: u64) -> Option<u64> {
     let mut fixture = Fixture::new(3);
     let mut random = Random::new(after);
@@ -876,8 +877,8 @@ fn replays_after_a_cut(part: Part, blocks: u64, after: u64) -> Option<u64> {
     Some(replays)
 }
 
-/// Power is lost again and again, also while blocks are executed again, and with it changes of state; no block is lost,
-/// and each state of the window is there.
+/// Repeated power failures lose state diffs, also during the execution of blocks. No block is lost, and each state of
+/// the state history is readable.
 #[test]
 fn changes_of_state_that_are_lost_are_made_again() {
     let mut fixture = Fixture::new(5);
@@ -906,7 +907,7 @@ fn changes_of_state_that_are_lost_are_made_again() {
     assert!(fixture.replays > 10, "{} replays", fixture.replays);
 }
 
-/// One layout carries the storage of a contract from its first entry to many thousands, and back.
+/// The storage of one contract grows from its first entry to many thousands, and shrinks again.
 #[test]
 fn storage_of_a_contract_grows_and_shrinks() {
     let store = Store::ephemeral(StoreOptions { history: 2, checkpoint_bytes: 1, ..StoreOptions::default() });
@@ -936,7 +937,7 @@ fn storage_of_a_contract_grows_and_shrinks() {
     model.check_whole(store.snapshot().state());
 }
 
-/// What a large value has taken on disk is given back when a small one takes its place.
+/// A small value frees the disk space of the large value that it replaces.
 #[test]
 fn parts_of_records_are_removed_with_them() {
     let mut fixture = Fixture::new(1);
@@ -960,8 +961,7 @@ fn parts_of_records_are_removed_with_them() {
     assert_eq!([write(13), write(14), write(15)][2], small);
 }
 
-/// Pages of the ordered index carry nothing that a reader of some of them would miss, so a lost one shows when all are
-/// read.
+/// A reader of some pages of the key index cannot detect a lost page. A reader of all entries detects it.
 #[test]
 fn reading_all_entries_finds_a_lost_key() {
     let mut fixture = Fixture::new(2);
@@ -983,7 +983,7 @@ fn reading_all_entries_finds_a_lost_key() {
     assert!(matches!(fixture.store().check(&mut |_, _| {}), Err(StateError::Damaged { .. })));
 }
 
-/// A reader of a prefix that begins before it looks at nothing in between.
+/// A reader whose span begins before its prefix reads no keys between them.
 #[test]
 fn keys_before_a_prefix_are_left_out() {
     let mut fixture = Fixture::new(2);
@@ -995,7 +995,7 @@ fn keys_before_a_prefix_are_left_out() {
     let entries = map(Some(vec![1])).chain([(key("list", 1), Some(vec![2]))]).collect();
     let diff = StateDiff { accounts: [(address, account)].into(), storage: [(address, entries)].into() };
     fixture.commit_diff(diff).unwrap();
-    // The last one stays, so that those before it are a range without entries.
+    // The last entry stays, so that the keys before it form a range without entries.
     let gone = map(None).filter(|(place, _)| *place != key("map", 9)).collect();
     fixture.commit_diff(StateDiff { storage: [(address, gone)].into(), ..StateDiff::default() }).unwrap();
     let snapshot = fixture.store().snapshot();
@@ -1005,7 +1005,7 @@ fn keys_before_a_prefix_are_left_out() {
     fixture.model().check_whole(snapshot.state());
 }
 
-/// One window after the other, also where values are so large that a window is to be made smaller.
+/// Reads one batch after the other, also with values so large that a batch must become smaller.
 #[test]
 fn entries_come_in_windows() {
     let store = Store::ephemeral(StoreOptions::default());
@@ -1039,7 +1039,7 @@ fn damage_differs_from_an_expired_view() {
     assert!(matches!(old.at(BlockNumber::new(0)), Err(HistoryError::Expired { .. })));
 }
 
-/// What cannot be stored is refused before the block is, for a checkpoint that fails ends the chain.
+/// The store rejects an entry that cannot be stored before the block, because a failed checkpoint ends the chain.
 #[test]
 fn entry_that_no_checkpoint_can_hold_is_refused() {
     let store = Store::ephemeral(StoreOptions::default());
@@ -1057,7 +1057,7 @@ fn entry_that_no_checkpoint_can_hold_is_refused() {
     }
 }
 
-/// A store in a directory, with blocks that have accounts and contract storage.
+/// Fills a store in a directory with blocks that have accounts and contract storage.
 fn fill(dir: &Path, options: StoreOptions) {
     let store = Store::open(dir, options).unwrap();
     let mut model = Model::default();
@@ -1080,7 +1080,7 @@ fn reseal(dir: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
     db.flush().unwrap();
 }
 
-/// Neither damage nor what was asked for removes a state of which the record is then refused.
+/// If opening rejects the record, neither damage nor a request removes the state.
 #[test]
 fn record_that_is_refused_leaves_the_state_alone() {
     let dir = tempfile::tempdir().unwrap();
@@ -1149,7 +1149,7 @@ fn block_that_is_held_is_one_the_checkpoints_do_not_pass() {
     assert!(fixture.revert(0).unwrap());
     assert_eq!(fixture.blocks(), 20);
     fixture.check_window(1);
-    // Nothing is held any more.
+    // No savepoint exists.
     commit(&mut fixture, 20);
     assert!(fixture.store().durable() > 20);
     fixture.savepoint();
@@ -1181,7 +1181,7 @@ fn what_was_taken_back_is_not_recovered() {
     assert_eq!(recovered.head().map(|head| head.hash), Some(head.hash));
 }
 
-/// Opening would find that the changes are lost, and that the blocks are to be executed again.
+/// Without memory, opening would find that the state diffs are lost, and the blocks would have to be executed again.
 #[test]
 fn what_a_hold_has_kept_is_not_computed_again() {
     let mut fixture = Fixture::new(3);
@@ -1205,7 +1205,7 @@ fn what_a_hold_has_kept_is_not_computed_again() {
     }
 }
 
-/// The states of but a few are kept in memory.
+/// Only a few savepoints have their states in memory.
 #[test]
 fn any_of_many_holds_is_gone_back_to() {
     let mut fixture = Fixture::new(3);
@@ -1227,7 +1227,7 @@ fn any_of_many_holds_is_gone_back_to() {
     fixture.check_window(1);
 }
 
-/// Which keys there are is noted with the number of the state, and that number is another state's later.
+/// The key index records keys with the version of their block. After a revert, another block has this version.
 #[test]
 fn keys_of_undone_blocks_are_not_remembered() {
     let mut fixture = Fixture::new(2);
@@ -1266,7 +1266,7 @@ fn keys_of_undone_blocks_are_not_remembered() {
 #[test]
 fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
     let mut fixture = Fixture::new(3);
-    // None is due by itself.
+    // No checkpoint is due by itself.
     fixture.options = StoreOptions { checkpoint_bytes: 1 << 20, checkpoint_blocks: 64, ..fixture.options };
     fixture.restart(Kept::NONE);
     let commit = |fixture: &mut Fixture, blocks: u64| (0..blocks).for_each(|seed| fixture.commit(seed).unwrap());
@@ -1287,7 +1287,7 @@ fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
         assert_eq!(held(&mut fixture), (10, 10), "nothing has changed since");
     }
     fixture.holds.clear();
-    // The window needs the checkpoint before for a while.
+    // The state history needs the previous checkpoint for some blocks.
     fixture.options.history = 20;
     fixture.restart(Kept::NONE);
     commit(&mut fixture, 12);
@@ -1305,7 +1305,7 @@ fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
 
 #[test]
 fn savepoints_report_that_they_hold_too_much() {
-    // Also where the block that is too much waits for its checkpoint.
+    // Also if the block above the limit waits for its checkpoint.
     for checkpoint_bytes in [3000, 300] {
         let mut fixture = Fixture::new(3);
         fixture.options = StoreOptions { checkpoint_bytes, held_bytes: 10_000, ..fixture.options };
@@ -1322,7 +1322,7 @@ fn savepoints_report_that_they_hold_too_much() {
             fixture.commit(seed).unwrap();
         }
         assert!(seed > 1);
-        // A hold after that does not stop checkpoints; they pass its block.
+        // A savepoint after that does not stop checkpoints, which go past its block.
         fixture.savepoint();
         let blocks = fixture.blocks();
         for seed in 0..12 {
@@ -1333,7 +1333,7 @@ fn savepoints_report_that_they_hold_too_much() {
         assert!(fixture.store().holds_too_much());
         assert!(matches!(fixture.revert(0), Err(RevertError::Passed { .. })));
         fixture.model().check_whole(fixture.store().snapshot().state());
-        // Those that come after all of them count again.
+        // Savepoints that are created after all of them are dropped take effect again.
         assert!(fixture.holds.is_empty() && !fixture.store().holds_too_much());
         fixture.savepoint();
         fixture.commit(1).unwrap();
@@ -1375,7 +1375,7 @@ fn other_chains_blocks_are_not_gone_back_to() {
     assert!(matches!(store.revert(&later), Err(RevertError::NotThere { .. })));
     fixture.commit(2).unwrap();
     fixture.commit(3).unwrap();
-    // The same block once more.
+    // Reverts to the same block again.
     assert!(fixture.store.as_mut().unwrap().revert(&later).is_ok());
     fixture.diffs.truncate(2);
     fixture.versions.truncate(3);
@@ -1407,7 +1407,7 @@ fn directory_opens_after_a_revert() {
     store.revert(&savepoint).unwrap();
     assert_eq!(reader.snapshot().head().map(|head| head.hash), Some(savepoint.hash()));
     drop((store, reader));
-    // The head marker names the same block.
+    // The head marker has the same block.
     let store = Store::open(dir.path(), options).unwrap();
     assert_eq!(*store.outcome(), OpenOutcome::Ready { head: savepoint.number(), rebuilt: None });
     store.check(&mut |_, _| {}).unwrap();
@@ -1449,7 +1449,7 @@ fn rows_of_a_record_make_the_same_record_elsewhere() {
     commit(&mut fixture, 0..12);
     let snapshot = fixture.store().snapshot();
     fixture.store().set_label("rules 1").unwrap();
-    // These are not among them.
+    // The rows of these blocks are not among them.
     commit(&mut fixture, 12..20);
     let mut import = RecordImport::create(dir.path()).unwrap();
     for row in snapshot.record_rows() {
@@ -1498,18 +1498,19 @@ fn names_of_the_files_are_durable_before_the_first_block() {
     when_synced(&chain.join("conf"));
     assert_eq!(when_synced(dir.path()), ["store"]);
     assert_eq!(when_synced(&chain), ["blobs", "conf", "db"]);
-    // Blocks can be acknowledged from here on: every name of the record has to be older than the sync.
+    // Blocks can be acknowledged from here on, so every name of the record must be flushed before.
     let prepared = opened.prepare(Model::default().diff(1)).unwrap();
     opened.commit(&block(None, prepared.root()), prepared).unwrap();
     assert_eq!(names_in(&chain), when_synced(&chain));
-    // What is derived, and what is only there for later openings, may be lost.
+    // Derived data, and files that only make later openings possible, may be lost.
     let derived = ["changes", "reserve", "state"];
     let kept = |names: Vec<String>| names.into_iter().filter(|name| !derived.contains(&&**name)).collect::<Vec<_>>();
     assert_eq!(kept(when_synced(&store)), ["chain", "witness"]);
     assert_eq!(kept(names_in(&store)), ["chain", "witness"]);
 }
 
-/// A block in files that a later start would not find is not acknowledged, and no files are created in their place.
+/// The store does not acknowledge a block in files that a later start would not find. It creates no files in their
+/// place.
 #[cfg(unix)]
 #[test]
 fn directory_that_was_deleted_or_replaced_takes_no_block() {

@@ -6,7 +6,7 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DbError {
-    /// Another process, or another store of this one, has the database open.
+    /// Another process, or another store of this process, has the database open.
     #[error("database {} is in use by another process", path.display())]
     Locked {
         /// Directory of the database.
@@ -15,15 +15,15 @@ pub enum DbError {
     /// The operating system reported an error.
     #[error("database input or output")]
     Io(#[from] io::Error),
-    /// The engine found its file to be damaged.
+    /// The engine has found damage in its file.
     #[error("database {} is damaged: {reason}", path.display())]
     Damaged {
         /// Directory of the database.
         path: PathBuf,
-        /// What the engine found.
+        /// Description of the damage by the engine.
         reason: String,
     },
-    /// The engine panicked, which it does over damaged files.
+    /// The engine panicked. Its panics come from damaged files.
     #[error("database {} is damaged: its engine panicked: {reason}", path.display())]
     Panicked {
         /// Directory of the database.
@@ -31,21 +31,21 @@ pub enum DbError {
         /// Message of the panic.
         reason: String,
     },
-    /// An earlier write panicked, or did not reach the disk, and none is accepted since.
+    /// An earlier write panicked or did not reach the disk. The database rejects writes until the process ends.
     #[error("database takes no writes since its engine panicked, or the disk failed")]
     Broken,
-    /// It was closed after an operation had failed, and could not be opened again yet.
+    /// The database was closed after a failed operation, and is not open again.
     #[error("database is closed since an operation failed, until it can be opened again")]
     Closed,
-    /// The chain was reverted to an earlier block after the read had begun.
+    /// The chain was reverted to an earlier block after the beginning of the read.
     #[error("the chain was taken back to an earlier block meanwhile")]
     Retired,
-    /// The file was written by another version of the engine, or with other parameters.
+    /// Another version of the engine wrote the file, or the engine had other parameters.
     #[error("database {} is damaged, or was written by another version of its engine: {reason}", path.display())]
     Unsupported {
         /// Directory of the database.
         path: PathBuf,
-        /// What the engine found.
+        /// Reason of the engine.
         reason: String,
     },
     /// The file was deleted or replaced while the database was open. The next opening would not find later writes.
@@ -54,18 +54,18 @@ pub enum DbError {
         /// The file.
         path: PathBuf,
     },
-    /// A key or value is above the limits that keep the engine's pages in its synced log.
+    /// A key or value is longer than the limits of the database. The limits keep all pages of the engine in its log.
     #[error("key of {key} bytes with a value of {value} bytes is too large for the database")]
     TooLarge {
-        /// Length of the key.
+        /// Length of the key in bytes.
         key: usize,
-        /// Length of the value.
+        /// Length of the value in bytes.
         value: usize,
     },
 }
 
 impl DbError {
-    /// Returns whether the error means damage of stored data, and not a failure to read them.
+    /// Returns whether stored data are damaged. Other errors are failures to read or write them.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Panicked { .. } | Self::Unsupported { .. } => true,

@@ -1,4 +1,4 @@
-//! The engine in memory: for ephemeral stores, and for tests that simulate a loss of power.
+//! The engine in memory: for ephemeral stores, and for tests that simulate a power failure.
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
@@ -6,7 +6,7 @@ use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::{DbError, Value};
 
-/// A database in memory. Cloning makes another handle to the same one.
+/// A database in memory. A clone is another handle to the same database.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     contents: Arc<RwLock<BTreeMap<Vec<u8>, sled::IVec>>>,
@@ -97,10 +97,11 @@ mod disk {
 
     use super::*;
 
-    /// What outlives a database in memory: what was flushed, and whatever part of the rest the crash spared.
+    /// The disk of a database in memory, which outlives the database. It has all flushed writes, and after a crash a
+    /// part of the others.
     ///
-    /// Writes reach it in order. A test may let it fail after some number of writes, and decide at the crash how
-    /// many of the writes since the last flush are kept.
+    /// Writes reach the disk in order. A test can let it fail after a number of writes. At a crash, the test decides
+    /// how many writes since the last flush the disk keeps.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Disk(Arc<Mutex<State>>);
 
@@ -108,9 +109,9 @@ mod disk {
     struct State {
         contents: BTreeMap<Vec<u8>, sled::IVec>,
         unflushed: Vec<Writes>,
-        /// Writes and flushes that still succeed.
+        /// Number of writes and flushes that succeed before all others fail. `None` without a limit.
         remaining: Option<u64>,
-        /// Keys that were asked for.
+        /// Number of reads of keys.
         reads: u64,
     }
 
@@ -155,12 +156,12 @@ mod disk {
             Ok(())
         }
 
-        /// Lets `count` more writes and flushes succeed, and none after them.
+        /// Lets `count` more writes and flushes succeed. All later ones fail.
         pub(crate) fn fail_after(&self, count: u64) {
             self.state().remaining = Some(count);
         }
 
-        /// Returns what a database finds that is opened again after a failure.
+        /// Returns the contents that a reopening after a failure reads.
         pub(super) fn reopen(&self) -> Result<BTreeMap<Vec<u8>, sled::IVec>, DbError> {
             let mut state = self.state();
             state.spend()?;
@@ -168,14 +169,14 @@ mod disk {
             Ok(state.contents.clone())
         }
 
-        /// Ends every database on this disk, as a crash does, and keeps the first `kept` writes since the last flush.
+        /// Ends every database on this disk like a crash. Keeps the first `kept` writes since the last flush.
         pub(crate) fn crash(&self, kept: usize) {
             let mut state = self.state();
             state.settle(kept);
             state.remaining = None;
         }
 
-        /// Loses everything.
+        /// Removes all contents.
         pub(crate) fn clear(&self) {
             *self.state() = State::default();
         }
@@ -185,17 +186,17 @@ mod disk {
             state.reads = state.reads.saturating_add(1);
         }
 
-        /// How often a key was asked for.
+        /// Returns the number of reads of keys.
         pub(crate) fn reads(&self) -> u64 {
             self.state().reads
         }
 
-        /// Number of writes since the last flush.
+        /// Returns the number of writes since the last flush.
         pub(crate) fn unflushed(&self) -> usize {
             self.state().unflushed.len()
         }
 
-        /// Changes, truncates or removes what is stored under a key; damage for tests.
+        /// Changes or removes the value of a key, to damage it.
         pub(crate) fn damage(&self, key: &[u8], change: impl FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>) {
             let mut state = self.state();
             let old = state.contents.remove(key).map(|value| value.to_vec());
@@ -204,7 +205,7 @@ mod disk {
             }
         }
 
-        /// Returns every key that is stored.
+        /// Returns all keys.
         pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
             self.state().contents.keys().cloned().collect()
         }

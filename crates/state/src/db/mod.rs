@@ -1,21 +1,23 @@
-//! The engine: an ordered map of bytes, on disk or in memory. No other file names sled.
+//! The engine: an ordered map of bytes, on disk or in memory. Only this folder uses sled.
 //!
 //! This module adds what sled 0.34 lacks:
 //!
 //! - `flush` of sled writes its log and starts the transfer to the device (`sync_file_range`). This does not survive a
-//!   loss of power, so [`Db::flush`] also calls `fdatasync` on the same file.
-//! - A value that makes a page of sled larger than a quarter of a segment goes to a separate file, which sled never
-//!   syncs. The module rejects keys above [`MAX_KEY`] and values above [`MAX_VALUE`], so no page becomes that large.
+//!   power failure. Therefore [`Db::flush`] also calls `fdatasync` on the same file.
+//! - If a value makes a page of sled larger than a quarter of a segment, sled writes the page to a separate file and
+//!   never flushes this file. The module rejects keys above [`MAX_KEY`] and values above [`MAX_VALUE`], so no page
+//!   becomes that large.
 //! - `apply_batch` holds a lock that blocks every reader of every database in the process. [`Db::apply`] uses it for
 //!   small writes that must be atomic. Bulk writes use [`Db::insert`] and [`Db::remove`], which block no reader.
-//! - Damage causes a panic about as often as an error. Both become [`DbError::Damaged`]. After a panic in a write the
-//!   module writes nothing more. It leaks the handle, because dropping the handle would write again.
-//! - Opening writes a snapshot of sled's page table, under a temporary name until it is complete. If the process ends
-//!   meanwhile, a partial file stays under that name. sled takes it for its newest snapshot and fails. The module then
-//!   removes the partial file: the snapshot before it still exists, and the log is authoritative.
+//! - sled reports damage by an error or by a panic. The errors [`DbError::Damaged`] and [`DbError::Panicked`] report
+//!   both. After a panic in a write, the module writes nothing more. It leaks the handle, because a drop of the handle
+//!   would write again.
+//! - Opening writes a snapshot of sled's page table under a temporary name. If the process ends during this write, a
+//!   partial file stays under the temporary name. sled then reads it as its newest snapshot and fails. The module
+//!   removes the partial file: the previous snapshot exists, and the log has all data.
 //! - After a failed write or flush, as on a full disk, sled accepts no writes. [`Db::reopen`] closes and reopens sled
-//!   below the existing handles. So a handle holds no object of sled between two operations.
-//! - The background thread that flushes at intervals is switched off: an idle database does nothing.
+//!   below the existing handles. Therefore a handle holds no object of sled between two operations.
+//! - The background thread that flushes at intervals is switched off, so an idle database does nothing.
 
 use std::{
     cell::Cell,
@@ -45,39 +47,39 @@ mod memory;
 #[cfg(test)]
 pub(crate) use self::memory::Disk;
 
-/// Longest key, in bytes.
+/// Maximum length of a key in bytes.
 pub(crate) const MAX_KEY: usize = 256;
-/// Longest value, in bytes.
+/// Maximum length of a value in bytes.
 ///
 /// A leaf page of sled has up to seventeen entries between two splits, and must stay below a quarter of a segment.
 pub(crate) const MAX_VALUE: usize = 6 << 10;
-/// Bytes of the units in which sled allocates and reuses its file.
+/// Bytes of a segment, the unit in which sled allocates and reuses its file.
 const SEGMENT: usize = 512 << 10;
 
-/// Name of the file in which the engine keeps the parameters of a database.
+/// Name of the file with sled's parameters of a database.
 pub(crate) const ENGINE_PARAMETERS: &str = "conf";
 
 /// The guarantee of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// What was written survives the end of the process and of the machine.
+    /// Flushed data survive the end of the process and a power failure.
     #[default]
     Flush,
-    /// Nothing; for test suites that start a thousand nodes.
+    /// No flush reaches the disk. For test suites that start thousands of nodes.
     Relaxed,
 }
 
-/// How a database on disk is opened.
+/// Options of a database on disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DbOptions {
-    /// Bound of sled's own page cache, in bytes.
+    /// Size of sled's page cache in bytes.
     pub cache_bytes: u64,
     pub durability: Durability,
 }
 
-/// A database. Cloning makes another handle to the same one.
+/// A database. A clone is another handle to the same database.
 ///
-/// A handle and its clones can be retired. Reads through them then return an error instead of later data.
+/// A handle and its clones can be retired. Reads through them then return [`DbError::Retired`] instead of later data.
 #[derive(Clone, Debug)]
 pub(crate) struct Db {
     engine: Engine,
@@ -107,13 +109,13 @@ impl Batch {
         self.writes.push((key.into(), None));
     }
 
-    /// Whether there are no writes.
+    /// Returns whether the batch has no writes.
     pub(crate) const fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 }
 
-/// A key or value that was read; cheap to clone.
+/// A key or value from the database. It is cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value(sled::IVec);
 
@@ -132,11 +134,12 @@ impl AsRef<[u8]> for Value {
 }
 
 impl Db {
-    /// Opens the database in a directory, which is created when there is none.
+    /// Opens the database in a directory. Creates the directory if it does not exist.
     ///
     /// # Errors
     ///
-    /// [`DbError::Locked`] when another process has it open, [`DbError::Damaged`] or [`DbError::Io`] otherwise.
+    /// - [`DbError::Locked`]: another process has the database open.
+    /// - [`DbError::Damaged`], [`DbError::Io`] and others: the database cannot be read or written.
     pub(crate) fn open(path: &Path, options: DbOptions) -> Result<Self, DbError> {
         Sled::open(path, options, || thread::sleep(LOCK_PAUSE)).map(|sled| Self::over(Engine::Sled(Arc::new(sled))))
     }
@@ -150,17 +153,17 @@ impl Db {
         Self { engine, retired: Arc::default() }
     }
 
-    /// Makes a handle to the same database that does not retire with this one.
+    /// Returns a handle to the same database that does not retire with this one.
     pub(crate) fn renewed(&self) -> Self {
         Self::over(self.engine.clone())
     }
 
-    /// Retires this handle and its clones: what they read from now on is [`DbError::Retired`].
+    /// Retires this handle and its clones. Later reads return [`DbError::Retired`].
     pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::SeqCst);
     }
 
-    /// Fails when the file of the database was deleted, or another has its name.
+    /// Returns an error if the file of the database was deleted or replaced.
     pub(crate) fn require_in_place(&self) -> Result<(), DbError> {
         match &self.engine {
             Engine::Sled(sled) => {
@@ -171,7 +174,7 @@ impl Db {
         }
     }
 
-    /// Whether the engine takes no writes any more, whatever is done in this process.
+    /// Returns whether the engine rejects all writes until the process ends.
     pub(crate) fn is_broken(&self) -> bool {
         match &self.engine {
             Engine::Sled(sled) => sled.broken.load(Ordering::Acquire),
@@ -180,11 +183,11 @@ impl Db {
     }
 
     /// Closes and reopens the engine for all handles, if one of its operations has failed since it was opened. The
-    /// result is that of a crash: flushed writes exist, and a first part of the later writes may exist.
+    /// result is that of a crash: all flushed writes exist, and the first part of the later writes may exist.
     ///
     /// # Errors
     ///
-    /// As [`Db::open`], upon which every operation is refused with [`DbError::Closed`] until this succeeds.
+    /// The errors of [`Db::open`]. After an error, every operation returns [`DbError::Closed`] until a call succeeds.
     pub(crate) fn reopen(&self) -> Result<(), DbError> {
         match &self.engine {
             Engine::Sled(sled) => sled.reopen(|| thread::sleep(LOCK_PAUSE)),
@@ -192,18 +195,18 @@ impl Db {
         }
     }
 
-    /// Fails when the handle is retired: whatever was read before is what was there before.
+    /// Returns an error if the handle is retired. Otherwise all earlier reads returned data from before the retirement.
     pub(crate) fn require_service(&self) -> Result<(), DbError> {
         if self.retired.load(Ordering::SeqCst) { Err(DbError::Retired) } else { Ok(()) }
     }
 
-    /// Opens a database in memory whose contents outlive it, as those of a disk do.
+    /// Opens a database in memory with the contents of a test disk, which outlives the database.
     #[cfg(test)]
     pub(crate) fn on_disk(disk: &Disk) -> Self {
         Self::over(Engine::Memory(Memory::on_disk(disk)))
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, or `None` if the key does not exist.
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value>, DbError> {
         let value = match &self.engine {
             Engine::Sled(sled) => sled.read(|db| db.get(key)).map(|value| value.map(Value)),
@@ -213,7 +216,7 @@ impl Db {
         value
     }
 
-    /// Applies a batch, all of it or, after a crash, none of it.
+    /// Applies a batch atomically: after a crash, either all or none of its writes exist.
     pub(crate) fn apply(&self, batch: Batch) -> Result<(), DbError> {
         self.require_service()?;
         batch.writes.iter().try_for_each(|(key, value)| check_size(key, value.as_deref()))?;
@@ -237,7 +240,7 @@ impl Db {
         self.replace(key, value).map(drop)
     }
 
-    /// Sets the value of one key, and returns the one before.
+    /// Sets the value of one key, and returns its previous value.
     pub(crate) fn replace(&self, key: &[u8], value: &[u8]) -> Result<Option<Value>, DbError> {
         self.require_service()?;
         check_size(key, Some(value))?;
@@ -259,7 +262,7 @@ impl Db {
         }
     }
 
-    /// Returns when everything written before is durable; at once under [`Durability::Relaxed`].
+    /// Flushes, and returns when all previous writes are durable. Does nothing with [`Durability::Relaxed`].
     pub(crate) fn flush(&self) -> Result<(), DbError> {
         match &self.engine {
             Engine::Sled(sled) => sled.flush(),
@@ -267,14 +270,15 @@ impl Db {
         }
     }
 
-    /// Iterates over a range of keys, in order from either end. Writes that happen meanwhile may or may not be seen.
+    /// Iterates over a range of keys in order, from either end. The result may or may not contain writes during the
+    /// iteration.
     pub(crate) fn scan(&self, range: Range<Vec<u8>>) -> Scan {
         let rest = (Bound::Included(range.start), Bound::Excluded(range.end));
         let retired = Arc::clone(&self.retired);
         Scan { engine: self.engine.clone(), rest, fetched: VecDeque::new(), portion: PORTION, retired, ended: false }
     }
 
-    /// Returns the bytes that the database takes on disk.
+    /// Returns the size of the database on disk in bytes.
     pub(crate) fn size_on_disk(&self) -> Result<u64, DbError> {
         match &self.engine {
             Engine::Sled(sled) => sled.read(sled::Db::size_on_disk),
@@ -291,20 +295,22 @@ fn check_size(key: &[u8], value: Option<&[u8]>) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The entries of a range of keys. It has nothing of the engine's own, which may be closed meanwhile.
+/// An iterator over a range of keys. It holds no object of the engine, because the engine can be closed during the
+/// iteration.
 pub(crate) struct Scan {
     engine: Engine,
-    /// What was not fetched yet.
+    /// The range of keys that the scan has not fetched.
     rest: (Bound<Vec<u8>>, Bound<Vec<u8>>),
-    /// Entries before the rest.
+    /// Fetched entries before `rest`.
     fetched: VecDeque<(Value, Value)>,
-    /// Entries to fetch next.
+    /// Number of entries of the next fetch.
     portion: usize,
     retired: Arc<AtomicBool>,
     ended: bool,
 }
 
-/// Entries that a scan fetches at once, at first and at last: each time it looks for its place in the tree.
+/// Number of entries of the first fetch, and of the largest one. Each fetch searches its first key in the tree of the
+/// engine.
 const PORTION: usize = 1;
 const LARGEST_PORTION: usize = 64;
 
@@ -351,13 +357,13 @@ impl Scan {
         Ok(last.or_else(|| self.fetched.pop_back()))
     }
 
-    /// What was read, unless the handle was retired meanwhile: then that, once.
+    /// Returns `read`, or [`DbError::Retired`] once if the handle was retired during the read.
     fn in_service(&mut self, read: Result<Option<(Value, Value)>, DbError>) -> Option<Result<(Value, Value), DbError>> {
         if self.ended {
             return None;
         }
         let retired = self.retired.load(Ordering::SeqCst);
-        // A caller that continues after an error must not receive the items after it.
+        // A caller that continues after an error must not get the items after it.
         self.ended = retired || read.is_err();
         if retired { Some(Err(DbError::Retired)) } else { read.transpose() }
     }
@@ -379,7 +385,7 @@ impl DoubleEndedIterator for Scan {
     }
 }
 
-/// Whether a range has a beginning before its end, as `BTreeMap::range` demands.
+/// Returns whether a range begins before its end. `BTreeMap::range` panics otherwise.
 fn is_ordered(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
     match bounds {
         (Bound::Included(start) | Bound::Excluded(start), Bound::Excluded(end)) => start < end,
@@ -388,7 +394,7 @@ fn is_ordered(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
     }
 }
 
-/// Name of sled's file.
+/// Name of sled's log file.
 const LOG: &str = "db";
 
 /// A database of sled.
@@ -396,12 +402,12 @@ const LOG: &str = "db";
 struct Sled {
     path: PathBuf,
     options: DbOptions,
-    /// `None` while it is opened again, after that failed, and while it is dropped.
+    /// `None` during a reopening, after a failed reopening, and during the drop.
     opened: RwLock<Option<Opened>>,
-    /// An operation has failed since the database was opened; sled may reject all later writes.
+    /// Whether an operation has failed since the database was opened. sled may then reject all later writes.
     failed: AtomicBool,
-    /// A write has panicked, so the memory of sled is unreliable and must not be written; or the system failed to flush
-    /// writes to the disk.
+    /// Whether a write has panicked, so that the memory of sled is unreliable, or the system has failed to flush
+    /// writes. The database is then never written again.
     broken: AtomicBool,
 }
 
@@ -410,12 +416,12 @@ struct Opened {
     db: sled::Db,
     /// Directory of the database.
     path: PathBuf,
-    /// Another descriptor of sled's file, for `fdatasync`.
+    /// Another descriptor of sled's log file, for `fdatasync`.
     file: File,
 }
 
 impl Opened {
-    /// Makes a pause before each further try to open a directory that is locked.
+    /// Opens the database. Calls `pause` before each retry for a locked directory.
     fn new(path: &Path, options: DbOptions, pause: impl Fn()) -> Result<Self, DbError> {
         let config = sled::Config::new()
             .path(path)
@@ -424,7 +430,7 @@ impl Opened {
             .flush_every_ms(None);
         let open = || when_unlocked(|| guarded(path, || config.open()), &pause);
         let db = open().or_else(|error| {
-            // To have found damage, sled held its lock.
+            // sled found damage only after it had locked the directory, so no other process writes the snapshot.
             let can_help = matches!(error, DbError::Damaged { .. }) && remove_unfinished_snapshots(path)?;
             if can_help { open() } else { Err(error) }
         });
@@ -444,7 +450,7 @@ impl Opened {
     }
 
     fn close(self) {
-        // What is lost by a panic here was not flushed, hence not promised.
+        // An error is ignored: writes that a panic loses here were not flushed, so no caller relies on them.
         let path = self.path.clone();
         let _: Result<(), DbError> = guarded(&path, || {
             drop(self);
@@ -473,7 +479,7 @@ impl Sled {
         if self.opened.read().is_some() {
             return Ok(());
         }
-        // Other threads continue meanwhile, and receive the error that the database is closed.
+        // Without the lock: other threads continue, and get the error that the database is closed.
         let opened = Opened::new(&self.path, self.options, pause)?;
         self.failed.store(false, Ordering::Release);
         *self.opened.write() = Some(opened);
@@ -524,7 +530,7 @@ impl Sled {
 impl Drop for Sled {
     fn drop(&mut self) {
         let Some(opened) = self.opened.get_mut().take() else { return };
-        // Closing writes, and would create directories for what it writes.
+        // A close writes, and would create missing directories for its files.
         if self.broken.load(Ordering::Acquire) || opened.require_in_place().is_err() {
             std::mem::forget(opened);
         } else {
@@ -533,7 +539,7 @@ impl Drop for Sled {
     }
 }
 
-/// Removes the snapshots that sled was writing when a process ended, and returns whether there were any.
+/// Removes unfinished snapshots of sled from an interrupted opening. Returns whether there were any.
 fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
     let mut any = false;
     for entry in fs::read_dir(path)? {
@@ -546,13 +552,14 @@ fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
     Ok(any)
 }
 
-/// Number of retries for a locked directory, and the pause between them. Together they are longer than threads need to
-/// end on a busy machine. The lock of the data directory excludes other processes.
+/// Number of retries for a locked directory, and the pause between two of them. Together they are 5 s, which is enough
+/// for the threads of a closed database to end on a busy machine. The lock of the data directory excludes other
+/// processes.
 const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
-/// Opens a database, and retries while it is locked. Threads of sled may hold the lock for a moment after a database of
-/// this process was dropped, or failed to open.
+/// Opens a database, and retries while its directory is locked. Threads of sled can hold the lock for a short time
+/// after a database of this process was dropped or failed to open.
 fn when_unlocked<T>(mut open: impl FnMut() -> Result<T, DbError>, pause: impl Fn()) -> Result<T, DbError> {
     let mut opened = open();
     for _ in 0..LOCK_TRIES {
@@ -574,13 +581,13 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns whether a panic of this thread comes from the storage engine. Such a panic is caught and returned as
-/// [`DbError::Panicked`], so the panic hook of a program need not report it.
+/// Returns whether a panic of this thread comes from the storage engine. The store catches such a panic and returns it
+/// as [`DbError::Panicked`]. Therefore the panic hook of a program need not report it.
 pub fn is_engine_panic(_: &PanicHookInfo<'_>) -> bool {
     GUARDED.get()
 }
 
-/// Runs an operation of sled on a database and turns its errors and panics into ours.
+/// Runs an operation of sled. Converts its errors and panics to [`DbError`].
 fn guarded<T>(path: &Path, operation: impl FnOnce() -> sled::Result<T>) -> Result<T, DbError> {
     let path = || path.to_owned();
     let before = GUARDED.replace(true);
@@ -664,7 +671,7 @@ mod tests {
         assert_eq!(scan.map(|entry| entry.unwrap().1.len()).sum::<usize>(), 199 * 9);
         assert_eq!(other.get(&[7]).unwrap().as_deref(), Some(&[7; 9][..]));
 
-        // Until it can be opened everything is refused.
+        // Until it can be opened again, it rejects everything.
         let held = sled.opened.write().take().unwrap();
         assert!(matches!(sled.reopen(|| {}), Err(DbError::Locked { .. })));
         assert!(matches!(db.get(&[7]), Err(DbError::Closed)));

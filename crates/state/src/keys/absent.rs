@@ -1,8 +1,8 @@
-//! A cache of key ranges without entries, as earlier queries found them.
+//! A cache of key ranges without entries, which earlier queries found.
 //!
-//! Removed keys stay on disk until no readable state contains them. A query over a million of such keys finds no entry.
-//! With this cache, later queries to the same state or a newer one skip the range. When a block adds a key, the key is
-//! taken out of the ranges.
+//! Removed keys stay on disk until no readable state contains them. A query over a million such keys finds no entry.
+//! With this cache, later queries to the same state or a newer one skip the range. When a block adds a key, the cache
+//! removes the key from its range.
 
 use std::{collections::BTreeMap, ops::Bound};
 
@@ -12,22 +12,22 @@ use silica_protocol::Address;
 use super::{KeyList, after};
 use crate::version::Version;
 
-/// Keys without entries, one after the other, from which on it is worth to keep their range.
+/// Number of consecutive keys without entries from which on their range is recorded.
 const WORTH: usize = 16;
-/// Ranges that are kept at most, of all contracts together.
+/// Maximum number of ranges of all contracts together.
 const MOST: usize = 1024;
-/// Bytes of the longest key that is kept as a bound.
+/// Maximum bytes of a key that is a bound of a range.
 const LONGEST: usize = 1024;
 
-/// The ranges that are known.
+/// The recorded ranges.
 #[derive(Debug, Default)]
 pub(super) struct Absent(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The newest version whose changes of keys were noted.
+    /// The newest version whose changed keys were added.
     newest: Version,
-    /// By contract and first key. No two of a contract have a key in common.
+    /// Ranges by contract and first key. Ranges of a contract do not overlap.
     ranges: BTreeMap<(Address, Box<str>), Range>,
 }
 
@@ -35,7 +35,7 @@ struct Known {
 struct Range {
     /// The first key after the range.
     end: Box<str>,
-    /// No version from this one on has an entry in the range.
+    /// Neither this version nor a later one has an entry in the range.
     since: Version,
 }
 
@@ -48,7 +48,8 @@ impl Absent {
         self.0.write()
     }
 
-    /// Notes the keys that a version adds to the one before. It precedes the first look at its state.
+    /// Removes the keys that a new version adds from the ranges. The caller must do this before a reader gets its
+    /// state.
     pub(super) fn note_added(&self, version: Version, added: &[(Address, Box<str>)]) {
         let mut known = self.write();
         known.newest = version;
@@ -57,17 +58,17 @@ impl Absent {
         }
     }
 
-    /// Notes that a version has no entry from one key to before another.
+    /// Records that a version has no entry from key `from` to before `end`.
     pub(super) fn note(&self, contract: &Address, from: &str, end: &str, version: Version) {
         let mut known = self.write();
-        // Later versions may have entries there.
+        // Only for the newest version, because a later version may have entries there.
         if version == known.newest && from.len().max(end.len()) <= LONGEST {
             known.add(contract, from, end);
         }
     }
 
-    /// Returns the first key from `from` on that may have an entry in a version, and where the next range of keys
-    /// begins that have none.
+    /// Returns the first key from `from` on that may have an entry in a version, and the beginning of the next range
+    /// without entries.
     pub(super) fn skip(&self, contract: &Address, from: &str, version: Version) -> (String, Option<String>) {
         let known = self.read();
         let mut from = from.to_owned();
@@ -83,14 +84,14 @@ impl Absent {
 
 #[cfg(test)]
 impl Absent {
-    /// Number of ranges that are known.
+    /// Returns the number of recorded ranges.
     pub(super) fn len(&self) -> usize {
         self.read().ranges.len()
     }
 }
 
 impl Known {
-    /// Returns the range that has a key, and where it begins.
+    /// Returns the range that contains a key, with its beginning.
     fn around(&self, contract: &Address, key: &str) -> Option<(&str, &Range)> {
         if self.ranges.is_empty() {
             return None;
@@ -99,7 +100,7 @@ impl Known {
         (owner == contract && key < &*range.end).then_some((&**start, range))
     }
 
-    /// Adds a range of the newest version, together with those that it meets.
+    /// Adds a range of the newest version, and merges it with ranges that overlap or touch it.
     fn add(&mut self, contract: &Address, from: &str, end: &str) {
         let before = self.ranges.range(..=(*contract, from.into())).next_back();
         let before = before.filter(|((owner, _), range)| owner == contract && from <= &*range.end);
@@ -116,7 +117,7 @@ impl Known {
         self.insert(contract, from, Range { end, since: self.newest });
     }
 
-    /// Takes a key out of the range that has it.
+    /// Removes a key from its range, which divides the range.
     fn take_out(&mut self, contract: &Address, key: &str) {
         let Some((start, range)) = self.around(contract, key) else { return };
         let (start, range): (Box<str>, _) = (start.into(), range.clone());
@@ -132,14 +133,14 @@ impl Known {
 
     fn insert(&mut self, contract: &Address, start: Box<str>, range: Range) {
         if self.ranges.len() >= MOST {
-            // What is still worth it is found out again.
+            // Cleared as a whole, because later queries find useful ranges again.
             self.ranges.clear();
         }
         self.ranges.insert((*contract, start), range);
     }
 }
 
-/// The keys without entries that a reader has come across since the last entry.
+/// The keys without entries since the last entry that a reader has found.
 #[derive(Clone, Debug)]
 pub(crate) struct Gap {
     from: String,
@@ -151,10 +152,10 @@ impl Gap {
         Self { from, keys: 0 }
     }
 
-    /// Goes through the next keys. Ranges without entries that are large enough are handed to `note`, from a key to
-    /// before another.
+    /// Passes the next keys. Calls `note` with the beginning and the end of each range of at least [`WORTH`] keys
+    /// without entries.
     pub(crate) fn pass(&mut self, keys: &KeyList, has_entry: impl Fn(usize) -> bool, mut note: impl FnMut(&str, &str)) {
-        // Where the gap begins in these keys, unless it has begun before.
+        // The position where the gap begins in these keys. `None` if the gap began before them.
         let mut first = None;
         let key = |at: usize| keys.get(at).unwrap_or_default();
         let from = |first: Option<usize>| {

@@ -1,4 +1,4 @@
-//! Splits long keys into parts, so that each part fits into a key of the database.
+//! Splits long keys into slices, so that each slice fits into a key of the database.
 
 use std::iter;
 
@@ -8,24 +8,24 @@ use silica_protocol::Address;
 use super::Span;
 use crate::error::StateError;
 
-/// Bytes of a slice of a key.
+/// Bytes of a slice of a key. A key of more bytes continues in another layer.
 pub(super) const SLICE: usize = 200;
-/// What follows a slice in the item that leads to longer keys.
+/// The byte after a slice in an item that stands for longer keys. It does not occur in UTF-8.
 const DEEPER: u8 = 0xff;
 /// Bytes of a database key before the item.
 pub(super) const LAYER: usize = 1 + Address::LEN;
 
-/// Two tables for one kind of key.
+/// The two tables for one kind of key.
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
-    /// Of the keys, or their first slices.
+    /// Table of the keys of at most [`SLICE`] bytes, and of the first slices of longer keys.
     pub top: u8,
-    /// Of the slices after the first.
+    /// Table of all slices after the first.
     pub deep: u8,
 }
 
 impl Tables {
-    /// The layers on the way to a key: how their rows begin, and what is left of the key in each.
+    /// Returns the layers of a key from the top: the beginning of their rows, and the rest of the key in each.
     pub(super) fn way<'k>(self, contract: &Address, key: &'k [u8]) -> impl Iterator<Item = (Vec<u8>, &'k [u8])> {
         let mut next = Some((Layer::top(self, contract), key));
         iter::from_fn(move || {
@@ -40,15 +40,14 @@ impl Tables {
     }
 }
 
-/// Where what is left of the keys is that begin with some whole slices.
+/// The place of the rest of all keys that begin with the same slices.
 #[derive(Clone)]
 struct Layer {
     table: u8,
-    /// The table of the layers below.
+    /// Table of the layers below.
     deep: u8,
     contract: Address,
-    /// Of the contract and the slices. The layer below goes on from it, so that a key is hashed once, however long it
-    /// is.
+    /// Digest of the contract and the slices. The layer below continues it, so that each byte of a key is hashed once.
     digest: Sha256,
 }
 
@@ -63,7 +62,7 @@ impl Layer {
         Self { table: self.deep, digest: self.digest.clone().chain_update(slice), ..*self }
     }
 
-    /// Returns how the database keys of the layer begin.
+    /// Returns the beginning of the database keys of the layer.
     fn rows(&self) -> Vec<u8> {
         let mut rows = Vec::with_capacity(LAYER.saturating_add(SLICE).saturating_add(1));
         rows.push(self.table);
@@ -76,22 +75,22 @@ impl Layer {
     }
 }
 
-/// Where a scan of a span is: the layers from that of all keys of the contract down to the one that is being read.
+/// The position of a scan: the layers from the top layer of the contract down to the current one.
 pub(super) struct Descent<'a> {
     span: Span<'a>,
     layers: Vec<Layer>,
     slices: Vec<u8>,
-    /// Bytes of the slices that the beginning of the span has as well.
+    /// Number of bytes of `slices` that are also the beginning of `span.from`.
     along: usize,
 }
 
-/// What a scan reads of a layer.
+/// The part of a layer that a scan reads.
 pub(super) struct Extent {
-    /// How the rows begin.
+    /// Beginning of the database keys.
     pub rows: Vec<u8>,
-    /// The first item that may be of the span.
+    /// The first item that may be in the span.
     pub first: Vec<u8>,
-    /// How all items of the span begin.
+    /// Beginning of all items of the span.
     pub prefix: Vec<u8>,
 }
 
@@ -100,12 +99,12 @@ impl<'a> Descent<'a> {
         Self { span, layers: vec![Layer::top(tables, span.contract)], slices: Vec::new(), along: 0 }
     }
 
-    /// The slices that the keys of the layer begin with.
+    /// Returns the slices at the beginning of all keys of the current layer.
     pub(super) fn slices(&self) -> &[u8] {
         &self.slices
     }
 
-    /// Goes to the layer of the keys that go on with a slice.
+    /// Moves down to the layer of the keys that continue with a slice.
     pub(super) fn down(&mut self, slice: &[u8]) {
         if let Some(layer) = self.layers.last() {
             self.layers.push(layer.below(slice));
@@ -117,20 +116,20 @@ impl<'a> Descent<'a> {
         self.slices.extend_from_slice(slice);
     }
 
-    /// Goes back to the layer before.
+    /// Moves up to the previous layer.
     pub(super) fn up(&mut self) {
         self.layers.pop();
         self.slices.truncate(self.slices.len().saturating_sub(SLICE));
         self.along = self.along.min(self.slices.len());
     }
 
-    /// What is left of the beginning of the span in this layer, if that is on the way to it.
+    /// Returns the rest of `span.from` in this layer. Returns nothing if the slices differ from its beginning.
     fn from(&self) -> &'a [u8] {
         let from = self.span.from.as_bytes().get(self.along..).filter(|_| self.along == self.slices.len());
         from.unwrap_or_default()
     }
 
-    /// What is to be read of the layer.
+    /// Returns the part of the current layer that the scan reads.
     pub(super) fn extent(&self) -> Extent {
         let prefix = item(self.span.prefix.as_bytes().get(self.slices.len()..).unwrap_or_default());
         let first = item(self.from()).max(prefix.clone());
@@ -138,7 +137,7 @@ impl<'a> Descent<'a> {
     }
 }
 
-/// Returns the item of keys with a beginning. Items are in the order of these beginnings.
+/// Returns the item of keys that begin with `beginning`. Items sort like their beginnings.
 pub(super) fn item(beginning: &[u8]) -> Vec<u8> {
     match beginning.split_at_checked(SLICE) {
         Some((slice, deeper)) if !deeper.is_empty() => [slice, &[DEEPER]].concat(),
@@ -146,7 +145,7 @@ pub(super) fn item(beginning: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns the first key that comes after all that begin so.
+/// Returns the first key after all keys that begin with `beginning`.
 pub(super) fn successor(mut beginning: Vec<u8>) -> Vec<u8> {
     while let Some(last) = beginning.pop() {
         if let Some(next) = last.checked_add(1) {
@@ -161,7 +160,7 @@ pub(super) fn damaged(reason: &'static str) -> StateError {
     StateError::Damaged { what: "index of the keys of contract storage".to_owned(), reason }
 }
 
-/// How much was hashed for the layers of long keys, on one thread.
+/// Counts the bytes that this thread hashes for layers.
 #[cfg(test)]
 pub(super) mod hashed {
     use std::cell::Cell;
@@ -172,7 +171,7 @@ pub(super) mod hashed {
         BYTES.set(BYTES.get().saturating_add(bytes));
     }
 
-    /// Returns the bytes that were hashed since this was last asked.
+    /// Returns the number of bytes hashed since the last call.
     pub(in super::super) fn take() -> usize {
         BYTES.take()
     }

@@ -1,18 +1,18 @@
-//! The ordered index of the keys of contract storage.
+//! The key index: the keys of contract storage in their order.
 //!
 //! A storage trie has its entries in the order of hashes. The index has their plain keys in the order of their bytes.
-//! So a query for the entries of one map reads no other entries:
+//! Therefore a query for the entries of one map reads no other entries:
 //!
 //! ```text
-//! candidates = keys on disk ∪ recent keys in memory          each is looked up in the trie of the view that asks,
-//!     ▲             ▲               ▲                        which verifies it; what is not there is skipped
+//! candidates = keys on disk ∪ recent keys in memory          the view looks up each candidate in its trie, which
+//!     ▲             ▲               ▲                        verifies the entry, and skips keys without entry
 //!   range     newest checkpoint   blocks since
 //! ```
 //!
-//! The index contains at least the keys of every readable state, so it needs no versions. It notes a new key with its
-//! block, and the next checkpoint writes the key. The first checkpoint without a removed key lists it. The key leaves
-//! the disk when the checkpoint before that one is given up (docs/storage.md). Until then, queries record ranges in
-//! which all keys are removed, so that later queries skip them.
+//! The index contains at least the keys of every readable state, so it needs no versions. A new key is in memory until
+//! the next checkpoint writes it. The first checkpoint without a removed key lists this key. The key leaves the disk
+//! when the previous checkpoint is dropped (docs/storage.md). Until then, queries record ranges in which all keys are
+//! removed, so that later queries skip these ranges.
 
 mod absent;
 mod layer;
@@ -36,12 +36,12 @@ use crate::{
     version::Version,
 };
 
-/// Which keys a change of state adds and removes.
+/// The keys that a state diff adds and removes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyChanges {
-    /// Plain keys that had no entry and have one, by contract.
+    /// Plain keys that have an entry after the diff, but not before it, with their contracts.
     pub added: Vec<(Address, Box<str>)>,
-    /// Plain keys that have no entry any more, by contract; perhaps they had none before.
+    /// Plain keys without an entry after the diff, with their contracts. They may have had none before it.
     pub gone: Vec<(Address, Box<str>)>,
 }
 
@@ -52,7 +52,7 @@ impl KeyChanges {
     }
 }
 
-/// Plain keys of one contract, those that begin with a prefix and are not before `from`.
+/// The plain keys of one contract that begin with `prefix` and are not before `from`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'a> {
     pub contract: &'a Address,
@@ -60,19 +60,19 @@ pub(crate) struct Span<'a> {
     pub from: &'a str,
 }
 
-/// How many keys are taken at once.
+/// The limit of one read of keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub keys: usize,
-    /// Of all keys together, about.
+    /// Approximate bytes of all keys together.
     pub bytes: usize,
 }
 
-/// Keys in their order, in one piece of memory.
+/// Keys in their order, in one allocation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyList {
     text: String,
-    /// Where each key ends in `text`.
+    /// The end of each key in `text`.
     ends: Vec<usize>,
 }
 
@@ -102,20 +102,20 @@ impl KeyList {
     }
 }
 
-/// The first keys of a span.
+/// The first keys of a span. Some may have no entry.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
-    /// Ascending, each once. Some may have no entry.
+    /// Keys in ascending order, each once.
     pub keys: KeyList,
-    /// The key at which the next span begins, if any.
+    /// The key at which the next span begins, or `None` at the end.
     pub next: Option<String>,
 }
 
-/// Keys of one source, which come in order, up to a limit.
+/// Keys from one source in their order, up to a limit.
 struct Taken {
     keys: KeyList,
     left: Limit,
-    /// Whether there may be more within the limit.
+    /// Whether the limit ended the read, so that more keys may follow.
     cut: bool,
 }
 
@@ -124,7 +124,7 @@ impl Taken {
         Self { keys: KeyList::default(), left: limit, cut: false }
     }
 
-    /// Whether another key is taken; at least one is.
+    /// Returns whether the limit permits another key. It permits at least one.
     fn has_room(&mut self) -> bool {
         self.cut = self.left.keys == 0 || self.left.bytes == 0;
         !self.cut
@@ -137,7 +137,7 @@ impl Taken {
     }
 }
 
-/// The index.
+/// The key index.
 #[derive(Debug)]
 pub(crate) struct Keys {
     db: Db,
@@ -145,22 +145,22 @@ pub(crate) struct Keys {
     absent: Absent,
 }
 
-/// Keys that are taken at once while a checkpoint is written.
+/// The limit of one read of keys while a checkpoint is written.
 const PORTION: Limit = Limit { keys: 1024, bytes: 1 << 20 };
 
 impl Keys {
-    /// The index in a database, without what a process has noted.
+    /// Returns the index of a database, with no keys in memory.
     pub(crate) fn new(db: Db) -> Self {
         Self { db, recent: Arc::default(), absent: Absent::default() }
     }
 
-    /// Makes it possible to undo what versions after `version`, the newest, will do, until a checkpoint is written.
+    /// Starts the undo log of versions after `version`, which must be the newest. The next checkpoint removes the log.
     pub(crate) fn remember(&self, version: Version) {
         self.recent.remember(version);
     }
 
-    /// Returns the index as it was at an earlier version, by a handle of its own; `None` when that is not remembered.
-    /// This one's handle is to be retired before: what it has noted is undone.
+    /// Returns the index of an earlier version with the handle `db`. Returns `None` if the undo log does not reach back
+    /// to that version. Both share the keys in memory, so the caller must have retired the handle of `self`.
     pub(crate) fn back_at(&self, version: Version, db: Db) -> Option<Self> {
         let absent = Absent::default();
         absent.note_added(version, &[]);
@@ -171,25 +171,25 @@ impl Keys {
         Pages { db: &self.db, tables: Tables { top: space::KEYS, deep: space::LONG_KEYS } }
     }
 
-    /// The keys that are listed for removal, each with the number of the checkpoint that does without it.
+    /// Returns the keys listed for removal, each with the number of the first checkpoint without it.
     const fn listed(&self) -> Rows<'_> {
         Rows { db: &self.db, tables: Tables { top: space::GONE_KEYS, deep: space::LONG_GONE_KEYS } }
     }
 
-    /// Notes what a block, or several at once, have done. It precedes the first look at their state, and blocks come in
-    /// order.
+    /// Adds the changed keys of one or more blocks. The caller must add them in the order of the blocks, and before a
+    /// reader gets the new state.
     pub(crate) fn note(&self, version: Version, changes: KeyChanges) {
         self.absent.note_added(version, &changes.added);
         self.recent.note(version, changes);
     }
 
-    /// Notes that a version has no entry from one key to before another, though there may be keys.
+    /// Records that a version has no entry from key `from` to before `end`.
     pub(crate) fn note_absent(&self, contract: &Address, from: &str, end: &str, version: Version) {
         self.absent.note(contract, from, end, version);
     }
 
-    /// Returns the first keys of a span, among them all that have an entry in the state of a version; `older` has the
-    /// keys of states that are made again.
+    /// Returns the first keys of a span. They include all keys that have an entry in the state of `version`. `older`
+    /// has the keys of states that were computed again after a restart.
     pub(crate) fn candidates(
         &self,
         span: Span<'_>,
@@ -204,7 +204,7 @@ impl Keys {
         let span = Span { from: &from, ..span };
         let absent = absent.filter(|absent| absent.starts_with(span.prefix));
         let until = absent.as_deref();
-        // Pages are read last, since keys go from memory to pages, and never back.
+        // Memory before pages: keys move only from memory to pages, so this order misses none.
         let recent = [Some(&*self.recent), older].into_iter().flatten().map(|recent| recent.take(span, until, limit));
         let mut taken: Vec<Taken> = recent.collect();
         taken.push(self.pages().take(span, until, limit)?);
@@ -218,8 +218,8 @@ impl Keys {
         Ok(Candidates { keys, next: end.map(after).or(absent) })
     }
 
-    /// Removes what only the checkpoints before the newest finished one had; `number` is the newest one's, and no view
-    /// of a version before `floor` is believed any more.
+    /// Removes the keys that only checkpoints before the newest finished one had. `number` is the number of the newest
+    /// checkpoint. Views of versions before `floor` must be unreadable.
     pub(crate) fn begin_checkpoint(&self, number: u64, floor: Version) -> Result<(), StateError> {
         let mut listed = self.listed().all();
         loop {
@@ -227,7 +227,7 @@ impl Keys {
             if portion.is_empty() {
                 break;
             }
-            // A checkpoint that was never finished may have listed a key that is in use.
+            // An unfinished checkpoint may have listed a key that the current one uses.
             let is_finished =
                 |payload: &[u8]| payload.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number);
             let gone = portion.iter().filter(|(_, _, payload)| is_finished(payload));
@@ -240,8 +240,9 @@ impl Keys {
         Ok(())
     }
 
-    /// Writes the keys that the state of a version has and the checkpoint before did not have, and lists those that it
-    /// has not. To be called when the version's changes are noted, and before the manifest names the checkpoint.
+    /// Writes the keys that the state of `version` has and the previous checkpoint does not. Lists the keys that the
+    /// state does not have for removal. The caller must have added the changes of `version`, and must write the
+    /// manifest afterwards.
     pub(crate) fn write_checkpoint(&self, number: u64, version: Version) -> Result<(), StateError> {
         let mut from = None;
         while let Some(portion) = self.recent.due(version, from.as_ref(), PORTION) {
@@ -257,8 +258,8 @@ impl Keys {
         Ok(())
     }
 
-    /// Calls a function with each key of a contract on disk, and with whether it may be surplus: such a key is listed
-    /// for removal, or a checkpoint has yet to write or list it.
+    /// Calls `visit` with each key of a contract on disk, and whether the key may be surplus. Such a key is listed for
+    /// removal, or the next checkpoint will write or list it.
     pub(crate) fn visit(&self, contract: &Address, mut visit: impl FnMut(&str, bool)) -> Result<(), StateError> {
         let span = Span { contract, prefix: "", from: "" };
         let mut listed = self.listed().scan(span).map(|row| row.map(|(key, _)| key)).peekable();
@@ -277,7 +278,7 @@ impl Keys {
     }
 }
 
-/// Merges the keys of several sources, up to a key if one is given.
+/// Merges the keys of several sources, up to `end` if it is given.
 fn merge(sources: &[Taken], end: Option<&str>) -> KeyList {
     let mut sources: Vec<_> = sources.iter().map(|taken| (&taken.keys, 0_usize)).collect();
     let mut merged = KeyList::default();
@@ -294,7 +295,7 @@ fn merge(sources: &[Taken], end: Option<&str>) -> KeyList {
     merged
 }
 
-/// The key that comes directly after one.
+/// Returns the key that comes directly after a key.
 pub(crate) fn after(mut key: String) -> String {
     key.push('\0');
     key

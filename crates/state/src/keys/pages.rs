@@ -1,12 +1,12 @@
-//! Keys on disk, in pages: each page has the keys from its own start to the start of the next page.
+//! Keys on disk in pages. A page has the keys from its own place to the place of the next page.
 //!
 //! ```text
-//! table | contract (20)                   | where the page begins, nothing for the first
+//! table | contract (20)                   | place of the page, empty for the first page
 //! long  | SHA-256 of contract, slices (20)| the same, for the rest of keys that begin with the slices
 //! ```
 //!
-//! An *item* of a page is the rest of a key, if the rest has 200 bytes or less. Otherwise, the item is the next 200
-//! bytes of the key and `ff`; it stands for all keys that continue with these bytes.
+//! An *item* of a page is the rest of a key, if the rest has at most 200 bytes. Otherwise, the item is the next 200
+//! bytes of the key and `ff`. Such an item stands for all keys that continue with these bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,12 +29,12 @@ pub(super) struct Pages<'a> {
     pub tables: Tables,
 }
 
-/// Bytes of the largest page.
+/// Maximum bytes of a page.
 const PAGE: usize = 4096;
-/// Bytes of the pages into which a larger one is divided.
+/// Approximate bytes of the pages into which a larger page is divided. They have room for further items.
 const PART: usize = 3072;
 
-/// Items to be added, and to be removed.
+/// Items to add (`true`) and to remove (`false`).
 type Edits = BTreeMap<Vec<u8>, bool>;
 
 impl<'a> Pages<'a> {
@@ -49,7 +49,7 @@ impl<'a> Pages<'a> {
         layers.into_iter().try_for_each(|(layer, edits)| self.edit(&layer, edits))
     }
 
-    /// Removes keys, those that are there, and the ways to them, if they are the last ones there.
+    /// Removes keys. Also removes items that stand for longer keys, if no such key is left.
     pub(super) fn remove<'k>(&self, keys: impl Iterator<Item = (&'k Address, &'k str)>) -> Result<(), StateError> {
         let mut layers: BTreeMap<Vec<u8>, Edits> = BTreeMap::new();
         for (contract, key) in keys {
@@ -102,15 +102,15 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// Returns the last page that begins at a place or before.
+    /// Returns the page of a layer that contains a place: the last page that begins there or before.
     fn covering(&self, layer: &[u8], place: &[u8]) -> Result<Option<(Value, Value)>, StateError> {
         let range = layer.to_vec()..[place, &[0]].concat();
         Ok(self.db.scan(range).next_back().transpose()?)
     }
 
-    /// Writes the items of a page, or of several if they do not fit into one: the last one first, so that no item is
-    /// missing meanwhile. When that is interrupted, the first page keeps what the others have, which does not count
-    /// while there is another page at its place.
+    /// Writes the items of a page. Divides a page above [`PAGE`], and writes the last part first, so that no item is
+    /// missing at any time. After an interruption, the first part also has the items of the other parts. Readers ignore
+    /// these, because another page begins at their place.
     fn write(&self, at: Vec<u8>, items: &BTreeSet<Vec<u8>>) -> Result<(), StateError> {
         if items.is_empty() {
             self.trim_before(&at)?;
@@ -137,8 +137,8 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// Takes from the page before a place what is in it from that place on, for it would count once there is no page at
-    /// the place any more.
+    /// Removes the items from place `at` on from the previous page. An interrupted division can leave such items, and
+    /// they would be valid after the removal of the page at this place.
     fn trim_before(&self, at: &[u8]) -> Result<(), StateError> {
         let layer = at.get(..LAYER).unwrap_or_default().to_vec();
         let Some((before, value)) = self.db.scan(layer..at.to_vec()).next_back().transpose()? else { return Ok(()) };
@@ -155,7 +155,7 @@ impl<'a> Pages<'a> {
         Ok(scan)
     }
 
-    /// Returns the first keys of a span, those before `until` if that is given.
+    /// Returns the first keys of a span, only those before `until` if it is given.
     pub(super) fn take(&self, span: Span<'a>, until: Option<&str>, limit: Limit) -> Result<Taken, StateError> {
         let mut taken = Taken::new(limit);
         let mut scan = self.scan(span)?;
@@ -169,35 +169,35 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The keys of a span. Memory is that of one key and a page for each of its slices.
+/// An iterator over the keys of a span. It has one key, and one page for each slice of the key in memory.
 pub(super) struct KeyScan<'a> {
     pages: Pages<'a>,
-    /// To where the last of `layers` is.
+    /// The position of the last of `layers`.
     way: Descent<'a>,
     layers: Vec<LayerScan>,
-    /// The last key, if it has slices.
+    /// The current key, if it has slices.
     key: Vec<u8>,
 }
 
-/// What is to come of a layer.
+/// The unread part of a layer.
 struct LayerScan {
     rows: Scan,
-    /// The page after that of `page`.
+    /// The page after `page`.
     next: Option<(Value, Value)>,
     page: Option<Page>,
-    /// The item that was reached.
+    /// The current item.
     item: Vec<u8>,
-    /// The bounds of the items: from the first on, and before the second.
+    /// Items from the first bound on and before the second one belong to the span.
     bounds: (Vec<u8>, Vec<u8>),
 }
 
-/// A page that is being read.
+/// A page during a read.
 struct Page {
     value: Value,
-    /// Bytes without the checksum, of which so many were read.
+    /// Bytes of the value without the checksum, and the number of them that were read.
     len: usize,
     read: usize,
-    /// Where the next page begins, if there is one.
+    /// Place of the next page, or `None` for the last page. Items from there on are ignored.
     end: Option<Vec<u8>>,
 }
 
@@ -216,7 +216,7 @@ impl Page {
         Ok(items.into_iter().collect())
     }
 
-    /// Turns an item into the one after it, and returns whether there is one.
+    /// Replaces `item` by the next item. Returns whether the page has one.
     fn step(&mut self, item: &mut Vec<u8>) -> Result<bool, Malformed> {
         let mut reader = Reader::new(self.value.get(self.read..self.len).unwrap_or_default());
         if reader.is_empty() {
@@ -236,7 +236,7 @@ impl Page {
 }
 
 impl LayerScan {
-    /// Goes to the next item, if there is one.
+    /// Moves to the next item. Returns whether the layer has one in the span.
     fn step(&mut self) -> Result<bool, StateError> {
         loop {
             if let Some(page) = &mut self.page {
@@ -257,7 +257,7 @@ impl LayerScan {
 }
 
 impl KeyScan<'_> {
-    /// Goes on with the keys that begin with the slices.
+    /// Begins the scan of the layer at the current position.
     fn descend(&mut self) -> Result<(), StateError> {
         let Extent { rows: layer, first, prefix } = self.way.extent();
         let begin = self.pages.covering(&layer, &[&*layer, &first].concat())?;
@@ -265,7 +265,7 @@ impl KeyScan<'_> {
         let end = successor([&*layer, &prefix].concat());
         let mut rows = self.pages.db.scan(begin..end.clone());
         let next = rows.next().transpose()?;
-        // Beyond the layer there are no items, so that its end is as good as none.
+        // A bound that is larger than any item: without prefix, the span has all items up to the end of the layer.
         let last =
             if prefix.is_empty() { vec![u8::MAX; SLICE + 2] } else { end.get(LAYER..).unwrap_or_default().to_vec() };
         let bounds = (first, last);
@@ -273,7 +273,7 @@ impl KeyScan<'_> {
         Ok(())
     }
 
-    /// Returns the next key.
+    /// Returns the next key, or `None` at the end.
     pub(super) fn next_key(&mut self) -> Result<Option<&str>, StateError> {
         match self.advance() {
             Ok(true) => {}
@@ -296,7 +296,7 @@ impl KeyScan<'_> {
         std::str::from_utf8(key).map(Some).map_err(|_| damaged("key is no text"))
     }
 
-    /// Goes to the next item that ends a key, if there is one.
+    /// Moves to the next item that ends a key. Returns whether there is one.
     fn advance(&mut self) -> Result<bool, StateError> {
         while let Some(layer) = self.layers.last_mut() {
             if !layer.step()? {
@@ -313,7 +313,7 @@ impl KeyScan<'_> {
     }
 }
 
-/// Lays the items of a page out: for each what it has in common with the one before, and the rest.
+/// Encodes the items of a page: for each, the length in common with the previous item, and the other bytes.
 fn encode<'i>(items: impl Iterator<Item = &'i (impl AsRef<[u8]> + 'i + ?Sized)>) -> Vec<u8> {
     let mut out = Writer::with_capacity(PAGE);
     let mut before: &[u8] = &[];
@@ -326,7 +326,7 @@ fn encode<'i>(items: impl Iterator<Item = &'i (impl AsRef<[u8]> + 'i + ?Sized)>)
     out.finish()
 }
 
-/// Bytes that an item takes behind another, at most.
+/// Returns the maximum bytes that an item takes after another item.
 fn added_bytes(before: &[u8], item: &[u8]) -> usize {
     item.len().saturating_sub(common(before, item)).saturating_add(4)
 }

@@ -8,39 +8,39 @@ use silica_protocol::Address;
 use super::{KeyChanges, Limit, Span, Taken, after};
 use crate::version::Version;
 
-/// What blocks have done to keys.
+/// Changes of keys since the newest checkpoint.
 #[derive(Debug, Default)]
 pub(crate) struct Recent(RwLock<Noted>);
 
 #[derive(Debug, Default)]
 struct Noted {
     contracts: Contracts,
-    /// What is needed to undo blocks, as long as someone may want to and no checkpoint comes between.
+    /// The undo log. It exists from the first [`Recent::remember`] until the next checkpoint.
     undo: Option<Undo>,
 }
 
 type Contracts = BTreeMap<Address, BTreeMap<Box<str>, Fate>>;
 
-/// What was known of keys before blocks changed that.
+/// The undo log: earlier changes of keys.
 #[derive(Debug)]
 struct Undo {
-    /// The changes of all versions after this one can be undone.
+    /// The log has the changes of all versions after this one.
     since: Version,
-    /// The oldest first: the version that changed something, and what there was before.
+    /// The oldest first: the version that changed a key, and the earlier change of this key.
     before: Vec<(Version, Address, Box<str>, Option<Fate>)>,
 }
 
-/// What became of a key.
+/// The changes of a key.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
-    /// The first version that had it, if it is perhaps not on disk yet.
+    /// The first version that had the key, if the key may not be on disk.
     added: Option<Version>,
-    /// The version that has it no more, unless a later one has it again.
+    /// The version that removed the key, unless a later version added it again.
     gone: Option<Version>,
 }
 
 impl Noted {
-    /// Changes what is known of a key.
+    /// Changes a key, and records the earlier change in the undo log.
     fn change(&mut self, version: Version, contract: Address, key: Box<str>, change: impl FnOnce(&mut Fate)) {
         let keys = self.contracts.entry(contract).or_default();
         if let Some(undo) = &mut self.undo {
@@ -50,14 +50,14 @@ impl Noted {
     }
 }
 
-/// What a checkpoint is to do with some keys.
+/// The work of a checkpoint for some keys.
 #[derive(Debug)]
 pub(super) struct Portion {
-    /// To be written.
+    /// Keys to write.
     pub added: Vec<(Address, Box<str>)>,
-    /// To be listed for removal.
+    /// Keys to list for removal.
     pub gone: Vec<(Address, Box<str>)>,
-    /// Where the next portion begins.
+    /// The beginning of the next portion.
     pub next: (Address, String),
 }
 
@@ -77,7 +77,7 @@ impl Recent {
         let mut noted = self.write();
         for (contract, key) in changes.added {
             noted.change(version, contract, key, |fate| {
-                // A checkpoint may be of a version before it was gone.
+                // `added` stays: a checkpoint may be of a version before the removal.
                 fate.added = fate.added.or(Some(version));
                 fate.gone = None;
             });
@@ -87,12 +87,12 @@ impl Recent {
         }
     }
 
-    /// Makes it possible to undo what versions after `version`, the newest, will do, until a checkpoint is written.
+    /// Starts the undo log of versions after `version`, which must be the newest. The next checkpoint removes the log.
     pub(super) fn remember(&self, version: Version) {
         self.write().undo.get_or_insert(Undo { since: version, before: Vec::new() });
     }
 
-    /// Forgets what versions after one have done, and says whether that was possible.
+    /// Undoes the changes of versions after `version`. Returns `false` if the undo log does not reach back to it.
     pub(super) fn undo_after(&self, version: Version) -> bool {
         let Noted { contracts, undo } = &mut *self.write();
         let Some(undo) = undo.as_mut().filter(|undo| undo.since <= version) else { return false };
@@ -109,12 +109,12 @@ impl Recent {
         true
     }
 
-    /// Notes keys that are never written, for states that are made again.
+    /// Adds keys of states that were computed again after a restart. No checkpoint writes them.
     pub(crate) fn note_added(&self, version: Version, changes: KeyChanges) {
         self.note(version, KeyChanges { gone: Vec::new(), ..changes });
     }
 
-    /// Returns the first keys of a span, those before `until` if that is given.
+    /// Returns the first keys of a span, only those before `until` if it is given.
     pub(super) fn take(&self, span: Span<'_>, until: Option<&str>, limit: Limit) -> Taken {
         let noted = self.read();
         let keys = noted.contracts.get(span.contract);
@@ -134,7 +134,8 @@ impl Recent {
         self.read().contracts.get(contract).is_some_and(|keys| keys.contains_key(key))
     }
 
-    /// Returns what a checkpoint of a version is to do with the keys from some place on, or `None` when there are none.
+    /// Returns the keys that a checkpoint of `version` writes or lists, from `from` on. Returns `None` if there are no
+    /// more.
     pub(super) fn due(&self, version: Version, from: Option<&(Address, String)>, limit: Limit) -> Option<Portion> {
         let noted = self.read();
         let (first, place) = from.map_or((Address::ZERO, ""), |(contract, key)| (*contract, key.as_str()));
@@ -167,7 +168,7 @@ impl Recent {
         portion
     }
 
-    /// Forgets keys that are on disk now, but for those that are gone again.
+    /// Removes written keys from memory, except those that a later version has removed.
     pub(super) fn written(&self, keys: &[(Address, Box<str>)]) {
         let Noted { contracts, undo } = &mut *self.write();
         *undo = None;
@@ -185,7 +186,7 @@ impl Recent {
         }
     }
 
-    /// Forgets keys that no version from `floor` on has.
+    /// Removes keys from memory that neither version `floor` nor a later one has.
     pub(super) fn release(&self, floor: Version) {
         let Noted { contracts, undo } = &mut *self.write();
         *undo = None;

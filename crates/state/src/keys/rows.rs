@@ -1,9 +1,9 @@
-//! Keys on disk with a stored value: one row for each key, and for a long key one row for each of its slices.
+//! Keys on disk with a stored value. A key has one row, and a long key one row for each of its slices.
 //!
 //! ```text
-//! table | contract (20)                  | key of 200 bytes or less
-//! table | contract (20)                  | slice (200) | ff        there are longer keys that begin with the slice
-//! long  | SHA-256 of contract, slice (20)| rest of the key          and so on
+//! table | contract (20)                  | key of at most 200 bytes
+//! table | contract (20)                  | slice (200) | ff         for all longer keys that begin with the slice
+//! long  | SHA-256 of contract, slice (20)| rest of the key           or its next slice and ff, and so on
 //! ```
 
 use silica_protocol::Address;
@@ -26,7 +26,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Has a batch add a key, or replace what is stored with it.
+    /// Adds a key with its payload to a batch. Replaces an earlier payload of the key.
     pub(super) fn insert(&self, batch: &mut Batch, contract: &Address, key: &str, payload: &[u8]) {
         for (layer, rest) in self.tables.way(contract, key.as_bytes()) {
             let item = item(rest);
@@ -37,7 +37,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Removes a key, if it is there, and the way to it, if it is the last one there.
+    /// Removes a key. Also removes rows that stand for longer keys, if no such key is left.
     pub(super) fn remove(&self, contract: &Address, key: &str) -> Result<(), DbError> {
         let mut way: Vec<_> = self.tables.way(contract, key.as_bytes()).collect();
         let Some((mut below, rest)) = way.pop() else { return Ok(()) };
@@ -52,7 +52,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Iterates over the keys of a span, with what is stored with each.
+    /// Iterates over the keys of a span with their payloads.
     pub(super) fn scan(self, span: Span<'a>) -> KeyScan<'a> {
         let mut scan = KeyScan { rows: self, way: Descent::new(self.tables, span), layers: Vec::new() };
         scan.descend();
@@ -83,7 +83,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Returns the keys of one contract, a portion at a time, so that rows may be removed meanwhile.
+    /// Iterates over the keys of one contract. Each step is a new scan, so that the caller can remove rows.
     fn of(self, contract: Address) -> impl Iterator<Item = Result<(Address, String, Vec<u8>), StateError>> + use<'a> {
         let mut from = Some(String::new());
         std::iter::from_fn(move || {
@@ -100,16 +100,16 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The keys of a span. Memory is that of one key and a place for each of its slices.
+/// An iterator over the keys of a span. It has one key, and one scan for each of its slices in memory.
 pub(super) struct KeyScan<'a> {
     rows: Rows<'a>,
-    /// To where the last of `layers` is.
+    /// The position of the last of `layers`.
     way: Descent<'a>,
     layers: Vec<Scan>,
 }
 
 impl KeyScan<'_> {
-    /// Goes on with the keys that begin with the slices.
+    /// Begins the scan of the layer at the current position.
     fn descend(&mut self) {
         let Extent { rows, first, prefix } = self.way.extent();
         let (start, end) = ([&*rows, &first].concat(), successor([&*rows, &prefix].concat()));

@@ -13,7 +13,7 @@ fn all(contract: &Address) -> Span<'_> {
     Span { contract, prefix: "", from: "" }
 }
 
-/// Keys of which many have a beginning of several slices in common.
+/// Generates keys, many of which have several slices in common.
 fn key() -> impl Strategy<Value = String> {
     let piece =
         prop_oneof![Just("a".to_owned()), Just("b\u{16}".to_owned()), Just("ä".repeat(99)), Just("c".repeat(200))];
@@ -34,7 +34,7 @@ fn on_pages(pages: Pages<'_>, span: Span<'_>) -> Vec<String> {
 
 const TABLES: Tables = Tables { top: 5, deep: 6 };
 
-/// Changes of many keys at once: whether they are added, and which.
+/// Generates changes of many keys: whether to add or remove them, and the keys.
 fn edits() -> impl Strategy<Value = Vec<(bool, Vec<String>)>> {
     let many = (0..40_u32, 1..400_u32).prop_map(|(first, count)| {
         (first * 100..first * 100 + count)
@@ -107,8 +107,8 @@ proptest! {
         prop_assert_eq!(db.scan(vec![]..vec![0xff]).count(), 1, "what leads nowhere is removed");
     }
 
-    /// Whatever write is the last one, keys that stay are there, none is that was not put there, and the next try makes
-    /// it whole.
+    /// After an interruption at any write, all unchanged keys exist, and no other keys. The next attempt completes the
+    /// change.
     #[test]
     fn pages_are_whole_after_they_were_cut_off(edits in edits(), after in 0..30_u64) {
         let disk = Disk::default();
@@ -222,7 +222,7 @@ proptest! {
     }
 }
 
-/// How many pages there are, and whether a change of keys went through.
+/// Returns the number of pages, and whether the change of keys succeeded.
 fn change_pages(disk: &Disk, writes: u64, change: impl FnOnce(Pages<'_>) -> Result<(), StateError>) -> (usize, bool) {
     disk.fail_after(writes);
     let changed = change(Pages { db: &Db::on_disk(disk), tables: TABLES }).is_ok();
@@ -302,7 +302,7 @@ fn layer_is_named_by_all_slices_before_it() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever readers of any version note, no reader of any version misses an entry.
+    /// Readers of any version record ranges, and no reader of any version misses an entry.
     #[test]
     fn ranges_without_entries_hide_none(blocks in vec((vec(0..80_u8, 0..40), vec(0..80_u8, 0..80), 0..4_usize, any::<u8>()), 1..12)) {
         let keys = Keys::new(Db::in_memory());
@@ -316,7 +316,7 @@ proptest! {
             keys.note(version, KeyChanges { added: owned(&added), gone: owned(&gone) });
             versions.push(before.difference(&gone).chain(&added).cloned().collect());
             for from in [String::from("m"), name(from % 80).into()] {
-                // Readers of this version or of one before it, and after them one of each.
+                // A reader of this version or an earlier one. After it, one reader of each version.
                 let first = versions.len().saturating_sub(1 + behind);
                 for version in [first].into_iter().chain(0..versions.len()) {
                     let there = read_entries(&keys, &from, version as u64, &versions[version]);
@@ -327,7 +327,7 @@ proptest! {
     }
 }
 
-/// Reads a map as views do, in windows, of a version that has some entries.
+/// Reads a map in batches, like a view, in a version that has the given entries.
 fn read_entries(keys: &Keys, from: &str, version: Version, entries: &BTreeSet<Box<str>>) -> Vec<Box<str>> {
     let (mut there, mut gap, mut next) = (Vec::new(), Gap::new(from.to_owned()), Some(from.to_owned()));
     let mut limit = Limit { keys: 2, ..PORTION };
@@ -403,7 +403,7 @@ fn key_stays_until_no_state_that_can_be_read_has_it() {
     keys.note(2, changes(&[], &["a", "b"]));
     keys.note(3, changes(&["b", "d"], &[]));
     keys.begin_checkpoint(1, 1).unwrap();
-    // The second version has neither `b` nor `d`, the third has.
+    // The second version has neither `b` nor `d`. The third version has both.
     keys.write_checkpoint(2, 2).unwrap();
     assert_eq!(candidates(&keys), ["a", "b", "c", "d"]);
     keys.begin_checkpoint(2, 2).unwrap();

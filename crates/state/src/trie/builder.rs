@@ -7,15 +7,14 @@ use super::{
     subtree::Subtree,
 };
 
-/// Keys did not come in ascending order, or a key came twice.
+/// A key does not follow the previous key in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("keys are not strictly ascending")]
 pub struct NotAscending;
 
-/// Computes the [`Subtree`] of leaves that are pushed in ascending order of their paths.
+/// Computes the [`Subtree`] of leaves in ascending order of their paths.
 ///
-/// Memory is bounded by the depth of the trie: a branch node is hashed, and forgotten, when the first key beyond it
-/// comes.
+/// The depth of the trie limits its memory. A branch node is hashed and dropped at the first key after it.
 ///
 /// # Examples
 ///
@@ -30,11 +29,11 @@ pub struct NotAscending;
 /// ```
 #[derive(Debug)]
 pub struct Builder<'p, L> {
-    /// The forks on the way to the newest leaf, from the top; each is shallower than the next.
+    /// The forks on the path to the newest leaf, in ascending order of their depth.
     forks: Vec<Fork<L>>,
     /// Path of the newest leaf.
     path: Vec<u8>,
-    /// The newest leaf, not yet below a fork: where its node begins depends on the next key.
+    /// The newest leaf. The next key determines where its node begins.
     leaf: Option<L>,
     proof: Option<(Nibbles, &'p mut Proof)>,
     rlp: Vec<u8>,
@@ -44,19 +43,19 @@ pub struct Builder<'p, L> {
 struct Fork<L> {
     depth: usize,
     children: Children,
-    /// The leaf whose key ends here.
+    /// The leaf whose key ends at the fork.
     value: Option<L>,
 }
 
-/// What is to be put below a fork on the path of the newest leaf.
+/// A child that is complete, but not below a fork yet.
 enum Part<L> {
     Leaf(L),
-    /// The branch node at a depth.
+    /// A branch node and its depth.
     Branch(NodeRef, usize),
 }
 
 impl<L: AsRef<[u8]>> Builder<'_, L> {
-    /// Starts with no leaves.
+    /// Returns a builder without leaves.
     pub const fn new() -> Self {
         Self { forks: Vec::new(), path: Vec::new(), leaf: None, proof: None, rlp: Vec::new() }
     }
@@ -69,17 +68,17 @@ impl<L: AsRef<[u8]>> Default for Builder<'_, L> {
 }
 
 impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
-    /// Starts with no leaves, and will add to `proof` every node on the way to `path` except the topmost, for which
-    /// [`Subtree::prove_top`] or the next [`Subtree::combine_proving`] is to be called.
+    /// Returns a builder without leaves that adds the nodes on the path `path` to `proof`. It does not add the topmost
+    /// node. For this node, the caller must call [`Subtree::prove_top`] or [`Subtree::combine_proving`].
     pub fn proving(path: Nibbles, proof: &'p mut Proof) -> Self {
         Self { forks: Vec::new(), path: Vec::new(), leaf: None, proof: Some((path, proof)), rlp: Vec::new() }
     }
 
-    /// Takes the next leaf. Its path begins at the position of the subtree that is built.
+    /// Adds the next leaf. Its path begins at the position of the subtree.
     ///
     /// # Errors
     ///
-    /// [`NotAscending`] when the path is not above that of the leaf before.
+    /// [`NotAscending`]: the path is not above the path of the previous leaf.
     pub fn push(&mut self, path: &[u8], leaf: L) -> Result<(), NotAscending> {
         debug_assert!(path.iter().all(|nibble| *nibble < 16), "nibbles are below 16");
         if let Some(before) = self.leaf.take() {
@@ -95,7 +94,7 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
         Ok(())
     }
 
-    /// Returns the summary of all leaves.
+    /// Returns the subtree of all leaves.
     #[must_use]
     pub fn finish(mut self) -> Subtree {
         let Some(leaf) = self.leaf.take() else { return Subtree::Empty };
@@ -110,8 +109,8 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
         }
     }
 
-    /// Puts the newest leaf below the fork at which the next key leaves its path, `depth` nibbles down, and hashes the
-    /// forks below that, which are complete.
+    /// Attaches the newest leaf below the fork where the next key leaves its path, `depth` nibbles from the position.
+    /// Hashes the deeper forks, which are complete.
     fn close(&mut self, leaf: L, depth: usize) {
         let mut part = Part::Leaf(leaf);
         loop {
@@ -128,7 +127,7 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
         }
     }
 
-    /// Puts a part below a fork, by which its topmost node is fixed.
+    /// Attaches a part below a fork. This determines the topmost node of the part.
     fn attach(&mut self, part: Part<L>, fork: &mut Fork<L>) {
         let below = fork.depth.saturating_add(1);
         let Some(nibble) = self.path.get(fork.depth) else {
@@ -169,7 +168,7 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
     }
 }
 
-/// Returns the proof when its path begins with the first `depth` nibbles of `path`.
+/// Returns the proof if its path begins with the first `depth` nibbles of `path`.
 fn on_path<'a>(proof: &'a mut Option<(Nibbles, &mut Proof)>, path: &[u8], depth: usize) -> Option<&'a mut Proof> {
     let (target, proof) = proof.as_mut()?;
     target.as_slice().starts_with(between(path, 0, depth)).then_some(&mut **proof)

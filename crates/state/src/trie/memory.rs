@@ -6,10 +6,10 @@ use super::{
     subtree::Subtree,
 };
 
-/// A Merkle-Patricia trie in memory, with keys of any lengths.
+/// A Merkle-Patricia trie in memory, with keys of any length.
 ///
 /// A direct implementation of the format (Reference: formats#trie), without caches: each root hashes all nodes. Tests
-/// compare the store with it, and callers may use it for small tries.
+/// compare the store with it, and callers can use it for small tries.
 ///
 /// # Examples
 ///
@@ -26,10 +26,10 @@ pub struct MemoryTrie {
     root: Option<Box<Fork>>,
 }
 
-/// A place where paths part or a key ends: at least two of its value and children are there, or only the value.
+/// A position where paths fork or a key ends. It has a value, or at least two children.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Fork {
-    /// The nibbles that lead here from the fork above, the one in its table excluded.
+    /// The nibbles from the fork above to this fork, without the nibble that selects it among the children.
     path: Nibbles,
     value: Option<Vec<u8>>,
     children: [Option<Box<Self>>; 16],
@@ -41,7 +41,7 @@ impl MemoryTrie {
         Self { root: None }
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, or `None` if the trie does not have the key.
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
         let key = Nibbles::of_key(key);
         let mut rest = key.as_slice();
@@ -53,13 +53,13 @@ impl MemoryTrie {
         }
     }
 
-    /// Sets the value of a key and returns the one before. The empty value, which the trie can not hold, removes the
-    /// key.
+    /// Sets the value of a key, and returns the previous value. An empty value removes the key, because the trie has no
+    /// empty values.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
         if value.is_empty() { self.remove(key) } else { insert(&mut self.root, Nibbles::of_key(key).as_slice(), value) }
     }
 
-    /// Removes a key and returns its value.
+    /// Removes a key, and returns its value.
     pub fn remove(&mut self, key: &[u8]) -> Option<Vec<u8>> {
         remove(&mut self.root, Nibbles::of_key(key).as_slice())
     }
@@ -69,7 +69,7 @@ impl MemoryTrie {
         subtree(self.root.as_deref()).root()
     }
 
-    /// Returns the proof of a key's value, or of its absence.
+    /// Returns the proof of the value of a key, or of its absence.
     pub fn proof(&self, key: &[u8]) -> Proof {
         let mut proof = Proof::new();
         prove(self.root.as_deref(), Nibbles::of_key(key).as_slice(), &mut proof).prove_top(&mut proof);
@@ -92,7 +92,7 @@ fn insert(slot: &mut Option<Box<Fork>>, path: &[u8], value: &[u8]) -> Option<Vec
     }
 }
 
-/// Puts a new fork `shared` nibbles along the path of an old one.
+/// Inserts a new fork into the path of `fork`, after `shared` nibbles.
 fn split(fork: &mut Fork, shared: usize) {
     let mut below = std::mem::take(fork);
     let path = below.path;

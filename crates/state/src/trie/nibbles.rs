@@ -1,8 +1,8 @@
-//! Paths of the trie: sequences of four-bit digits, and their hex-prefix encoding.
+//! Paths in the trie: sequences of four-bit digits, and their hex-prefix encoding.
 
 use std::fmt;
 
-/// A path through the trie, one nibble to a byte.
+/// A path in the trie, with one nibble in each byte.
 ///
 /// # Examples
 ///
@@ -15,56 +15,55 @@ use std::fmt;
 pub struct Nibbles(Vec<u8>);
 
 impl Nibbles {
-    /// Returns the path of no nibbles.
+    /// Returns the path without nibbles.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Returns the path of a trie key: the high, then the low nibble of each byte.
+    /// Returns the path of a trie key: the high nibble of each byte, then the low nibble.
     pub fn of_key(key: &[u8]) -> Self {
         Self(key.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).collect())
     }
 
-    /// Returns the path of the trie key that is the lower-case hexadecimal text of `bytes`: four nibbles for each
-    /// byte. This is how addresses and variable hashes become keys
-    /// (Reference: formats#account-trie, formats#storage-trie).
+    /// Returns the path of the trie key that is the lower-case hexadecimal text of `bytes`: four nibbles for each byte.
+    /// Addresses and variable hashes have such keys (Reference: formats#account-trie, formats#storage-trie).
     pub fn of_hex_digits(bytes: &[u8]) -> Self {
         Self(bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).flat_map(digit_path).collect())
     }
 
-    /// Copies nibbles, or returns `None` when one of them is above 15.
+    /// Copies nibbles. Returns `None` if a nibble is above 15.
     pub fn from_slice(nibbles: &[u8]) -> Option<Self> {
         nibbles.iter().all(|nibble| *nibble < 16).then(|| Self(nibbles.to_vec()))
     }
 
-    /// Copies a part of a path. The caller vouches that it is one.
+    /// Copies a part of a path. Each nibble must be below 16.
     pub(crate) fn copied(path: &[u8]) -> Self {
         debug_assert!(path.iter().all(|nibble| *nibble < 16), "nibbles are below 16");
         Self(path.to_vec())
     }
 
-    /// Borrows the nibbles, each in a byte of its own.
+    /// Returns the nibbles, one in each byte.
     pub fn as_slice(&self) -> &[u8] {
         &self.0
     }
 
-    /// Number of nibbles.
+    /// Returns the number of nibbles.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no nibbles.
+    /// Returns whether the path has no nibbles.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Puts nibbles in front.
+    /// Inserts nibbles at the beginning.
     pub(crate) fn prepend(&mut self, nibbles: &[u8]) {
         self.0.splice(..0, nibbles.iter().copied());
     }
 }
 
-/// The nibbles as hexadecimal digits.
+/// Writes the nibbles as hexadecimal digits.
 impl fmt::Display for Nibbles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|nibble| write!(f, "{nibble:x}"))
@@ -77,8 +76,8 @@ impl fmt::Debug for Nibbles {
     }
 }
 
-/// Returns the two nibbles of the ASCII character of a lower-case hexadecimal digit: `3,d` for 0 to 9 and `6,d-9` for
-/// a to f.
+/// Returns the two nibbles of the ASCII character of a lower-case hexadecimal digit `d`: 3 and `d` for 0 to 9, and 6
+/// and `d - 9` for a to f.
 ///
 /// # Examples
 ///
@@ -94,18 +93,18 @@ pub fn digit_path(digit: u8) -> [u8; 2] {
     }
 }
 
-/// Number of nibbles that two paths share at their beginning.
+/// Returns the number of nibbles that two paths have in common at their beginning.
 pub(crate) fn common_prefix(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }
 
-/// Length of the hex-prefix encoding of a path of `nibbles`.
+/// Returns the length of the hex-prefix encoding of a path of `nibbles` nibbles in bytes.
 pub(crate) fn hex_prefix_len(nibbles: usize) -> usize {
     (nibbles >> 1).saturating_add(1)
 }
 
-/// Appends the hex-prefix encoding of a path: a flag nibble (2 for a leaf, plus 1 for an odd length), a zero nibble
-/// when the length is even, and the path.
+/// Appends the hex-prefix encoding of a path: a flag nibble, a zero nibble for an even length, and the path. The flag
+/// is 2 for a leaf, plus 1 for an odd length.
 pub(crate) fn write_hex_prefix(path: &[u8], leaf: bool, out: &mut Vec<u8>) {
     let flag = if leaf { 0x20 } else { 0 };
     let pairs = match path {
@@ -121,8 +120,8 @@ pub(crate) fn write_hex_prefix(path: &[u8], leaf: bool, out: &mut Vec<u8>) {
     out.extend(pairs.as_chunks().0.iter().map(|[high, low]| high << 4 | low));
 }
 
-/// Splits a hex-prefix encoding into whether it is a leaf's and its nibbles, or returns `None` when the flags are
-/// wrong.
+/// Decodes a hex-prefix encoding. Returns whether it belongs to a leaf, and its nibbles. Returns `None` if the flags
+/// are wrong.
 pub(crate) fn read_hex_prefix(bytes: &[u8]) -> Option<(bool, impl Iterator<Item = u8> + '_)> {
     let (flags, rest) = bytes.split_first()?;
     let odd = match (flags >> 4, flags & 0xf) {

@@ -1,4 +1,4 @@
-//! The three kinds of node, their RLP, and how a parent refers to them (Reference: formats#trie).
+//! The three kinds of trie nodes, their RLP, and the references to them (Reference: formats#trie).
 
 use std::fmt;
 
@@ -14,7 +14,8 @@ pub const EMPTY_ROOT: [u8; 32] = [
     0x1b, 0x99, 0x6c, 0xad, 0xc0, 0x01, 0x62, 0x2f, 0xb5, 0xe3, 0x63, 0xb4, 0x21,
 ];
 
-/// How a node is referred to by its parent: by hash, or, when its RLP is shorter than a hash, by that RLP itself.
+/// The reference to a node in its parent. It is the hash of the node's RLP, or the RLP itself if it is shorter than a
+/// hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeRef {
     /// Keccak-256 of a node of at least 32 bytes.
@@ -31,21 +32,21 @@ pub struct InlineNode {
 }
 
 impl InlineNode {
-    /// Copies the RLP of a node, or returns `None` when it has 32 bytes or more.
+    /// Copies the RLP of a node. Returns `None` if it has 32 bytes or more.
     pub fn new(rlp: &[u8]) -> Option<Self> {
         let mut bytes = [0; 31];
         bytes.get_mut(..rlp.len())?.copy_from_slice(rlp);
         Some(Self { len: u8::try_from(rlp.len()).ok()?, bytes })
     }
 
-    /// Borrows the RLP.
+    /// Returns the RLP.
     pub fn as_slice(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
     }
 }
 
 impl NodeRef {
-    /// Returns the reference to the node whose RLP is given.
+    /// Returns the reference to the node with this RLP.
     pub fn of(rlp: &[u8]) -> Self {
         InlineNode::new(rlp).map_or_else(|| Self::Hash(keccak256(&[rlp])), Self::Inline)
     }
@@ -57,14 +58,14 @@ impl NodeRef {
         Self::of(&rlp)
     }
 
-    /// Returns the reference to the extension node from which `path` leads to `child`.
+    /// Returns the reference to the extension node with `path` and `child`.
     pub fn of_extension(path: &[u8], child: &Self) -> Self {
         let mut rlp = Vec::new();
         write_extension(path, child, &mut rlp);
         Self::of(&rlp)
     }
 
-    /// Returns the hash of the node, however short it is: a root is always a hash.
+    /// Returns the hash of the node, also of a short one, because the reference to a root is always a hash.
     pub fn to_hash(self) -> [u8; 32] {
         match self {
             Self::Hash(hash) => hash,
@@ -137,10 +138,10 @@ pub(crate) fn write_branch(children: &Children, value: Option<&[u8]>, out: &mut 
     rlp::write_string(value, out);
 }
 
-/// Writes the beginning of a node of two items, up to the second.
+/// Writes the beginning of a node with two items, up to the second item, which takes `second` bytes.
 fn write_pair_head(path: &[u8], leaf: bool, second: usize, out: &mut Vec<u8>) {
     let prefix = hex_prefix_len(path.len());
-    // The encoding of a path of one nibble is a byte below 0x80, hence its own RLP.
+    // The encoding of a path of at most one nibble is one byte below 0x80, which is its own RLP.
     let first = if prefix == 1 { 1 } else { rlp::header_len(prefix).saturating_add(prefix) };
     let payload = first.saturating_add(second);
     out.clear();
@@ -152,31 +153,31 @@ fn write_pair_head(path: &[u8], leaf: bool, second: usize, out: &mut Vec<u8>) {
     write_hex_prefix(path, leaf, out);
 }
 
-/// A decoded node, borrowing from its RLP.
+/// A decoded node that borrows from its RLP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Node<'a> {
-    /// The end of a path.
+    /// A leaf node: the end of a path.
     Leaf { path: Path<'a>, value: &'a [u8] },
-    /// A path that does not fork.
+    /// An extension node: a path without a fork.
     Extension { path: Path<'a>, child: Child<'a> },
-    /// A fork: the encoded items of the children and of the value.
+    /// A branch node: a fork.
     Branch(Branch<'a>),
 }
 
-/// The hex-prefix encoding of a path, checked.
+/// The verified hex-prefix encoding of a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path<'a>(&'a [u8]);
 
-/// The seventeen items of a branch node, encoded.
+/// The encoded seventeen items of a branch node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch<'a>(&'a [u8]);
 
-/// What a parent holds about a child.
+/// The reference to a child in its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Child<'a> {
-    /// Hash of a node that is kept elsewhere.
+    /// Hash of a separate node.
     Hash([u8; 32]),
-    /// The node itself.
+    /// RLP of an embedded node.
     Inline(&'a [u8]),
 }
 
@@ -202,7 +203,7 @@ pub enum NodeError {
 }
 
 impl<'a> Node<'a> {
-    /// Decodes the RLP of one node. The cost is linear in its length; what it embeds is not decoded.
+    /// Decodes the RLP of one node. The time is linear in its length. Does not decode embedded nodes.
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, NodeError> {
         let Some((rlp::Item::List(items), _, [])) = rlp::read(bytes) else {
             return Err(NodeError::Rlp);
@@ -261,7 +262,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Returns the child under a nibble.
+    /// Returns the child under a nibble, or `None` if the branch has none.
     pub(crate) fn child(self, nibble: u8) -> Option<Child<'a>> {
         let mut rest = self.0;
         for _ in 0..nibble {
@@ -270,7 +271,7 @@ impl<'a> Branch<'a> {
         Child::read(rest).ok()?.0
     }
 
-    /// Returns the value of the key that ends here.
+    /// Returns the value of the key that ends at the branch, or `None` if no key ends there.
     pub(crate) fn value(self) -> Option<&'a [u8]> {
         let mut rest = self.0;
         for _ in 0..16 {
@@ -284,7 +285,8 @@ impl<'a> Branch<'a> {
 }
 
 impl<'a> Child<'a> {
-    /// Reads one item of a node as a reference: the reference, `None` for an empty slot, and what follows.
+    /// Reads one item of a node as a reference. Returns the reference, or `None` for an empty item, and the remaining
+    /// bytes.
     fn read(bytes: &'a [u8]) -> Result<(Option<Self>, &'a [u8]), NodeError> {
         let (item, encoding, after) = rlp::read(bytes).ok_or(NodeError::Rlp)?;
         let child = match item {

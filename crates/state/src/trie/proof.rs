@@ -1,4 +1,4 @@
-//! Proofs that a key has a value under a root, or that it has none.
+//! Proofs that a root commits to a value of a key, or to its absence.
 
 use std::{
     borrow::Cow,
@@ -11,15 +11,15 @@ use super::{
     node::{Child, EMPTY_ROOT, Node, NodeError},
 };
 
-/// The nodes on the way from a root towards one key, in the order of the reference: ascending by their bytes, each once
-/// (Reference: formats#state-proof).
+/// The nodes on the path from a root towards one key. They are in the order of the reference: ascending by their bytes,
+/// each once (Reference: formats#state-proof).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
     nodes: BTreeSet<Vec<u8>>,
 }
 
 impl Proof {
-    /// Starts a proof without nodes.
+    /// Makes a proof without nodes.
     pub const fn new() -> Self {
         Self { nodes: BTreeSet::new() }
     }
@@ -43,21 +43,21 @@ pub enum ProofError {
     Missing {
         /// Keccak-256 of the missing node.
         hash: [u8; 32],
-        /// Nibbles of the key that lead to it.
+        /// Number of nibbles of the key on the path to the node.
         depth: usize,
     },
-    /// The root, or a hash in a node, is that of bytes which are not a node.
+    /// The bytes with the hash of the root, or with a hash in a node, are not a node.
     #[error("malformed node, {depth} nibbles into the key: {reason}")]
     Malformed {
-        /// Nibbles of the key that lead to it.
+        /// Number of nibbles of the key on the path to the bytes.
         depth: usize,
-        /// What is wrong with it.
+        /// The fault of the bytes.
         reason: NodeError,
     },
-    /// A node proves nothing about the key.
+    /// A node is not on the path to the key, or occurs twice.
     #[error("node number {position} is not on the way to the key, or is given twice")]
     Surplus {
-        /// Position of the node among those that were given, counted from 0.
+        /// Position of the node in the list, counted from 0.
         position: usize,
     },
 }
@@ -66,16 +66,16 @@ fn hex(bytes: &[u8; 32]) -> Cow<'static, str> {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Follows `key` from `root` through `nodes`, given in any order, and returns the value that it leads to, or `None`
-/// when the nodes prove that the key has no value. Nodes off the path are ignored.
+/// Follows `key` from `root` through `nodes`, which can be in any order. Returns the value of the key, or `None` if the
+/// nodes prove that the key has no value. Ignores nodes that are not on the path.
 ///
-/// Nothing but the root is trusted. The cost is that of hashing each node once and of decoding those on the path, of
-/// which there are at most as many as the key has nibbles, plus one.
+/// Only the root needs to be trusted. The function hashes each node once, and decodes the nodes on the path. The path
+/// has at most as many nodes as the key has nibbles, plus one.
 ///
 /// # Errors
 ///
-/// [`ProofError::Missing`] when a node on the path was not given, [`ProofError::Malformed`] when the root commits to
-/// something that is not a trie.
+/// - [`ProofError::Missing`]: `nodes` lacks a node on the path.
+/// - [`ProofError::Malformed`]: the root commits to data that are not a trie.
 ///
 /// # Examples
 ///
@@ -94,14 +94,15 @@ pub fn verify_proof(root: &[u8; 32], key: &[u8], nodes: &[impl AsRef<[u8]>]) -> 
     follow(root, key, nodes, |_| {})
 }
 
-/// As [`verify_proof`], for nodes that are a whole proof and nothing else: each has to be on the way to the key, and is
-/// given once. Nodes that are embedded in their parent may be given or left out.
+/// Verifies a proof like [`verify_proof`], but rejects surplus nodes: each node must be on the path to the key, and
+/// must occur once. Nodes that are embedded in their parent may be present or absent.
 ///
-/// So there is one proof of a key under a root, up to order and embedded nodes, and a change of any byte is refused.
+/// Except for order and embedded nodes, each key has one proof under a root. So a change of any byte makes the proof
+/// invalid.
 ///
 /// # Errors
 ///
-/// As [`verify_proof`], and [`ProofError::Surplus`] for the first node that is not needed.
+/// The errors of [`verify_proof`], and [`ProofError::Surplus`] for the first surplus node.
 pub fn verify_whole_proof(
     root: &[u8; 32],
     key: &[u8],
@@ -117,7 +118,7 @@ pub fn verify_whole_proof(
     }
 }
 
-/// Follows `key` and shows the nodes on the way.
+/// Follows `key`, and calls `on_the_way` with each node on the path.
 fn follow<'a>(
     root: &[u8; 32],
     key: &[u8],
@@ -132,7 +133,7 @@ fn follow<'a>(
     let key = Nibbles::of_key(key);
     let mut rest = key.as_slice();
     let mut child = Child::Hash(*root);
-    // Every turn of the loop takes a nibble off the key, or is the last.
+    // Each iteration removes a nibble from the key, or is the last one.
     loop {
         let depth = key.len().saturating_sub(rest.len());
         let rlp = match child {
@@ -158,7 +159,7 @@ fn follow<'a>(
     }
 }
 
-/// Takes `prefix` off the beginning of `path`, or returns `None` when it does not begin so.
+/// Returns `path` without `prefix`, or `None` if it does not begin with `prefix`.
 fn strip(path: &[u8], prefix: impl Iterator<Item = u8>) -> Option<&[u8]> {
     let mut rest = path;
     for nibble in prefix {

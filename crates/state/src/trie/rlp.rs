@@ -1,4 +1,4 @@
-//! The part of RLP that trie nodes need: strings and lists, canonical in both directions.
+//! The part of RLP for trie nodes: strings and lists, with canonical encodings only.
 
 /// Appends the encoding of a string.
 pub(crate) fn write_string(bytes: &[u8], out: &mut Vec<u8>) {
@@ -31,12 +31,12 @@ fn write_header(base: u8, len: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Length of the encoding of a string.
+/// Returns the length of the encoding of a string in bytes.
 pub(crate) fn string_len(bytes: &[u8]) -> usize {
     if matches!(bytes, [0..0x80]) { 1 } else { bytes.len().saturating_add(header_len(bytes.len())) }
 }
 
-/// Length of the header before `len` bytes of a list, or of a string that is not a single byte below 0x80.
+/// Returns the length of the header of `len` bytes. For a list, or for a string other than a single byte below 0x80.
 pub(crate) fn header_len(len: usize) -> usize {
     if len <= 55 {
         1
@@ -46,17 +46,17 @@ pub(crate) fn header_len(len: usize) -> usize {
     }
 }
 
-/// One item, its header taken off.
+/// An item without its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item<'a> {
     /// A string.
     String(&'a [u8]),
-    /// The items of a list, encoded.
+    /// The encoded items of a list.
     List(&'a [u8]),
 }
 
-/// Reads the first item: the item, its whole encoding and what follows it. Returns `None` when the bytes are too short
-/// or the encoding is not the canonical one.
+/// Reads the first item. Returns the item, its whole encoding, and the remaining bytes. Returns `None` if the bytes are
+/// too short or the encoding is not canonical.
 pub(crate) fn read(bytes: &[u8]) -> Option<(Item<'_>, &[u8], &[u8])> {
     let (first, rest) = bytes.split_first()?;
     let (list, payload, after) = match first {
@@ -78,7 +78,8 @@ fn split(list: bool, len: usize, rest: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     Some((list, payload, after))
 }
 
-/// Reads a length of `count + 1` bytes, which must need them all and be above 55, and the bytes that it announces.
+/// Reads a length of `count + 1` bytes, and as many bytes as this length. The length must be above 55 and have no
+/// leading zero.
 fn long(list: bool, count: usize, rest: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     let (len, rest) = rest.split_at_checked(count.checked_add(1)?)?;
     if len.first() == Some(&0) {

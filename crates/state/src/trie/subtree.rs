@@ -1,8 +1,8 @@
-//! The canonical summary of the leaves below a position, from which the nodes above it are computed.
+//! Subtrees: canonical summaries of the leaves below a position, from which the nodes above it are computed.
 //!
-//! A Merkle-Patricia node depends on the nodes above it: the path of a leaf begins where its last fork ended, and an
+//! A Merkle-Patricia node depends on the nodes above it. The path of a leaf begins at the end of the last fork. An
 //! extension covers every position at which the path does not fork. Only the first fork, or the only leaf, does not
-//! depend on the nodes above. A [`Subtree`] is this part, together with the nibbles that lead to it from the position:
+//! depend on the nodes above. A [`Subtree`] is this part, with the nibbles from the position to it:
 //!
 //! ```text
 //! position ──▶ 3 ▶ 1 ▶ 3 ▶ ┬ 2 ▶ ..      Branch { path: [3, 1, 3], node: reference of the branch node }
@@ -10,10 +10,10 @@
 //! position ──▶ 3 ▶ 1 ▶ 3 ▶ 2 ▶ value     Leaf { path: [3, 1, 3, 2], value }
 //! ```
 //!
-//! A move up by nibbles without a fork makes the path longer ([`Subtree::prefixed`]) and hashes nothing. Where several
-//! subtrees meet, they become the children of a branch node ([`Subtree::combine`]). Only then the leaf and extension
-//! nodes on top of them are fixed and hashed. So a trie may be stored in units of any size, and extensions that cross
-//! units are correct.
+//! A move up by nibbles without a fork makes the path longer ([`Subtree::prefixed`]) and hashes nothing. Several
+//! subtrees become the children of a branch node ([`Subtree::combine`]). This determines the leaf and extension nodes
+//! on top of them, which are then hashed. Therefore a trie can be stored in units of any size, even if an extension
+//! crosses units.
 
 use super::{
     nibbles::Nibbles,
@@ -21,36 +21,36 @@ use super::{
     proof::Proof,
 };
 
-/// The leaves below one position, summarised. Equal sets of leaves have equal summaries.
+/// A summary of the leaves below one position. Equal sets of leaves have equal summaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Subtree {
-    /// There are none.
+    /// No leaves.
     #[default]
     Empty,
-    /// There is one.
+    /// A single leaf.
     Leaf {
         /// The nibbles from the position to the end of the key.
         path: Nibbles,
-        /// The value, as stored.
+        /// The stored value.
         value: Box<[u8]>,
     },
-    /// There are several.
+    /// Several leaves.
     Branch {
         /// The nibbles from the position to the first fork.
         path: Nibbles,
-        /// The reference to the branch node at that fork.
+        /// The reference to the branch node at this fork.
         node: NodeRef,
     },
 }
 
 impl Subtree {
-    /// Whether there are no leaves.
+    /// Returns whether the subtree has no leaves.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
 
-    /// Returns the summary of the same leaves as seen from higher up, when `nibbles` lead from there to this
-    /// subtree's position and nothing forks off between. Hashes nothing.
+    /// Returns the summary of the same leaves for a higher position. `nibbles` lead from there to the position of this
+    /// subtree, and the path must not fork between them. Hashes nothing.
     #[must_use]
     pub fn prefixed(mut self, nibbles: &[u8]) -> Self {
         match &mut self {
@@ -60,28 +60,29 @@ impl Subtree {
         self
     }
 
-    /// Returns the summary of the leaves below a position from the sixteen subtrees after its next nibble, where no
-    /// key ends at the position itself. If fewer than two of them have leaves, no node is
-    /// hashed. Otherwise one branch node is hashed, and each child that is a leaf or has a path.
+    /// Returns the summary of the leaves below a position from the sixteen subtrees after its next nibble. No key may
+    /// end at the position. Hashes nothing if fewer than two subtrees have leaves. Otherwise hashes one branch node,
+    /// and the topmost node of each child that is a leaf or has a path.
     #[must_use]
     pub fn combine(children: [&Self; 16]) -> Self {
         fork(children, None, None)
     }
 
-    /// Returns the same summary as [`Subtree::combine`]. Adds the nodes to `proof` that this call completes on the way
-    /// to a key: the branch node, and the topmost node of the child at `nibble`, the next nibble of the key. The caller
-    /// must have added the deeper nodes of that child before.
+    /// Returns the same summary as [`Subtree::combine`], and adds nodes on the path to a key to `proof`. `nibble` is
+    /// the next nibble of the key. The nodes are the branch node and the topmost node of the child at `nibble`. The
+    /// caller must have added the deeper nodes of this child before.
     #[must_use]
     pub fn combine_proving(children: [&Self; 16], nibble: u8, proof: &mut Proof) -> Self {
         fork(children, None, Some((Some(nibble), proof)))
     }
 
-    /// As [`Subtree::combine`], when a key ends at the position.
+    /// Returns the same summary as [`Subtree::combine`] for a position where a key may end.
     pub(crate) fn combine_with_value(children: [&Self; 16], value: Option<&[u8]>) -> Self {
         fork(children, value, None)
     }
 
-    /// As [`Subtree::combine_proving`], when a key may end at the position, which may be the one to be proved.
+    /// Returns the same summary and proof as [`Subtree::combine_proving`] for a position where a key may end, also the
+    /// proved key.
     pub(crate) fn combine_with_value_proving(
         children: [&Self; 16],
         value: Option<&[u8]>,
@@ -91,8 +92,8 @@ impl Subtree {
         fork(children, value, Some((nibble, proof)))
     }
 
-    /// Returns the reference to the topmost node, as the child of a branch at the nibble before the position has it;
-    /// `None` when there are no leaves.
+    /// Returns the reference to the topmost node, as the child of a branch node at the nibble before the position.
+    /// Returns `None` without leaves.
     pub fn reference(&self) -> Option<NodeRef> {
         match self {
             Self::Empty => None,
@@ -102,14 +103,14 @@ impl Subtree {
         }
     }
 
-    /// Returns the root hash of the trie of these leaves, when the position is the beginning of the keys.
+    /// Returns the root hash of the trie of these leaves. The position must be the beginning of the keys.
     pub fn root(&self) -> [u8; 32] {
         self.reference().map_or(EMPTY_ROOT, NodeRef::to_hash)
     }
 
-    /// Adds the topmost node to a proof, when it is not the branch node at the fork, which was added when it was made.
+    /// Adds the topmost node to a proof, unless it is the branch node at the first fork, which the proof has already.
     ///
-    /// Called with the subtree at the beginning of the keys, this completes the proof.
+    /// A call for the subtree at the beginning of the keys completes the proof.
     pub fn prove_top(&self, proof: &mut Proof) {
         let mut rlp = Vec::new();
         match self {
@@ -121,7 +122,7 @@ impl Subtree {
     }
 }
 
-/// Makes the branch node over `children` and `value`, or passes on the only one of them that there is.
+/// Makes the branch node over `children` and `value`. Returns the only child or value without a branch node.
 fn fork(children: [&Subtree; 16], value: Option<&[u8]>, proof: Option<(Option<u8>, &mut Proof)>) -> Subtree {
     let mut filled = (0_u8..).zip(children).filter(|(_, child)| !child.is_empty());
     match (filled.next(), filled.next(), value) {

@@ -110,7 +110,7 @@ fn published_state_proofs_verify() {
     assert_eq!(verified, 9);
 }
 
-/// Keys that share prefixes often: text of addresses and variable hashes, and short strings that begin one another.
+/// Generates keys with common prefixes: text of addresses and variable hashes, and short strings.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     let digits = |count: usize| {
         (vec(prop_oneof![Just(0x11_u8), Just(0x1a), Just(0xa1), any::<u8>()], 3), any::<[u8; 2]>(), 0..3_usize)
@@ -124,8 +124,8 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![digits(20), digits(32), vec(prop_oneof![Just(0x33_u8), Just(0x30), Just(0x03)], 0..5)]
 }
 
-/// Values short enough for embedded nodes, and longer ones. Bytes above 0x7f are kept out of the short ones, for
-/// `eth_trie` reads back a value of one such byte with its RLP header.
+/// Generates values that are short enough for embedded nodes, and longer ones. Short values have no bytes above 0x7f,
+/// because `eth_trie` returns such a value of one byte with its RLP header.
 fn value() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![vec(0..0x80_u8, 1..4), vec(any::<u8>(), 20..60), vec(any::<u8>(), 300)]
 }
@@ -143,7 +143,7 @@ fn root_of(trie: &mut EthTrie<MemoryDB>) -> [u8; 32] {
     trie.root_hash().unwrap().0
 }
 
-/// Leaves whose keys are digits: the text of 20 or 32 bytes.
+/// Generates leaves whose keys are digits: the text of 20 or 32 bytes.
 fn digit_leaves(count: usize) -> impl Strategy<Value = BTreeMap<Vec<u8>, Vec<u8>>> {
     let byte = prop_oneof![4 => 0x10..0x1d_u8, 1 => Just(0xa5_u8), 1 => any::<u8>()];
     prop::collection::btree_map(
@@ -158,7 +158,8 @@ fn digit_leaves(count: usize) -> impl Strategy<Value = BTreeMap<Vec<u8>, Vec<u8>
     )
 }
 
-/// The subtree below `depth` digits as the forest makes it: up to `bucket` leaves by the builder, more by combination.
+/// Returns the subtree below `depth` digits like the versioned trie: with a builder for up to `bucket` leaves,
+/// otherwise by combination.
 fn by_digits(leaves: &[(&[u8], &[u8])], depth: usize, bucket: usize, key: &[u8], proof: Option<&mut Proof>) -> Subtree {
     let path = |key: &[u8]| Nibbles::copied(&Nibbles::of_hex_digits(key).as_slice()[2 * depth..]);
     if leaves.len() <= bucket {
@@ -214,7 +215,7 @@ proptest! {
             }
             prop_assert_eq!(ours.root(), root_of(&mut reference(&leaves)));
         }
-        // Asked for its root only once: between commits eth_trie deletes nodes that still have another parent.
+        // Its root is computed only once, because between commits `eth_trie` deletes nodes that have another parent.
         prop_assert_eq!(ours.root(), root_of(&mut theirs));
         prop_assert_eq!(build(&leaves).root(), ours.root());
         let mut rebuilt = MemoryTrie::new();
@@ -230,7 +231,7 @@ proptest! {
             prop_assert!(proof.is_sorted_by(|a, b| a < b), "ascending, each once");
             prop_assert_eq!(verify_proof(&ours.root(), key, &proof), Ok(value.cloned()));
             let theirs_proof: BTreeSet<_> = reference(&leaves).get_proof(key).unwrap().into_iter().collect();
-            // It does not list the nodes that are embedded in their parents, as the reference does.
+            // `eth_trie` does not list nodes that are embedded in their parents, and the reference does.
             let by_hash = |node: &&Vec<u8>| node.len() >= 32 || keccak256(&[node]) == ours.root();
             prop_assert_eq!(&theirs_proof, &proof.iter().filter(by_hash).cloned().collect());
             if !leaves.is_empty() {
@@ -263,7 +264,7 @@ proptest! {
         prop_assert_eq!(proof.into_nodes(), build_proof(&text, hex::encode(&key).as_bytes()));
     }
 
-    /// Whatever is done to a proof, it never shows a value that the trie does not have.
+    /// A changed proof never shows a value that the trie does not have.
     #[test]
     fn tampered_proofs_never_lie(
         leaves in prop::collection::btree_map(key(), value(), 1..40),
@@ -297,7 +298,7 @@ proptest! {
         }
     }
 
-    /// A verifier that is handed a root of its enemy's choosing still neither panics nor runs on.
+    /// A verifier with a root chosen by an attacker neither panics nor runs forever.
     #[test]
     fn hostile_roots_are_survived(
         root_node in prop_oneof![
@@ -321,7 +322,7 @@ proptest! {
 
 #[test]
 fn a_long_chain_of_nodes_costs_one_step_each() {
-    // Each node is a branch with one child, which no honest trie has; the path is as long as the key.
+    // Each node is a branch with one child, which no valid trie has. The path is as long as the key.
     let key = vec![0x77; 20_000];
     let mut rlp = Vec::new();
     node::write_leaf(&[], b"deep", &mut rlp);
