@@ -60,7 +60,7 @@ const fn low_bits(number: u128) -> u8 {
 
 /// A value is too short, or has content that no writer writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("malformed record: {0}")]
+#[error("malformed value: {0}")]
 pub(crate) struct Malformed(pub &'static str);
 
 /// Reads a value. Malformed bytes cause an error, and never a panic or an allocation larger than the bytes.

@@ -27,16 +27,16 @@ pub enum StateError {
         reason: &'static str,
     },
     /// The state history does not contain the state of the view.
-    #[error("the state of this block is no longer kept")]
+    #[error("the state history does not contain this block")]
     Expired,
     /// The diff changes the storage of an account that is not a contract.
-    #[error("storage of {address} is changed, which is not a contract")]
+    #[error("expected a contract for a change of storage, got the account {address}")]
     NotContract {
         /// The account.
         address: Address,
     },
     /// The diff has a key of another contract.
-    #[error("storage of {address} is changed under the key of another contract: {key}")]
+    #[error("expected a storage key of contract {address}, got {key}")]
     ForeignKey {
         /// The contract.
         address: Address,
@@ -44,13 +44,13 @@ pub enum StateError {
         key: String,
     },
     /// A single entry of contract storage is too large to be stored.
-    #[error("entry of {bytes} bytes is too large to be stored")]
+    #[error("entry of {bytes} bytes is too large for contract storage")]
     TooLarge {
         /// Bytes of key and value of the entry.
         bytes: usize,
     },
     /// The derived database was written by a later version of this program.
-    #[error("derived state has layout {got}, this program reads up to {supported}")]
+    #[error("expected a derived state of layout {supported} or lower, got layout {got}")]
     NewerLayout {
         /// Layout number of the database.
         got: u8,
@@ -61,7 +61,7 @@ pub enum StateError {
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The stored state diff of a block cannot be decoded.
-    #[error("malformed change of state of block {number}")]
+    #[error("malformed state diff of block {number}")]
     MalformedDiff {
         /// The block.
         number: BlockNumber,
@@ -99,13 +99,13 @@ impl StateError {
 #[non_exhaustive]
 pub enum HistoryError {
     /// The chain does not have the block yet.
-    #[error("there is no such block yet{}", newest(*.head))]
+    #[error("the chain does not have this block yet{}", newest(*.head))]
     Future {
         /// The newest block.
         head: Option<BlockNumber>,
     },
     /// The block is before the state history.
-    #[error("the state of this block is no longer kept, the earliest is {earliest}")]
+    #[error("the state history does not contain this block, its oldest block is {earliest}")]
     Expired {
         /// The oldest block in the state history.
         earliest: BlockNumber,
@@ -134,7 +134,7 @@ pub enum CommitError {
     #[error(transparent)]
     Append(#[from] AppendError),
     /// The state was prepared for another block number than the next one.
-    #[error("state was prepared for block {prepared}, the next one is {expected}")]
+    #[error("expected a state for block {expected}, got one for block {prepared}")]
     Stale {
         /// The block number for which the state was prepared.
         prepared: BlockNumber,
@@ -142,7 +142,7 @@ pub enum CommitError {
         expected: BlockNumber,
     },
     /// The state root in the header differs from the root of the prepared state.
-    #[error("state root is {expected} in the header, and {got} of the state")]
+    #[error("expected state root {expected} of the header, got {got}")]
     Root {
         /// Root in the header.
         expected: StateRoot,
@@ -150,7 +150,7 @@ pub enum CommitError {
         got: StateRoot,
     },
     /// The store executes the blocks of the record again, and has not reached the newest block.
-    #[error("the state is being rebuilt and is at block {at:?} of {head}")]
+    #[error("the store executes blocks again, and has reached block {at:?} of {head}")]
     Replaying {
         /// The newest block that was replayed.
         at: Option<BlockNumber>,
@@ -158,14 +158,14 @@ pub enum CommitError {
         head: BlockNumber,
     },
     /// The state is that of the newest block.
-    #[error("the state is that of the newest block, nothing is to be replayed")]
+    #[error("no block to execute again, the state is that of the newest block")]
     NotReplaying,
     /// The record cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The newest checkpoint cannot be written. The store rejects further blocks, because their changes would fill the
     /// memory.
-    #[error("state could not be written")]
+    #[error("cannot write the newest checkpoint")]
     Checkpoint(#[source] Arc<StateError>),
 }
 
@@ -174,29 +174,29 @@ pub enum CommitError {
 #[non_exhaustive]
 pub enum RevertError {
     /// The chain does not have the block, or an empty block range continues after it.
-    #[error("block {number} is not one to which the chain can be taken back")]
+    #[error("cannot revert to block {number}: the chain lacks it, or an empty block range continues after it")]
     NotThere {
         /// Number of the block.
         number: BlockNumber,
     },
     /// A checkpoint has failed, or the newest checkpoint is of a later block.
-    #[error("the state of block {number} is no longer kept")]
+    #[error("cannot revert to block {number}, whose state the store does not have")]
     Passed {
         /// Number of the block.
         number: BlockNumber,
     },
     /// The store has blocks that are not flushed, or executes blocks again.
-    #[error("the store is in the middle of something else")]
+    #[error("the store has blocks that are not flushed or not executed")]
     Busy,
     /// The blocks cannot be read. Nothing has changed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The later blocks cannot be removed. The store rejects writes until it is opened again, at either of the two
     /// heads.
-    #[error("the blocks after it could not be removed")]
+    #[error("cannot remove the blocks after the savepoint")]
     Append(#[source] AppendError),
     /// The later blocks are removed, but the store cannot be opened again.
-    #[error("the store could not be opened again")]
+    #[error("cannot open the store again")]
     Open(#[from] OpenError),
 }
 
@@ -216,7 +216,7 @@ impl RevertError {
 #[non_exhaustive]
 pub enum RecoverError {
     /// The disk has no space even for the writes of an opening. Reads still work.
-    #[error("there is no room to write to {}", path.display())]
+    #[error("no disk space to write to {}", path.display())]
     NoRoom {
         /// The file that could not be written.
         path: PathBuf,
@@ -225,7 +225,7 @@ pub enum RecoverError {
     },
     /// The state is damaged, or its writer panicked. The next opening in another process rebuilds the state if
     /// necessary.
-    #[error("state cannot be written until it is opened by another process")]
+    #[error("this process cannot write the state, restart it")]
     Damaged(#[source] Arc<StateError>),
     /// The newest acknowledged block is not in the record.
     #[error("block {number} was acknowledged, but is not in the record")]
@@ -240,16 +240,16 @@ pub enum RecoverError {
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The blocks after the newest acknowledged block cannot be removed.
-    #[error("what was written after the newest block could not be removed")]
+    #[error("cannot remove the blocks after the newest acknowledged block")]
     Append(#[source] AppendError),
     /// The store cannot be opened again.
-    #[error("the store could not be opened again")]
+    #[error("cannot open the store again")]
     Open(#[from] OpenError),
 }
 
 /// Reason why the state was not written when the store was closed. The record has all blocks in any case.
 #[derive(Debug, thiserror::Error)]
-#[error("state could not be written before closing")]
+#[error("cannot write the state before closing")]
 pub struct CloseError(#[source] pub(crate) Arc<StateError>);
 
 /// Reason why a store was not opened.

@@ -250,7 +250,7 @@ mod tests {
                     changed.check_refused("a missing node");
                     changed.lists()[list].extend([taken.clone(), taken]);
                     let error = changed.check_refused("a node given twice");
-                    assert!(error.to_string().contains("given twice"), "{error}");
+                    assert!(error.to_string().contains("occurs twice"), "{error}");
                 }
                 let mut changed = case.clone();
                 let other = changed.lists()[1 - list][0].clone();

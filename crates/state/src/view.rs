@@ -317,8 +317,8 @@ impl Entries {
     fn finish(&mut self) -> Result<(), StateError> {
         match self.tree.take().filter(|_| self.whole) {
             Some(tree) if tree.weight() != self.weight => {
-                let what = format!("index of the keys of {}", self.contract);
-                Err(self.view.pages.damaged(what, "it does not have all of them"))
+                let what = format!("key index of {}", self.contract);
+                Err(self.view.pages.damaged(what, "it does not have all keys"))
             }
             _ => Ok(()),
         }

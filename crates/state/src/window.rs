@@ -197,7 +197,7 @@ fn advance(
     let number = BlockNumber::new(version.saturating_sub(1));
     let expected = archive.view().head_at(number)?.map(|head| head.state_root);
     if expected != Some(state.root()) {
-        return Err(pages.damaged(format!("the state after block {number}"), "root is not that in the block"));
+        return Err(pages.damaged(format!("the state after block {number}"), "root differs from the root in the block"));
     }
     Ok((state, keys))
 }

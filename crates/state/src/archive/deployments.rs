@@ -72,7 +72,7 @@ pub(super) fn write_senders(
         let address = transaction.as_ref().and_then(Transaction::contract_address);
         let address = address.filter(|address| self::key(address)[..] == *key);
         let Some((address, sender)) = address.zip(transaction.as_ref().map(Transaction::sender)) else {
-            return Err(ArchiveError::damaged(Place::DEPLOYMENT, "it names another transaction"));
+            return Err(ArchiveError::damaged(Place::DEPLOYMENT, "its transaction deployed another contract"));
         };
         write_sender(BlockNumber::new(block), &Deployed { address, sender, position }, batch);
     }
@@ -94,7 +94,7 @@ pub(super) fn of_sender(db: &Db, sender: &Address, newest: BlockNumber) -> Resul
         let (key, value) = row?;
         let payload =
             unseal(&key, &value).ok_or_else(|| ArchiveError::damaged(Place::DEPLOYMENT, "checksum is wrong"))?;
-        Address::from_slice(payload).ok_or_else(|| ArchiveError::damaged(Place::DEPLOYMENT, "no address"))
+        Address::from_slice(payload).ok_or_else(|| ArchiveError::damaged(Place::DEPLOYMENT, "value is not an address"))
     };
     rows.map(address).collect()
 }
@@ -152,7 +152,7 @@ fn sender_key(sender: &Address, block: u64, position: u32) -> [u8; SENDER + 12] 
 
 /// Returns the block of a row of the two tables of deployments. Returns `None` for a row of another table.
 pub(super) fn block_of_row(key: &[u8], value: &[u8]) -> Result<Option<u64>, ArchiveError> {
-    let malformed = || ArchiveError::damaged(Place::DEPLOYMENT, "its key has another length");
+    let malformed = || ArchiveError::damaged(Place::DEPLOYMENT, "key has a wrong length");
     match key.first() {
         Some(&TABLE) => Ok(Some(read(key, value)?.block)),
         Some(&BY_SENDER) => block_of(key).map(Some).ok_or_else(malformed),

@@ -23,10 +23,10 @@ pub enum ArchiveError {
         reason: String,
     },
     /// The files of the state diffs cannot be read or removed.
-    #[error("changes of state")]
+    #[error("cannot read or remove the files of state diffs")]
     Changes(#[source] io::Error),
     /// The block is in an empty block range, and the store has no signer with its key.
-    #[error("block {number} is signed when it is asked for, and the key of {member} is not there")]
+    #[error("cannot sign block {number} without the secret key of {member}")]
     NoSeal {
         /// Number of the Tx block in the empty block range.
         number: BlockNumber,
@@ -85,7 +85,7 @@ pub enum OpenArchiveError {
         got: BlockHash,
     },
     /// A later version of this program wrote the record.
-    #[error("record has format {got}, this program reads up to {supported}")]
+    #[error("expected a record of format {supported} or lower, got format {got}")]
     Newer {
         /// Format number of the record.
         got: u64,
@@ -93,10 +93,10 @@ pub enum OpenArchiveError {
         supported: u64,
     },
     /// The files of the state diffs cannot be read.
-    #[error("changes of state")]
+    #[error("cannot read the files of state diffs")]
     Changes(#[source] io::Error),
     /// The head marker cannot be read or created.
-    #[error("witness file {}", path.display())]
+    #[error("cannot open the head marker {}", path.display())]
     HeadMarker {
         /// Path of the head marker.
         path: std::path::PathBuf,
@@ -117,7 +117,7 @@ pub enum AppendError {
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// An earlier append failed, or the record was shut. The caller must open the record again.
-    #[error("record takes no more blocks since one failed to be written")]
+    #[error("record rejects blocks after a failed write")]
     Broken,
     /// The block does not follow the newest one.
     #[error("expected block {expected}, got {got}")]
@@ -128,7 +128,7 @@ pub enum AppendError {
         got: BlockNumber,
     },
     /// The given block has another previous block than the newest block.
-    #[error("expected a block after {expected}, got one after {got}")]
+    #[error("expected previous block hash {expected}, got {got}")]
     PrevHash {
         /// Hash of the newest block.
         expected: BlockHash,
@@ -144,13 +144,13 @@ pub enum AppendError {
         got: DsBlockNumber,
     },
     /// The given state diffs are not those of the blocks of a range that change the state.
-    #[error("run of blocks from {first} and its changes of state do not fit")]
+    #[error("expected the state diffs of the vacuous blocks of the empty block range from {first}, got others")]
     RangeChanges {
         /// The first block of the range.
         first: BlockNumber,
     },
     /// Block 0 has no DS block.
-    #[error("block 0 comes with DS block 0")]
+    #[error("expected DS block 0 with block 0, got none")]
     NoDsBlock,
     /// The parts of the block do not match each other.
     #[error("micro blocks, transactions and Tx block disagree on {what}")]
@@ -165,9 +165,9 @@ pub enum AppendError {
         what: &'static str,
     },
     /// The state diff cannot be written to its file.
-    #[error("changes of state")]
+    #[error("cannot write the state diff")]
     Changes(#[source] io::Error),
     /// The head marker cannot be written. The block is on disk, but it is not acknowledged.
-    #[error("witness file")]
+    #[error("cannot write the head marker")]
     HeadMarker(#[source] io::Error),
 }

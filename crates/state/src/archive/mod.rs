@@ -195,7 +195,7 @@ impl Archive {
         if let Some((number, hash)) = head {
             let entry = archive.entry(number)?;
             if entry.head.hash != hash {
-                return Err(ArchiveError::damaged(Place::HEAD, "hash is not that of the newest block").into());
+                return Err(ArchiveError::damaged(Place::HEAD, "hash differs from that of the newest block").into());
             }
             archive.publish(&entry);
         }
@@ -434,7 +434,7 @@ impl Archive {
             stored = stored.saturating_add(1);
         }
         if stored != values {
-            let reason = format!("{stored} values are stored, {values} belong to blocks");
+            let reason = format!("expected {values} values, got {stored}");
             return Err(ArchiveError::damaged(Place::KEYS, reason));
         }
         self.index.check()?;
@@ -470,7 +470,7 @@ impl Archive {
             {
                 return Err(ArchiveError::damaged(
                     Place::DEPLOYMENT,
-                    format!("{address} is not found in block {number}"),
+                    format!("no row finds the deployment of {address} in block {number}"),
                 ));
             }
             *values = values.saturating_add(2);
@@ -504,7 +504,7 @@ impl Archive {
             for value in self.db.scan(Section::keys_from(kind, next)) {
                 let (key, _) = value?;
                 if head.is_none() || Section::number_of(&key) != Some(next) {
-                    return Err(ArchiveError::damaged(Place::HEAD, "there are blocks after the newest"));
+                    return Err(ArchiveError::damaged(Place::HEAD, "the record has rows of blocks after the newest"));
                 }
                 batch.remove(&*key);
             }
@@ -572,7 +572,7 @@ impl Archive {
         let transactions = self.transactions(&entry, 0..u32::MAX)?;
         let hashes = transactions.iter().map(|(transaction, _)| transaction.hash());
         index_entries(entry.number(), hashes)
-            .ok_or_else(|| ArchiveError::damaged(entry.place(), "more than the index can hold"))
+            .ok_or_else(|| ArchiveError::damaged(entry.place(), "the hash index cannot store its transactions"))
     }
 
     fn check_indexed(&self, hash: &[u8; 32], block: u64, position: u32) -> Result<(), ArchiveError> {
@@ -580,7 +580,7 @@ impl Archive {
         if found.contains(&Position { block, position }) {
             Ok(())
         } else {
-            Err(ArchiveError::damaged(Place::INDEX, format!("block {block} is not indexed whole")))
+            Err(ArchiveError::damaged(Place::INDEX, format!("a transaction of block {block} is not in the index")))
         }
     }
 }

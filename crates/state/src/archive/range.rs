@@ -437,7 +437,7 @@ pub struct RangeBuilder {
 
 impl fmt::Debug for RangeBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunBuilder").field("run", &self.range).finish_non_exhaustive()
+        f.debug_struct("RangeBuilder").field("range", &self.range).finish_non_exhaustive()
     }
 }
 
@@ -597,23 +597,23 @@ impl StoredRange {
             back => Some(BlockNumber::new(first.checked_sub(back).ok_or(Malformed("newest transactions"))?)),
         };
         let (mut parts, mut start) = (Vec::new(), 0_u64);
-        let count: usize = reader.number("stretches")?;
+        let count: usize = reader.number("number of range parts")?;
         // Before the loop: reading a block of a range takes time that grows with the number of its parts.
         if count > PARTS {
-            return Err(Malformed("stretches"));
+            return Err(Malformed("number of range parts"));
         }
         for _ in 0..count {
             let part = RangePart::decode(&mut reader, start)?;
-            start = start.checked_add(part.blocks()).ok_or(Malformed("stretch"))?;
+            start = start.checked_add(part.blocks()).ok_or(Malformed("range part"))?;
             parts.push(part);
         }
-        reader.finish("run")?;
+        reader.finish("empty block range")?;
         if start == 0 || first.checked_add(start).is_none() || ds_block.number.get() == 0 {
-            return Err(Malformed("run"));
+            return Err(Malformed("empty block range"));
         }
         let template = RangeTemplate { tx_block, micro_blocks, ds_block, timestamp };
         if template.clone().normal() != template {
-            return Err(Malformed("run"));
+            return Err(Malformed("empty block range"));
         }
         Ok(Self { range: EmptyBlockRange { template, parts }, before, newest_with_transactions })
     }
@@ -640,10 +640,10 @@ impl RangePart {
     }
 
     fn decode(reader: &mut Reader<'_>, start: u64) -> Result<Self, Malformed> {
-        let flags = reader.byte("stretch")?;
-        let plain = reader.number("stretch")?;
+        let flags = reader.byte("range part")?;
+        let plain = reader.number("range part")?;
         if flags & !(OPENS | CLOSES) != 0 || plain >= LONGEST || (plain == 0 && flags & CLOSES == 0) {
-            return Err(Malformed("stretch"));
+            return Err(Malformed("range part"));
         }
         let mut opening = None;
         if flags & OPENS != 0 {
@@ -659,7 +659,7 @@ impl RangePart {
             let state_delta_hash = StateDeltaHash::new(reader.array("vacuous block")?);
             closing = Some(RangeVacuousBlock { state_root, rewards, state_delta_hash });
         }
-        let last = BlockHash::new(reader.array("stretch")?);
+        let last = BlockHash::new(reader.array("range part")?);
         Ok(Self { start, opening, plain, closing, last, hashes: OnceLock::new() })
     }
 }

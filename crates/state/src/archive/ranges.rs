@@ -126,7 +126,7 @@ impl Archive {
             return Err(AppendError::RangeChanges { first });
         }
         if range.is_too_long() {
-            return Err(AppendError::TooLarge { what: "stretches" });
+            return Err(AppendError::TooLarge { what: "range parts" });
         }
         let newest_with_transactions = last.newest_with_transactions;
         let stored = Arc::new(StoredRange { range, before: last.head.totals, newest_with_transactions });
@@ -282,7 +282,7 @@ impl Archive {
         let Some(found) = self.db.scan(vec![BY_DS_BLOCK]..end.to_vec()).next_back() else { return Ok(None) };
         let (key, value) = found?;
         let Some(range) = self.range_at(read_place(&key, &value)?)? else {
-            return Err(ArchiveError::damaged(Place::KEYS, "a DS block names a run that is not there"));
+            return Err(ArchiveError::damaged(Place::KEYS, "the empty block range of a DS block is missing"));
         };
         if number > range.range.last_ds_block().0 {
             return Ok(None);
@@ -292,7 +292,8 @@ impl Archive {
     }
 
     fn range_of(&self, entry: &Entry) -> Result<Arc<StoredRange>, ArchiveError> {
-        self.range_at(entry.number())?.ok_or_else(|| ArchiveError::damaged(entry.place(), "its run is missing"))
+        self.range_at(entry.number())?
+            .ok_or_else(|| ArchiveError::damaged(entry.place(), "its empty block range is missing"))
     }
 
     /// Returns the empty block range that contains a block, or `None` if no range contains it.
@@ -308,7 +309,7 @@ impl Archive {
         for value in self.db.scan(Section::keys_from(Kind::Run, next)) {
             let (key, _) = value?;
             if head.is_none() || Section::number_of(&key) != Some(next) {
-                return Err(ArchiveError::damaged(Place::HEAD, "there are blocks after the newest"));
+                return Err(ArchiveError::damaged(Place::HEAD, "the record has rows of blocks after the newest"));
             }
             batch.remove(&*key);
         }
@@ -341,26 +342,26 @@ impl Archive {
         let section = Section::new(Kind::Run, range.first().get());
         let damaged = |reason: &str| ArchiveError::damaged(section.place(), reason);
         let before = before.filter(|before| before.number().next() == Some(range.first()));
-        let before = before.ok_or_else(|| damaged("it does not follow the block before"))?;
+        let before = before.ok_or_else(|| damaged("it does not follow the previous block"))?;
         let ds_hash = self.ds_header(before.head.ds_number)?.hash();
         if range.prev_hash() != before.head.hash || range.ds_block_before() != (before.head.ds_number, ds_hash) {
-            return Err(damaged("it is not linked to the block before"));
+            return Err(damaged("its hashes differ from those of the previous block"));
         }
         if range.root_before_range() != before.head.state_root {
-            return Err(damaged("it does not begin with the state before"));
+            return Err(damaged("its first state differs from that of the previous block"));
         }
         if *totals != before.head.totals || *newest_with_transactions != before.newest_with_transactions {
             return Err(damaged("totals are wrong"));
         }
         if range.timestamp() <= before.head.timestamp || !range.is_whole() {
-            return Err(damaged("its blocks are not those that it names"));
+            return Err(damaged("its blocks do not have the stored hashes"));
         }
         *values = values.saturating_add(u64::from(framed_parts(stored.encode().len())));
         if let Some(ds_block) = range.first_ds_block() {
             let key = ds_key(ds_block);
             let place = self.db.get(&key)?.map(|value| read_place(&key, &value)).transpose()?;
             if place != Some(range.first()) {
-                return Err(damaged("its DS blocks do not name it"));
+                return Err(damaged("the row of its DS blocks is wrong"));
             }
             *values = values.saturating_add(1);
             let made = range.last_ds_block().0.get().saturating_sub(ds_block.get()).saturating_add(1);
@@ -378,7 +379,7 @@ impl Archive {
 /// Returns the error for a range whose computed blocks do not match its stored hashes.
 pub(super) fn damaged_range(range: &StoredRange) -> ArchiveError {
     let place = Section::new(Kind::Run, range.range.first().get()).place();
-    ArchiveError::damaged(place, "its blocks are not those that it names")
+    ArchiveError::damaged(place, "its blocks do not have the stored hashes")
 }
 
 fn ds_key(number: DsBlockNumber) -> [u8; 9] {

@@ -68,7 +68,7 @@ fn is_of_blocks(row: &RecordRow, head: Option<&Head>) -> Result<bool, ArchiveErr
     let Some(head) = head else { return Ok(false) };
     let RecordRow { key, value } = row;
     if unseal(key, value).is_none() {
-        return Err(ArchiveError::damaged(Place::KEYS, format!("checksum is wrong of {:02x?}", &**key)));
+        return Err(ArchiveError::damaged(Place::KEYS, format!("checksum of key {:02x?} is wrong", &**key)));
     }
     if label::is_label(key) {
         return Ok(true);

@@ -87,7 +87,7 @@ impl Place {
     pub(super) const HEAD: Self = Self(PlaceKind::Head);
     /// The keys of the record as a whole.
     pub(super) const KEYS: Self = Self(PlaceKind::Keys);
-    /// The place of a deployment.
+    /// The row of a deployment.
     pub(super) const DEPLOYMENT: Self = Self(PlaceKind::Deployment);
     /// The label of the chain.
     pub(super) const LABEL: Self = Self(PlaceKind::Label);
@@ -98,10 +98,10 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            PlaceKind::Deployment => f.write_str("place of a deployment"),
+            PlaceKind::Deployment => f.write_str("row of a deployment"),
             PlaceKind::Head => f.write_str("head"),
             PlaceKind::Keys => f.write_str("keys"),
-            PlaceKind::Index => f.write_str("index of hashes"),
+            PlaceKind::Index => f.write_str("hash index"),
             PlaceKind::Label => f.write_str("label of the chain"),
             PlaceKind::Section(Section { kind, number }, part) => {
                 let what = match kind {
@@ -110,7 +110,7 @@ impl fmt::Display for Place {
                     Kind::Transactions => "transactions of block",
                     Kind::Edits => "edits of block",
                     Kind::DsBlock => "DS block",
-                    Kind::Run => "run of blocks from",
+                    Kind::Run => "empty block range from block",
                 };
                 write!(f, "{what} {number}")?;
                 part.map_or(Ok(()), |part| write!(f, ", part {part}"))

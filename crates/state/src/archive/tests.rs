@@ -599,13 +599,12 @@ fn only_the_next_block_is_appended() {
     let refused = |record: &BlockRecord| archive.append(record, &[]).unwrap_err().to_string();
     assert_eq!(refused(&model.blocks[1]), "expected block 0, got 1");
     let without_ds = BlockRecord { ds_block: None, ..model.blocks[0].clone() };
-    assert_eq!(refused(&without_ds), "block 0 comes with DS block 0");
+    assert_eq!(refused(&without_ds), "expected DS block 0 with block 0, got none");
     archive.append(&model.blocks[0], &[]).unwrap();
     assert_eq!(refused(&model.blocks[0]), "expected block 1, got 0");
     let mut other = model.blocks[1].clone();
     other.tx_block.header.prev_hash = BlockHash::ZERO;
-    let expected =
-        format!("expected a block after {}, got one after {}", archive.head().unwrap().hash, BlockHash::ZERO);
+    let expected = format!("expected previous block hash {}, got {}", archive.head().unwrap().hash, BlockHash::ZERO);
     assert_eq!(refused(&other), expected);
     let with_ds = BlockRecord { ds_block: model.blocks[0].ds_block.clone(), ..model.blocks[1].clone() };
     assert_eq!(refused(&with_ds), "expected DS block 1, got 0");
@@ -746,10 +745,10 @@ fn blocks_beyond_the_next_are_damage() {
     append_from(&archive, &model, 2);
     disks.chain.damage(&HEAD, |_| Some(head));
     let error = disks.open().unwrap_err();
-    assert_eq!(error.to_string(), "damaged record: head: there are blocks after the newest");
+    assert_eq!(error.to_string(), "damaged record: head: the record has rows of blocks after the newest");
     disks.chain.damage(&HEAD, |_| None);
     let error = disks.open().unwrap_err();
-    assert_eq!(error.to_string(), "damaged record: head: there are blocks after the newest");
+    assert_eq!(error.to_string(), "damaged record: head: the record has rows of blocks after the newest");
 }
 
 /// Changes, shortens and removes every value of the record, one at a time. No query returns a wrong result, and the
@@ -887,7 +886,7 @@ fn later_formats_are_refused() {
         Some(seal(&HEAD, out.as_slice()))
     });
     let error = disks.open().unwrap_err().to_string();
-    assert_eq!(error, "record has format 7, this program reads up to 6");
+    assert_eq!(error, "expected a record of format 6 or lower, got format 7");
 }
 
 /// Format 1 has the state diffs in parts in the record, and the number of the oldest diff.
@@ -1105,7 +1104,7 @@ fn headers(archive: &Arc<Archive>, range: &EmptyBlockRange) -> Vec<Result<Option
 }
 
 #[test]
-fn run_that_is_cut_off_is_there_as_a_whole_or_not_at_all() {
+fn interrupted_range_is_whole_or_absent() {
     let model = Model::with(&COUNTS);
     let range = range_after(&model);
     assert_eq!((range.blocks(), range.last_ds_block().0.get()), (14, 5));
@@ -1146,22 +1145,22 @@ fn run_that_is_cut_off_is_there_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn run_of_more_stretches_than_are_built_is_refused() {
+fn range_with_too_many_parts_is_refused() {
     let model = Model::with(&COUNTS);
-    for (stretches, is_fine) in [(64, true), (65, false), (1000, false)] {
+    for (parts, is_fine) in [(64, true), (65, false), (1000, false)] {
         let mut range = RangeBuilder::new(template_after(&model));
-        (0..stretches).for_each(|_| range.push(None, 1, None));
+        (0..parts).for_each(|_| range.push(None, 1, None));
         let range = range.finish().unwrap();
         let written = Disks::indexed(&model).open().unwrap().write_range(range.clone(), &[]);
         assert!(matches!(written, Err(AppendError::TooLarge { .. })) != is_fine, "{written:?}");
         let stored = StoredRange { range, before: Totals::default(), newest_with_transactions: None };
         let read = StoredRange::decode(&stored.encode());
-        assert_eq!(read.map(|read| read.range.blocks()).map_err(drop), is_fine.then_some(stretches).ok_or(()));
+        assert_eq!(read.map(|read| read.range.blocks()).map_err(drop), is_fine.then_some(parts).ok_or(()));
     }
 }
 
 #[test]
-fn blocks_of_a_run_are_not_made_to_say_what_it_says_itself() {
+fn facts_of_a_range_need_no_computed_blocks() {
     let model = Model::with(&COUNTS);
     let range = range_after(&model);
     let disks = Disks::indexed(&model);
@@ -1191,7 +1190,7 @@ fn blocks_of_a_run_are_not_made_to_say_what_it_says_itself() {
 }
 
 #[test]
-fn blocks_that_are_in_no_run_are_read_once() {
+fn blocks_outside_of_ranges_are_read_once() {
     let model = Model::with(&COUNTS);
     let range = range_after(&model);
     let disks = Disks::indexed(&model);
@@ -1209,7 +1208,7 @@ fn blocks_that_are_in_no_run_are_read_once() {
 }
 
 #[test]
-fn damage_of_a_run_is_found() {
+fn damage_of_a_range_is_found() {
     let model = Model::with(&COUNTS);
     let range = range_after(&model);
     let disks = Disks::indexed(&model);

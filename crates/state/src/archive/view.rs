@@ -211,7 +211,7 @@ impl ArchiveView {
             Some((transaction, receipt)) if transaction.contract_address() == Some(*contract) => {
                 Ok(Some(StoredTransaction { transaction, receipt, block, position }))
             }
-            _ => Err(ArchiveError::damaged(Place::DEPLOYMENT, "it names another transaction")),
+            _ => Err(ArchiveError::damaged(Place::DEPLOYMENT, "its transaction deployed another contract")),
         }
     }
 

@@ -13,7 +13,7 @@ pub enum DbError {
         path: PathBuf,
     },
     /// The operating system reported an error.
-    #[error("database input or output")]
+    #[error("input or output of the database failed")]
     Io(#[from] io::Error),
     /// The engine has found damage in its file.
     #[error("database {} is damaged: {reason}", path.display())]
@@ -32,13 +32,13 @@ pub enum DbError {
         reason: String,
     },
     /// An earlier write panicked or did not reach the disk. The database rejects writes until the process ends.
-    #[error("database takes no writes since its engine panicked, or the disk failed")]
+    #[error("database rejects writes after a panic of its engine or a failure of the disk")]
     Broken,
     /// The database was closed after a failed operation, and is not open again.
-    #[error("database is closed since an operation failed, until it can be opened again")]
+    #[error("database is closed after a failed operation")]
     Closed,
     /// The chain was reverted to an earlier block after the beginning of the read.
-    #[error("the chain was taken back to an earlier block meanwhile")]
+    #[error("the chain was reverted to an earlier block during the read")]
     Retired,
     /// Another version of the engine wrote the file, or the engine had other parameters.
     #[error("database {} is damaged, or was written by another version of its engine: {reason}", path.display())]
@@ -55,7 +55,7 @@ pub enum DbError {
         path: PathBuf,
     },
     /// A key or value is longer than the limits of the database. The limits keep all pages of the engine in its log.
-    #[error("key of {key} bytes with a value of {value} bytes is too large for the database")]
+    #[error("key of {key} bytes or value of {value} bytes is too large for the database")]
     TooLarge {
         /// Length of the key in bytes.
         key: usize,

@@ -598,12 +598,11 @@ fn guarded<T>(path: &Path, operation: impl FnOnce() -> sled::Result<T>) -> Resul
         Ok(Err(error)) => Err(match error {
             sled::Error::Io(source) => DbError::Io(source),
             sled::Error::Unsupported(reason) => DbError::Unsupported { path: path(), reason },
-            sled::Error::Corruption { at: Some(at), .. } => DbError::Damaged {
-                path: path(),
-                reason: format!("what its engine reads at {at} is not what was written"),
-            },
+            sled::Error::Corruption { at: Some(at), .. } => {
+                DbError::Damaged { path: path(), reason: format!("data at {at} differ from the written data") }
+            }
             sled::Error::Corruption { at: None, .. } => {
-                DbError::Damaged { path: path(), reason: "what its engine reads is not what was written".to_owned() }
+                DbError::Damaged { path: path(), reason: "data differ from the written data".to_owned() }
             }
             other @ (sled::Error::ReportableBug(_) | sled::Error::CollectionNotFound(_)) => {
                 DbError::Damaged { path: path(), reason: other.to_string() }

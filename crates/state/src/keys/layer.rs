@@ -157,7 +157,7 @@ pub(super) fn successor(mut beginning: Vec<u8>) -> Vec<u8> {
 }
 
 pub(super) fn damaged(reason: &'static str) -> StateError {
-    StateError::Damaged { what: "index of the keys of contract storage".to_owned(), reason }
+    StateError::Damaged { what: "key index".to_owned(), reason }
 }
 
 /// Counts the bytes that this thread hashes for layers.

@@ -293,7 +293,7 @@ impl KeyScan<'_> {
             self.key.extend_from_slice(item);
             &self.key
         };
-        std::str::from_utf8(key).map(Some).map_err(|_| damaged("key is no text"))
+        std::str::from_utf8(key).map(Some).map_err(|_| damaged("key is not UTF-8"))
     }
 
     /// Moves to the next item that ends a key. Returns whether there is one.

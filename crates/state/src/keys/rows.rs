@@ -125,7 +125,7 @@ impl KeyScan<'_> {
             return Ok(None);
         }
         let key = [self.way.slices(), slice].concat();
-        let key = String::from_utf8(key).map_err(|_| damaged("key is no text"))?;
+        let key = String::from_utf8(key).map_err(|_| damaged("key is not UTF-8"))?;
         Ok(Some((key, payload.to_vec())))
     }
 }

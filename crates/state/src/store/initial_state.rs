@@ -42,7 +42,7 @@ pub(super) fn recover(
     if let Some(block) = current.block() {
         let recorded = archive.view().head_at(block).map_err(|error| Opening::Failed(open_error(error)))?;
         if recorded.map(|block| block.state_root) != Some(current.root()) {
-            return Err(Opening::Damaged(format!("the state after block {block} is not that of the record")));
+            return Err(Opening::Damaged(format!("the state after block {block} differs from the record")));
         }
         pages.top(&Owner::Accounts, &current.top, current.version)?;
     }

@@ -84,8 +84,8 @@ impl Store {
         if sum == *expected {
             return Ok(());
         }
-        let what = format!("index of the keys of {contract}");
-        Err(self.core.pages.damaged(what, "they are not the keys of its storage trie"))
+        let what = format!("key index of {contract}");
+        Err(self.core.pages.damaged(what, "its keys differ from those of the storage trie"))
     }
 
     fn add_leaf(&self, trie: &mut Builder<'_, Vec<u8>>, key: &str, value: Vec<u8>) -> Result<(), StateError> {

@@ -189,16 +189,16 @@ pub enum NodeError {
     #[error("not a canonical RLP list")]
     Rlp,
     /// The list has neither 2 nor 17 items.
-    #[error("a node has 2 or 17 items")]
+    #[error("expected a node of 2 or 17 items")]
     Items,
     /// The first of two items is not a hex-prefix encoding, or is the empty path of an extension.
-    #[error("path is not a hex-prefix encoding")]
+    #[error("path: expected a hex-prefix encoding")]
     Path,
     /// A reference is neither a hash nor a node of fewer than 32 bytes.
-    #[error("reference to a child is neither a hash nor a short node")]
+    #[error("child: expected a hash, or a node of fewer than 32 bytes")]
     Child,
     /// The value is not a string, or is the empty string of a leaf.
-    #[error("value is not a string, or is empty")]
+    #[error("value: expected a string of at least one byte")]
     Value,
 }
 

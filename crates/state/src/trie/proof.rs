@@ -55,7 +55,7 @@ pub enum ProofError {
         reason: NodeError,
     },
     /// A node is not on the path to the key, or occurs twice.
-    #[error("node number {position} is not on the way to the key, or is given twice")]
+    #[error("node number {position} is not on the path to the key, or occurs twice")]
     Surplus {
         /// Position of the node in the list, counted from 0.
         position: usize,

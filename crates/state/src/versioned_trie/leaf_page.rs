@@ -347,7 +347,11 @@ impl LeafPage {
             }
             leaves.push(leaf);
         }
-        if leaves.is_empty() { Err(Malformed("bucket without leaves")) } else { Ok(Self::new(&leaves, prefix.len())) }
+        if leaves.is_empty() {
+            Err(Malformed("leaf page without leaves"))
+        } else {
+            Ok(Self::new(&leaves, prefix.len()))
+        }
     }
 }
 

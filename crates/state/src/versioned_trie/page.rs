@@ -104,9 +104,9 @@ pub(crate) fn read(bytes: &[u8], owner: &Owner, prefix: &[u8]) -> Result<Page, M
     let page = match reader.byte("kind")? {
         BUCKET_KIND => Page::LeafPage(LeafPage::read(&mut reader, owner, prefix)?),
         NODE_KIND => Page::Node(read_entries(&mut reader)?),
-        _ => return Err(Malformed("unknown kind of record")),
+        _ => return Err(Malformed("unknown kind of page")),
     };
-    reader.finish("bytes after the end of the record")?;
+    reader.finish("bytes after the end of the page")?;
     Ok(page)
 }
 
@@ -117,7 +117,7 @@ fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
         let node = if flags & INLINE == 0 {
             NodeRef::Hash(reader.array("hash")?)
         } else {
-            NodeRef::Inline(InlineNode::new(reader.bytes("node")?).ok_or(Malformed("inline node is too long"))?)
+            NodeRef::Inline(InlineNode::new(reader.bytes("node")?).ok_or(Malformed("embedded node is too long"))?)
         };
         let lead = if flags & LEAD == 0 { &[] } else { reader.bytes("lead")? };
         if flags >= LEAD << 1 || lead.len() > 2 * MAX_DIGITS || lead.iter().any(|nibble| *nibble > 15) {
@@ -129,7 +129,7 @@ fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
         Ok(Entry { digit, slot, weight, summary })
     });
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
-    if entries.is_empty() { Err(Malformed("node without parts")) } else { Ok(entries) }
+    if entries.is_empty() { Err(Malformed("node page without children")) } else { Ok(entries) }
 }
 
 impl Page {

@@ -221,7 +221,7 @@ impl PageStore {
         version: Version,
     ) -> Result<Link, StateError> {
         let Body::Stored(stored) = stub.body() else {
-            return Err(self.damaged(format!("{owner} at {prefix}"), "a tree in memory has no record"));
+            return Err(self.damaged(format!("{owner} at {prefix}"), "a tree in memory has no page"));
         };
         let key = owner.record_key(prefix.as_slice(), stored.slot);
         let digit = prefix.as_slice().last().copied().unwrap_or(0);
@@ -247,12 +247,12 @@ impl PageStore {
         fits: impl FnOnce(&mut Link) -> bool,
     ) -> Result<Link, StateError> {
         let fail = |reason| self.fail(owner, prefix, version, reason);
-        let bytes = self.read_bytes(key)?.ok_or_else(|| fail("record is missing"))?;
+        let bytes = self.read_bytes(key)?.ok_or_else(|| fail("page is missing"))?;
         let body = unseal(key, &bytes).ok_or_else(|| fail("wrong checksum"))?;
         let page = page::read(body, owner, prefix.as_slice()).map_err(|malformed| fail(malformed.0))?;
-        let mut tree = page.into_tree(prefix.as_slice()).ok_or_else(|| fail("record makes no tree"))?;
+        let mut tree = page.into_tree(prefix.as_slice()).ok_or_else(|| fail("page makes no tree"))?;
         if !fits(&mut tree) {
-            return Err(fail("hash is not that of the parent"));
+            return Err(fail("hash differs from the hash in the parent"));
         }
         if let Some(slot) = key.last().copied().and_then(Slot::from_byte) {
             tree.set_slot_tag(slot);
@@ -265,7 +265,7 @@ impl PageStore {
     pub(crate) fn read_entries(&self, owner: &Owner, prefix: &Prefix, slot: Slot) -> Result<Vec<Entry>, StateError> {
         let key = owner.record_key(prefix.as_slice(), slot);
         let damaged = |reason| self.damaged(format!("{owner} at {prefix}"), reason);
-        let bytes = self.read_bytes(&key)?.ok_or_else(|| damaged("record is missing"))?;
+        let bytes = self.read_bytes(&key)?.ok_or_else(|| damaged("page is missing"))?;
         let body = unseal(&key, &bytes).ok_or_else(|| damaged("wrong checksum"))?;
         match page::read(body, owner, prefix.as_slice()).map_err(|malformed| damaged(malformed.0))? {
             Page::Node(entries) => Ok(entries),
@@ -399,7 +399,7 @@ impl PageStore {
 
 impl fmt::Debug for PageStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Records").field("manifest", &self.manifest).finish_non_exhaustive()
+        f.debug_struct("PageStore").field("manifest", &self.manifest).finish_non_exhaustive()
     }
 }
 

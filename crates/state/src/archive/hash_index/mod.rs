@@ -448,7 +448,7 @@ mod tests {
             let values: u32 = segments.iter().map(Segment::buckets).sum();
             index.db.flush().unwrap();
             let first_parts = disk.keys().iter().filter(|key| key[0] == BUCKETS && key.ends_with(&[0, 0])).count();
-            prop_assert_eq!(first_parts, values as usize, "nothing is left of merged runs");
+            prop_assert_eq!(first_parts, values as usize, "nothing is left of merged segments");
             for (block, count) in counts.iter().enumerate() {
                 (0..*count).step_by(97).for_each(|position| check(&index, &counts, block as u64, position));
             }
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_runs_is_logarithmic() {
+    fn number_of_segments_is_logarithmic() {
         let (disk, mut counts) = (Disk::default(), Vec::new());
         let index = open(&disk, &counts);
         for block in 0..500 {

@@ -80,7 +80,7 @@ impl Index {
             }
             rest = after;
         }
-        Err(damaged("too many hashes begin alike"))
+        Err(damaged("too many hashes have the same first bytes"))
     }
 
     pub(super) fn read_bucket(&self, segment: Segment, bucket: u32) -> Result<Vec<Entry>, ArchiveError> {
@@ -98,9 +98,9 @@ impl Index {
     ) -> Result<(), ArchiveError> {
         for part in 0..=u16::MAX {
             let key = key(segment.id, bucket, part);
-            let value = self.db.get(&key)?.ok_or_else(|| damaged("a part is missing"))?;
+            let value = self.db.get(&key)?.ok_or_else(|| damaged("a part of a bucket is missing"))?;
             let payload = unseal(&key, &value).ok_or_else(|| damaged("checksum is wrong"))?;
-            let (more, content) = payload.split_first().ok_or_else(|| damaged("a part is empty"))?;
+            let (more, content) = payload.split_first().ok_or_else(|| damaged("a part of a bucket is empty"))?;
             let (content, rest) = content.as_chunks();
             if !rest.is_empty() {
                 return Err(damaged("length is wrong"));
