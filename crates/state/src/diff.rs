@@ -23,7 +23,7 @@ pub struct StateDiff {
     /// New accounts as a whole. The store computes storage roots from the entries, and ignores a storage root in the
     /// diff.
     pub accounts: BTreeMap<Address, Account>,
-    /// Entries of contract storage, by contract.
+    /// Changed entries of contract storage, by contract.
     pub storage: BTreeMap<Address, StorageDiff>,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The engine failed.
+    /// An operation of the storage engine failed.
     #[error(transparent)]
     Db(#[from] DbError),
     /// A value of the derived database is missing, or its hash differs from the hash in its parent. The next opening
@@ -23,7 +23,7 @@ pub enum StateError {
     Damaged {
         /// The damaged value.
         what: String,
-        /// The fault.
+        /// Description of the damage.
         reason: &'static str,
     },
     /// The state history does not contain the state of the view.
@@ -32,13 +32,13 @@ pub enum StateError {
     /// The diff changes the storage of an account that is not a contract.
     #[error("expected a contract for a change of storage, got the account {address}")]
     NotContract {
-        /// The account.
+        /// Address of the account.
         address: Address,
     },
     /// The diff has a key of another contract.
     #[error("expected a storage key of contract {address}, got {key}")]
     ForeignKey {
-        /// The contract.
+        /// Address of the contract whose storage the diff changes.
         address: Address,
         /// The key of the entry.
         key: String,
@@ -63,10 +63,10 @@ pub enum StateError {
     /// The stored state diff of a block cannot be decoded.
     #[error("malformed state diff of block {number}")]
     MalformedDiff {
-        /// The block.
+        /// Number of the block.
         number: BlockNumber,
     },
-    /// Writing a checkpoint panicked.
+    /// The thread that writes checkpoints has panicked.
     #[error("writing a checkpoint panicked")]
     CheckpointPanicked,
 }
@@ -101,7 +101,7 @@ pub enum HistoryError {
     /// The chain does not have the block yet.
     #[error("the chain does not have this block yet{}", newest(*.head))]
     Future {
-        /// The newest block.
+        /// The newest block. `None` before genesis.
         head: Option<BlockNumber>,
     },
     /// The block is before the state history.
@@ -144,15 +144,15 @@ pub enum CommitError {
     /// The state root in the header differs from the root of the prepared state.
     #[error("expected state root {expected} of the header, got {got}")]
     Root {
-        /// Root in the header.
+        /// State root in the header.
         expected: StateRoot,
-        /// Root of the state that was prepared.
+        /// State root of the prepared state.
         got: StateRoot,
     },
     /// The store executes the blocks of the record again, and has not reached the newest block.
     #[error("the store executes blocks again, and has reached block {at:?} of {head}")]
     Replaying {
-        /// The newest block that was replayed.
+        /// The newest block that was executed again. `None` if there is none.
         at: Option<BlockNumber>,
         /// The newest block of the record.
         head: BlockNumber,
@@ -176,13 +176,13 @@ pub enum RevertError {
     /// The chain does not have the block, or an empty block range continues after it.
     #[error("cannot revert to block {number}: the chain lacks it, or an empty block range continues after it")]
     NotThere {
-        /// Number of the block.
+        /// Number of the block of the savepoint.
         number: BlockNumber,
     },
     /// A checkpoint has failed, or the newest checkpoint is of a later block.
     #[error("cannot revert to block {number}, whose state the store does not have")]
     Passed {
-        /// Number of the block.
+        /// Number of the block of the savepoint.
         number: BlockNumber,
     },
     /// The store has blocks that are not flushed, or executes blocks again.
@@ -230,7 +230,7 @@ pub enum RecoverError {
     /// The newest acknowledged block is not in the record.
     #[error("block {number} was acknowledged, but is not in the record")]
     Lost {
-        /// Number of the block.
+        /// Number of the acknowledged block.
         number: BlockNumber,
     },
     /// An engine cannot be opened again.
@@ -259,7 +259,7 @@ pub enum OpenError {
     /// The directory cannot be created, read or cleared.
     #[error("cannot use {}", path.display())]
     Directory {
-        /// The directory.
+        /// Path of the directory or file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -276,7 +276,7 @@ pub enum OpenError {
     /// The derived state is damaged, and [`StoreOptions::repair`](crate::StoreOptions::repair) is false.
     #[error("the derived state is damaged: {reason}")]
     Damaged {
-        /// The fault.
+        /// Description of the damage.
         reason: String,
     },
     /// The state cannot be computed from the record.

@@ -104,7 +104,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`StateView::account`].
+    /// The errors of [`StateView::account`].
     pub fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         self.state.account(address)
     }
@@ -113,7 +113,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`StateView::account`].
+    /// The errors of [`StateView::account`].
     pub fn storage_value(&self, contract: &Address, entry: &VariableHash) -> Result<Option<Vec<u8>>, StateError> {
         self.state.storage_value(contract, entry)
     }

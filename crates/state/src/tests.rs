@@ -187,7 +187,7 @@ impl Model {
             if removing && random.below(2) == 0 {
                 entries.extend(present.into_iter().flatten().map(|(key, _)| (key.clone(), None)));
             }
-            // Only the removal of an existing entry changes the storage of a contract without entries.
+            // The removal of a missing entry does not give a contract its first storage.
             if present.is_some() || !removing {
                 diff.storage.insert(address, entries);
             }
@@ -632,7 +632,7 @@ fn op_of_tests() -> impl Strategy<Value = Op> {
     prop_oneof![
         8 => (1..6_u64, any::<u64>()).prop_map(|(count, seed)| Op::Blocks(count, seed)),
         5 => Just(Op::Savepoint),
-        // Few without states in memory: this test is about the data that a revert creates from memory.
+        // Few reverts have no state in memory, because this test is about reverts from memory.
         6 => (any::<usize>(), 0..8).prop_map(|(which, lot)| Op::Revert(which, lot == 0)),
         1 => any::<u64>().prop_map(Op::Ask),
         1 => Just(Op::Close),

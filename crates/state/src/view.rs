@@ -60,7 +60,7 @@ impl StateView {
     ///
     /// # Errors
     ///
-    /// As [`StateView::account`].
+    /// The errors of [`StateView::account`].
     pub fn storage_value(&self, contract: &Address, entry: &VariableHash) -> Result<Option<Vec<u8>>, StateError> {
         let Some(storage) = self.storage_of(contract)? else { return Ok(None) };
         let leaf = self.source(Owner::Contract(*contract)).leaf(&storage, &Key::variable(entry))?;
@@ -72,7 +72,7 @@ impl StateView {
     ///
     /// # Errors
     ///
-    /// As [`StateView::account`].
+    /// The errors of [`StateView::account`].
     pub fn account_proof(&self, address: &Address) -> Result<Vec<Vec<u8>>, StateError> {
         self.accounts_source().proof(&self.state.top, &Key::account(address)).map(crate::trie::Proof::into_nodes)
     }
@@ -82,7 +82,7 @@ impl StateView {
     ///
     /// # Errors
     ///
-    /// As [`StateView::account`].
+    /// The errors of [`StateView::account`].
     pub fn storage_proof(&self, contract: &Address, entry: &VariableHash) -> Result<Option<Vec<Vec<u8>>>, StateError> {
         let Some(storage) = self.storage_of(contract)? else { return Ok(None) };
         let proof = self.source(Owner::Contract(*contract)).proof(&storage, &Key::variable(entry))?;
@@ -103,7 +103,7 @@ impl StateView {
     ///
     /// # Errors
     ///
-    /// As [`StateView::account`], for the contract's account.
+    /// The errors of [`StateView::account`] for the account of the contract.
     pub fn storage(
         &self,
         contract: &Address,
@@ -124,8 +124,8 @@ impl StateView {
     ///
     /// # Errors
     ///
-    /// [`StateError::ForeignKey`]: `prefix` or `from` does not begin with the contract's address. Otherwise as
-    /// [`StateView::account`].
+    /// [`StateError::ForeignKey`]: `prefix` or `from` does not begin with the contract's address. Other errors are
+    /// those of [`StateView::account`].
     pub fn entries(
         &self,
         contract: &Address,
@@ -238,7 +238,7 @@ impl Entries {
     ///
     /// # Errors
     ///
-    /// As [`StateView::account`]. After an error, the iterator returns no further entries.
+    /// The errors of [`StateView::account`]. After an error, the iterator returns no further entries.
     pub fn next_plain(&mut self) -> Result<Option<(&str, &[u8])>, StateError> {
         loop {
             if let Some(at) = self.window.pass() {

@@ -19,6 +19,7 @@ use crate::{
     db::{Batch, Db, DbError, Value},
 };
 
+/// The table of deployed contracts and libraries by address.
 const TABLE: u8 = 0x13;
 /// The table of deployed contracts and libraries by sender.
 const BY_SENDER: u8 = 0x14;

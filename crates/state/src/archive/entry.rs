@@ -81,6 +81,7 @@ pub(super) struct Located {
     pub(super) bytes: Range<usize>,
 }
 
+/// Layout of an entry without edits and without repeats.
 const LAYOUT: u8 = 1;
 /// Layout of an entry with edits. The length of the edits comes last.
 const LAYOUT_WITH_EDITS: u8 = 2;

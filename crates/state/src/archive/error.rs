@@ -11,15 +11,15 @@ use crate::{codec::Malformed, db::DbError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// The engine failed.
+    /// An operation of the storage engine failed.
     #[error(transparent)]
     Db(#[from] DbError),
     /// A stored value is missing, or differs from the written value.
     #[error("damaged record: {place}: {reason}")]
     Damaged {
-        /// The damaged value.
+        /// The place of the damaged value.
         place: Place,
-        /// The fault.
+        /// Description of the damage.
         reason: String,
     },
     /// The files of the state diffs cannot be read or removed.
@@ -30,7 +30,7 @@ pub enum ArchiveError {
     NoSeal {
         /// Number of the Tx block in the empty block range.
         number: BlockNumber,
-        /// The key that must sign it.
+        /// Public key of the missing signer.
         member: PublicKey,
     },
 }
@@ -71,15 +71,15 @@ pub enum OpenArchiveError {
     LostBlocks {
         /// The newest acknowledged block, from the head marker.
         witnessed: BlockNumber,
-        /// The newest block of the record.
+        /// The newest block of the record. `None` if the record has no blocks.
         head: Option<BlockNumber>,
     },
     /// The block with the number of the newest acknowledged block has another hash.
     #[error("block {number} is {got}, but {expected} was acknowledged under this number")]
     OtherBlock {
-        /// Number of the block.
+        /// Number of the newest acknowledged block.
         number: BlockNumber,
-        /// Hash of the block that was acknowledged.
+        /// Hash of the acknowledged block, from the head marker.
         expected: BlockHash,
         /// Hash of the block in the record.
         got: BlockHash,
@@ -155,13 +155,13 @@ pub enum AppendError {
     /// The parts of the block do not match each other.
     #[error("micro blocks, transactions and Tx block disagree on {what}")]
     Inconsistent {
-        /// The value on which they disagree.
+        /// Name of the parts that differ.
         what: &'static str,
     },
     /// The block has more transactions, bytes or fees than the record can store.
     #[error("block has too many {what}")]
     TooLarge {
-        /// The values that are too many.
+        /// Name of the count that is too large.
         what: &'static str,
     },
     /// The state diff cannot be written to its file.

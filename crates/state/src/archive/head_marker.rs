@@ -16,8 +16,11 @@ use silica_protocol::{BlockHash, BlockNumber};
 
 use crate::codec::{seal, unseal};
 
+/// Bytes of a slot: number, hash, checksum.
 const SLOT: usize = 8 + 32 + 4;
+/// Bytes of the file: two slots.
 const FILE: u64 = 2 * SLOT as u64;
+/// Key of the checksum of a slot.
 const KEY: &[u8] = b"silica witness";
 
 /// The open file of the head marker.

@@ -11,6 +11,7 @@ use crate::{
     db::{Batch, Db},
 };
 
+/// Database key of the label.
 const KEY: [u8; 1] = [0x17];
 
 /// Returns whether a row of the record is the label.

@@ -96,6 +96,7 @@ pub use self::{
     view::{FoundTransaction, StoredTransaction, TransactionGroup},
 };
 
+/// Database key of the row that names the newest block.
 const HEAD: [u8; 1] = [0x00];
 /// Format of a record with repeats of the logical block number. The highest format that this program reads.
 const FORMAT: u64 = 6;
@@ -276,6 +277,7 @@ impl Archive {
         let Some(newest) = written.last().map(|written| Arc::clone(&written.entry)) else { return Ok(()) };
         self.broken.store(true, Ordering::Release);
         self.db.flush().map_err(ArchiveError::from)?;
+        // Again after the flush: a block in a file that was replaced before the flush must not be acknowledged.
         self.require_in_place()?;
         // After the flush: the marker must never name a block that the record can lose.
         if let Some(head_marker) = &self.head_marker {

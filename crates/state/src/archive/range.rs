@@ -29,10 +29,13 @@ const LONGEST: u64 = 128;
 /// Maximum number of range parts of a range.
 const PARTS: usize = 64;
 
+/// Layout of a range on a chain without repeats.
 const LAYOUT: u8 = 1;
 /// Layout of a range on a chain with repeats. The sum of repeats follows the other totals.
 const LAYOUT_WITH_REPEATS: u8 = 2;
+/// Flag of a range part: it begins with a DS block.
 const OPENS: u8 = 1;
+/// Flag of a range part: it ends with a vacuous block.
 const CLOSES: u8 = 2;
 
 /// A signer for the blocks of empty block ranges.
@@ -400,13 +403,13 @@ impl Cursor {
         self.ds = DsBlockHeader { number, prev_hash, epoch, ds_difficulty, difficulty, gas_price, ..before };
     }
 
-    /// Makes an ordinary block.
+    /// Makes the next block as an ordinary block.
     fn plain(&mut self) {
         let (rewards, delta) = self.ordinary;
         self.make(rewards, delta);
     }
 
-    /// Makes a vacuous block.
+    /// Makes the next block as the vacuous block of its DS epoch.
     fn close(&mut self, closing: &RangeVacuousBlock) {
         self.tx.state_root = closing.state_root;
         self.make(closing.rewards, closing.state_delta_hash);

@@ -33,6 +33,7 @@ use crate::{
     db::Batch,
 };
 
+/// Table of the first DS block of each range.
 const BY_DS_BLOCK: u8 = 0x16;
 /// Number of decoded ranges in memory.
 const KEPT: usize = 8;

@@ -94,6 +94,7 @@ impl Archive {
             head_marker.go_back(entry.number(), &entry.head.hash).map_err(AppendError::HeadMarker)?;
         }
         let db = self.db.renewed();
+        // Before the removal: readers of the old handle must get an error, and not the absence of a removed block.
         self.db.retire();
         db.apply(batch).and_then(|()| db.flush()).map_err(ArchiveError::from)?;
         drop(written);

@@ -25,7 +25,9 @@ use crate::{
 
 /// First table of blocks. The table of the label follows the tables of blocks.
 const FIRST_TABLE: u8 = 0x10;
+/// Table of the label, the first table that has no blocks.
 const AFTER_TABLES: u8 = 0x17;
+/// The first table that an export leaves out.
 const AFTER_LABEL: u8 = 0x18;
 /// Bytes of rows in one batch.
 const TOGETHER: usize = 1 << 20;

@@ -22,7 +22,7 @@ pub(super) const PART: usize = MAX_VALUE - SEAL_LEN;
 /// Bytes of the length in front of a section.
 const FRAME: usize = 4;
 
-/// One byte string of the record.
+/// A byte string of the record, stored in one or more parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Section {
     kind: Kind,
@@ -233,7 +233,7 @@ impl Section {
         Ok(Self::number_of(&found?.0))
     }
 
-    /// Returns the number in a key of the record.
+    /// Returns the number of the block or DS block in a key of a section, or `None` if the key is too short.
     pub(super) fn number_of(key: &[u8]) -> Option<u64> {
         key.get(1..)?.first_chunk().map(|number| u64::from_be_bytes(*number))
     }

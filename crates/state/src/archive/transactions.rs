@@ -6,7 +6,7 @@
 //! group takes some 130 bytes.
 //!
 //! ```text
-//! flags (1)  [version]  nonce  recipient  amount  [gas price]  [gas limit]  key  signature (64)  [code]  [data]  receipt
+//! flags (1) [version] nonce recipient amount [gas price] [gas limit] key signature (64) [code] [data] [gas] [receipt]
 //! ```
 
 use silica_protocol::{

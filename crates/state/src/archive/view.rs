@@ -41,7 +41,7 @@ pub struct FoundTransaction {
 }
 
 impl FoundTransaction {
-    /// Returns the hash.
+    /// Returns the hash of the transaction.
     pub const fn hash(&self) -> &TxHash {
         &self.hash
     }
@@ -200,7 +200,7 @@ impl ArchiveView {
         }))
     }
 
-    /// Returns the transaction that deployed a contract or library.
+    /// Returns the transaction that deployed a contract or library, or `None` if the address has no deployment.
     pub(crate) fn deployment(&self, contract: &Address) -> Result<Option<StoredTransaction>, ArchiveError> {
         let Some(Position { block, position }) = deployments::find(&self.archive.db, contract)? else {
             return Ok(None);

@@ -51,7 +51,7 @@ pub enum DbError {
     /// The file was deleted or replaced while the database was open. The next opening would not find later writes.
     #[error("{} was deleted or replaced while it was in use", path.display())]
     Displaced {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A key or value is longer than the limits of the database. The limits keep all pages of the engine in its log.

@@ -99,12 +99,12 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Sets the value of a key.
+    /// Adds a write that sets the value of a key.
     pub(crate) fn insert(&mut self, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
         self.writes.push((key.into(), Some(value.into())));
     }
 
-    /// Removes a key.
+    /// Adds a write that removes a key.
     pub(crate) fn remove(&mut self, key: impl Into<Vec<u8>>) {
         self.writes.push((key.into(), None));
     }
@@ -397,7 +397,7 @@ fn is_ordered(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
 /// Name of sled's log file.
 const LOG: &str = "db";
 
-/// A database of sled.
+/// A database of sled on disk, with the state of its failures.
 #[derive(Debug)]
 struct Sled {
     path: PathBuf,

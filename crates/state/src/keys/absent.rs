@@ -25,7 +25,7 @@ pub(super) struct Absent(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The newest version whose changed keys were added.
+    /// The newest version in a call of [`Absent::note_added`].
     newest: Version,
     /// Ranges by contract and first key. Ranges of a contract do not overlap.
     ranges: BTreeMap<(Address, Box<str>), Range>,

@@ -38,7 +38,7 @@ const PART: usize = 3072;
 type Edits = BTreeMap<Vec<u8>, bool>;
 
 impl<'a> Pages<'a> {
-    /// Adds keys.
+    /// Adds keys, and the items that stand for longer keys.
     pub(super) fn insert<'k>(&self, keys: impl Iterator<Item = (&'k Address, &'k str)>) -> Result<(), StateError> {
         let mut layers: BTreeMap<Vec<u8>, Edits> = BTreeMap::new();
         for (contract, key) in keys {
@@ -77,7 +77,7 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// Changes the pages of a layer.
+    /// Adds and removes items in the pages of a layer.
     fn edit(&self, layer: &[u8], mut edits: Edits) -> Result<(), StateError> {
         while let Some((first, _)) = edits.first_key_value() {
             let place = [layer, first].concat();
@@ -207,7 +207,7 @@ impl Page {
         Ok(Self { value, len, read: 0, end })
     }
 
-    /// Returns all items.
+    /// Returns all valid items of the page.
     fn items(mut self) -> Result<BTreeSet<Vec<u8>>, StateError> {
         let (mut items, mut item) = (Vec::with_capacity(self.len / 16), Vec::new());
         while self.step(&mut item).map_err(|Malformed(reason)| damaged(reason))? {

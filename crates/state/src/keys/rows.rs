@@ -59,7 +59,7 @@ impl<'a> Rows<'a> {
         scan
     }
 
-    /// Iterates over the keys of all contracts.
+    /// Iterates over the keys of all contracts with their payloads. The caller can remove rows during the iteration.
     pub(super) fn all(self) -> impl Iterator<Item = Result<(Address, String, Vec<u8>), StateError>> + use<'a> {
         let mut next = Some(vec![self.tables.top]);
         let end = vec![self.tables.top.saturating_add(1)];

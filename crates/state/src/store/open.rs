@@ -42,7 +42,7 @@ pub enum OpenOutcome {
     Empty,
     /// The state is that of the newest block.
     Ready {
-        /// The newest block.
+        /// Number of the newest block.
         head: BlockNumber,
         /// The reason why the derived database was rebuilt, or `None` if it was not.
         rebuilt: Option<String>,
@@ -50,9 +50,9 @@ pub enum OpenOutcome {
     /// The state is lost, and the state diffs of the oldest blocks do not exist. The caller must execute the blocks
     /// again, with [`Store::replay`] for each.
     NeedsReplay {
-        /// The first block to execute.
+        /// Number of the first block to execute.
         from: BlockNumber,
-        /// The newest block.
+        /// Number of the newest block.
         head: BlockNumber,
         /// The reason why the state is lost.
         reason: String,
@@ -78,7 +78,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As [`Store::open`].
+    /// The errors of [`Store::open`].
     pub fn open_with_progress(dir: &Path, options: StoreOptions, progress: Progress<'_>) -> Result<Self, OpenError> {
         let layout = Layout::of(dir);
         let directory = |source| OpenError::Directory { path: dir.to_owned(), source };
@@ -137,7 +137,7 @@ impl Store {
         }
     }
 
-    /// Makes an empty store in memory.
+    /// Makes an empty store in memory. Its data do not outlive the store.
     pub fn ephemeral(options: StoreOptions) -> Self {
         let record = (&Db::in_memory(), &Files::in_memory());
         let databases = Databases::new(record, Db::in_memory(), &Layout::default());

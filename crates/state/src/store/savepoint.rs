@@ -40,6 +40,7 @@ impl Store {
         let head = head.ok_or(RevertError::Busy)?;
         self.checkpoint_for_savepoint(&mut writer, snapshot.window());
         let (pages, state) = (&self.core.pages, snapshot.window().newest().clone());
+        // After the checkpoint, because a checkpoint removes the undo logs.
         self.core.archive.remember();
         pages.keys().remember(state.version);
         Ok(Savepoint::new(head, SavepointState { state, manifest: pages.manifest() }, &self.databases.savepoints))

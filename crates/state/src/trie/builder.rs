@@ -47,7 +47,7 @@ struct Fork<L> {
     value: Option<L>,
 }
 
-/// A child that is complete, but not below a fork yet.
+/// A complete child that is not attached to a fork.
 enum Part<L> {
     Leaf(L),
     /// A branch node and its depth.

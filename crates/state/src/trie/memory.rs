@@ -64,7 +64,7 @@ impl MemoryTrie {
         remove(&mut self.root, Nibbles::of_key(key).as_slice())
     }
 
-    /// Computes the root hash.
+    /// Computes the root hash. The time is proportional to the number of nodes.
     pub fn root(&self) -> [u8; 32] {
         subtree(self.root.as_deref()).root()
     }

@@ -28,7 +28,7 @@ impl Proof {
         self.nodes.insert(rlp);
     }
 
-    /// Returns the nodes.
+    /// Returns the nodes in ascending order of their bytes.
     pub fn into_nodes(self) -> Vec<Vec<u8>> {
         self.nodes.into_iter().collect()
     }

@@ -8,6 +8,7 @@ use std::{
 
 use parking_lot::{Mutex, MutexGuard};
 
+/// Number of shards. Each has its own lock, so that readers seldom wait for each other.
 const SHARDS: usize = 16;
 
 /// Values by the database key of their page. Insertions evict values by the clock algorithm: a value that was read

@@ -43,8 +43,10 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
     };
     let old = before.current.as_ref().map(|current| current.origin.clone());
     let origin = walk.write_trie(&Owner::Accounts, top, old.as_ref())?;
+    // After the account trie, whose walk finds the contracts with changed storage.
     walk.write_contracts()?;
     let written = walk.written;
+    // Before the manifest: the index must have all keys of a readable checkpoint.
     pages.keys().write_checkpoint(origin.checkpoint, version)?;
     pages.write_manifest(Manifest { current: Some(Checkpoint { block, origin }), previous: before.current })?;
     Ok(written)
@@ -54,6 +56,7 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
 /// checkpoint used.
 fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateError> {
     let Some(current) = &before.current else { return Ok(()) };
+    // First, so that a view of an older version gets an error, and never a page of the new checkpoint.
     pages.raise_floor(current.version());
     if before.previous.is_some() {
         pages.write_manifest(Manifest { current: before.current.clone(), previous: None })?;

@@ -63,6 +63,7 @@ pub(crate) struct Fork {
     pub lead: Box<[u8]>,
 }
 
+/// A placeholder for a reference that is never used.
 const NO_NODE: NodeRef = NodeRef::Hash([0; 32]);
 
 impl Fork {

@@ -133,6 +133,7 @@ pub(crate) enum Bytes {
     Long(Box<[u8]>),
 }
 
+/// Maximum bytes of a value that [`Bytes`] stores without an allocation.
 const SHORT: usize = 30;
 
 impl Bytes {

@@ -68,6 +68,7 @@ struct Packed {
     references: Box<[NodeRef]>,
 }
 
+/// A placeholder for a reference that is never used.
 const NO_NODE: &NodeRef = &NodeRef::Hash([0; 32]);
 
 impl LeafPage {
@@ -204,7 +205,7 @@ impl LeafPage {
         if next.changes.len() > CHANGES { next.repacked(durable) } else { next }
     }
 
-    /// Returns the leaves after changes.
+    /// Returns the leaves after changes, for a tree of several pages.
     pub(crate) fn leaves_after(&self, effect: Effect) -> Vec<Leaf> {
         let Effect { changes, count, .. } = effect;
         self.with_changes(changes, count).leaves().map(LeafView::to_leaf).collect()

@@ -11,7 +11,9 @@ use crate::{
     trie::{InlineNode, NodeRef},
 };
 
+/// First byte of a leaf page.
 const BUCKET_KIND: u8 = 1;
+/// First byte of a node page.
 const NODE_KIND: u8 = 2;
 
 /// A decoded page.
@@ -62,9 +64,13 @@ pub(crate) fn write_leaf_page(leaf_page: &LeafPage, owner: &Owner) -> Writer {
     out
 }
 
+/// Flag of an entry: the page is in slot B.
 const SLOT_B: u8 = 1;
+/// Flag of an entry: the page has a single leaf.
 const LEAF: u8 = 2;
+/// Flag of an entry: the reference is an embedded node.
 const INLINE: u8 = 4;
+/// Flag of an entry: it has a lead.
 const LEAD: u8 = 8;
 
 /// Returns the bytes of a node page.

@@ -55,7 +55,7 @@ pub(crate) struct RootPointer {
     pub leaf: bool,
 }
 
-/// A finished checkpoint.
+/// A finished checkpoint: its block, and the root pointer of the account trie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub block: BlockNumber,
@@ -71,7 +71,9 @@ pub(crate) struct Manifest {
     pub previous: Option<Checkpoint>,
 }
 
+/// Bytes of a part of a long page.
 const PART: usize = 4096;
+/// First byte of the value of a page that is stored in parts.
 const PARTS_KIND: u8 = 3;
 /// Maximum bytes of key and value of a leaf. The number of parts of its page must fit into 16 bits.
 pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;

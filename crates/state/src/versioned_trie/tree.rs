@@ -29,10 +29,10 @@ use crate::{
     version::Version,
 };
 
-/// A shared tree.
+/// A tree that several versions can share.
 pub(crate) type Link = Arc<Tree>;
 
-/// The leaves below a prefix, at least one.
+/// The tree of all leaves below a prefix. It has at least one leaf.
 #[derive(Debug)]
 pub(crate) struct Tree {
     reference: NodeRef,
@@ -45,6 +45,7 @@ pub(crate) struct Tree {
     body: Body,
 }
 
+/// Value of the field `at` for a tree that is not attached to a parent.
 const UNPLACED: u8 = u8::MAX;
 
 /// The three kinds of trees.
@@ -55,7 +56,7 @@ pub(crate) enum Body {
     Stored(Stored),
 }
 
-/// A whole trie.
+/// A whole trie: without leaves, on disk, or in memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Top {
     Empty,

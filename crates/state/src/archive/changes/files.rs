@@ -1,4 +1,4 @@
-//! Files with ascending numbers, in a directory or in memory.
+//! The files of state diffs: in a directory or in memory, with ascending numbers as names.
 
 use std::{
     collections::BTreeMap,

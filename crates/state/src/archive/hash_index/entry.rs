@@ -22,7 +22,7 @@ pub(crate) struct Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(super) prefix: u64,
-    /// Block (40 bits), kind (1 bit), position (23 bits).
+    /// Block number (40 bits), kind (1 bit), position (23 bits).
     pub(super) place: u64,
 }
 

@@ -10,8 +10,8 @@
 //! of transactions.
 //!
 //! ```text
-//! manifest   table (1)                                      format, next segment, blocks covered, newest hash, segments
-//! bucket     table (1)  segment (4)  bucket (4)  part (2)   whether more parts follow (1), entries of 16 bytes
+//! manifest   table (1)                                     format, next segment, blocks covered, newest hash, segments
+//! bucket     table (1)  segment (4)  bucket (4)  part (2)  whether more parts follow (1), entries of 16 bytes
 //! ```
 //!
 //! Every bucket of a segment is stored, even an empty one, and every value has a checksum. So a missing value is
