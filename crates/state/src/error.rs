@@ -152,7 +152,7 @@ pub enum CommitError {
     /// The store executes the blocks of the record again, and has not reached the newest block.
     #[error("the store executes blocks again, and has reached block {at:?} of {head}")]
     Replaying {
-        /// The newest block that was executed again. `None` if there is none.
+        /// The newest block that was executed again. `None` before the first one.
         at: Option<BlockNumber>,
         /// The newest block of the record.
         head: BlockNumber,
@@ -215,7 +215,7 @@ impl RevertError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
-    /// The disk has no space even for the writes of an opening. Reads still work.
+    /// The disk has no space even for the writes of an opening. Reads continue to work.
     #[error("no disk space to write to {}", path.display())]
     NoRoom {
         /// The file that could not be written.

@@ -31,7 +31,7 @@ type Place = Mutex<Option<SavepointState>>;
 #[derive(Clone, Debug)]
 pub(crate) struct SavepointState {
     pub state: State,
-    /// The checkpoints when the savepoint was created. With other checkpoints, pages of the state may no longer exist.
+    /// The checkpoints when the savepoint was created. If the checkpoints differ, pages of the state may be removed.
     pub manifest: Manifest,
 }
 
@@ -87,12 +87,12 @@ pub(crate) struct Savepoints(Mutex<All>);
 struct All {
     count: usize,
     given_up: bool,
-    /// The places of the states, that of the newest savepoint last.
+    /// The places of the states, in the order of their savepoints.
     states: VecDeque<Weak<Place>>,
 }
 
 impl All {
-    /// Adds the place of a state. Returns the oldest state if there are more than [`STATES`].
+    /// Adds the place of a state. Returns the oldest state if the store has more than [`STATES`].
     fn keep(&mut self, place: &Arc<Place>) -> Option<SavepointState> {
         self.states.retain(|place| place.strong_count() > 0);
         self.states.push_back(Arc::downgrade(place));

@@ -268,7 +268,7 @@ impl Model {
     }
 }
 
-/// Compares a proof with that of `eth_trie`, and lets both libraries verify it.
+/// Compares a proof with the proof of `eth_trie`. Both libraries must verify it.
 fn check_proof(trie: &mut EthTrie<MemoryDB>, key: &str, proof: Vec<Vec<u8>>, value: Option<&[u8]>) {
     let root = root_of(trie);
     // `eth_trie` does not list nodes that are embedded in their parents.
@@ -474,7 +474,7 @@ impl Fixture {
         }
     }
 
-    /// Reverts to a savepoint. Returns `false` if there is none. The later savepoints become invalid.
+    /// Reverts to a savepoint. Returns `false` if the store has no savepoint. The later savepoints become invalid.
     fn revert(&mut self, which: usize) -> Result<bool, RevertError> {
         let Some(which) = which.checked_rem(self.holds.len()) else { return Ok(false) };
         let savepoint = self.holds.drain(which..).next().unwrap();
@@ -650,7 +650,7 @@ fn check_history(history: u64, ops: Vec<Op>) {
             Op::Blocks(count, seed) => {
                 for number in 0..count {
                     fixture.commit(seed.wrapping_add(number)).unwrap();
-                    // In the other iterations, the checkpoint is written while the next blocks are made.
+                    // In some iterations, the checkpoint is written while the next blocks are made.
                     if (seed >> number) & 1 == 0 {
                         fixture.store().settle();
                     }
@@ -839,8 +839,8 @@ fn store_survives_a_cut_at_any_write() {
     assert!(replays > 5 && replays < cuts, "blocks were executed again {replays} times");
 }
 
-/// Cuts a disk off after a number of writes. Returns how often blocks were executed again, or `None` if there are no
-/// more writes.
+/// Cuts a disk off after a number of writes. Returns how often blocks were executed again, or `None` if all writes
+/// succeed.
 fn replays_after_a_cut(part: Part, blocks: u64, after: u64) -> Option<u64> {
     let mut fixture = Fixture::new(3);
     let mut random = Random::new(after);

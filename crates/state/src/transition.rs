@@ -92,7 +92,7 @@ impl Step<'_> {
         Update { load: &load, born: self.version, durable: self.durable }.apply(tree.as_ref(), changes)
     }
 
-    /// Returns the changes of all contract accounts in the diff: of the accounts, and of those with changed storage.
+    /// Returns the changes of all contracts whose account or storage the diff changes.
     fn contracts(&self, diff: &StateDiff) -> Result<Vec<(Arc<Change>, KeyChanges)>, StateError> {
         let given = diff.accounts.iter().filter(|(_, account)| account.contract.is_some());
         let mut addresses: Vec<&Address> = given.map(|(address, _)| address).chain(diff.storage.keys()).collect();

@@ -120,7 +120,7 @@ impl StateView {
     }
 
     /// Iterates over the entries of a contract's storage whose keys begin with `prefix`, in the order of their keys.
-    /// Starts at `from`, if given. An iterator that ends without an error has returned all of these entries.
+    /// Starts at `from`, if given. An iterator that ends without an error has returned all such entries.
     ///
     /// # Errors
     ///

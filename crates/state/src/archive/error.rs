@@ -143,7 +143,7 @@ pub enum AppendError {
         /// Number of the given DS block.
         got: DsBlockNumber,
     },
-    /// The given state diffs are not those of the blocks of a range that change the state.
+    /// The given state diffs do not match the vacuous blocks of the range.
     #[error("expected the state diffs of the vacuous blocks of the empty block range from {first}, got others")]
     RangeChanges {
         /// The first block of the range.

@@ -14,8 +14,8 @@
 //!   of a block, from which a reader finds the others.
 //! - `range` has the stored form of an empty block range. `ranges` finds and reads these ranges.
 //! - `transactions` and `receipts` have packed forms.
-//! - `view` has the queries as of one block. `hash_index` finds transactions by hash. `deployments` finds contracts,
-//!   and the contracts of a sender.
+//! - `view` has the queries for the blocks up to one block. `hash_index` finds transactions by hash. `deployments`
+//!   finds contracts, and the contracts of a sender.
 //! - `changes` has the files of state diffs, and `head_marker` the head marker.
 //! - `revert` removes the newest blocks. `rows` exports and imports a record.
 //!

@@ -31,7 +31,7 @@ const PARTS: usize = 64;
 
 /// Layout of a range on a chain without repeats.
 const LAYOUT: u8 = 1;
-/// Layout of a range on a chain with repeats. The sum of repeats follows the other totals.
+/// Layout of a range on a chain with repeats. After the three totals, it has the sum of repeats.
 const LAYOUT_WITH_REPEATS: u8 = 2;
 /// Flag of a range part: it begins with a DS block.
 const OPENS: u8 = 1;
@@ -459,7 +459,7 @@ impl RangeBuilder {
         BlockNumber::new(self.cursor.next)
     }
 
-    /// Returns the header of the latest DS block of the range, or that of the template if the range has none.
+    /// Returns the header of the latest DS block of the range, or the header in the template if the range has none.
     pub fn ds_block(&self) -> &DsBlockHeader {
         &self.cursor.ds
     }

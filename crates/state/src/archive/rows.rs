@@ -109,7 +109,7 @@ impl RecordImport {
         Ok(Self { db, batch: Batch::default(), bytes: 0 })
     }
 
-    /// Adds a row. Returns `false` and does nothing if its table or checksum is not that of a row of the record.
+    /// Adds a row. Returns `false` and does nothing if the record has no such table, or if the checksum is wrong.
     ///
     /// # Errors
     ///

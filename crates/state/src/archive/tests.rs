@@ -1076,8 +1076,8 @@ fn template_after(model: &Model) -> RangeTemplate {
     }
 }
 
-/// Returns an empty block range after the blocks of a model: the vacuous block of the first DS epoch, ten blocks of the
-/// second, and three of the third.
+/// Returns an empty block range after the blocks of a model. It has the vacuous block of the first DS epoch, ten blocks
+/// of the second, and three of the third.
 fn range_after(model: &Model) -> EmptyBlockRange {
     let mut range = RangeBuilder::new(template_after(model));
     let ds_block = |price| RangeDsBlock { ds_difficulty: 5, difficulty: 3, gas_price: GasPrice::new(Qa::new(price)) };

@@ -1,4 +1,4 @@
-//! Queries for blocks and transactions, as of one block.
+//! Queries for blocks and transactions up to one block.
 
 use std::{ops::Range, sync::Arc};
 

@@ -4,9 +4,8 @@
 //!
 //! - `flush` of sled writes its log and starts the transfer to the device (`sync_file_range`). This does not survive a
 //!   power failure. Therefore [`Db::flush`] also calls `fdatasync` on the same file.
-//! - If a value makes a page of sled larger than a quarter of a segment, sled writes the page to a separate file and
-//!   never flushes this file. The module rejects keys above [`MAX_KEY`] and values above [`MAX_VALUE`], so no page
-//!   becomes that large.
+//! - sled writes a page that is larger than a quarter of a segment to a separate file, and never flushes this file. The
+//!   module rejects keys above [`MAX_KEY`] and values above [`MAX_VALUE`], so no page becomes that large.
 //! - `apply_batch` holds a lock that blocks every reader of every database in the process. [`Db::apply`] uses it for
 //!   small writes that must be atomic. Bulk writes use [`Db::insert`] and [`Db::remove`], which block no reader.
 //! - sled reports damage by an error or by a panic. The errors [`DbError::Damaged`] and [`DbError::Panicked`] report
@@ -183,7 +182,7 @@ impl Db {
     }
 
     /// Closes and reopens the engine for all handles, if one of its operations has failed since it was opened. The
-    /// result is that of a crash: all flushed writes exist, and the first part of the later writes may exist.
+    /// result is the same as after a crash: all flushed writes exist, and the first part of the later writes may exist.
     ///
     /// # Errors
     ///

@@ -155,7 +155,7 @@ impl<'a> Pages<'a> {
         Ok(scan)
     }
 
-    /// Returns the first keys of a span, only those before `until` if it is given.
+    /// Returns the first keys of a span, up to the key before `until` if it is given.
     pub(super) fn take(&self, span: Span<'a>, until: Option<&str>, limit: Limit) -> Result<Taken, StateError> {
         let mut taken = Taken::new(limit);
         let mut scan = self.scan(span)?;
@@ -296,7 +296,7 @@ impl KeyScan<'_> {
         std::str::from_utf8(key).map(Some).map_err(|_| damaged("key is not UTF-8"))
     }
 
-    /// Moves to the next item that ends a key. Returns whether there is one.
+    /// Moves to the next item that ends a key. Returns whether the span has one.
     fn advance(&mut self) -> Result<bool, StateError> {
         while let Some(layer) = self.layers.last_mut() {
             if !layer.step()? {

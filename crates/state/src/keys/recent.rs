@@ -24,7 +24,7 @@ type Contracts = BTreeMap<Address, BTreeMap<Box<str>, Fate>>;
 /// The undo log: earlier changes of keys.
 #[derive(Debug)]
 struct Undo {
-    /// The log has the changes of all versions after this one.
+    /// The log has the changes of all versions after `since`.
     since: Version,
     /// The oldest first: the version that changed a key, and the earlier change of this key.
     before: Vec<(Version, Address, Box<str>, Option<Fate>)>,
@@ -114,7 +114,7 @@ impl Recent {
         self.note(version, KeyChanges { gone: Vec::new(), ..changes });
     }
 
-    /// Returns the first keys of a span, only those before `until` if it is given.
+    /// Returns the first keys of a span, up to the key before `until` if it is given.
     pub(super) fn take(&self, span: Span<'_>, until: Option<&str>, limit: Limit) -> Taken {
         let noted = self.read();
         let keys = noted.contracts.get(span.contract);
@@ -134,8 +134,8 @@ impl Recent {
         self.read().contracts.get(contract).is_some_and(|keys| keys.contains_key(key))
     }
 
-    /// Returns the keys that a checkpoint of `version` writes or lists, from `from` on. Returns `None` if there are no
-    /// more.
+    /// Returns the keys that a checkpoint of `version` writes or lists, from `from` on. Returns `None` if no key is
+    /// left.
     pub(super) fn due(&self, version: Version, from: Option<&(Address, String)>, limit: Limit) -> Option<Portion> {
         let noted = self.read();
         let (first, place) = from.map_or((Address::ZERO, ""), |(contract, key)| (*contract, key.as_str()));

@@ -77,7 +77,7 @@ type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// See the [crate documentation](crate).
 #[derive(Debug)]
 pub struct Store {
-    /// The first field, because its drop ends the thread before the other fields are dropped.
+    /// The first field, so that its drop ends the thread before the drop of the other fields.
     checkpointer: Checkpointer,
     core: Arc<Core>,
     published: Arc<RwLock<Snapshot>>,

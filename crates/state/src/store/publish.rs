@@ -50,7 +50,7 @@ impl Store {
         pending.bytes >= self.options.checkpoint_bytes || pending.blocks >= self.options.checkpoint_blocks
     }
 
-    /// Returns whether the state history still has all its states after another checkpoint. A checkpoint makes versions
+    /// Returns whether another checkpoint keeps all states of the state history readable. A checkpoint makes versions
     /// before the newest checkpoint unreadable. No checkpoint may be in progress during the call.
     pub(super) fn may_checkpoint(&self, window: &Window) -> bool {
         let durable = self.core.pages.durable();

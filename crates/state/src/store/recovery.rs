@@ -15,9 +15,9 @@ use crate::{
 };
 
 impl Store {
-    /// Recovers the store after a failed write or flush, for example on a full disk. `number` and `hash` are those of
-    /// the newest flushed block. The store discards all later writes, and accepts blocks again. Returns a snapshot of
-    /// the chain at this block.
+    /// Recovers the store after a failed write or flush, for example on a full disk. `number` and `hash` name the
+    /// newest flushed block. The store discards all later writes, and accepts blocks again. Returns a snapshot of the
+    /// chain at this block.
     ///
     /// If the failed write left nothing behind, the function returns at once. Otherwise it closes and reopens the
     /// engines, because they accept no writes after a failure. One batch removes later blocks from the record. Then the

@@ -1,10 +1,9 @@
 //! Writes a version of the tries to disk as a checkpoint.
 //!
 //! A page has two slots. A checkpoint writes each page that changed since the previous checkpoint, into the slot that
-//! the previous checkpoint does not use. It writes the pages of longer prefixes before those of their parents, and the
-//! manifest last. The manifest has the slot of the root. So the previous checkpoint stays complete if the process
-//! crashes at any point. It also stays complete after the new checkpoint: views of versions between both keep their
-//! pages until the next checkpoint begins.
+//! the previous checkpoint does not use. It writes pages before their parents, and the manifest last. The manifest has
+//! the slot of the root. So the previous checkpoint stays complete if the process crashes at any point. It also stays
+//! complete after the new checkpoint: views of versions between both keep their pages until the next checkpoint begins.
 //!
 //! The checkpoint reads which pages the previous checkpoint has from the node pages of the previous checkpoint, never
 //! from memory.

@@ -93,7 +93,7 @@ impl Fork {
         Self { mask, tops, node, lead: lead.into() }
     }
 
-    /// Returns the fork below a prefix with only one digit. `lead` and `node` are those of the tree below this digit.
+    /// Returns the fork below a prefix with only one digit. `lead` and `node` belong to the tree below this digit.
     pub(crate) fn chain(digit: u8, lead: &[u8], node: NodeRef) -> Self {
         let lead = digit_path(digit).iter().chain(lead).copied().collect();
         Self { mask: bit(digit), tops: [NO_NODE; 2], node, lead }

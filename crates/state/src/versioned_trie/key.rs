@@ -112,7 +112,7 @@ impl Key {
         key
     }
 
-    /// Returns the address of the account with this key, or `None` if the key is not that of an account.
+    /// Returns the address of the account with this key, or `None` if no account can have this key.
     pub(crate) fn to_address(self) -> Option<Address> {
         Address::from_slice(self.as_slice())
     }

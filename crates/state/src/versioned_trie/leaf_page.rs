@@ -64,7 +64,7 @@ struct Packed {
     /// Mask of the digits after the prefix. `starts` has the place of the first leaf of each digit in `bytes`.
     mask: u16,
     starts: Box<[u32]>,
-    /// The references to the nodes below each digit. Empty if there is only one digit.
+    /// The references to the nodes below each digit. Empty if only one digit follows the prefix.
     references: Box<[NodeRef]>,
 }
 
@@ -216,7 +216,7 @@ impl LeafPage {
         Self { packed, changes: merge(&self.changes, changes), references: Box::default(), count, fork: None }
     }
 
-    /// Computes references and fork. Takes those of `old` except for the digits in the mask `touched`.
+    /// Computes references and fork. Copies the references of `old`, except for the digits in the mask `touched`.
     fn refer(&mut self, old: &Self, touched: u16) {
         let old_mask = old.mask();
         let still = |digit: &u8| touched & bit(*digit) == 0 || self.leaves_below(*digit).next().is_some();

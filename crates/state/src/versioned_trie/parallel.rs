@@ -10,8 +10,7 @@ use std::{
     thread,
 };
 
-/// Returns the result of `run` for each item, in the order of the items. Uses all processors if there are at least two
-/// items.
+/// Returns the result of `run` for each item, in the order of the items. Uses all processors for two items or more.
 ///
 /// The threads end with the call. The start of a thread costs less than a hundredth of the time of a block with a
 /// thousand changes. A panic of `run` continues in the caller.

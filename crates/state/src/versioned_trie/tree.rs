@@ -69,7 +69,7 @@ pub(crate) enum Top {
 #[derive(Clone)]
 pub(crate) struct Branch {
     base: Arc<Base>,
-    /// The children that replace those of `base`, in ascending order of their digits.
+    /// The children that replace children of `base`, in ascending order of their digits.
     changes: Box<[(u8, Link)]>,
     fork: Box<Fork>,
 }

@@ -231,8 +231,8 @@ impl Kept {
         }
     }
 
-    /// Returns the file to append to. Begins a new file if there is no current one, or if the current one has reached
-    /// [`ROLL`].
+    /// Returns the file to append to. Begins a new file if the process has no file yet, or if its file has reached
+    /// [`ROLL`] bytes.
     fn file_to_append(&mut self) -> u64 {
         let is_full = |name: &u64| self.extents.get(name).is_some_and(|extent| extent.len >= ROLL);
         if let Some(current) = self.current.filter(|current| !is_full(current)) {

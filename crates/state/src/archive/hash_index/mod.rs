@@ -82,7 +82,7 @@ pub(super) struct Index {
 pub(super) struct Extent {
     /// Number of blocks.
     pub(super) blocks: u64,
-    /// Hash of the newest block, or `None` if there is no block.
+    /// Hash of the newest block, or `None` for an empty extent.
     pub(super) newest: Option<BlockHash>,
 }
 
@@ -233,7 +233,7 @@ impl Index {
         Ok(())
     }
 
-    /// Verifies every bucket of every segment. Returns the number of entries, with those in memory.
+    /// Verifies every bucket of every segment. Returns the number of entries on disk and in memory.
     pub(super) fn check(&self) -> Result<u64, ArchiveError> {
         let state = self.state();
         let mut total = u64::try_from(self.memtable_len()).unwrap_or(u64::MAX);
