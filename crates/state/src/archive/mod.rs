@@ -1,12 +1,11 @@
 //! The record: the blocks with all their data, each stored once, under consecutive numbers.
 //!
-//! One batch writes a block. A flush covers one block or several, and readers see a block only after its flush. After
+//! One batch writes a block. A flush covers one block or several, and readers get a block only after its flush. After
 //! the flush, the head marker names the newest block. The head marker is a file outside the database. Stored data never
-//! changes. Only a revert removes blocks, and it removes the newest ones.
+//! change. Only a revert removes blocks, and it removes the newest ones.
 //!
-//! Therefore a missing value of a block from 0 to the head is damage, and so is a value with a wrong checksum. A block
-//! does not exist only if its number is above the head. The state diffs are in separate files. The store removes them
-//! when no checkpoint needs them.
+//! Therefore a missing value of a block from 0 to the head is damage. A value with a wrong checksum is damage too. The
+//! state diffs are in separate files. The store removes a diff when no checkpoint needs it.
 //!
 //! Modules in reading order:
 //!
@@ -21,7 +20,7 @@
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block
-//! entry      10  Tx block (8)  00  part (4)                Tx block, totals, sizes of what follows
+//! entry      10  Tx block (8)  00  part (4)                Tx block, totals, sizes of the other values
 //! micro      10  Tx block (8)  01  part (4)                micro blocks, without the hashes of their transactions
 //! bodies     10  Tx block (8)  02  part (4)                transactions with receipts, in groups
 //! edits      10  Tx block (8)  03  part (4)                edits, which change the state before the transactions
@@ -32,7 +31,7 @@
 //! deployer   14  sender (20)  Tx block (8)  position (4)   contract or library that this transaction deployed
 //! ```
 //!
-//! The archive does not decode accounts or state diffs. It stores an edit in the encoding of a state diff.
+//! The record stores an edit in the encoding of a state diff, and does not interpret it.
 
 mod cache;
 mod changes;
