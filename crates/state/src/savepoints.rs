@@ -10,7 +10,8 @@ use silica_protocol::{BlockHash, BlockNumber};
 
 use crate::{archive::Head, transition::State, versioned_trie::pages::Manifest};
 
-/// Maximum number of savepoints with a state in memory. Each state can hold all data that changed since in all others.
+/// Maximum number of savepoints with a state in memory. A state keeps the data in memory that later blocks have
+/// changed.
 const STATES: usize = 8;
 
 /// A block to which [`Store::revert`](crate::Store::revert) can revert the chain. While a savepoint exists, the store

@@ -265,8 +265,8 @@ impl Entries {
         let State { version, older, .. } = &self.view.state;
         let candidates = pages.keys().candidates(span, *version, older.as_deref(), limit);
         let candidates = pages.note_damage(candidates)?;
-        // A checkpoint removes keys that only views below the floor need. This view is below it, so keys may be
-        // missing.
+        // A checkpoint removes keys that only views below the floor need. The version of this view is lower, so keys
+        // may be missing.
         if *version < pages.floor() {
             return Err(StateError::Expired);
         }

@@ -302,8 +302,8 @@ impl Archive {
         Ok(self.range_at(number)?.map(|range| range.range.clone()))
     }
 
-    /// Finds out whether the record has ranges. Adds the removal of a range after the head, which was never
-    /// acknowledged, to `batch`.
+    /// Finds out whether the record has ranges. Adds the removal of a range after the head to `batch`. Such a range was
+    /// never acknowledged.
     pub(super) fn list_ranges_after(&self, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
         self.ranges.any.store(Section::newest_up_to(Kind::Run, u64::MAX, &self.db)?.is_some(), Ordering::Release);
         let next = head.map_or(0, |head| head.get().saturating_add(1));

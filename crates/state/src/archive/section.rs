@@ -17,7 +17,7 @@ use crate::{
     db::{Batch, Db, MAX_VALUE},
 };
 
-/// Most bytes of a part, without its checksum.
+/// Maximum bytes of a part, without its checksum.
 pub(super) const PART: usize = MAX_VALUE - SEAL_LEN;
 /// Bytes of the length in front of a section.
 const FRAME: usize = 4;

@@ -35,7 +35,7 @@ struct Known {
 struct Range {
     /// The first key after the range.
     end: Box<str>,
-    /// Neither this version nor a later one has an entry in the range.
+    /// The first version without an entry in the range. Later versions have none either.
     since: Version,
 }
 

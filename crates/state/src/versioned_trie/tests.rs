@@ -36,7 +36,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// Returns an address that shares a random number of digits, from none to all but the last, with other addresses.
+    /// Returns an address with a random number of leading digits in common with other addresses.
     fn address(&mut self) -> Address {
         let mut bytes = [0; 20];
         let shared = self.below(40);

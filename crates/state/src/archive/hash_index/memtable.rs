@@ -48,7 +48,7 @@ impl Index {
         memtable.extent = Extent { blocks: memtable.extent.blocks.saturating_add(1), newest: Some(block) };
     }
 
-    /// Covers blocks without entries. `last` is the hash of the last of them.
+    /// Covers `blocks` blocks without entries. `last` is the hash of the last block.
     pub(crate) fn pass(&self, blocks: u64, last: BlockHash) {
         let mut memtable = self.memtable();
         memtable.extent = Extent { blocks: memtable.extent.blocks.saturating_add(blocks), newest: Some(last) };
