@@ -67,7 +67,7 @@ pub enum StateProofError {
 /// use silica_protocol::{Account, Address, CodeHash, ContractAccount, Nonce, Qa, StateRoot, StorageKey, StorageRoot};
 /// use silica_state::{trie::MemoryTrie, verify_state_proof};
 ///
-/// // What the node has: storage of one contract, and the accounts.
+/// // The data of the node: the storage of one contract, and the accounts.
 /// let contract = Address::new([0xc0; 20]);
 /// let variable = StorageKey::entry(&contract, "count", &[""; 0]).variable_hash();
 /// let mut storage = MemoryTrie::new();
@@ -77,7 +77,7 @@ pub enum StateProofError {
 /// let mut accounts = MemoryTrie::new();
 /// accounts.insert(contract.to_string().as_bytes(), &account.encode());
 ///
-/// // What it answers, and what the header of the block says.
+/// // The lists of the response, and the root in the header of the block.
 /// let account_proof = accounts.proof(contract.to_string().as_bytes()).into_nodes();
 /// let state_proof = storage.proof(variable.to_string().as_bytes()).into_nodes();
 /// let root = StateRoot::new(accounts.root());
