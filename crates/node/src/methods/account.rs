@@ -15,15 +15,15 @@ use crate::{
     rpc::{CallError, Entry, Method, params::Text},
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[Entry::of::<GetBalance>()];
 
 /// Balance and nonce of an account.
 ///
-/// An account exists after it has received money. Without an account the method returns error -5.
+/// An account exists after it has received money. For an address without an account, the method returns error -5.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBalance {
-    /// The account.
+    /// Address of the account.
     address: Text<Address>,
 }
 

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<GetContractAddressFromTransactionID>(),
     Entry::of::<GetSmartContractCode>(),
@@ -48,15 +48,15 @@ const NOT_A_CONTRACT: RpcError =
 
 /// Init parameters of a contract.
 ///
-/// The result has the parameters of the deployment, in their order. The node adds two: the block of the deployment and
-/// the address of the contract.
+/// The result has the parameters of the deployment, in their order. The node adds two parameters: the block of the
+/// deployment and the address of the contract.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractInit {
-    /// The contract.
+    /// Address of the contract.
     address: Text<Address>,
 }
 
-/// The error for init data of a deployment that are not JSON.
+/// The error for a contract whose init data are not valid JSON.
 const INIT_DATA_UNREADABLE: RpcError =
     RpcError::from_static(RpcErrorCode::PARSE_ERROR, "Unable to convert initData into Json");
 
@@ -74,7 +74,7 @@ impl Method for GetSmartContractInit {
 /// The source code of a contract or library.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractCode {
-    /// The contract.
+    /// Address of the contract.
     address: Text<Address>,
 }
 
@@ -90,11 +90,11 @@ impl Method for GetSmartContractCode {
 /// The contracts that an account has deployed, in the order of their deployment, without libraries.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContracts {
-    /// The account.
+    /// Address of the account.
     address: Text<Address>,
 }
 
-/// The error for a contract in place of an account that deploys contracts.
+/// The error for the address of a contract, where the method needs an account that deploys contracts.
 const CONTRACT_QUERIED: RpcError =
     RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "A contract account queried");
 
@@ -115,11 +115,10 @@ impl Method for GetSmartContracts {
 
 /// The balance of a contract and all its fields.
 ///
-/// A map is an object with the text of its keys as names. Values of other types have the JSON form of the contract
-/// language.
+/// A map is an object, with the keys of the map as member names. Values of other types have the JSON form of Scilla.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractState {
-    /// The contract.
+    /// Address of the contract.
     address: Text<Address>,
 }
 
@@ -136,11 +135,11 @@ impl Streamed for GetSmartContractState {
 
 /// A part of the state of a contract: a field, or the part of a map under some keys.
 ///
-/// The result is nested like the state, and null if the state has no such part. Without the name of a field, the result
-/// has all fields. Without the name and without keys, it also has the balance.
+/// The result is nested like the state. It is null if the state has no such part. Without the name of a field, the
+/// result has all fields. Without the name and without keys, it also has the balance.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractSubState {
-    /// The contract.
+    /// Address of the contract.
     address: Text<Address>,
     /// The name of the field; may be empty.
     field: String,
@@ -148,7 +147,7 @@ struct GetSmartContractSubState {
     indices: Vec<Value>,
 }
 
-/// The error for a key of a map that is not text.
+/// The error for a map key that is not a JSON string.
 const INDEX_NOT_TEXT: RpcError =
     RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Every array value should be a string");
 
@@ -174,12 +173,12 @@ impl Streamed for GetSmartContractSubState {
 
 /// A page of the state of a contract, in the order of the stored keys. An extension of this node.
 ///
-/// A map has one entry for each innermost value. Every other field is one entry. The pages of one block have each entry
-/// once, also if the chain grows between them. A page of the latest block begins after the last entry of the previous
-/// page. A page ends early when its entries have some megabytes.
+/// An entry is an innermost value of a map, or a field of any other type. If all pages are of the same block, they have
+/// each entry once, also if the chain grows between the requests. Without a block, each page is of the latest block,
+/// and begins after the last entry of the previous page. A page ends early when its keys and values have 4 MiB.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractStatePage {
-    /// The contract.
+    /// Address of the contract.
     address: Text<Address>,
     /// The name of the field; null, empty or left out for all fields.
     #[serde(default)]
@@ -190,21 +189,21 @@ struct GetSmartContractStatePage {
     /// Maximum number of entries, from 1 to 1000; the default is 100.
     #[serde(default = "usual_page")]
     limit: Integral,
-    /// Number of the Tx block whose state the page has; null for the latest. The node keeps the states of the latest
-    /// fifty blocks, or of as many as the operator has set.
+    /// Number of the Tx block whose state the page has; null for the latest. The node keeps the states of the latest 50
+    /// Tx blocks, or of as many as `--proof-window` sets.
     #[serde(default)]
     block: Option<Text<BlockNumber>>,
 }
 
-/// Default number of entries of a page.
+/// Returns the default number of entries of a page.
 const fn usual_page() -> Integral {
     Integral(100)
 }
 
-/// Entries of the largest page, a limit on the work of one call.
+/// Maximum number of entries of a page. The number bounds the work of one call.
 const LARGEST_PAGE: u32 = 1000;
 
-/// Returns the maximum number of entries of a page.
+/// Returns the requested number of entries. Rejects 0 and numbers above [`LARGEST_PAGE`].
 fn page_limit(Integral(limit): Integral) -> Result<usize, CallError> {
     let fits = (1..=LARGEST_PAGE).contains(&limit);
     let wrong = || CallError::parameter("limit", &format!("expected a number from 1 to {LARGEST_PAGE}, got {limit}"));
@@ -241,7 +240,7 @@ impl Method for GetSmartContractStatePage {
     }
 }
 
-/// Returns the stored key of a cursor.
+/// Returns the key in a cursor. Rejects a cursor that is not the hexadecimal form of UTF-8.
 fn cursor_key(cursor: &str) -> Result<String, CallError> {
     let key = hex::decode(cursor).ok().and_then(|key| String::from_utf8(key).ok());
     key.ok_or_else(|| wrong_cursor(cursor))
@@ -255,13 +254,10 @@ fn unknown_field(got: &str) -> CallError {
     CallError::parameter("field", &format!("expected the name of a field of the contract, got {:?}", beginning(got)))
 }
 
-/// The interface of a contract: its parameters, fields, transitions with their parameters, and events. An extension of
-/// this node.
-///
-/// `scilla check -contractinfo` prints the same for the code of the contract, as `contract_info`.
+/// The interface of a contract: its parameters, fields, transitions and events. An extension of this node.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetContractInterface {
-    /// The contract.
+    /// Address of the contract.
     address: Text<Address>,
 }
 
@@ -286,10 +282,10 @@ impl Method for GetContractInterface {
     }
 }
 
-/// The address of the contract that a transaction deploys. A failed deployment also has one.
+/// The address of the contract that a transaction deploys. The address exists for a failed deployment too.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetContractAddressFromTransactionID {
-    /// The deployment.
+    /// Hash of the deployment.
     hash: Text<DeploymentHash>,
 }
 
@@ -303,7 +299,7 @@ const DEPLOYMENT_HASH: HashErrors = HashErrors {
 const DEPLOYMENT_UNKNOWN: RpcError =
     RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Txn Hash not Present");
 
-/// The error for a transaction that deploys nothing.
+/// The error for a transaction that is not a deployment.
 const NO_DEPLOYMENT: RpcError = RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "ID is not a contract txn");
 
 impl Method for GetContractAddressFromTransactionID {
@@ -318,7 +314,7 @@ impl Method for GetContractAddressFromTransactionID {
     }
 }
 
-/// The hash of a deployment. A wrong length is reported before a wrong character, unlike in most methods.
+/// The hash of a deployment. A wrong length takes precedence over a wrong character, unlike in most methods.
 #[derive(Clone, Copy, Debug)]
 struct DeploymentHash(TxHash);
 
@@ -337,7 +333,7 @@ impl FromParam for DeploymentHash {
     }
 }
 
-/// Returns the account of a contract or library.
+/// Returns the account of a contract or library. Rejects every other address.
 fn contract_account(at: &Context, address: &Address) -> Result<Account, CallError> {
     let account = at.snapshot.account(address)?.ok_or(ADDRESS_UNKNOWN)?;
     if account.contract.is_some() { Ok(account) } else { Err(NOT_A_CONTRACT.into()) }
@@ -349,16 +345,14 @@ fn contract(at: &Context, address: &Address) -> Result<DeployedContract, CallErr
     Ok(at.snapshot.contract(address)?.ok_or(NOT_A_CONTRACT)?)
 }
 
-/// Proof of a variable of a contract in the state of a Tx block.
-///
-/// The node has proofs for the latest fifty Tx blocks, or for as many as the operator has set.
+/// Proof of a variable of a contract in the state after a Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetStateProof {
-    /// The contract.
+    /// Address of the contract.
     address: Text<Address>,
-    /// The variable.
+    /// Hash of the storage key of the variable.
     variable: Text<VariableHash>,
-    /// The block.
+    /// Number of the Tx block, or `latest`.
     block: Text<BlockOrLatest>,
 }
 

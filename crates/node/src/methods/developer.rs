@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::for_developers::<DropAllTransactions>(),
     Entry::for_developers::<DropTransaction>(),
@@ -37,8 +37,6 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 /// Produces Tx blocks, in every block mode. Returns the block number that transactions of the next block read.
-///
-/// Pending transactions get into these blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Mine {
     /// Number of blocks, at most 10,000,000; the default is 1.
@@ -60,7 +58,7 @@ impl Command for Mine {
     }
 }
 
-/// Produces `blocks` blocks, and returns the logical number of the next block. `name` is the name of the parameter.
+/// Produces `blocks` blocks, and returns the logical number of the next block. Errors name the parameter `name`.
 pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> Result<Dec<BlockNumber>, CallError> {
     if blocks > MAX_DEMAND {
         return Err(CallError::parameter(name, &format!("expected at most {MAX_DEMAND} blocks, got {blocks}")));
@@ -71,8 +69,8 @@ pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> 
 
 /// Sets the block mode, and returns the previous one.
 ///
-/// In a mode with instant blocks, pending transactions get their block before the response. After a restart, the node
-/// has the block mode of its options again.
+/// In a mode with instant blocks, pending transactions get their block before the response. A restart of the node
+/// restores the block mode of its options.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetBlockMode {
     /// `instant` (a block for each transaction), `interval=MS` (a block every MS milliseconds), `instant+interval=MS`
@@ -95,7 +93,8 @@ impl Command for SetBlockMode {
 
 /// Moves the clock forward permanently, and returns the time in microseconds since 1970.
 ///
-/// If a time is set for the next block, it also moves forward, and is the result.
+/// If `silica_setNextBlockTimestamp` has set the time of the next block, this time also moves forward, and the method
+/// returns it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct IncreaseTime {
     /// Number of seconds.
@@ -118,7 +117,7 @@ impl Command for IncreaseTime {
 /// block gets this time. The time of each further block is one microsecond later.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetNextBlockTimestamp {
-    /// The time.
+    /// The time, in microseconds since 1970.
     timestamp: Text<Timestamp>,
 }
 
@@ -137,10 +136,10 @@ impl Command for SetNextBlockTimestamp {
 /// Sends a transaction of any sender without a signature. The sender can be a contract.
 ///
 /// The parameter has the members of a simulated transaction. The node makes the checks of `CreateTransaction` except
-/// that of the signature, with the same errors. The nonce follows the last nonce of the sender, pending transactions
-/// included. Without a gas limit, a payment gets the gas that it needs, and every other transaction gets the highest
-/// limit. A block has space for one transaction with that limit. Other methods show the transaction with a signature of
-/// zeros. Its public key is thirteen zero bytes and the address of the sender.
+/// the check of the signature, with the same errors. The nonce follows the last nonce of the sender, pending
+/// transactions included. Without a gas limit, a payment gets the gas that it needs, and every other transaction gets
+/// the highest limit. A block has space for one transaction with the highest limit. In the results of other methods,
+/// the signature of the transaction is all zeros, and its public key is 13 zero bytes and the address of the sender.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SendTransaction {
     /// The transaction.
@@ -162,10 +161,9 @@ impl Command for SendTransaction {
     }
 }
 
-/// Takes a snapshot of the chain, and returns its number for `silica_revert`.
-///
-/// A snapshot has the blocks, the state, the pending transactions, the time, the block mode and the gas price. A
-/// restart of the node deletes all snapshots. The node also deletes a snapshot after too many changes of the chain.
+/// Creates a savepoint at the latest block, and returns its number for `silica_revert`.
+/// transactions together, and deletes the oldest above that. It deletes all savepoints after 256 MiB of changes since
+/// the newest checkpoint, or after 262,144 blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TakeSnapshot {}
 
@@ -178,12 +176,10 @@ impl Command for TakeSnapshot {
     }
 }
 
-/// Reverts the chain to a snapshot permanently, and returns `true`. Deletes this snapshot and all later ones.
-///
-/// The clock continues from the time of the snapshot. Subscribers get the blocks that replace the removed ones.
+/// Reverts the chain to a savepoint permanently, and returns `true`. Deletes this savepoint and all later ones.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Revert {
-    /// The number of the snapshot.
+    /// Number of the savepoint, from `silica_snapshot`.
     id: Integral,
 }
 
@@ -211,10 +207,10 @@ impl FromParam for DumpName {
 /// Writes the chain to a file in the directory `dumps` of the data directory. Returns a summary of the file.
 ///
 /// The file has the blocks, the parameters, the accounts, the pending transactions and the secret key of the node.
-/// `silica db load` creates a data directory from it.
+/// `silica db load` creates a data directory from this file.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Dump {
-    /// Name of a new file.
+    /// Name of the new file, without a directory.
     name: Text<DumpName>,
 }
 
@@ -243,12 +239,11 @@ impl Command for Dump {
     }
 }
 
-/// Removes a pending transaction from the pool. Returns whether the pool had it.
-///
-/// The status of the transaction becomes dropped, with the general reason (255). A client can send it again.
+/// Removes a pending transaction from the pool. Returns whether the pool had the transaction.
+/// again.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DropTransaction {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<TxHash>,
 }
 

@@ -22,7 +22,7 @@ use crate::{
     statistics,
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<DsBlockListing>().of_weight(5),
     Entry::per_head::<GetCurrentDsComm>(),
@@ -38,7 +38,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<GetRawDsBlock>(),
 ];
 
-/// Returns the error for a text that is not the number of a DS block. The misspelling is that of the reference.
+/// Returns the error for a text that is not the number of a DS block. The reference has the same misspelling.
 const fn invalid_number(fault: NumberFault) -> RpcError {
     fault.with_text("Invalid arugment")
 }
@@ -125,7 +125,7 @@ impl Method for GetLatestDsBlock {
     }
 }
 
-/// Numbers and hashes of DS blocks, the latest first, ten per page.
+/// Numbers and hashes of DS blocks, the latest block first, 10 blocks per page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DsBlockListing {
     /// Number of the page, from 1.
@@ -157,7 +157,7 @@ impl Method for GetCurrentDsEpoch {
     }
 }
 
-/// Count of DS blocks, genesis included.
+/// Number of DS blocks, including the genesis block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNumDsBlocks {}
 
@@ -183,7 +183,7 @@ impl Method for GetDsBlockRate {
     }
 }
 
-/// Proof-of-work difficulty for joining a shard, of the latest DS block.
+/// Proof-of-work difficulty to join a shard, from the latest DS block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetPrevDifficulty {}
 
@@ -196,7 +196,7 @@ impl Method for GetPrevDifficulty {
     }
 }
 
-/// Proof-of-work difficulty for joining the DS committee, of the latest DS block.
+/// Proof-of-work difficulty to join the DS committee, from the latest DS block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetPrevDsDifficulty {}
 
@@ -221,7 +221,7 @@ impl Method for GetCurrentDsComm {
         Ok(DsCommittee {
             current_ds_epoch: at.snapshot.latest_ds_block().header.number.into(),
             current_tx_epoch: at.snapshot.current_epoch().into(),
-            // Guards are members without election; this network has none.
+            // Guards are members without election. This network has no guards.
             guards: 0,
             members: at.snapshot.ds_committee().into_iter().map(Into::into).collect(),
         })

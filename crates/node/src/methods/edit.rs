@@ -1,4 +1,4 @@
-//! Manual edits of the state. Each edit gets a Tx block of its own, in every block mode.
+//! Edits of the state by developers. Each edit gets a Tx block of its own, in every block mode.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::{
     rpc::{CallError, Command, Entry, params::Text},
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::for_developers::<AddBalance>(),
     Entry::for_developers::<SetBalance>(),
@@ -27,7 +27,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// Number of the Tx block that has an edit.
 type Edited = Dec<BlockNumber>;
 
-/// Characters of an error text that quotes a parameter.
+/// Maximum length of an error text that quotes a parameter, in characters.
 const MAX_TEXT: usize = 300;
 
 impl From<EditError> for CallError {
@@ -50,7 +50,7 @@ impl From<EditError> for CallError {
             | EditError::TooLarge => RpcErrorCode::INVALID_PARAMETER,
             EditError::Unusable | EditError::State(_) | EditError::Build(_) => return Self::internal(error),
         };
-        // The text may quote a whole value.
+        // The text can quote a whole value, which can have megabytes.
         Self::api(code, error.to_string().chars().take(MAX_TEXT).collect::<String>())
     }
 }
@@ -61,12 +61,13 @@ async fn edit(node: &NodeHandle, edit: Edit) -> Result<Edited, CallError> {
 
 /// Sets the balance of an account, and returns the number of the Tx block of this edit.
 ///
-/// Creates a missing account. The methods for the coin supply do not count this money: they read only the reserve.
+/// Creates the account if it does not exist. `GetTotalCoinSupply` does not count this money, because it reads only the
+/// mining reserve.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetBalance {
-    /// The account.
+    /// Address of the account.
     address: Text<Address>,
-    /// The balance.
+    /// The balance, in Qa.
     balance: Text<Qa>,
 }
 
@@ -83,12 +84,13 @@ impl Command for SetBalance {
 
 /// Adds money to an account, and returns the number of the Tx block of this edit.
 ///
-/// No other account pays: this is the faucet of a development node. Creates a missing account.
+/// No other account pays the amount. This method is the faucet of a development node. Creates the account if it does
+/// not exist.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AddBalance {
-    /// The account.
+    /// Address of the account.
     address: Text<Address>,
-    /// The amount.
+    /// The amount, in Qa.
     amount: Text<Qa>,
 }
 
@@ -105,11 +107,12 @@ impl Command for AddBalance {
 
 /// Sets the nonce of an account, and returns the number of the Tx block of this edit.
 ///
-/// The nonce is that of the last transaction of the account, as in `GetBalance`. It cannot decrease. Creates a missing
-/// account. A later block drops pending transactions with this nonce or a lower one.
+/// The nonce is the nonce of the last transaction of the account, as in `GetBalance`. The nonce cannot decrease.
+/// Creates the account if it does not exist. The next block drops pending transactions of the account with this nonce
+/// or a lower one.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetNonce {
-    /// The account.
+    /// Address of the account.
     address: Text<Address>,
     /// The nonce, at most 2^53.
     #[schemars(extend("maximum" = Edit::MOST_NONCE.get()))]
@@ -128,18 +131,18 @@ impl Command for SetNonce {
 
 /// Sets a field of a contract, or an entry of a map, and returns the number of the Tx block of this edit.
 ///
-/// The value must have the type of the field, in the JSON form of the contract language. In this form a map is a list
-/// of objects with `key` and `val`. For an address with a type like `ByStr20 with contract ... end`, the node does not
-/// check that the account has the required fields.
+/// The value must have the type of the field, in the JSON form of Scilla. In this form, a map is a list of objects with
+/// `key` and `val`. For an address with a type like `ByStr20 with contract ... end`, the node does not check that the
+/// account has the required fields.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetContractField {
-    /// The contract.
+    /// Address of the contract.
     address: Text<Address>,
     /// The name of the field.
     field: String,
     /// Keys of the map as text without quotes, the outermost first; empty for the whole field.
     keys: Vec<String>,
-    /// The value; null removes the entry of a map.
+    /// The value. With keys, null removes the entry of the map.
     value: AnyJson,
 }
 
@@ -154,7 +157,7 @@ impl Command for SetContractField {
     }
 }
 
-/// JSON in the spelling of the client.
+/// JSON, byte for byte as the client sent it.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 struct AnyJson(Box<RawValue>);

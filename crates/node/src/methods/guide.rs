@@ -10,7 +10,7 @@ use crate::{
     rpc::{MethodTable, document_of, tests::fixture},
 };
 
-/// Returns the text of the only block of code in this language in the section `Add a method`.
+/// Returns the only code block in this language in the section `Add a method`.
 fn code_block(language: &str) -> String {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../CONTRIBUTING.md")).unwrap();
     let (_, section) = page.split_once("\n## Add a method\n").unwrap();
@@ -22,7 +22,7 @@ fn code_block(language: &str) -> String {
     format!("{block}\n")
 }
 
-/// Returns the methods of the node, and the method of the page.
+/// Returns the table of the methods of the node and of the example.
 fn table() -> &'static MethodTable {
     static TABLE: LazyLock<MethodTable> =
         LazyLock::new(|| MethodTable::new([FAMILIES, &[example::ENTRIES]].concat().concat(), refusal));

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::command::<CheckPause>().of_weight(10),
     Entry::per_head::<GetBlocknum>(),
@@ -32,9 +32,6 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 /// Block number that transactions of the next Tx block read. Their receipts have the same number.
-///
-/// It is the number of that block, except on a chain with blocks of the block mode `manual-immediate`. Those blocks do
-/// not increase it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBlocknum {}
 
@@ -72,11 +69,11 @@ impl Command for IncreaseBlocknum {
 /// Not available in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetMinimumGasPrice {
-    /// The price.
+    /// The gas price, in Qa.
     price: Text<PriceText>,
 }
 
-/// The error for a price that is not a number of 128 bits.
+/// The error for a price that is not a decimal number below 2^128.
 const PRICE_NOT_NUMERIC: RpcError =
     RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Gas price should be numeric");
 
@@ -104,8 +101,8 @@ impl Command for SetMinimumGasPrice {
 
 /// Pauses or resumes the node, and returns whether it is paused.
 ///
-/// A paused node produces no blocks and rejects `CreateTransaction`. All other methods work. Available only in block
-/// modes with an interval. The caller needs the id of the option `--pause-id`.
+/// A paused node produces no blocks and rejects `CreateTransaction`. All other methods work. The method is available
+/// only in block modes with an interval. The caller needs the id of the option `--pause-id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TogglePause {
     /// The id (`--pause-id`).
@@ -144,10 +141,7 @@ impl Command for CheckPause {
 /// The error for a wrong id of `TogglePause` or `CheckPause`.
 const WRONG_PAUSE_ID: RpcError = RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Invalid UUID");
 
-/// Rejects a wrong id, and block modes without an interval.
-///
-/// The reference has these methods only on a server that makes blocks at intervals. A client can end a pause in every
-/// block mode.
+/// Rejects a wrong id. Unless the node is paused, also rejects block modes without an interval.
 fn require_pause_id(node: &NodeHandle, id: &str) -> Result<(), CallError> {
     if node.mode().interval().is_none() && !node.pause().lasts() {
         return Err(RpcError::METHOD_NOT_FOUND.into());

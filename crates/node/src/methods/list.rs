@@ -4,11 +4,11 @@ use std::str::FromStr;
 
 use super::table;
 
-/// Names of methods, and prefixes of names before a `*`, separated by commas.
+/// Method names, and prefixes of method names with a `*` at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodList(Vec<String>);
 
-/// An element of a list of methods fits no method.
+/// An element of a method list matches no method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected names of methods separated by commas, or beginnings of names as Get*, got {got:?}, which fits no method"
@@ -32,7 +32,8 @@ impl FromStr for MethodList {
 }
 
 impl MethodList {
-    /// Returns for each entry of the table whether the list has its method, under any of its names.
+    /// Returns one flag for each row of the method table, in the order of the table. The flag is `true` if the list has
+    /// any of the names of the row.
     pub(crate) fn select(&self) -> Box<[bool]> {
         let is_listed = |name: &str| self.0.iter().any(|pattern| fits(pattern, name));
         table().entries().iter().map(|entry| entry.names().any(is_listed)).collect()

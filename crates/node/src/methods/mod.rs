@@ -1,8 +1,8 @@
 //! The methods, one file for each family, and the table of all methods.
 //!
-//! The file of a family has everything about its methods: the structs, the errors that only they have, and their
-//! rows in `ENTRIES`. The doc comments of the structs and their fields are the descriptions in the OpenRPC document.
-//! `CONTRIBUTING.md` adds a method step by step.
+//! The file of a family has the parameter structs of its methods, the errors that only these methods return, and their
+//! rows in `ENTRIES`. The doc comments of the structs and of their fields are the descriptions in the OpenRPC document.
+//! `CONTRIBUTING.md` lists the steps to add a method.
 
 mod account;
 mod contract;
@@ -38,7 +38,7 @@ pub use self::{
 };
 use crate::rpc::{Entry, MethodTable};
 
-/// The rows of each family.
+/// Rows of the method table, one list for each family.
 const FAMILIES: &[&[Entry]] = &[
     account::ENTRIES,
     contract::ENTRIES,
@@ -63,7 +63,8 @@ pub(crate) fn table() -> &'static MethodTable {
     &TABLE
 }
 
-/// Returns the error for a method that the reference or Ethereum has, and this node does not have.
+/// Returns the error for a method that exists in the reference or in Ethereum but not in this node. Returns `None` for
+/// every other name.
 fn refusal(name: &str) -> Option<RpcError> {
     if status_server::NOT_ON_LOOKUP.contains(&name) {
         return Some(RpcError::new(RpcErrorCode::INVALID_REQUEST, "Not to be queried on lookup"));

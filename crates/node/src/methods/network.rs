@@ -18,7 +18,7 @@ use crate::{
     statistics,
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::per_head::<GetBlockchainInfo>(),
     Entry::per_head::<GetMinimumGasPrice>(),
@@ -32,10 +32,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::per_head::<GetVersion>(),
 ];
 
-/// Maximum number of members of a shard in a result (`NUM_SHARD_PEER_TO_REVEAL`).
+/// Maximum number of members of a shard in a result (`NUM_SHARD_PEER_TO_REVEAL` of the reference).
 const MEMBERS_SHOWN: usize = 5;
 
-/// Figures of the whole chain.
+/// Statistics of the whole chain.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBlockchainInfo {}
 
@@ -107,7 +107,7 @@ fn sharding(figures: &Statistics) -> ShardingStructure {
     ShardingStructure { peers: figures.shard_sizes.iter().copied().map(u64::from).collect() }
 }
 
-/// Members of a shard, at most five.
+/// Members of a shard, at most 5.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetShardMembers {
     /// Number of the shard, from 0.
@@ -154,7 +154,7 @@ impl Method for GetMinimumGasPrice {
     }
 }
 
-/// Money in circulation, in Zil with twelve decimals.
+/// Money in circulation, in Zil with 12 decimals.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTotalCoinSupply {}
 

@@ -9,22 +9,22 @@ use serde_json::Value;
 use super::table;
 use crate::rpc::{Action, Entry, Shape, document_of};
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] =
     &[Entry::new("rpc.discover", Action::Discover, Shape::of::<Discover, Document>()).of_weight(20)];
 
-/// Returns the OpenRPC document of the interface, as text.
+/// Returns the OpenRPC document of all methods as indented JSON text.
 pub fn openrpc() -> String {
     format!("{:#}", document())
 }
 
-/// Returns the document of all methods.
+/// Returns the OpenRPC document of all methods.
 pub(crate) fn document() -> &'static Value {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(table().entries().iter()));
     &DOCUMENT
 }
 
-/// This document, with the methods that the caller may call.
+/// This OpenRPC document, with the methods that the client may call.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Discover {}
 

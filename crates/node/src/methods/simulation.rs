@@ -1,7 +1,7 @@
-//! Simulated transactions, and the gas that they need.
+//! Simulations of transactions, and gas estimates.
 //!
-//! Only the gas limit bounds the time of a simulation. Simulations therefore have their own pool of threads. They delay
-//! neither blocks nor queries.
+//! Only the gas limit bounds the time of a simulation. Simulations therefore run on a thread pool of their own, and
+//! delay neither blocks nor queries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use crate::{
     rpc::{CallError, Command, Entry},
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] =
     &[Entry::command::<EstimateGas>().of_weight(50), Entry::command::<SimulateTransaction>().of_weight(20)];
 
@@ -42,10 +42,10 @@ impl From<SimulationError> for CallError {
 
 /// Executes a transaction on the latest state, without a signature and without effect. An extension of this node.
 ///
-/// Any account can be the sender. The node makes the checks of `CreateTransaction` except those of nonce and signature,
-/// with the same errors. If a block would drop the transaction, the error has the reason. The node executes the
-/// transaction as the first one of the next block. The result has the receipt, and the old and new values of accounts
-/// and of variables of contracts.
+/// Any account can be the sender. The node makes the checks of `CreateTransaction` except the checks of nonce and
+/// signature, with the same errors. If a block would drop the transaction, the error has the reason. The node executes
+/// the transaction as the first transaction of the next block. The result has the receipt, and the old and new values
+/// of accounts and contract variables.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SimulateTransaction {
     /// The transaction.
@@ -64,8 +64,8 @@ impl Command for SimulateTransaction {
 /// Finds the lowest gas limit with which a transaction succeeds on the latest state. An extension of this node.
 ///
 /// The limit can be higher than the charged gas, because each stage of a transaction needs its gas at its start. The
-/// node tries no limit above the one in the transaction. If the transaction fails with that limit, the error has the
-/// reason.
+/// limit in the transaction is the highest limit that the node tries. If the transaction fails with this limit, the
+/// error has the reason.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EstimateGas {
     /// The transaction.

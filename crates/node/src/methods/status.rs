@@ -18,7 +18,7 @@ use crate::{
     rpc::{CallError, Entry, HashErrors, Method, TransactionQuery, params::Text},
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::about::<GetPendingTxn>(),
     Entry::of::<GetPendingTxns>().of_weight(10),
@@ -34,7 +34,7 @@ const HASH: HashErrors = HashErrors {
 /// Status of a submitted transaction: pending, confirmed or dropped, with the reason.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionStatus {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<TxHash>,
 }
 
@@ -61,7 +61,7 @@ impl TransactionQuery for GetTransactionStatus {
     }
 }
 
-/// Pending transactions, the latest change of status first; at most 1000.
+/// Pending transactions, at most 1000. The transaction with the latest change of status is first.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetPendingTxns {}
 
@@ -78,10 +78,11 @@ impl Method for GetPendingTxns {
 
 /// Whether a transaction is confirmed, pending or dropped.
 ///
-/// For older clients; `GetTransactionStatus` replaces it. An unknown transaction is neither confirmed nor pending.
+/// This method is for older clients. `GetTransactionStatus` replaces it. An unknown transaction is neither confirmed
+/// nor pending.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetPendingTxn {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<TxHash>,
 }
 

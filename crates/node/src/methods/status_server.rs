@@ -1,6 +1,6 @@
 //! Methods of the status server (Reference: interface#status-server).
 //!
-//! The reference serves them on a port of their own. docs/interface.md lists the omitted methods with the reasons.
+//! The reference serves these methods on a separate port. docs/interface.md lists the omitted methods with the reasons.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ use crate::{
     statistics,
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::per_head::<GetAverageBlockTime>(),
     Entry::per_head::<GetDsCommittee>(),
@@ -49,7 +49,7 @@ impl Method for Healthcheck {
     }
 }
 
-/// Number of the last completely processed Tx block: the latest one.
+/// Number of the last completely processed Tx block. On this node it is the latest Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetEpochFin {}
 
@@ -62,7 +62,7 @@ impl Method for GetEpochFin {
     }
 }
 
-/// Number of the last Tx block with a durable state: the latest one.
+/// Number of the last Tx block with a durable state. On this node it is the latest Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetLatestEpochStatesUpdated {}
 
@@ -75,7 +75,7 @@ impl Method for GetLatestEpochStatesUpdated {
     }
 }
 
-/// Seconds from one Tx block to the next, on average since Tx block 1 and without a fraction.
+/// Average time from one Tx block to the next since Tx block 1, in whole seconds.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetAverageBlockTime {}
 
@@ -97,7 +97,7 @@ impl Method for GetDsCommittee {
     type Output = Vec<NodeInfo>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        // A committee of one, which has no address for other nodes.
+        // The committee has one member, whose address is not published.
         let node = |key| NodeInfo { network: format!("<{}>", Peer::default()), key };
         Ok(at.snapshot.ds_committee().into_iter().map(Into::into).map(node).collect())
     }
@@ -108,18 +108,18 @@ impl Method for GetDsCommittee {
 /// A transaction in a block is not in the pool.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct IsTxnInMemPool {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<BareTxHash>,
 }
 
-/// A transaction in the pool.
+/// The presence of a transaction in the pool, and its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct PoolPlace {
-    /// Its status, as in the table of `GetTransactionStatus`; 0 for an unknown transaction.
+    /// Status of the transaction, as in the table of `GetTransactionStatus`; 0 for an unknown transaction.
     code: u8,
-    /// Whether it is pending.
+    /// Whether the transaction is pending.
     pending: bool,
-    /// Whether the pool has it.
+    /// Whether the pool has the transaction, or a record that it was dropped.
     present: bool,
 }
 

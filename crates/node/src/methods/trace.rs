@@ -1,6 +1,6 @@
-//! Traces of the statements of contracts, for a transaction in a block and for a simulated one.
+//! Traces of the statements of contracts, for a transaction in a block and for a simulated transaction.
 //!
-//! A trace executes a transaction, and runs on the thread pool of simulations.
+//! A trace executes a transaction. Therefore it runs on the thread pool of simulations.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,20 +23,15 @@ use crate::{
     rpc::{CallError, Command, Entry, params::Text},
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] =
     &[Entry::command::<TraceCall>().of_weight(50), Entry::command::<TraceTransaction>().of_weight(50)];
 
 /// Trace of a transaction in a recent Tx block: the calls, their statements, and the changes. An extension of this
 /// node.
-///
-/// The node executes the transaction again on the state before it. It keeps the states of the latest fifty Tx blocks,
-/// or of as many as the operator has set. Each statement has its position in the source, the gas before and after it,
-/// and the values that it used and bound. Each changed variable has its old and new value. A trace has at most 10,000
-/// statements, and four megabytes of text and values.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TraceTransaction {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<TxHash>,
 }
 
@@ -76,8 +71,8 @@ impl Command for TraceTransaction {
 
 /// Trace of a simulated transaction on the latest state. An extension of this node.
 ///
-/// The parameter is that of `silica_simulateTransaction`. The result has the members of the result of that method, and
-/// the calls and statements as in `silica_traceTransaction`.
+/// The parameter has the form of the parameter of `silica_simulateTransaction`. The result has the members of the
+/// result of `silica_simulateTransaction`, and the calls and statements as in `silica_traceTransaction`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TraceCall {
     /// The transaction.
@@ -98,7 +93,7 @@ impl Command for TraceCall {
     }
 }
 
-/// Recursion is safe: the chain limits the depth of calls between contracts.
+/// Converts a traced call. The recursion is bounded, because the chain limits the depth of calls between contracts.
 fn call(TracedCall { sender, recipient, amount, tag, params, run, calls }: TracedCall) -> TracedCallJson {
     TracedCallJson {
         amount: amount.into(),

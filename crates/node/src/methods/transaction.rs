@@ -1,4 +1,4 @@
-//! Submission of transactions, and their records.
+//! Submission of transactions, and queries for transactions and their receipts.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::command::<CreateTransaction>().of_weight(5),
     Entry::per_head::<GetRecentTransactions>(),
@@ -80,7 +80,7 @@ const HASH: HashErrors = HashErrors {
 /// An executed transaction with its receipt.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransaction {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<TxHash>,
 }
 
@@ -100,10 +100,10 @@ impl TransactionQuery for GetTransaction {
 
 /// An executed transaction with its receipt, also before its block is final.
 ///
-/// On this node each block is final. The method is therefore [`GetTransaction`] with errors of its own.
+/// On this node each block is final. The method therefore has the results of `GetTransaction`, with errors of its own.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSoftConfirmedTransaction {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<BareTxHash>,
 }
 
@@ -113,7 +113,7 @@ const SOFT_CONFIRMED_HASH: HashErrors = HashErrors {
     size: RpcError::from_static(RpcErrorCode::INVALID_PARAMS, "Size not appropriate"),
 };
 
-/// The error for a transaction that is in no block, and that no block has accepted.
+/// The error for a transaction that is in no block.
 const NOT_SOFT_CONFIRMED: RpcError = RpcError::from_static(RpcErrorCode::DATABASE_ERROR, "Txn Hash not soft confirmed");
 
 impl TransactionQuery for GetSoftConfirmedTransaction {
@@ -145,9 +145,10 @@ impl Method for GetRecentTransactions {
 
 /// Transactions of an address, the newest or the oldest first. An extension of this node.
 ///
-/// These are the transactions that the address sent or received, the transaction that deployed it, and the transactions
-/// with a message of a contract from or to it. For one page the node reads at most 20,000 transactions, and fewer if
-/// they are large or if the blocks have few. A page can therefore have few entries, or none. The last page has no
+/// The result has the transactions that the address sent or received, the transaction that deployed the contract at the
+/// address, and the transactions with a message of a contract from or to the address. The work for one page is at most
+/// 20,000 units. A payment takes one unit, and a larger transaction one more for each 256 bytes that it has with its
+/// receipt. Each block takes one unit. A page can therefore have few transactions, or none. The last page has no
 /// `next`. New blocks do not change a page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionsForAddress {
@@ -159,7 +160,7 @@ struct GetTransactionsForAddress {
     options: HistoryOptionsParam,
 }
 
-/// Payments that the node reads for a page, if one block has all of them.
+/// Maximum work for one page, in the unit of `HistoryRequest::effort`: a payment takes 1.
 const EFFORT: usize = 20_000;
 
 impl Method for GetTransactionsForAddress {

@@ -28,7 +28,7 @@ use crate::{
     statistics,
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::per_head::<GetCurrentMiniEpoch>(),
     Entry::per_head::<GetLatestTxBlock>(),
@@ -108,7 +108,7 @@ impl Method for GetRawTxBlock {
     type Output = RawBlock;
 
     fn call(self, at: &Context) -> Result<RawBlock, CallError> {
-        // The text of this method has the misspelling of the methods of DS blocks.
+        // The reference has this misspelling in the methods of DS blocks and in this method.
         let Decimal(number) = self.number.get().map_err(|fault| fault.with_text("Invalid arugment"))?;
         let block = at.snapshot.tx_block(BlockNumber::new(number))?;
         Ok(RawBlock::new(&block.map_or_else(TxBlock::encode_missing, |block| block.encode())))
@@ -129,9 +129,12 @@ impl Method for GetLatestTxBlock {
     }
 }
 
-/// Rejects a method whose result clients use as the current block number, if only requested blocks increase that
-/// number. The isolated server of generation 8 does not have these methods in that mode (`IsolatedServer.cpp` of
-/// v8.1.2, lines 36 to 141). Its clients read the number from receipts or with `GetBlocknum`.
+/// Rejects a method on a chain where only requests increase the logical block number. Clients use the result of such a
+/// method as the current block number.
+///
+/// In the block mode `manual-immediate`, the isolated server of the reference does not have these methods
+/// (`IsolatedServer.cpp` of v8.1.2, lines 36 to 141). Clients of this server read the number from receipts or with
+/// `GetBlocknum`.
 fn require_one_number(at: &Context) -> Result<(), CallError> {
     match at.snapshot.numbering() {
         Numbering::EveryBlock => Ok(()),
@@ -148,7 +151,7 @@ fn rewards(block: BlockNumber, at: &Snapshot) -> RewardKind {
     if at.is_vacuous(block) { RewardKind::Coinbase } else { RewardKind::Fees }
 }
 
-/// Numbers and hashes of Tx blocks, the latest first, ten per page.
+/// Numbers and hashes of Tx blocks, the latest block first, 10 blocks per page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TxBlockListing {
     /// Number of the page, from 1.
@@ -167,7 +170,7 @@ impl Method for TxBlockListing {
     }
 }
 
-/// Hashes of the transactions of a Tx block, one array for each shard. The last array is that of the DS committee.
+/// Hashes of the transactions of a Tx block, one array for each shard. The last array belongs to the DS committee.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionsForTxBlock {
     /// Number of the block.
@@ -185,12 +188,12 @@ impl Method for GetTransactionsForTxBlock {
 
 /// One page of the hashes of the transactions of a Tx block.
 ///
-/// A page has 2500 transactions. The array of a shard without transactions on the page is empty.
+/// A page has at most 2500 transactions. The array of a shard without transactions on the page is empty.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionsForTxBlockEx {
     /// Number of the block.
     number: Text<AnyBase>,
-    /// Number of the page, from 0; with an empty text the result is that of `GetTransactionsForTxBlock`.
+    /// Number of the page, from 0. If it is an empty text, the result is the result of `GetTransactionsForTxBlock`.
     #[serde(default)]
     page: Text<PageText>,
 }
@@ -252,7 +255,7 @@ impl Streamed for GetTxnBodiesForTxBlock {
     }
 }
 
-/// One page of the transactions of a Tx block, 2500 per page.
+/// One page of the transactions of a Tx block, with at most 2500 transactions.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTxnBodiesForTxBlockEx {
     /// Number of the block.
@@ -308,7 +311,7 @@ impl Pieces for BodiesText {
     }
 }
 
-/// Transactions of a Tx block that are still to be written.
+/// The transactions of a Tx block that the response does not have yet.
 #[derive(Debug)]
 struct Bodies {
     snapshot: Snapshot,
@@ -316,11 +319,12 @@ struct Bodies {
     positions: Range<u32>,
 }
 
-/// Transactions in one read, a bound on memory: each can have ten megabytes.
+/// Maximum number of transactions in one read. The number bounds memory, because a transaction and its receipt can have
+/// 10 MB together.
 const READ_AT_ONCE: u32 = 4;
 
 impl Bodies {
-    /// Reads the next transactions; none at the end.
+    /// Reads the next transactions. Returns an empty list after the last one.
     fn next(&mut self) -> Result<Vec<TransactionJson>, StateError> {
         let first = self.positions.start;
         let end = first.saturating_add(READ_AT_ONCE).min(self.positions.end);
@@ -334,7 +338,7 @@ impl Bodies {
         match self.snapshot.block_bodies(self.number, first..end) {
             Ok(bodies) => Ok(bodies.into_iter().map(shape).collect()),
             Err(BlockTransactionsError::Archive(error)) => Err(error.into()),
-            // A revert has removed the block during the stream.
+            // The chain was reverted to an earlier block while the response was sent.
             Err(BlockTransactionsError::UnknownBlock { .. } | BlockTransactionsError::Empty) => {
                 Err(StateError::Expired)
             }
@@ -342,7 +346,7 @@ impl Bodies {
     }
 }
 
-/// Number of the Tx block in progress.
+/// Number of the next Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetCurrentMiniEpoch {}
 
@@ -355,7 +359,7 @@ impl Method for GetCurrentMiniEpoch {
     }
 }
 
-/// Count of Tx blocks, genesis included. Not available in the block mode `manual-immediate`.
+/// Number of Tx blocks, including the genesis block. Not available in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNumTxBlocks {}
 
@@ -369,7 +373,7 @@ impl Method for GetNumTxBlocks {
     }
 }
 
-/// Count of transactions in all Tx blocks after genesis.
+/// Number of transactions in all Tx blocks after the genesis block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNumTransactions {}
 
@@ -382,7 +386,7 @@ impl Method for GetNumTransactions {
     }
 }
 
-/// Count of transactions in the Tx blocks of the latest DS epoch.
+/// Number of transactions in the Tx blocks of the latest DS epoch.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNumTxnsDsEpoch {}
 
@@ -395,7 +399,7 @@ impl Method for GetNumTxnsDsEpoch {
     }
 }
 
-/// Count of transactions in the latest Tx block.
+/// Number of transactions in the latest Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNumTxnsTxEpoch {}
 

@@ -8,8 +8,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::rpc::CallError;
 
-/// The JSON of a `T`. A result can have megabytes. A blocking thread serializes it, so that the threads that serve all
-/// clients stay free.
+/// The JSON of a `T`, serialized on the blocking thread that computed the `T`.
+///
+/// A result can have megabytes. Its serialization on an async thread would delay the requests of other clients.
 pub(crate) struct Written<T> {
     json: Box<RawValue>,
     of: PhantomData<fn() -> T>,
@@ -38,7 +39,7 @@ impl<T> Serialize for Written<T> {
     }
 }
 
-/// The schema is that of `T`.
+/// The schema of a `Written<T>` is the schema of `T`.
 impl<T: JsonSchema> JsonSchema for Written<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
@@ -63,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts how often it is written.
+    /// Counts how often it is serialized.
     struct Counts<'a>(&'a Cell<u32>);
 
     impl Serialize for Counts<'_> {

@@ -1,7 +1,4 @@
-//! Methods of Ethereum that read the chain, for tools like hardhat (docs/interface.md).
-//!
-//! Results have the forms of Ethereum: quantities in hexadecimal without leading zeros, money in wei, nonces from 0,
-//! and null for a missing object. The node has no EVM, and [rejects](refusal) the methods that need one.
+//! Methods of Ethereum that read the chain, for tools like Hardhat (docs/interface.md).
 
 mod params;
 mod shapes;
@@ -34,7 +31,7 @@ use crate::{
     rpc::{CallError, Command, Entry, Method, TransactionQuery, params::Text},
 };
 
-/// The methods of this family.
+/// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::per_head::<EthAccounts>(),
     Entry::per_head::<EthBlockNumber>(),
@@ -58,7 +55,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// signature for one interface is invalid for the other.
 const ETH_BIT: u64 = 0x8000;
 
-/// Methods that need the EVM, its logs, or keys.
+/// Methods that this node does not have, because they need the EVM, logs of the EVM, or keys on the node.
 const NEEDS_EVM: [&str; 12] = [
     "eth_call",
     "eth_createAccessList",
@@ -76,7 +73,8 @@ const NEEDS_EVM: [&str; 12] = [
 
 /// Returns the error for a method that Ethereum has and this node does not have.
 ///
-/// Clients use another method after this error: viem reads the code, and ethers the text "the method … does not exist".
+/// Clients fall back to another method after this error. viem recognizes it by the code, and ethers by the text
+/// `the method … does not exist`.
 pub(crate) fn refusal(name: &str) -> Option<RpcError> {
     NEEDS_EVM.contains(&name).then(|| {
         let text = format!("the method {name} does not exist: this node executes Scilla and has no EVM");
@@ -143,7 +141,7 @@ impl Method for Web3ClientVersion {
 /// Keccak-256 of bytes.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Web3Sha3 {
-    /// The bytes.
+    /// The bytes in hexadecimal digits after `0x`.
     data: Text<HexBytes>,
 }
 
@@ -209,10 +207,10 @@ impl Method for EthGasPrice {
     }
 }
 
-/// Balance of an account in wei. One Qa is a million wei. A missing account has the balance 0.
+/// Balance of an account in wei. One Qa is 1,000,000 wei. The balance of a missing account is 0.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetBalance {
-    /// The account.
+    /// Address of the account.
     address: Text<EthAddress>,
     /// The block whose state the node reads; the default is the latest.
     #[serde(default)]
@@ -229,12 +227,10 @@ impl Method for EthGetBalance {
     }
 }
 
-/// Number of transactions that an account has sent. It is the nonce of the next transaction, counted from 0.
-///
-/// With the block `pending`, the number includes pending transactions.
+/// Number of transactions that an account has sent. This number is the nonce of the next transaction, counted from 0.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionCount {
-    /// The account.
+    /// Address of the account.
     address: Text<EthAddress>,
     /// The block whose state the node reads; the default is the latest.
     #[serde(default)]
@@ -253,10 +249,10 @@ impl Method for EthGetTransactionCount {
     }
 }
 
-/// The source code of a contract, as bytes. The result is empty for other accounts.
+/// The source code of a contract, as bytes. For an account without code, the result is empty.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetCode {
-    /// The contract.
+    /// Address of the contract.
     address: Text<EthAddress>,
     /// The block whose state the node reads; the default is the latest.
     #[serde(default)]
@@ -278,7 +274,8 @@ impl Method for EthGetCode {
     }
 }
 
-/// Returns an account in the state after a block.
+/// Returns an address and its account in the state after a block; `None` if the account does not exist. Rejects a block
+/// whose state the node does not keep.
 fn account(
     at: &Context,
     address: Text<EthAddress>,
@@ -302,7 +299,7 @@ fn account(
 /// A Tx block by its number; null if it does not exist.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetBlockByNumber {
-    /// The block.
+    /// Number of the block, or a tag.
     block: Text<BlockTag>,
     /// Whether the result has the transactions; otherwise it has their hashes.
     #[serde(default)]
@@ -321,18 +318,19 @@ impl Method for EthGetBlockByNumber {
 
 /// A Tx block by its hash; null if it does not exist.
 ///
-/// The first call after a start reads the blocks from the latest one downwards until it finds the hash. One call reads
-/// at most 100,000 blocks. Without a match it returns an error, and the next call continues with older blocks.
+/// A search reads the blocks from the latest one downwards, and the node keeps the hashes of the blocks that it has
+/// read. One call reads at most 100,000 older blocks. If these have no match, the call returns an error, and the next
+/// call continues with older blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetBlockByHash {
-    /// The block.
+    /// Hash of the block.
     hash: Text<EthBlockHash>,
     /// Whether the result has the transactions; otherwise it has their hashes.
     #[serde(default)]
     full: bool,
 }
 
-/// Blocks that one call reads, in some tenths of a second.
+/// Maximum number of older blocks that one call reads. Reading them takes some tenths of a second.
 const MOST_LOOKED_AT: u64 = 100_000;
 
 impl Command for EthGetBlockByHash {
@@ -355,7 +353,7 @@ impl Command for EthGetBlockByHash {
 /// A transaction in a block; null if no block has it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionByHash {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<EthTxHash>,
 }
 
@@ -380,7 +378,7 @@ impl TransactionQuery for EthGetTransactionByHash {
 /// The receipt has no logs. `GetTransaction` has the events of contracts.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionReceipt {
-    /// The transaction.
+    /// Hash of the transaction.
     hash: Text<EthTxHash>,
 }
 
@@ -413,7 +411,8 @@ fn hashes(at: &Context, number: BlockNumber) -> Result<Vec<TxHash>, CallError> {
     }
 }
 
-/// Transactions in one read, a bound on memory: each can have ten megabytes with its receipt.
+/// Maximum number of transactions in one read. The number bounds memory, because a transaction and its receipt can have
+/// 10 MB together.
 const READ_AT_ONCE: u32 = 4;
 
 /// Calls `each` for the first `count` transactions of a block, with their positions and receipts.

@@ -1,4 +1,4 @@
-//! Parameters in the forms of Ethereum: addresses and hashes with a prefix, quantities, block tags.
+//! Parameters in the forms of Ethereum: addresses and hashes with the prefix `0x`, quantities, and block tags.
 
 use silica_protocol::{Address, BlockHash, BlockNumber, TxHash, rpc::error::RpcErrorCode};
 
@@ -7,10 +7,10 @@ use crate::rpc::{
     params::{FromParam, Text},
 };
 
-/// Characters of a parameter that an error quotes.
+/// Maximum length of the part of a parameter that an error quotes, in characters.
 const SHOWN: usize = 80;
 
-/// The fault of a parameter.
+/// An invalid parameter: the expected form, and the beginning of the actual text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misspelt {
     expected: &'static str,
@@ -28,15 +28,15 @@ impl Misspelt {
     }
 }
 
-/// Error of a method of Ethereum.
+/// Reason why a method of Ethereum returns an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EthFault {
-    /// A parameter cannot be read.
+    /// A parameter does not have the form that its type requires.
     #[error("invalid argument {position}: expected {}, got {:?}", fault.expected, fault.got)]
     Argument {
-        /// Its position, from 0.
+        /// Position of the parameter, from 0.
         position: usize,
-        /// Its fault.
+        /// The expected and the actual text.
         fault: Misspelt,
     },
     /// The block does not exist yet.
@@ -45,19 +45,19 @@ pub(crate) enum EthFault {
         /// The block.
         block: BlockNumber,
     },
-    /// None of the blocks that the node has read has this hash.
+    /// No block that the node has read has this hash. The next call reads older blocks.
     #[error("no block from {oldest} on has this hash, older ones have not been looked at yet: ask again")]
     Unseen {
         /// The oldest block that the node has read.
         oldest: BlockNumber,
     },
-    /// No block in the range of the search has this hash.
+    /// No block in the range of the search has this hash. The search does not read older blocks.
     #[error("no block from {oldest} on has this hash, and older ones are not found by theirs")]
     TooOld {
         /// The oldest block that the node has read.
         oldest: BlockNumber,
     },
-    /// The state after the block is no longer kept.
+    /// The node does not keep the state after the block.
     #[error("the state after block {block} is no longer kept, the earliest is that after block {earliest}")]
     StateGone {
         /// The block.
@@ -81,7 +81,7 @@ impl From<EthFault> for CallError {
     }
 }
 
-/// A parameter in hexadecimal digits after `0x`.
+/// Defines a parameter type whose text is hexadecimal digits after `0x`.
 macro_rules! prefixed {
     ($(#[$meta:meta])* $name:ident($inner:ty), $schema:literal, $description:literal, $example:literal) => {
         $(#[$meta])*
@@ -139,9 +139,9 @@ impl FromParam for HexBytes {
 pub(crate) enum BlockTag {
     /// The genesis block.
     Earliest,
-    /// The latest block. Each block is final, so that `safe` and `finalized` mean the same.
+    /// The latest block. Each block is final. Therefore the tags `safe` and `finalized` also mean the latest block.
     Latest,
-    /// The latest block, and pending transactions in addition to it.
+    /// The latest block together with the pending transactions.
     Pending,
     /// The block with this number.
     Number(BlockNumber),
@@ -184,7 +184,8 @@ impl Default for Text<BlockTag> {
     }
 }
 
-/// Reads a quantity of Ethereum.
+/// Parses a quantity of Ethereum: `0x` and hexadecimal digits without leading zeros. Returns `None` for another form,
+/// and for a number above 64 bits.
 fn quantity(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("0x")?;
     let canonical = digits == "0" || !digits.starts_with(['0', '+']);

@@ -6,13 +6,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use silica_protocol::{Address, BlockHash, Qa, StateRoot, TxBlock, TxHash, TxRoot, rpc::text::PrefixedHex};
 
-/// Wei for each Qa, so that both make a Zil with eighteen and with twelve decimals.
+/// Wei for each Qa. With this factor, one Zil is 10^18 wei, as one ether is.
 const WEI: u64 = 1_000_000;
 
-/// Keccak-256 of the list without uncles, as every block of Ethereum since it has no miners has it.
+/// Keccak-256 of the RLP of an empty list. Ethereum blocks have this value in `sha3Uncles` since proof of stake.
 const NO_UNCLES: &str = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
 
-/// Bytes of the filter for logs.
+/// Size of a Bloom filter for logs, in bytes.
 const BLOOM: usize = 256;
 
 /// A number as `0x` and hexadecimal digits without leading zeros.
@@ -25,17 +25,17 @@ impl From<u64> for Quantity {
     }
 }
 
-/// An amount of money in wei, written like a [`Quantity`].
+/// An amount of money in wei, in the text form of a [`Quantity`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wei {
-    /// The amount is `high` times 2^64 and `low`.
+    /// The amount is `high` × 2^64 + `low`.
     high: u128,
     low: u64,
 }
 
 impl From<Qa> for Wei {
     fn from(amount: Qa) -> Self {
-        // Neither product overflows: a million has twenty bits.
+        // Neither product overflows: both factors have at most 64 and 20 bits.
         let [high, low] = [amount.get() >> 64, amount.get() & u128::from(u64::MAX)];
         let low = low.saturating_mul(WEI.into());
         let high = high.saturating_mul(WEI.into()).saturating_add(low >> 64);
@@ -108,11 +108,11 @@ written! {
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Place {
-    /// Hash of its block.
+    /// Hash of the block of the transaction.
     block_hash: PrefixedHex<BlockHash>,
-    /// Number of its block.
+    /// Number of the block of the transaction.
     block_number: Quantity,
-    /// Its position among the transactions of the block.
+    /// Position of the transaction in the block, from 0.
     transaction_index: Quantity,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Block {
     gas_used: Quantity,
     /// Hash of the block.
     hash: PrefixedHex<BlockHash>,
-    /// Filter for logs: there are none.
+    /// Bloom filter of the logs: always zeros, because a block has no logs.
     logs_bloom: Bytes,
     /// Account of the leader who proposed the block.
     miner: PrefixedHex<Address>,
@@ -153,11 +153,11 @@ pub(crate) struct Block {
     number: Quantity,
     /// Hash of the block before it.
     parent_hash: PrefixedHex<BlockHash>,
-    /// Always zeros: receipts are hashed with their transactions.
+    /// Always zeros: the header of a Tx block has no root of its receipts.
     receipts_root: PrefixedHex<TxRoot>,
-    /// Hash of no uncles.
+    /// Hash of an empty list of uncles.
     sha3_uncles: Cow<'static, str>,
-    /// Bytes of the block without its transactions.
+    /// Size of the serialized block without its transactions, in bytes.
     size: Quantity,
     /// Root of the account trie after the block.
     state_root: PrefixedHex<StateRoot>,
@@ -167,7 +167,7 @@ pub(crate) struct Block {
     total_difficulty: Quantity,
     /// The transactions of the block, or their hashes.
     transactions: Transactions,
-    /// Always zeros: transactions are hashed by shard.
+    /// Always zeros: the header of a Tx block has no root of its transactions. Each micro block has one.
     transactions_root: PrefixedHex<TxRoot>,
     /// Always empty.
     uncles: [Bytes; 0],
@@ -178,10 +178,10 @@ pub(crate) struct Block {
 #[serde(untagged)]
 #[schemars(inline)]
 pub(crate) enum Transactions {
-    /// Their hashes.
+    /// The hashes of the transactions.
     #[serde(serialize_with = "prefixed")]
     Hashes(#[schemars(with = "Vec<PrefixedHex<TxHash>>")] Vec<TxHash>),
-    /// All of them.
+    /// The whole transactions.
     Full(Vec<Transaction>),
 }
 
@@ -228,26 +228,26 @@ pub(crate) struct Transaction {
     chain_id: Quantity,
     /// The sender.
     from: PrefixedHex<Address>,
-    /// Gas that it may use, in units of Zilliqa.
+    /// Gas limit of the transaction, in gas units of Zilliqa.
     gas: Quantity,
-    /// Price of a unit of gas, in wei.
+    /// Gas price, in wei for each gas unit.
     gas_price: Wei,
-    /// Its hash.
+    /// Hash of the transaction.
     hash: PrefixedHex<TxHash>,
-    /// The code of a deployment, the message of a call.
+    /// The code of a deployment, or the message of a call.
     input: Bytes,
     /// Nonce of the sender, from 0.
     nonce: Quantity,
-    /// First half of the signature, which is Schnorr's.
+    /// First half of the EC-Schnorr signature.
     r: Bytes,
-    /// Second half of the signature.
+    /// Second half of the EC-Schnorr signature.
     s: Bytes,
     /// The recipient; null for a deployment.
     to: Option<PrefixedHex<Address>>,
     /// Always 0.
     #[serde(rename = "type")]
     kind: Quantity,
-    /// Always 0: the signature does not give the key.
+    /// Always 0: the public key cannot be recovered from an EC-Schnorr signature.
     v: Quantity,
     /// The amount in wei.
     value: Wei,
@@ -285,23 +285,23 @@ pub(crate) struct Receipt {
     place: Place,
     /// Address of the deployed contract; null for other transactions.
     contract_address: Option<PrefixedHex<Address>>,
-    /// Gas used by the transactions of the block up to this one.
+    /// Gas of the transactions of the block up to and including this transaction.
     cumulative_gas_used: Quantity,
-    /// Price of a unit of gas, in wei.
+    /// Gas price, in wei for each gas unit.
     effective_gas_price: Wei,
     /// The sender.
     from: PrefixedHex<Address>,
-    /// Gas that was charged, in units of Zilliqa.
+    /// Charged gas, in gas units of Zilliqa.
     gas_used: Quantity,
     /// Always empty.
     logs: [Bytes; 0],
-    /// Filter for logs: there are none.
+    /// Bloom filter of the logs: always zeros, because a receipt has no logs.
     logs_bloom: Bytes,
     /// 1 for success, 0 for failure.
     status: Quantity,
     /// The recipient; null for a deployment.
     to: Option<PrefixedHex<Address>>,
-    /// Its hash.
+    /// Hash of the transaction.
     transaction_hash: PrefixedHex<TxHash>,
     /// Always 0.
     #[serde(rename = "type")]
@@ -309,7 +309,7 @@ pub(crate) struct Receipt {
 }
 
 impl Receipt {
-    /// `gas_before` is the gas of the earlier transactions of its block.
+    /// Creates the receipt. `gas_before` is the gas of the earlier transactions of the block.
     pub(super) fn new(
         place: Place,
         transaction: &silica_protocol::Transaction,
