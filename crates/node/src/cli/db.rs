@@ -1,4 +1,4 @@
-//! Commands for data directories.
+//! The subcommands of `silica db`.
 
 use std::path::PathBuf;
 
@@ -21,9 +21,10 @@ pub enum DbCommand {
         #[command(flatten)]
         args: DbArgs,
     },
-    /// Make a data directory from a file of `dump` or `silica_dump`.
+    /// Create a data directory from a file of `silica db dump` or `silica_dump`.
     ///
-    /// The command executes all blocks again. It makes the directory only if their states are those of the file.
+    /// The command executes all blocks again, and compares the results with the file. It creates the directory only if
+    /// they are equal.
     Load {
         /// File of the dump.
         file: PathBuf,
@@ -33,10 +34,10 @@ pub enum DbCommand {
     },
 }
 
-/// Options that select the data directory. [`Settings::data_dir`](crate::Settings::data_dir) reads them.
+/// Options that select the data directory. [`Settings::data_dir`](crate::Settings::data_dir) evaluates them.
 #[derive(Debug, Args)]
 pub struct DbArgs {
-    /// TOML file of a node's options. Its data-dir applies if no flag or variable names the directory.
+    /// TOML file of a node's options. Its data-dir applies if neither the flag nor the environment variable is set.
     #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
     pub config: Option<PathBuf>,
     /// Directory that holds the chain.

@@ -1,4 +1,4 @@
-//! Completions for shells, and pages for `man`, generated from the definition of the command line.
+//! Shell completions and manual pages, generated from the definition of the command line.
 
 use std::{io, path::Path};
 
@@ -8,29 +8,30 @@ use clap_mangen::Man;
 
 use super::Cli;
 
-/// Returns the completions for a shell, as a script in its language.
+/// Returns the completion script for a shell.
 pub fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "silica", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// Returns the manual page, in the language of `man`.
+/// Returns the manual page in roff, the language of `man`.
 ///
 /// # Errors
 ///
-/// The writer fails. A writer to memory does not.
+/// The rendering of the page failed. This does not happen, because the page is written to memory.
 pub fn man_page() -> io::Result<String> {
     let mut page = Vec::new();
     Man::new(Cli::command()).render(&mut page)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
-/// Writes the manual page, and one for each subcommand, into a directory.
+/// Writes the manual page of `silica` and of each subcommand to a directory. Creates the directory if it does not
+/// exist.
 ///
 /// # Errors
 ///
-/// The error of the system.
+/// The directory or a file cannot be written.
 pub fn write_man_pages(directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
     clap_mangen::generate_to(Cli::command(), directory)

@@ -21,7 +21,7 @@ use crate::{
     config::RunArgs,
 };
 
-/// The end of `--help`.
+/// Examples at the end of `--help`.
 const EXAMPLES: &str = "\
 Examples:
   silica                                  a network of one node, stored in ./silica-data
@@ -77,7 +77,7 @@ pub enum Command {
     },
     /// Print the manual page.
     Man {
-        /// Write this page, and one for each subcommand, to a directory.
+        /// Write the page of `silica` and of each subcommand to a directory.
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
@@ -88,6 +88,6 @@ pub enum Command {
 pub enum ConfigCommand {
     /// Print the options of the node as TOML, with the source of each value.
     ///
-    /// The option --config accepts the output as its file. The output has no secrets.
+    /// The output is valid as the file of --config. It has no secrets.
     Print(RunArgs),
 }

@@ -1,4 +1,4 @@
-//! Command lines, and the configurations that they give.
+//! Tests of command lines and of the configurations that they give.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -102,7 +102,7 @@ fn subcommands_are_recognised() {
     ));
 }
 
-/// Checks that the arguments are refused with a message that holds each of `words`.
+/// Checks that the parser rejects the arguments with a message that has each of `words`.
 fn check_refused(arguments: &str, words: &[&str]) {
     let message = parse(arguments).unwrap_err().to_string();
     for word in words {

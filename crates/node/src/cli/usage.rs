@@ -1,4 +1,4 @@
-//! Texts for command lines that are wrong.
+//! Error texts for invalid command lines.
 
 use std::ffi::OsString;
 
@@ -10,8 +10,8 @@ use clap::{
 
 use super::Cli;
 
-/// Returns the text of a usage error of the command line `words`. If an invalid value came from an environment variable, the
-/// text names the variable instead of the flag.
+/// Returns the text of a usage error of the command line `words`. If the invalid value came from an environment
+/// variable, the text names the variable instead of the flag.
 pub fn usage_error(error: &clap::Error, words: impl IntoIterator<Item = OsString>) -> String {
     let text = error.to_string();
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return text };
@@ -33,7 +33,8 @@ pub(super) fn without_env(command: Command) -> Command {
     command.mut_args(|arg| arg.env(Resettable::Reset)).mut_subcommands(without_env)
 }
 
-/// Returns the environment variable of an option of the command or of one of its subcommands. It is the same for all.
+/// Returns the environment variable of an option, from the command or one of its subcommands. An option has the same
+/// variable in all commands.
 fn variable(command: &Command, long: &str) -> Option<String> {
     let here = command.get_arguments().find(|arg| arg.get_long() == Some(long)).and_then(Arg::get_env);
     let here = here.map(|name| name.to_string_lossy().into_owned());

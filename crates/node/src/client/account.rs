@@ -40,10 +40,10 @@ pub enum AccountCommand {
     Balance(BalanceArgs),
 }
 
-/// The place of a new key.
+/// Arguments of `silica account new`.
 #[derive(Clone, Debug, Args)]
 pub struct NewArgs {
-    /// The new file. The command does not overwrite a file.
+    /// Path of the new file. The file must not exist.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Print JSON.
@@ -51,10 +51,10 @@ pub struct NewArgs {
     pub json: bool,
 }
 
-/// An address, or a key that has one.
+/// Arguments of `silica account address`.
 #[derive(Clone, Debug, Args)]
 pub struct AddressArgs {
-    /// The address, in hexadecimal or as bech32 [default: that of the key].
+    /// The address, in hexadecimal or as bech32 [default: the address of the key].
     #[arg(value_name = "ADDRESS", value_parser = any_address, conflicts_with_all = ["key_file", "test_account"])]
     pub address: Option<Address>,
     /// The key of the address.
@@ -65,10 +65,10 @@ pub struct AddressArgs {
     pub json: bool,
 }
 
-/// The account and the node.
+/// Arguments of `silica account balance`.
 #[derive(Clone, Debug, Args)]
 pub struct BalanceArgs {
-    /// The account, in hexadecimal or as bech32 [default: that of the key].
+    /// The address of the account, in hexadecimal or as bech32 [default: the address of the key].
     #[arg(value_name = "ADDRESS", value_parser = any_address, conflicts_with_all = ["key_file", "test_account"])]
     pub address: Option<Address>,
     /// The key of the account.
@@ -79,7 +79,7 @@ pub struct BalanceArgs {
     pub node: NodeArgs,
 }
 
-/// An address in its forms.
+/// An address in hexadecimal and as bech32, and its public key if the client has the key.
 #[derive(Clone, Debug, Serialize)]
 struct Forms {
     address: String,
@@ -109,7 +109,7 @@ impl Forms {
     }
 }
 
-/// An account, as a node reports it.
+/// The report of an account, from the values that a node returns.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AccountReport {
@@ -117,7 +117,7 @@ struct AccountReport {
     test_account: Option<usize>,
     #[serde(flatten)]
     forms: Forms,
-    /// In Qa.
+    /// The balance, in Qa.
     balance: String,
     nonce: u64,
 }
@@ -127,7 +127,7 @@ impl AccountReport {
         const METHOD: &str = "GetBalance";
         let Balance { balance: Dec(balance), nonce } = match rpc.try_ask(METHOD, &[address.to_string()]).await? {
             Ok(answer) => read(METHOD, &answer)?,
-            // An address without an account has nothing.
+            // An address without an account has no money.
             Err(error) if is_unknown(&error) => Balance { balance: Dec(Qa::ZERO), nonce: 0 },
             Err(error) => return Err(refused(METHOD, &error)),
         };
@@ -136,7 +136,7 @@ impl AccountReport {
     }
 }
 
-/// `silica account new`.
+/// Runs `silica account new`.
 pub(super) fn new(args: &NewArgs) -> Result<Answer, ClientError> {
     let failed = |source| ClientError::File { action: "make", path: args.file.clone(), source };
     let key = draw_key().map_err(failed)?;
@@ -169,7 +169,7 @@ fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// `silica account list`.
+/// Runs `silica account list`.
 pub(super) async fn list(args: &NodeArgs) -> Result<Answer, ClientError> {
     let (mut reports, mut rows) = (Vec::new(), Rows::default());
     for (number, account) in (1..).zip(PUBLISHED_ACCOUNTS) {
@@ -181,7 +181,7 @@ pub(super) async fn list(args: &NodeArgs) -> Result<Answer, ClientError> {
     Ok(if args.json { Answer::json(&reports) } else { Answer::done(rows) })
 }
 
-/// `silica account address`.
+/// Runs `silica account address`.
 pub(super) fn address(args: &AddressArgs) -> Result<Answer, ClientError> {
     let forms = match &args.address {
         Some(address) => Forms::of_address(address),
@@ -190,7 +190,7 @@ pub(super) fn address(args: &AddressArgs) -> Result<Answer, ClientError> {
     Ok(forms.answer(args.json))
 }
 
-/// `silica account balance`.
+/// Runs `silica account balance`.
 pub(super) async fn balance(args: &BalanceArgs) -> Result<Answer, ClientError> {
     let address = match args.address {
         Some(address) => address,

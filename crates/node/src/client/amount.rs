@@ -1,40 +1,41 @@
-//! Money on the command line: ZIL unless another unit is named, and never rounded.
+//! Amounts of money on the command line. The default unit is ZIL. The client rejects an amount that is not a whole
+//! number of Qa.
 
 use std::fmt;
 
 use silica_protocol::Qa;
 
-/// Units at the end of the text, with their decimals.
+/// The units that an amount can end with, and the number of decimals of each unit.
 const UNITS: [(&str, u32); 3] = [("zil", 12), ("li", 6), ("qa", 0)];
 
-/// Maximum length of the text: 27 digits of ZIL, the point, 12 decimals, and some zeros.
+/// Maximum length of an amount, in bytes: 27 digits of ZIL, the point, 12 decimals, and some zeros.
 const LONGEST: usize = 64;
 
-/// Reason why text is not an amount.
+/// Reason why a text is not an amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
-    /// It is not digits with an optional point and a unit.
+    /// The text is not digits with an optional point and a unit.
     #[error("expected an amount of ZIL, like 1.5, or with its unit, like 1.5zil, 500li or 7qa")]
     Form,
-    /// There are more decimals than the unit has.
+    /// The text has more decimals than its unit has.
     #[error("expected at most {most} decimals of {unit}, got {got}: a Qa cannot be divided")]
     Decimals {
         /// The unit.
         unit: &'static str,
-        /// The number of its decimals.
+        /// The number of decimals of the unit.
         most: u32,
         /// The number of decimals in the text.
         got: usize,
     },
-    /// It has no unit, and needs one.
+    /// The text has no unit, where a unit is required.
     #[error("expected a unit, as in 2000li, 0.002zil or 2000000000qa")]
     Unit,
-    /// It does not fit into 128 bits.
+    /// The amount in Qa is 2^128 or more.
     #[error("expected at most {} ZIL", Zil(Qa::MAX))]
     Range,
 }
 
-/// Reads an amount: digits, an optional point with decimals, and an optional unit in any letter case.
+/// Parses an amount: digits, an optional point with decimals, and an optional unit in any letter case.
 ///
 /// # Errors
 ///
@@ -61,8 +62,8 @@ pub(super) fn parse_amount(text: &str) -> Result<Qa, AmountError> {
     qa.parse().map(Qa::new).map_err(|_| AmountError::Range)
 }
 
-/// Reads a gas price: an amount with its unit. Prices in Li, Qa and ZIL are all common, and a wrong unit would change
-/// the price at least by a factor of 1000.
+/// Parses a gas price, which is an amount with its unit. Prices in Li, Qa and ZIL are all common. A wrong unit would
+/// change the price by a factor of at least 10^6.
 ///
 /// # Errors
 ///
@@ -72,7 +73,7 @@ pub(super) fn parse_price(text: &str) -> Result<Qa, AmountError> {
     if text.ends_with(|last: char| last.is_ascii_digit()) { Err(AmountError::Unit) } else { Ok(price) }
 }
 
-/// Returns an amount in ZIL, without zeros at the end.
+/// An amount that is shown in ZIL, without zeros at the end.
 pub(super) struct Zil(pub(super) Qa);
 
 impl fmt::Display for Zil {

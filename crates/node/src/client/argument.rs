@@ -1,4 +1,5 @@
-//! Values for contracts: `name=value` or JSON. The type that the contract declares decides how a value is read.
+//! Values of contract parameters: `name=value` or JSON. The type that the contract declares decides how the client
+//! parses a value.
 
 use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 
@@ -16,7 +17,7 @@ use silica_scilla::{
 use super::{error::ClientError, rows::listed};
 use crate::client::values::any_address;
 
-/// A parameter on the command line.
+/// A parameter of the form `name=value` on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     name: String,
@@ -37,7 +38,7 @@ impl FromStr for Assignment {
 }
 
 impl Assignment {
-    /// Reads the name and the address of a library. The name can be that of its file, `NAME.scillib`.
+    /// Parses the name and the address of a library. The name can have the ending of its file, as in `NAME.scillib`.
     pub(super) fn of_library(text: &str) -> Result<Self, String> {
         let name = text.split_once('=').and_then(|(name, value)| Some((name.strip_suffix(".scillib")?, value)));
         let Some((name, value)) = name else { return text.parse() };
@@ -49,7 +50,7 @@ impl Assignment {
         &self.name
     }
 
-    /// Reads the value as an address.
+    /// Parses the value as an address.
     pub(super) fn address(&self) -> Result<Address, String> {
         any_address(&self.value)
     }
@@ -61,12 +62,12 @@ impl fmt::Display for Assignment {
     }
 }
 
-/// Values by name, before they are read.
+/// The given values by parameter name, before their types are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Given(BTreeMap<String, Value>);
 
 impl Given {
-    /// Takes the values of the command line.
+    /// Collects the parameters of the command line. Rejects a name that occurs twice.
     pub(super) fn of_assignments(assignments: &[Assignment]) -> Result<Self, ClientError> {
         let mut given = BTreeMap::new();
         for Assignment { name, value } in assignments {
@@ -77,12 +78,13 @@ impl Given {
         Ok(Self(given))
     }
 
-    /// Takes the members of an object.
+    /// Collects the members of a JSON object.
     pub(super) fn of_object(object: serde_json::Map<String, Value>) -> Self {
         Self(object.into_iter().collect())
     }
 
-    /// Reads the values of exactly these parameters, and returns them in the form of a message.
+    /// Parses the values, and returns the parameters in the form of a message. Rejects a value without a declared
+    /// parameter, and a parameter without a value.
     pub(super) fn read(
         mut self,
         parameters: &[ParameterSummary],
@@ -114,7 +116,7 @@ impl Given {
     }
 }
 
-/// A value that its type does not have.
+/// A given value that is not a value of the declared type: the expected and the given value.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
     expected: String,
@@ -129,7 +131,8 @@ fn shown(given: &Value) -> String {
     given.as_str().map_or_else(|| given.to_string(), str::to_owned)
 }
 
-/// A message has plain addresses. The node checks the type of the account when it executes the message.
+/// Returns the type with `ByStr20` in place of each address type, because a message has plain addresses. The node
+/// checks the type of the account when it executes the message.
 fn without_addresses(kind: &Type) -> Type {
     match kind {
         Type::Address(_) => Type::bystr(20),
@@ -139,7 +142,7 @@ fn without_addresses(kind: &Type) -> Type {
     }
 }
 
-/// Returns the JSON form of a value, after the language has read it.
+/// Returns the JSON form of a value. The reader of the interpreter checks that the value has this type.
 fn value(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     let form = form(kind, given, known)?;
     let unfit = |reason: String| fault(reason, given);
@@ -148,7 +151,8 @@ fn value(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> 
     Ok(form)
 }
 
-/// Returns the JSON form of a value, as far as the type determines it. The parser of JSON bounds the depth.
+/// Returns the JSON form of a value, without the checks of the interpreter. The JSON parser bounds the depth of the
+/// recursion.
 fn form(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     match kind {
         Type::Primitive(primitive) => scalar(*primitive, given),
@@ -164,7 +168,7 @@ fn form(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     }
 }
 
-/// Returns the JSON in the text of a list, a map or an object.
+/// Parses a text that begins with `[` or `{` as JSON. Returns every other value unchanged.
 fn opened(given: &Value) -> Result<Value, Fault> {
     match given.as_str() {
         Some(text) if text.trim_start().starts_with(['[', '{']) => {
@@ -177,7 +181,7 @@ fn opened(given: &Value) -> Result<Value, Fault> {
 fn scalar(primitive: Primitive, given: &Value) -> Result<Value, Fault> {
     let text = match given {
         Value::String(text) => text.clone(),
-        // Others may have been rounded by the reader of JSON.
+        // The JSON parser may have rounded other numbers.
         Value::Number(number) if number.is_u64() || number.is_i64() => number.to_string(),
         Value::Number(_) => return Err(fault("a number this large in quotes", given)),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
@@ -229,7 +233,7 @@ fn expected(primitive: Primitive) -> String {
     }
 }
 
-/// A map: an object, or a list of entries in the form of the language.
+/// Returns the JSON form of a map, from an object or from a list of entries in the form of Scilla.
 fn map(key: &Type, value: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     let entry = |name: &Value, given: &Value| -> Result<Value, Fault> {
         Ok(json!({ "key": form(key, name, known)?, "val": form(value, given, known)? }))
@@ -249,8 +253,8 @@ fn map(key: &Type, value: &Type, given: &Value, known: &DataTypes) -> Result<Val
     }
 }
 
-/// A value of an algebraic data type: a list in brackets, a pair as a list of two, the name of a constructor without
-/// arguments, `Some VALUE`, or the form of the language.
+/// Returns the JSON form of a value of an algebraic data type. The value can be a list in brackets, a pair as a list of
+/// two, the name of a constructor without arguments, `Some VALUE`, or the form of Scilla.
 fn data(of: &Arc<DataType>, arguments: &[Type], given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     let given = &opened(given)?;
     match (&**of.name.base(), given, arguments) {
@@ -285,7 +289,7 @@ fn made_by(of: &DataType, name: &str, types: &[Type], arguments: &[Value]) -> Re
     Ok(json!({ "constructor": name.global().to_string(), "argtypes": types, "arguments": arguments }))
 }
 
-/// Returns the form of the values of a data type.
+/// Returns a description of the texts that are values of a data type, for error texts.
 fn forms(of: &DataType) -> String {
     match &**of.name.base() {
         "List" => "a list, as JSON: [VALUE, …]".to_owned(),
@@ -310,7 +314,7 @@ mod tests {
 
     const ADDRESS: &str = "0x381f4008505e940ad7681ec3468a719060caf796";
 
-    /// Reads `text` as a value of a type.
+    /// Parses `text` as a value of a type.
     fn read(kind: &str, text: &str) -> Result<Value, String> {
         let known = DataTypes::built_in();
         let parameters = [ParameterSummary { name: "it".into(), kind: parse_type(kind).unwrap() }];

@@ -19,10 +19,10 @@ use super::{
 };
 use crate::client::values::WhichBlock;
 
-/// Maximum number of transactions of a block that are listed.
+/// Maximum number of transactions of a block in the output.
 const LISTED: usize = 20;
 
-/// The block.
+/// Arguments of `silica block`.
 #[derive(Clone, Debug, Args)]
 pub struct BlockArgs {
     /// Number of the block, or latest.
@@ -59,7 +59,7 @@ pub(super) async fn block(args: &BlockArgs) -> Result<Answer, ClientError> {
     Ok(Answer::done(rows))
 }
 
-/// The parts of a Tx block that are shown. A node can return more.
+/// The parts of a Tx block that the output has. Unknown members are ignored.
 #[derive(Deserialize)]
 pub(super) struct TxBlock {
     pub(super) header: TxHeader,
@@ -101,8 +101,8 @@ struct TxBody {
 const LATEST_TX_BLOCK: &str = "GetLatestTxBlock";
 const TX_BLOCK: &str = "GetTxBlock";
 
-/// Reads the latest Tx block, by its number where the node has no method for it, as in the block mode
-/// `manual-immediate`.
+/// Gets the latest Tx block. In the block mode `manual-immediate`, a node has no method for it. The client then gets
+/// the block by its number.
 async fn latest_tx_block(rpc: &Rpc<'_>) -> Result<(&'static str, Box<RawValue>), ClientError> {
     const NEXT: &str = "GetCurrentMiniEpoch";
     match rpc.try_ask(LATEST_TX_BLOCK, &[""]).await? {
@@ -115,7 +115,7 @@ async fn latest_tx_block(rpc: &Rpc<'_>) -> Result<(&'static str, Box<RawValue>),
     }
 }
 
-/// Gets a Tx block that exists.
+/// Gets a Tx block. Rejects the response of a node for a missing block.
 pub(super) async fn tx_block(rpc: &Rpc<'_>, which: WhichBlock) -> Result<(TxBlock, Box<RawValue>), ClientError> {
     let (method, answer) = match which {
         WhichBlock::Latest => latest_tx_block(rpc).await?,
@@ -139,7 +139,7 @@ impl TxBlock {
     }
 }
 
-/// The parts of a DS block that are shown.
+/// The parts of a DS block that the output has.
 #[derive(Deserialize)]
 struct DsBlock {
     header: DsHeader,
@@ -181,7 +181,7 @@ impl DsBlock {
     }
 }
 
-/// Gets the latest block with one method, or a block by its number with the other.
+/// Calls the method `latest` without a number for the latest block, and the method `by_number` for any other block.
 async fn ask(
     rpc: &Rpc<'_>,
     which: WhichBlock,
@@ -193,7 +193,8 @@ async fn ask(
     }
 }
 
-/// For a block that does not exist, a node answers with one that has the largest number, which no block has.
+/// Checks that the response has the requested block number. For a missing block, a node returns a block with the number
+/// 2^64 - 1, which no block has.
 fn check_number(which: WhichBlock, what: &str, got: &str) -> Result<(), ClientError> {
     match which {
         WhichBlock::Number(requested) if requested == u64::MAX || requested.to_string() != got => {
@@ -203,7 +204,7 @@ fn check_number(which: WhichBlock, what: &str, got: &str) -> Result<(), ClientEr
     }
 }
 
-/// A time as people write it.
+/// A time that is shown as date and time of day in UTC.
 struct Utc(Timestamp);
 
 impl fmt::Display for Utc {
@@ -218,16 +219,18 @@ impl fmt::Display for Utc {
     }
 }
 
-/// Returns year, month and day of a number of days since 1970, in the Gregorian calendar: 400 years from a 1 March on
-/// have 146097 days, in whose years the leap day comes last.
+/// Returns year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
+///
+/// The years of the calculation begin on 1 March, so that a leap day is the last day of its year. An era of 400 such
+/// years has 146,097 days.
 fn date(days: u64) -> (u64, u64, u64) {
     const ERA: u64 = 146_097;
-    // From 1 March of the year 0 to 1 January 1970.
+    // The days from 1 March of the year 0 to 1 January 1970.
     let days = days.saturating_add(719_468);
     let (era, day_of_era) = (days / ERA, days % ERA);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / (ERA - 1)) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // Months from March on, in fives of 153 days.
+    // Five consecutive months from March or August have 153 days.
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
@@ -247,7 +250,7 @@ mod tests {
         check(4_107_542_399_000_000, "2100-02-28 23:59:59.000000 UTC");
         check(4_107_542_400_000_000, "2100-03-01 00:00:00.000000 UTC");
         check(253_402_300_799_999_999, "9999-12-31 23:59:59.999999 UTC");
-        // No number is too large.
+        // The largest timestamp has a text form.
         Utc(Timestamp::new(u64::MAX)).to_string();
     }
 

@@ -14,16 +14,16 @@ use super::{
 };
 use crate::client::values::any_address;
 
-/// The transition and its parameters.
+/// Arguments of `silica call`.
 #[derive(Clone, Debug, Args)]
 pub struct CallArgs {
-    /// The contract, in hexadecimal or as bech32.
+    /// The address of the contract, in hexadecimal or as bech32.
     #[arg(value_name = "ADDRESS", value_parser = any_address)]
     pub address: Address,
-    /// The transition.
+    /// Name of the transition.
     #[arg(value_name = "TRANSITION")]
     pub transition: String,
-    /// Its parameters.
+    /// Parameters of the transition.
     #[command(flatten)]
     pub params: ParamArgs,
     /// Amount for the contract, in ZIL or with its unit.
@@ -34,7 +34,7 @@ pub struct CallArgs {
     pub order: OrderArgs,
 }
 
-/// Calls a transition.
+/// Sends a transaction that calls a transition, and returns its result.
 pub(super) async fn call(args: &CallArgs) -> Result<Answer, ClientError> {
     let key = args.order.key.read()?;
     let params = match args.params.read()? {

@@ -17,10 +17,11 @@ use super::{
     program::{Interface, Libraries, read_init_data},
 };
 
-/// The source and its init parameters.
+/// Arguments of `silica deploy`.
 #[derive(Clone, Debug, Args)]
 pub struct DeployArgs {
-    /// Source file of a contract (.scilla) or a library (.scillib). The command checks it before it sends anything.
+    /// Source file of a contract (.scilla) or a library (.scillib). The command checks the source before it sends the
+    /// transaction.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Init parameters. The command adds the version of the language.
@@ -38,7 +39,7 @@ pub struct DeployArgs {
     pub order: OrderArgs,
 }
 
-/// A source that has passed the checks.
+/// The source file of a contract or library, and the libraries that the source imports.
 struct Deployment {
     file: String,
     code: String,
@@ -52,7 +53,7 @@ pub(super) async fn deploy(args: &DeployArgs) -> Result<Answer, ClientError> {
     let key = args.order.key.read()?;
     let params = args.params.read()?;
     let deployment = Deployment::read(args).await?;
-    // Faults of the source and the parameters are reported before the next request.
+    // The command reports faults of the source and of the parameters before it sends the next request.
     let data = deployment.init_data(params)?;
     let terms = Terms::find(&args.order, &key).await?;
     let order = Order { to: Address::ZERO, amount: args.amount, code: deployment.code, data };
@@ -69,7 +70,7 @@ impl Deployment {
         Ok(Self { file: args.file.display().to_string(), code, is_library, origin, libraries })
     }
 
-    /// Checks the source, and makes its init data.
+    /// Checks the source, and returns the init data as JSON text.
     fn init_data(&self, params: Params) -> Result<String, ClientError> {
         let Self { file, code, is_library, origin, libraries } = self;
         let check = if *is_library { Interface::of_library } else { Interface::of_contract };
@@ -89,14 +90,15 @@ impl Deployment {
             add("_extlibs", "List (Pair (String) (ByStr20))", origin.libraries.iter().map(pair).collect());
         }
         let init = Value::from(init).to_string();
-        // A contract is checked before anything knows of the data types that it defines or imports.
+        // The node reads the init data before it checks the contract. Therefore the init data cannot have values of
+        // types that the contract defines or imports.
         read_init_data(&init)
             .map_err(|reason| ClientError::Contract(format!("the init data are rejected: {reason}")))?;
         Ok(init)
     }
 }
 
-/// Reads the name and the address of a library.
+/// Returns the name and the address of a library.
 fn library(assignment: &Assignment) -> Result<(Arc<str>, Arc<str>), ClientError> {
     let address = assignment.address().map_err(|error| {
         ClientError::argument("--library", format!("NAME=ADDRESS: {error}"), assignment.to_string())

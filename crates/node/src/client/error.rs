@@ -1,4 +1,4 @@
-//! Errors of the client.
+//! Errors of the client commands.
 
 use std::{io, path::PathBuf};
 
@@ -8,14 +8,14 @@ use silica_protocol::{Nonce, Qa, TxHash};
 use super::{hide::hide_keys, http::HttpError};
 use crate::terminal::visible;
 
-/// Reason why a command failed. Texts of nodes and files are safe to show.
+/// Reason why a command failed. Control characters in texts of nodes and files are escaped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// An argument has an invalid value.
     #[error("{argument}: expected {expected}, got {got}")]
     Argument {
-        /// The argument, as it is written on the command line.
+        /// The argument, in the form of the command line.
         argument: String,
         /// The expected value.
         expected: String,
@@ -35,29 +35,29 @@ pub enum ClientError {
         /// The error of the system.
         source: io::Error,
     },
-    /// A file is too long.
+    /// A file exceeds its size limit.
     #[error("{what}: expected at most {most} bytes")]
     TooLong {
         /// The content of the file.
         what: String,
-        /// The maximum size.
+        /// The size limit, in bytes.
         most: u64,
     },
-    /// The command line names no key.
+    /// No option and no environment variable gives a key.
     #[error(
         "no key to sign with: expected --key-file FILE, the key in the environment as SILICA_KEY, or --test-account N on a \
          test network"
     )]
     NoKey,
-    /// A value is not a secret key. The error shows no part of it.
+    /// A value is not a secret key. The error text has no part of the value.
     #[error("{place}")]
     Key {
-        /// The source of the value.
+        /// The source of the value: an option or a variable.
         place: String,
         /// The fault.
         source: SecretKeyError,
     },
-    /// Others than the owner can read the file of a key.
+    /// Users other than the owner can read the key file.
     #[error(
         "--key-file: others can read {} (mode {mode:03o}); treat the key as stolen if you do not trust them, otherwise: \
          chmod 600 {}",
@@ -66,10 +66,10 @@ pub enum ClientError {
     KeyIsOpen {
         /// The file.
         path: PathBuf,
-        /// The permissions of the file.
+        /// The permission bits of the file.
         mode: u32,
     },
-    /// The path of a key file names another kind of file, for example a device.
+    /// The path of a key file names a file that is not a regular file, for example a device.
     #[error(
         "--key-file: expected a file that only its owner can read, got {}, which is {what}",
         visible(&path.display().to_string())
@@ -83,7 +83,8 @@ pub enum ClientError {
     /// The path of a key file looks like a key.
     #[error("--key-file: expected the path of a file, got what looks like a secret key; consider that key stolen")]
     KeyAsPath,
-    /// The key of a test account would sign for a network where other users would take the money.
+    /// `--test-account` is used for a network on another machine, whose chain id is not the id of the isolated server.
+    /// There, other users would take the money.
     #[error(
         "--test-account: the keys of test accounts are public; expected a node on this machine or chain {expected}, got \
          {url} with chain {chain}"
@@ -91,12 +92,12 @@ pub enum ClientError {
     TestAccount {
         /// The node.
         url: String,
-        /// Its chain.
+        /// The chain id that the node reports.
         chain: u16,
-        /// The chain of test networks.
+        /// The chain id of the isolated server.
         expected: u16,
     },
-    /// The node reports the main network, and the command line does not.
+    /// The node reports the chain id of the main network, and the command line does not have this id.
     #[error(
         "{url} reports the main network, where money is real; expected --chain-id 1 to confirm it: a false node could report \
          it, and a payment for a test network would be valid on the main network"
@@ -175,7 +176,7 @@ pub enum ClientError {
         hash: TxHash,
         /// The reason.
         reason: String,
-        /// The number of its status.
+        /// Number of the status of the transaction (Reference: execution#statuses).
         status: u8,
     },
     /// A transaction is not in a block yet.

@@ -1,5 +1,5 @@
-//! The key that signs: from a file, from the environment, or the public key of a test account. A key is never an
-//! argument, and no error shows a part of one.
+//! The key that signs transactions. It comes from a file, from the environment, or from the published keys of test
+//! accounts. The command line never has a key, because other users can read it. No error text has a part of a key.
 
 use std::{
     env,
@@ -17,16 +17,16 @@ use zeroize::Zeroizing;
 use super::error::ClientError;
 use crate::client::url::NodeUrl;
 
-/// The variable of the environment that may hold a key.
+/// The environment variable that can have a secret key.
 const VARIABLE: &str = "SILICA_KEY";
 
 /// Maximum size of a key file, in bytes.
 const LONGEST: u64 = 256;
 
-/// The chain of the isolated server, whose accounts have published keys.
+/// Chain id of the isolated server, whose test accounts have published keys.
 const ISOLATED: ChainId = ChainId::new(222);
 
-/// The key that signs. Without an option, it is the one in the environment, as `SILICA_KEY`.
+/// Options that select the key. Without an option, the key is in the environment variable `SILICA_KEY`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct KeyArgs {
     /// File with the secret key of the sender, as 64 hexadecimal digits, or - for standard input [default: the key in
@@ -39,7 +39,11 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// Reads the key that signs.
+    /// Reads the selected key.
+    ///
+    /// # Errors
+    ///
+    /// No source gives a key, the value is not a key, or other users can read the file.
     pub(super) fn read(&self) -> Result<KeyPair, ClientError> {
         if let Some(number) = self.test_account {
             return published(number).ok_or(ClientError::NoKey);
@@ -50,7 +54,8 @@ impl KeyArgs {
         }
     }
 
-    /// Rejects a public key on a network where other users would take the money first.
+    /// Rejects the key of a test account, unless the node is on this machine or has the chain id of the isolated
+    /// server. On any other network, other users take the money of a published key.
     pub(super) fn check_network(&self, url: &NodeUrl, chain: ChainId) -> Result<(), ClientError> {
         if self.test_account.is_none() || chain == ISOLATED || url.is_loopback() {
             return Ok(());
@@ -87,7 +92,7 @@ fn of_file(path: &Path) -> Result<KeyPair, ClientError> {
     read_key("--key-file", &text)
 }
 
-/// Returns whether the value looks like the key itself.
+/// Returns whether the given path looks like a secret key.
 fn is_like_a_key(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(&text);
@@ -118,7 +123,7 @@ fn check_private(path: &Path, file: &File) -> Result<(), ClientError> {
     if mode & OTHERS == 0 {
         return Ok(());
     }
-    // What others can read of a device is not for this program's user to say.
+    // The advice of the other error, `chmod 600`, does not fit a device or a pipe.
     if !metadata.is_file() {
         return Err(ClientError::KeyIsNoFile { path, what: "none, and others can read it" });
     }

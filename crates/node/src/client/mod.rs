@@ -1,12 +1,18 @@
 //! The client: commands that send requests to a node, for users without an SDK.
 //!
-//! A command is a struct of arguments and a function from it to an [`Answer`], one file for each. The files that
-//! commands share: `http`, `node` and `url` send requests, `key` signs, `amount` reads money, `order` sends a
-//! transaction and waits for its block, `argument`, `params` and `program` read values of contracts, `receipt` and
-//! `rows` print. `load` measures a node under load, and `proof` fetches and verifies proofs of state.
+//! Each command has one file, with a struct of arguments and a function from the arguments to an [`Answer`]. The files
+//! that commands share are:
 //!
-//! The client trusts no answer of a node: it bounds the time and the memory of each, and removes control characters
-//! before it prints. Keys come from files or from the environment, and are never sent.
+//! - `http`, `node` and `url` send requests.
+//! - `key` signs, and `amount` parses money.
+//! - `order` sends a transaction and waits for its block.
+//! - `argument`, `params` and `program` parse values of contracts.
+//! - `receipt` and `rows` print.
+//!
+//! `load` measures a node under load, and `proof` fetches and verifies state proofs.
+//!
+//! The client does not trust the responses of a node. It bounds the time and the memory of each response, and escapes
+//! control characters before it prints. Keys come from files or from the environment, and the client never sends them.
 
 mod account;
 mod amount;
@@ -65,7 +71,7 @@ pub use self::{
 };
 use crate::terminal::Indented;
 
-/// The exit status of most commands, for `--help`.
+/// The part of `--help` about the exit status of most commands.
 const EXIT_STATUS: &str =
     "Exit status: 0 done; 1 the node returned an error, or the transaction failed; 2 wrong use, or no response.";
 
@@ -132,17 +138,18 @@ impl Answer {
         Self { sent: Some(hash), ..self }
     }
 
-    /// The transaction that was sent. The command prints it even if it cannot print the answer.
+    /// Returns the hash of the sent transaction, if the command sent one. The program prints this hash even if it
+    /// cannot print the answer.
     pub const fn sent(&self) -> Option<TxHash> {
         self.sent
     }
 
-    /// A note to the user, for standard error.
+    /// Returns the note for standard error, if there is one.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// The exit status.
+    /// Returns the exit status.
     pub const fn exit_status(&self) -> u8 {
         self.status
     }

@@ -1,4 +1,4 @@
-//! Requests to a node.
+//! JSON-RPC requests to a node.
 
 use std::time::Duration;
 
@@ -21,18 +21,18 @@ use crate::{
     terminal::visible,
 };
 
-/// Maximum length of the part of an error of a node that is shown, in characters.
+/// Maximum length of the part of a node's error that is printed, in characters.
 const REASON: usize = 2_000;
-/// Maximum length of the part of a response that is shown if it is not JSON-RPC, in characters.
+/// Maximum length of the printed part of a response that is not JSON-RPC, in characters.
 const EXCERPT: usize = 80;
 
-/// The node, and the form of the output.
+/// Options for the node and the form of the output.
 #[derive(Clone, Debug, Args)]
 pub struct NodeArgs {
     /// URL of the node: http://HOST:PORT or https://HOST:PORT, with or without a path.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:5555", env = "SILICA_URL")]
     pub url: NodeUrl,
-    /// Time for one request, with its connection, in seconds.
+    /// Time limit of one request with its connection, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_TIMEOUT")]
     pub timeout: u64,
@@ -47,7 +47,8 @@ impl NodeArgs {
     }
 }
 
-/// A node with JSON-RPC. Each request has its own connection, because minutes can pass between two requests.
+/// Sends JSON-RPC requests to a node. Each request has its own connection, because minutes can pass between two
+/// requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rpc<'a> {
     pub(super) url: &'a NodeUrl,
@@ -55,7 +56,7 @@ pub(super) struct Rpc<'a> {
 }
 
 impl Rpc<'_> {
-    /// Calls a method, and returns its result or its error.
+    /// Calls a method, and returns the result or the error in the response.
     pub(super) async fn try_ask(
         &self,
         method: &str,
@@ -75,7 +76,7 @@ impl Rpc<'_> {
         Ok(response.outcome.map(ToOwned::to_owned))
     }
 
-    /// Calls a method. An error in the response is an error of the command.
+    /// Calls a method, and returns its result. An error in the response becomes [`ClientError::Refused`].
     pub(super) async fn ask(
         &self,
         method: &str,
@@ -84,7 +85,7 @@ impl Rpc<'_> {
         self.try_ask(method, params).await?.map_err(|error| refused(method, &error))
     }
 
-    /// Calls a method, and parses its result.
+    /// Calls a method, and parses its result as a `T`.
     pub(super) async fn get<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -106,17 +107,17 @@ impl Rpc<'_> {
     }
 }
 
-/// Parses the result of a method.
+/// Parses the result of a method as a `T`.
 pub(super) fn read<T: DeserializeOwned>(method: &str, answer: &RawValue) -> Result<T, ClientError> {
     serde_json::from_str(answer.get()).map_err(|error| ClientError::answer(method, &error))
 }
 
-/// Returns the error of a command whose request the node rejected.
+/// Returns the [`ClientError`] for a request that the node rejected.
 pub(super) fn refused(method: &str, error: &RpcError) -> ClientError {
     ClientError::Refused { method: visible(method), reason: reason(error) }
 }
 
-/// Returns the error of a node as text that is safe to show.
+/// Returns the error of a node as text without control characters.
 pub(super) fn reason(error: &RpcError) -> String {
     let cut = |text: &str| visible(&text.chars().take(REASON).collect::<String>());
     let member = |name| match error.data.as_ref()?.get(name)? {

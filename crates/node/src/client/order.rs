@@ -1,4 +1,5 @@
-//! A transaction from its order to its block: the values that it needs from the node, its signature, and the wait.
+//! Sends a transaction. The client gets missing values from the node, signs and submits the transaction, and waits for
+//! its block.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -35,14 +36,14 @@ use super::{
 /// Time between two queries for the status of a transaction.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Maximum gas price without `--gas-price`, in Qa: ten times the price of the main network. A false node could report
-/// any price.
+/// Maximum gas price without `--gas-price`, in Qa: ten times the price of the main network. Without this limit, a false
+/// node could make the user pay any price.
 const MAX_DEFAULT_PRICE: Qa = Qa::new(20_000_000_000);
 
-/// The main network.
+/// Chain id of the main network.
 const MAIN: ChainId = ChainId::new(1);
 
-/// Options of a transaction. The node has the values of those that are not given.
+/// Options of a transaction. The client gets the values of absent options from the node.
 #[derive(Clone, Debug, Args)]
 pub struct OrderArgs {
     /// The node.
@@ -51,28 +52,29 @@ pub struct OrderArgs {
     /// The key that signs.
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Nonce of the transaction [default: the next after the used and the pending ones].
+    /// Nonce of the transaction [default: the first nonce above the used and the pending nonces].
     #[arg(long, value_name = "N")]
     pub nonce: Option<u64>,
-    /// Gas price with its unit, as 2000li [default: the minimum gas price of the node, if that is at most 0.02 ZIL].
+    /// Gas price with its unit, as 2000li [default: the minimum gas price of the node, if this price is at most 0.02
+    /// ZIL].
     #[arg(long, value_name = "PRICE", value_parser = parse_price)]
     pub gas_price: Option<Qa>,
-    /// Gas limit in units [default: the estimate of the node, and a tenth more for contracts; if the node has no
+    /// Gas limit in gas units [default: the estimate of the node, and a tenth more for contracts. If the node has no
     /// estimates: 50 for a payment, 10000 for a call and 50000 for a deployment].
     #[arg(long, value_name = "UNITS")]
     pub gas_limit: Option<u64>,
-    /// Chain id of the network [default: that of the node, unless it is 1, the main network].
+    /// Chain id of the network [default: the chain id of the node, unless it is 1, the main network].
     #[arg(long, value_name = "ID")]
     pub chain_id: Option<ChainId>,
-    /// Time to wait for the block of the transaction, in seconds. 0 does not wait.
+    /// Time to wait for the block of the transaction, in seconds. With 0, the command does not wait.
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(0..=86_400))]
     pub wait: u64,
 }
 
-/// The effect of a transaction.
+/// The part of a transaction that its command decides: recipient, amount and contract data.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    /// Zero for a deployment.
+    /// The recipient; the null address for a deployment.
     pub(super) to: Address,
     pub(super) amount: Qa,
     pub(super) code: String,
@@ -80,17 +82,18 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Gas of a payment.
+    /// Gas of a payment, in gas units.
     const PAYMENT: u64 = 50;
-    /// Gas limits for a node without estimates.
+    /// Gas limit of a call for a node without estimates, in gas units.
     const CALL: u64 = 10_000;
+    /// Gas limit of a deployment for a node without estimates, in gas units.
     const DEPLOYMENT: u64 = 50_000;
 
     fn is_payment(&self) -> bool {
         self.code.is_empty() && self.data.is_empty()
     }
 
-    /// The gas limit for a node without estimates.
+    /// Returns the gas limit for a node without estimates.
     fn usual_gas(&self) -> Gas {
         Gas::new(match (self.code.is_empty(), self.is_payment()) {
             (_, true) => Self::PAYMENT,
@@ -100,7 +103,7 @@ impl Order {
     }
 }
 
-/// The common values of the transactions of an account, and the next nonce.
+/// Values that the transactions of one account have in common, and the next nonce.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     sender: Address,
@@ -110,7 +113,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// Takes the given values, and gets the others from the node.
+    /// Collects the values of the options, and gets the absent values from the node.
     pub(super) async fn find(args: &OrderArgs, key: &KeyPair) -> Result<Self, ClientError> {
         let (rpc, sender) = (args.node.rpc(), key.address());
         let chain = match args.chain_id {
@@ -130,13 +133,13 @@ impl Terms {
     }
 }
 
-/// Takes the chain id that a node reports, unless it is that of the main network. A user who wants to pay on a test
-/// network must not sign for the main network.
+/// Returns the chain id that a node reports, and rejects the id of the main network. Otherwise a false node could get a
+/// signature for the main network from a user of a test network.
 fn without_confirmation(chain: ChainId, url: &NodeUrl) -> Result<ChainId, ClientError> {
     if chain == MAIN { Err(ClientError::MainNetwork { url: url.to_string() }) } else { Ok(chain) }
 }
 
-/// Takes the minimum gas price of a node, unless it is above [`MAX_DEFAULT_PRICE`].
+/// Returns the minimum gas price of a node. Rejects a price above [`MAX_DEFAULT_PRICE`].
 fn fair(price: GasPrice) -> Result<GasPrice, ClientError> {
     if price.get() <= MAX_DEFAULT_PRICE {
         Ok(price)
@@ -145,7 +148,7 @@ fn fair(price: GasPrice) -> Result<GasPrice, ClientError> {
     }
 }
 
-/// Gets the next nonce after the used and the pending ones.
+/// Gets the first nonce above the used and the pending nonces.
 async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError> {
     const COUNT: &str = "eth_getTransactionCount";
     const BALANCE: &str = "GetBalance";
@@ -155,11 +158,11 @@ async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError>
             let count = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
             count.ok_or_else(|| ClientError::answer(COUNT, &format!("expected a hexadecimal number, got {text:?}")))?
         }
-        // The node does not count pending transactions. It counts used nonces.
+        // A node without this method does not report pending transactions. The next nonce then follows the used nonces.
         Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => {
             match rpc.try_ask(BALANCE, &[sender.to_string()]).await? {
                 Ok(answer) => read::<Balance>(BALANCE, &answer)?.nonce,
-                // An account that does not exist has sent nothing.
+                // A missing account has sent no transaction.
                 Err(error) if is_unknown(&error) => 0,
                 Err(error) => return Err(refused(BALANCE, &error)),
             }
@@ -169,7 +172,7 @@ async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError>
     last.checked_add(1).ok_or_else(|| ClientError::answer(COUNT, &"the account has no nonce left"))
 }
 
-/// Signs an order, sends it and waits for its block.
+/// Signs and submits a transaction, and waits for its block.
 pub(super) async fn carry_out(
     args: &OrderArgs,
     key: &KeyPair,
@@ -185,12 +188,13 @@ pub(super) async fn carry_out(
     let amount = order.amount;
     let transaction = signed(key, &terms, gas_limit, order);
     let (hash, contract) = (transaction.hash(), transaction.contract_address());
-    // From here on, the node may have accepted the transaction despite an error.
+    // After the request, the node may have accepted the transaction even if the client gets an error. The error
+    // therefore has the hash and the nonce.
     let unsure = |source: ClientError| source.after_sending(hash, terms.nonce);
     let taken =
         match rpc.try_ask(METHOD, &[TransactionRequest { transaction, priority: false }]).await.map_err(unsure)? {
             Ok(taken) => taken,
-            // The transaction may be in the pool of a node that failed or was paused.
+            // A node that fails or is paused may have the transaction in its pool.
             Err(error) if error.code == RpcErrorCode::INTERNAL_ERROR => return Err(unsure(refused(METHOD, &error))),
             Err(error) => {
                 let reason = with_figures(&rpc, &terms, amount, &error).await;
@@ -227,12 +231,12 @@ async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, Cl
     match rpc.try_ask(METHOD, &[request]).await? {
         Ok(answer) => {
             let Estimate { gas_limit: Dec(limit) } = read(METHOD, &answer)?;
-            // The state can change before the execution.
+            // The state can change before the execution. A payment always needs the same gas.
             let more = if order.is_payment() { 0 } else { limit.get() / 10 };
             Ok(Gas::new(limit.get().saturating_add(more)))
         }
         Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => Ok(order.usual_gas()),
-        // The error does not mean that the transaction would fail.
+        // This error comes from the node, and does not mean that the transaction would fail.
         Err(error) if [RpcErrorCode::INTERNAL_ERROR, RpcErrorCode::SERVER_ERROR].contains(&error.code) => {
             Err(refused(METHOD, &error))
         }
@@ -240,7 +244,8 @@ async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, Cl
     }
 }
 
-/// Returns the error of the node as text. If the sender cannot pay, the text has the amounts.
+/// Returns the error of the node as text. If the sender has too little money, the text also has its balance, the amount
+/// and the gas price.
 async fn with_figures(rpc: &Rpc<'_>, terms: &Terms, amount: Qa, error: &RpcError) -> String {
     const BALANCE: &str = "GetBalance";
     const NO_MONEY: &str = "Insufficient funds";
@@ -253,7 +258,7 @@ async fn with_figures(rpc: &Rpc<'_>, terms: &Terms, amount: Qa, error: &RpcError
             let [has, pays, price] = [balance, amount, terms.gas_price.get()].map(in_zil);
             format!("{reason}; the account has {has}, and is to pay {pays} and for each unit of gas {price}")
         }
-        // Without the amounts, the text still has the reason.
+        // Without the balance, the text has only the reason.
         Err(_) => reason,
     }
 }
@@ -287,9 +292,9 @@ fn signed(key: &KeyPair, terms: &Terms, gas_limit: Gas, order: Order) -> Transac
 #[derive(Serialize)]
 struct Report<'a> {
     hash: String,
-    /// The contract that it deploys.
+    /// The address of the deployed contract; `None` for other transactions.
     contract: Option<String>,
-    /// The node's answer to `GetTransaction`.
+    /// The response of the node to `GetTransaction`; `None` if the command did not wait.
     transaction: Option<&'a RawValue>,
 }
 
@@ -328,13 +333,13 @@ fn executed(
 
 /// The status of a transaction.
 pub(super) enum Fate {
-    /// It is in a block.
+    /// The transaction is in a block. The value is the result of `GetTransaction`.
     Executed(Box<RawValue>),
-    /// It is pending, with this status.
+    /// The transaction is pending, with this status.
     Waiting(u8),
-    /// It was dropped, with this status.
+    /// The transaction was dropped, with this status.
     Dropped(u8),
-    /// The node does not know it.
+    /// The node has no record of the transaction.
     Unknown,
 }
 
@@ -350,7 +355,7 @@ impl Fate {
         }
         match rpc.try_ask(STATUS, &[hash.to_string()]).await? {
             Ok(answer) => match read::<Status>(STATUS, &answer)?.status {
-                // The node made its block between the two requests.
+                // The node committed the block of the transaction between the two requests.
                 CONFIRMED => Ok(Self::Executed(rpc.ask(EXECUTED, &[hash.to_string()]).await?)),
                 status if status >= FIRST_OF_DROPPED => Ok(Self::Dropped(status)),
                 status => Ok(Self::Waiting(status)),
@@ -373,18 +378,22 @@ struct Status {
     status: u8,
 }
 
-/// Waits until a transaction is in a block, with a note on standard error.
+/// Waits until a transaction is in a block. Writes the progress to standard error.
+///
+/// # Errors
+///
+/// The transaction was dropped, or is not in a block after `limit`.
 pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result<Box<RawValue>, ClientError> {
     let begun = Instant::now();
     let mut progress = Progress::new(hash);
     loop {
-        // The last request also needs time for its response.
+        // The last request gets at least this time, even if the limit is almost reached.
         match timeout(limit.saturating_sub(begun.elapsed()).max(PAUSE), Fate::of(rpc, hash)).await {
             Ok(Ok(Fate::Executed(transaction))) => return Ok(transaction),
             Ok(Ok(Fate::Dropped(status))) => {
                 return Err(dropped(hash, status));
             }
-            // A node that restarts can know the transaction later.
+            // The node may be restarting. A later query can find the transaction.
             Ok(Ok(Fate::Waiting(_) | Fate::Unknown) | Err(ClientError::Connection { .. })) | Err(_) => {}
             Ok(Err(error)) => return Err(error),
         }
@@ -402,7 +411,7 @@ pub(super) fn dropped(hash: TxHash, status: u8) -> ClientError {
     ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status }
 }
 
-/// Returns why a transaction was dropped, by its status (Reference: execution#statuses).
+/// Returns the reason of a drop status as text (Reference: execution#statuses).
 fn drop_reason(status: u8) -> &'static str {
     match status {
         10 => "its cost is more than can be counted",
@@ -424,11 +433,12 @@ fn drop_reason(status: u8) -> &'static str {
     }
 }
 
-/// The note that the command waits: one line that changes on a terminal, or a new line from time to time.
+/// The progress note on standard error. On a terminal it is one line that changes. Otherwise it is a new line every 15
+/// s.
 struct Progress {
     hash: TxHash,
     is_terminal: bool,
-    /// Time of the next note.
+    /// Time of the next note, counted from the beginning of the wait.
     next: Duration,
 }
 
@@ -444,7 +454,7 @@ impl Progress {
         }
         let (before, after, pause) = if self.is_terminal { ("\r", "", PAUSE) } else { ("", "\n", BETWEEN_LINES) };
         let (hash, seconds) = (self.hash, elapsed.as_secs());
-        // A note that cannot be written does not change the result.
+        // A failure to write the note does not change the result.
         drop(write!(io::stderr(), "{before}waiting for the block of {hash}: {seconds} s{after}"));
         self.next = elapsed.saturating_add(pause);
     }
@@ -464,7 +474,7 @@ mod tests {
 
     use super::*;
 
-    /// 20 seconds are less than the time limit of one request.
+    /// The limit of this test, 20 s, is less than the time limit of one request.
     #[tokio::test]
     async fn wait_for_a_silent_node_ends_after_its_limit() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -11,33 +11,33 @@ use super::{
     error::ClientError,
 };
 
-/// Maximum size of a file, also of a contract, in bytes: more than any network accepts.
+/// Maximum size of a parameter file or contract source, in bytes. No network accepts a transaction of this size.
 const LONGEST: u64 = 1 << 20;
 
-/// Parameters of a contract.
+/// Options for the parameters of a contract.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ParamArgs {
     /// Parameters. The contract declares their types: numbers, texts and addresses as they are, true, false, None,
     /// "Some VALUE", constructors by name, lists and maps as JSON.
     #[arg(value_name = "NAME=VALUE")]
     pub assignments: Vec<Assignment>,
-    /// All parameters as JSON, or a file of JSON, or - for standard input. The form is {"NAME": VALUE, …}, or that of a
-    /// message, [{"vname": …, "type": …, "value": …}, …], which the command sends as it is.
+    /// All parameters as JSON, or a file of JSON, or - for standard input. The form is {"NAME": VALUE, …}, or the form
+    /// of a message, [{"vname": …, "type": …, "value": …}, …], which the command sends unchanged.
     #[arg(long, value_name = "FILE|JSON", conflicts_with = "assignments")]
     pub params: Option<String>,
 }
 
-/// Parameters as they were given.
+/// The given parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Params {
-    /// By name. The contract declares their types.
+    /// Values by name. Their types are in the contract.
     Named(Given),
-    /// In the form of a message.
+    /// Parameters in the form of a message, with their types.
     Ready(Vec<Value>),
 }
 
 impl ParamArgs {
-    /// Reads the parameters.
+    /// Reads the parameters from the command line, from a file, or from standard input.
     pub(super) fn read(&self) -> Result<Params, ClientError> {
         let Some(params) = &self.params else {
             return Given::of_assignments(&self.assignments).map(Params::Named);
@@ -66,7 +66,7 @@ fn is_param(param: &Value) -> bool {
 }
 
 impl Params {
-    /// Returns the parameters as a message has them.
+    /// Returns the parameters in the form of a message.
     pub(super) fn typed(self, parameters: &[ParameterSummary], known: &DataTypes) -> Result<Vec<Value>, ClientError> {
         match self {
             Self::Named(given) => given.read(parameters, known),

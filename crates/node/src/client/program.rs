@@ -1,4 +1,5 @@
-//! The parameters of a contract, from its source: a file, or the code of a node, with the libraries that it imports.
+//! Finds the parameters of a contract in its source. The source is a file or comes from a node, together with the
+//! libraries that it imports.
 
 use std::collections::BTreeMap;
 
@@ -20,32 +21,33 @@ use silica_scilla::{
 use super::{error::ClientError, node::Rpc, rows::listed};
 use crate::terminal::visible;
 
-/// Maximum size of a source. It is more than any network deploys, and it bounds the time of a check.
+/// Maximum size of a source, in bytes. No network accepts a deployment of this size. The limit bounds the time of a
+/// check.
 const LONGEST: usize = 1 << 20;
 
-/// Maximum number of libraries that the client gets for one contract.
+/// Maximum number of libraries that the client fetches for one contract. It bounds the requests to a false node.
 const MOST_LIBRARIES: usize = 64;
 
-/// Gas limit of a check, far above the gas limit of a block.
+/// Gas limit of the checker, in its own gas units. The gas limit of a block is far lower.
 const GAS: u64 = 1_000_000;
 
 fn options() -> Options {
     Options { advice: true, ..Options::with_limit(GAS) }
 }
 
-/// The name of the init data of a node in reports.
+/// The file name of init data in reports of the checker.
 const INIT: &str = "init data";
 
 /// The parameters of a contract or a library.
 #[derive(Clone, Debug)]
 pub(super) struct Interface {
-    /// At its deployment.
+    /// The parameters of the deployment.
     pub(super) parameters: Vec<ParameterSummary>,
     pub(super) transitions: Vec<ComponentSummary>,
     pub(super) data_types: DataTypes,
 }
 
-/// Libraries on the chain, by their addresses.
+/// Libraries from a node, by import target. The target is an address, or a name if the import is by file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Libraries(BTreeMap<String, FoundLibrary>);
 
@@ -61,13 +63,13 @@ impl LibrarySource for Libraries {
 }
 
 impl Libraries {
-    /// Gets the libraries of a program, and those that they import.
+    /// Fetches the libraries that a program imports, directly or through other libraries.
     pub(super) async fn fetch(rpc: &Rpc<'_>, origin: &Origin) -> Result<Self, ClientError> {
         let mut libraries = Self::default();
         let listed = |origin: &Origin| origin.libraries.clone().into_iter().collect::<Vec<_>>();
         let mut pending = listed(origin);
         while let Some((name, address)) = pending.pop() {
-            // `import Name` finds a file `Name.scillib`; any other name stands for the address.
+            // An import of `Name.scillib` refers to a file, and any other name to the address.
             let stem = name.strip_suffix(".scillib");
             let target = stem.unwrap_or(&address).to_owned();
             let Ok(address) = address.parse::<Address>() else { continue };
@@ -80,7 +82,7 @@ impl Libraries {
             }
             let (text, mut origin) = program_at(rpc, &address).await?;
             if stem.is_some() {
-                // There are no init data beside a file: it imports from the same files, and its name is its address.
+                // A library that is imported by file has no init data. Its imports refer to files too.
                 origin = Origin::default();
             }
             pending.extend(listed(&origin));
@@ -92,14 +94,14 @@ impl Libraries {
 }
 
 impl Interface {
-    /// Gets a contract, and returns its parameters.
+    /// Fetches a contract with its libraries, and returns its parameters.
     pub(super) async fn of_address(rpc: &Rpc<'_>, address: &Address) -> Result<Self, ClientError> {
         let (text, origin) = program_at(rpc, address).await?;
         let libraries = Libraries::fetch(rpc, &origin).await?;
         Self::of_contract("contract.scilla", text.as_bytes(), &origin, &libraries)
     }
 
-    /// Returns the parameters of a contract.
+    /// Checks a contract, and returns its parameters.
     pub(super) fn of_contract(
         file: &str,
         text: &[u8],
@@ -113,7 +115,7 @@ impl Interface {
         Ok(Self { parameters: summary.parameters, transitions: summary.transitions, data_types })
     }
 
-    /// Checks a library, which has no parameters.
+    /// Checks a library. Its deployment has no parameters.
     pub(super) fn of_library(
         file: &str,
         text: &[u8],
@@ -126,7 +128,7 @@ impl Interface {
         Ok(Self { parameters: Vec::new(), transitions: Vec::new(), data_types: checked.data_types })
     }
 
-    /// Returns the parameters of a transition.
+    /// Returns the parameters of a transition. Rejects a name that is not a transition of the contract.
     pub(super) fn transition(&self, name: &str) -> Result<&[ParameterSummary], ClientError> {
         let found = self.transitions.iter().find(|it| *it.name == *name);
         found.map(|it| it.parameters.as_slice()).ok_or_else(|| {
@@ -136,7 +138,7 @@ impl Interface {
     }
 }
 
-/// Gets the source of a contract or a library, and the names in its init data.
+/// Fetches the source of a contract or a library, and the names of libraries in its init data.
 async fn program_at(rpc: &Rpc<'_>, address: &Address) -> Result<(String, Origin), ClientError> {
     #[derive(Deserialize)]
     struct Code {
@@ -154,7 +156,7 @@ async fn program_at(rpc: &Rpc<'_>, address: &Address) -> Result<(String, Origin)
     Ok((code.code, origin))
 }
 
-/// Reads init data as a node does before it checks a contract, and returns the names in them.
+/// Parses init data as a node does before it checks a contract, and returns the names of libraries in the init data.
 pub(super) fn read_init_data(text: &str) -> Result<Origin, String> {
     let origin =
         read_document(INIT, text.as_bytes()).and_then(|document| read_origin(INIT, document.root(), Rules::default()));
@@ -170,10 +172,10 @@ fn unresolved(error: &ResolveError) -> ClientError {
     }
 }
 
-/// Maximum number of reports about one program.
+/// Maximum number of errors of one program in the output.
 const SHOWN: usize = 20;
 
-/// Reports why a program is rejected: for each error a line with its place, then its labels, notes and help.
+/// Returns the errors of a rejected program. Each error has a line with its place, then its labels, notes and help.
 fn rejected(failure: &Failure) -> ClientError {
     let errors = diagnose(failure);
     let lines = errors.iter().take(SHOWN).map(lines);

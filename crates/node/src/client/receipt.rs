@@ -1,4 +1,4 @@
-//! An executed transaction as text.
+//! The output of an executed transaction as text.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use silica_protocol::{
 use super::{amount::Zil, rows::Rows, values::both_forms};
 use crate::terminal::InLine;
 
-/// The parts of an executed transaction that are shown. A node can return more.
+/// The parts of an executed transaction that the output has. Unknown members are ignored.
 #[derive(Deserialize)]
 pub(super) struct Executed {
     amount: Dec<Qa>,
@@ -90,7 +90,7 @@ impl Executed {
         self.receipt.success
     }
 
-    /// Returns the receipt as lines.
+    /// Returns the transaction and its receipt as lines of text.
     pub(super) fn rows(&self, hash: &TxHash) -> Rows {
         let Self { amount: Dec(amount), gas_price: Dec(price), nonce: Dec(nonce), receipt, .. } = self;
         let sender = self.sender_key.0.impersonated().unwrap_or_else(|| Address::from_public_key(&self.sender_key.0));
@@ -113,7 +113,7 @@ impl Executed {
         rows
     }
 
-    /// The transition that was called.
+    /// Returns the name of the called transition; `None` if the transaction is not a call.
     fn transition(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Call {
@@ -151,7 +151,7 @@ fn add_params(rows: &mut Rows, params: &[Param]) {
     }
 }
 
-/// Returns a value as one line, a text without its quotes.
+/// Returns a JSON value as one line. A string has no quotes.
 pub(super) fn plain(value: &RawValue) -> String {
     serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| InLine(value).to_string())
 }
@@ -160,7 +160,7 @@ pub(super) fn in_zil(amount: Qa) -> String {
     format!("{} ZIL", Zil(amount))
 }
 
-/// Returns the meaning of an error in a receipt.
+/// Returns the meaning of an error code of a receipt as text.
 fn error_text(error: ReceiptError) -> &'static str {
     match error {
         ReceiptError::CheckerFailed => "the code is rejected",

@@ -1,16 +1,16 @@
-//! Output as text: one line for each fact, which begins with its name.
+//! Output as text: each line is the name of a fact and its value.
 
 use std::fmt::{self, Write as _};
 
 use crate::terminal::visible;
 
-/// The column at which values begin.
+/// Width of the name column, in characters.
 const WIDTH: usize = 14;
 
-/// Maximum number of characters of a value. In JSON, the value is complete.
+/// Maximum length of a printed value, in characters. The JSON output has the whole value.
 const LONGEST: usize = 2_000;
 
-/// Lines that begin with names. Values come from nodes: control characters are escaped.
+/// Lines of output, each with a name and a value. Values come from nodes. Therefore control characters are escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rows(String);
 
@@ -20,7 +20,7 @@ impl Rows {
         self.line(&format!("{:WIDTH$} {}", visible(name), shown(&value.to_string())))
     }
 
-    /// Adds a line if there is a value.
+    /// Adds a line if the value is `Some`.
     pub(super) fn maybe(&mut self, name: &str, value: Option<impl fmt::Display>) -> &mut Self {
         if let Some(value) = value {
             self.row(name, value);
@@ -28,7 +28,7 @@ impl Rows {
         self
     }
 
-    /// Adds a line that belongs to the one above.
+    /// Adds an indented line that belongs to the previous line.
     pub(super) fn detail(&mut self, name: &str, value: impl fmt::Display) -> &mut Self {
         self.line(&format!("{:WIDTH$}   {} = {}", "", visible(name), shown(&value.to_string())))
     }
@@ -55,7 +55,7 @@ fn shown(value: &str) -> String {
     }
 }
 
-/// Returns a list as one line.
+/// Returns the items as one line, separated by commas.
 pub(super) fn listed(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
     let mut text = String::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! `silica rpc`: any method.
+//! `silica rpc`: a call of any method.
 
 use clap::Args;
 use serde_json::Value;
@@ -12,14 +12,15 @@ use super::{
 };
 use crate::{methods, terminal::visible};
 
-/// The method and its parameters.
+/// Arguments of `silica rpc`.
 #[derive(Clone, Debug, Args)]
 pub struct RpcArgs {
     /// Name of the method. `silica openrpc` lists the methods.
     #[arg(value_name = "METHOD")]
     pub method: String,
-    /// The parameters: text as it is, other types as JSON. The OpenRPC document has the type of each parameter. For an
-    /// unknown method, a parameter that is valid JSON is JSON. A parameter in double quotes is always JSON.
+    /// The parameters: text as it is, other types as JSON. The OpenRPC document has the type of each parameter. If the
+    /// document does not have the method, a parameter that is valid JSON is read as JSON. A parameter in double quotes
+    /// is always read as JSON.
     #[arg(value_name = "PARAM", allow_negative_numbers = true)]
     pub params: Vec<String>,
     /// The node.
@@ -27,14 +28,14 @@ pub struct RpcArgs {
     pub node: NodeArgs,
 }
 
-/// Calls a method.
+/// Calls the method, and returns its result as JSON.
 pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
     let kinds = Kinds::of(&args.method);
     let params: Vec<Value> =
         args.params.iter().enumerate().map(|(position, text)| kinds.read(position, text)).collect::<Result<_, _>>()?;
     match args.node.rpc().try_ask(&args.method, &params).await? {
         Ok(answer) => Ok(Answer::json(&answer)),
-        // The error of a node can repeat the parameters, and a parameter can be a key by mistake.
+        // The error of a node can repeat a parameter. A user can type a secret key as a parameter by mistake.
         Err(error) => {
             let (method, reason) = (hide_keys(&visible(&args.method)), hide_keys(&reason(&error)));
             Err(if error.message == RpcError::METHOD_NOT_FOUND.message {
@@ -46,7 +47,8 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
     }
 }
 
-/// Which parameters of a method are text, by position. `Unknown` if the OpenRPC document does not have the method.
+/// The types of the parameters of a method. `Known` has one flag for each position, which is `true` for text. `Unknown`
+/// stands for a method that the OpenRPC document does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kinds {
     Known(Vec<bool>),
@@ -54,7 +56,7 @@ enum Kinds {
 }
 
 impl Kinds {
-    /// Finds a method in the OpenRPC document.
+    /// Finds the method in the OpenRPC document, by its name or an alias.
     fn of(method: &str) -> Self {
         let document: Value = serde_json::from_str(&methods::openrpc()).unwrap_or_default();
         let mut methods = document.get("methods").and_then(Value::as_array).into_iter().flatten();

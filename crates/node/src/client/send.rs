@@ -1,4 +1,4 @@
-//! `silica send`: money from one account to another.
+//! `silica send`: a payment from one account to another.
 
 use clap::Args;
 use silica_protocol::{Address, Qa};
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::client::values::any_address;
 
-/// The recipient and the amount.
+/// Arguments of `silica send`.
 #[derive(Clone, Debug, Args)]
 pub struct SendArgs {
-    /// The recipient, in hexadecimal or as bech32.
+    /// The address of the recipient, in hexadecimal or as bech32.
     #[arg(value_name = "TO", value_parser = any_address)]
     pub to: Address,
     /// Amount in ZIL, as 1.5, or with its unit, as 1.5zil, 500li or 7qa.
@@ -25,7 +25,7 @@ pub struct SendArgs {
     pub order: OrderArgs,
 }
 
-/// Sends money.
+/// Sends a payment. Rejects the null address as recipient.
 pub(super) async fn send(args: &SendArgs) -> Result<Answer, ClientError> {
     let key = args.order.key.read()?;
     // A transaction to the null address is a deployment.

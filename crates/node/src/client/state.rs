@@ -9,16 +9,16 @@ use silica_protocol::Address;
 use super::{Answer, error::ClientError, hide::hide_keys, node::NodeArgs, node::read, receipt::plain, rows::Rows};
 use crate::{client::values::any_address, terminal::visible};
 
-/// The contract, and the part of its state.
+/// Arguments of `silica state`.
 #[derive(Clone, Debug, Args)]
 pub struct StateArgs {
-    /// The contract, in hexadecimal or as bech32.
+    /// The address of the contract, in hexadecimal or as bech32.
     #[arg(value_name = "ADDRESS", value_parser = any_address)]
     pub address: Address,
-    /// A field of the contract [default: all].
+    /// Name of a field of the contract [default: all fields].
     #[arg(value_name = "FIELD")]
     pub field: Option<String>,
-    /// Key of the field's map, without quotes. A map of maps has one key for each map, from the outermost.
+    /// Key of the field's map, without quotes. Nested maps have one key for each map, from the outermost.
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     pub keys: Vec<String>,
     /// The node.
@@ -26,10 +26,10 @@ pub struct StateArgs {
     pub node: NodeArgs,
 }
 
-/// The members of an object, unread.
+/// The members of a JSON object, with unparsed values.
 type Members = BTreeMap<String, Box<RawValue>>;
 
-/// Shows the state of a contract.
+/// Gets the state of a contract, a field, or an entry of its map.
 pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
     const METHOD: &str = "GetSmartContractState";
     let Some(field) = &args.field else {
@@ -39,7 +39,7 @@ pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
         }
         return Ok(Answer::done(rows(read(METHOD, &state)?)));
     };
-    // Maps have addresses in hexadecimal, unless they are texts.
+    // A map with address keys has them in hexadecimal. A map with text keys can have a bech32 address as text.
     let keys: Vec<String> = args.keys.iter().map(|key| hexadecimal(key)).collect();
     let mut found = find(args, field, &keys).await?;
     if found.is_none() && keys != args.keys {
@@ -56,7 +56,7 @@ pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
     })
 }
 
-/// Gets a field or an entry of its map.
+/// Gets a field, or an entry of its map. Returns `None` if the state does not have it.
 async fn find(args: &StateArgs, field: &str, keys: &[String]) -> Result<Option<Box<RawValue>>, ClientError> {
     const METHOD: &str = "GetSmartContractSubState";
     let mut value = args.node.rpc().ask(METHOD, &json!([args.address.to_string(), field, keys])).await?;
@@ -74,7 +74,7 @@ fn hexadecimal(key: &str) -> String {
     Address::from_bech32(key).map_or_else(|_| key.to_owned(), |address| format!("0x{address}"))
 }
 
-/// Makes one line for each member, and one for each entry of a map below it.
+/// Returns one line for each member, and one indented line for each entry of a map.
 fn rows(members: Members) -> Rows {
     let mut rows = Rows::default();
     for (name, value) in members {
@@ -94,7 +94,7 @@ fn rows(members: Members) -> Rows {
     rows
 }
 
-/// Returns whether an object is a value of a data type, and not a map.
+/// Returns whether a JSON object is a value of an algebraic data type. Otherwise the object is a map.
 fn is_data(members: &Members) -> bool {
     members.len() == 3 && ["constructor", "argtypes", "arguments"].iter().all(|name| members.contains_key(*name))
 }

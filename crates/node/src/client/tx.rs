@@ -15,7 +15,7 @@ use super::{
     rows::Rows,
 };
 
-/// The transaction.
+/// Arguments of `silica tx`.
 #[derive(Clone, Debug, Args)]
 pub struct TxArgs {
     /// Hash of the transaction.
@@ -29,7 +29,7 @@ pub struct TxArgs {
     pub node: NodeArgs,
 }
 
-/// Shows a transaction.
+/// Gets a transaction and its status, and returns both as output.
 pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
     let (rpc, hash) = (args.node.rpc(), args.hash);
     let fate = if args.wait > 0 {
@@ -59,14 +59,14 @@ pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
             if !args.node.json {
                 return Err(error);
             }
-            // The JSON has no reason.
+            // The JSON has no reason. Therefore the reason is in the note for standard error.
             Ok(in_no_block(hash, status).with_status(error.exit_status()).with_note(format!("silica: {error}")))
         }
         Fate::Unknown => Err(ClientError::Absent(format!("transaction {hash}"))),
     }
 }
 
-/// The JSON report of a transaction that is in no block.
+/// Returns the JSON report of a transaction that is in no block.
 fn in_no_block(hash: TxHash, status: u8) -> Answer {
     Answer::json(&json!({ "ID": hash.to_string(), "status": status }))
 }

@@ -10,17 +10,17 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeUrl {
     pub(crate) is_tls: bool,
-    /// A name or an IP address. An IPv6 address is in brackets.
+    /// A host name or an IP address. An IPv6 address is in brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) path: String,
 }
 
-/// Reason why text is not the URL of a node.
+/// Reason why a text is not the URL of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeUrlError {
-    /// It has another form.
+    /// The text does not have the form of such a URL.
     #[error("expected http://HOST:PORT or https://HOST:PORT, with or without a port and a path, got {got:?}")]
     Form {
         /// The text.
@@ -34,13 +34,13 @@ impl NodeUrl {
         self.host.trim_matches(['[', ']'])
     }
 
-    /// Returns host and port as the header `Host` has them: without the port if it is the default.
+    /// Returns the value of the header `Host`: host and port, or the host only if the port is the default.
     pub(crate) fn authority(&self) -> String {
         let Self { host, port, .. } = self;
         if *port == default_port(self.is_tls) { host.clone() } else { format!("{host}:{port}") }
     }
 
-    /// Returns whether the node is on this machine.
+    /// Returns whether the host is `localhost` or a loopback address.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.host_name();
         host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())

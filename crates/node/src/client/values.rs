@@ -1,10 +1,10 @@
-//! Values on the command line that several commands have.
+//! Types of command line values that several commands share.
 
 use std::str::FromStr;
 
 use silica_protocol::{Address, HexError};
 
-/// A Tx block.
+/// A Tx block or DS block, by its number or as the latest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhichBlock {
     /// The latest block.
@@ -31,7 +31,8 @@ pub(crate) fn any_address(text: &str) -> Result<Address, String> {
     text.parse().map_err(|error: HexError| error.to_string())
 }
 
-/// Reads the name of a field. Other characters would give the storage key of another variable.
+/// Parses the name of a field. Other characters, for example the separator of storage keys, would give the storage key
+/// of another variable.
 pub(crate) fn variable_name(text: &str) -> Result<String, String> {
     let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_name { Ok(text.to_owned()) } else { Err("expected letters, digits and underscores".to_owned()) }

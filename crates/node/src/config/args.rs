@@ -1,7 +1,8 @@
-//! The options of a node, as the command line has them, and the configuration that they give.
+//! The options of a node, in the form of the command line, and their conversion to a [`Config`].
 //!
-//! A field of [`RunArgs`] is a flag, a variable of the environment and a key of the TOML file. `silica config print`
-//! prints it and `--help` describes it. [`Settings`](super::Settings) decides which of several values is used.
+//! Each field of [`RunArgs`] is a flag, an environment variable and a key of the TOML file. `silica config print`
+//! prints the options, and `--help` describes them. [`Settings`](super::Settings) applies the precedence of the
+//! sources.
 
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
@@ -40,10 +41,10 @@ pub struct RunArgs {
     /// TOML file of options. Its keys are the flags without `--`.
     #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Directory of the chain. The node makes it if it does not exist.
+    /// Directory of the chain. The node creates the directory if it does not exist.
     #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
     pub data_dir: PathBuf,
-    /// Keep the chain in memory only. It is lost when the node stops.
+    /// Keep the chain in memory only. A stop of the node deletes the chain.
     #[arg(long, value_parser = BoolishValueParser::new(), env = "SILICA_EPHEMERAL")]
     pub ephemeral: bool,
     /// Address and port of the JSON-RPC server.
@@ -51,26 +52,27 @@ pub struct RunArgs {
           env = "SILICA_LISTEN")]
     pub listen: SocketAddr,
     /// Address and port of the second server, for subscriptions, or `off` [default: port 4401 of the same address, if
-    /// it is free]. Both servers accept JSON-RPC over HTTP and WebSocket, and subscriptions.
+    /// this port is free]. Both servers accept JSON-RPC over HTTP and WebSocket, and subscriptions.
     #[arg(long, value_name = "ADDR:PORT", env = "SILICA_WEBSOCKET")]
     pub websocket: Option<WebSocketPort>,
-    /// Address and port of a server for the pages `/metrics`, `/ready` and `/health` only. The server of JSON-RPC then
-    /// has only `/health` of them [default: the server of JSON-RPC].
+    /// Address and port of a separate server for the pages `/metrics`, `/ready` and `/health` [default: none]. With
+    /// this option, the JSON-RPC server serves only `/health` of these pages.
     #[arg(long, hide_short_help = true, value_name = "ADDR:PORT", value_parser = socket_address,
           env = "SILICA_OPERATOR_LISTEN")]
     pub operator_listen: Option<SocketAddr>,
-    /// Chain id [default: that of the data directory; 222 for a new one].
+    /// Chain id [default: the chain id of the data directory; 222 for a new directory].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
     /// When the node makes blocks: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each
-    /// transaction and empty ones at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate` (with
-    /// each transaction, while only `IncreaseBlocknum` moves the block number that contracts read).
+    /// transaction, and empty blocks at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate` (with
+    /// each transaction, but only `IncreaseBlocknum` increases the block number that contracts read).
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
-    /// Secret that `TogglePause` and `CheckPause` require [default: both are disabled].
+    /// Secret that `TogglePause` and `CheckPause` require [default: no secret; both methods are disabled].
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ID", env = "SILICA_PAUSE_ID", hide_env_values = true)]
     pub pause_id: Option<String>,
-    /// File of the accounts of a new chain, in the format of the isolated server [default: its test accounts].
+    /// File of the accounts of a new chain, in the format of the isolated server [default: the accounts of the
+    /// profile].
     #[arg(long, help_heading = NEW_CHAIN, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
     pub accounts_file: Option<PathBuf>,
     /// Mnemonic (BIP-39) of the accounts of a new chain, from m/44'/313'/0'/0/0 on. Other users of this machine can
@@ -81,45 +83,46 @@ pub struct RunArgs {
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
           env = "SILICA_ACCOUNTS")]
     pub accounts: u32,
-    /// Print the secret keys of all accounts of a new chain at the start, also those that are not public. The terminal,
-    /// the ready file, and a log of the output then have the keys.
+    /// Print the secret keys of all accounts of a new chain at the start, including keys that are not public. The
+    /// terminal, the ready file, and a log of the output then have the keys.
     #[arg(long, help_heading = NEW_CHAIN, value_parser = BoolishValueParser::new(), env = "SILICA_SHOW_KEYS")]
     pub show_keys: bool,
-    /// Virtual shards of a new chain [default: 1].
+    /// Number of virtual shards of a new chain [default: 1].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_SHARDS)),
           env = "SILICA_SHARDS")]
     pub shards: Option<u32>,
-    /// Tx blocks for each DS block of a new chain [default: 100].
+    /// Number of Tx blocks in each DS epoch of a new chain [default: 100].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
     pub blocks_per_ds_epoch: Option<u64>,
-    /// Release of the Scilla interpreter whose rules a new chain has: 0.13, 0.11 or `latest` [default: that of the data
-    /// directory; 0.13 for a new one].
+    /// Release of the Scilla interpreter whose rules a new chain has: 0.13, 0.11 or `latest` [default: the release of
+    /// the data directory; 0.13 for a new directory].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "RELEASE", env = "SILICA_SCILLA_RULES")]
     pub scilla_rules: Option<Edition>,
-    /// Number of the latest Tx blocks for which the node has state proofs.
+    /// Number of the latest Tx blocks for which the node serves state proofs.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
           env = "SILICA_PROOF_WINDOW")]
     pub proof_window: u64,
-    /// Memory for recently used state, in MiB.
+    /// Memory of the cache of state, in MiB.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
           env = "SILICA_CACHE_MB")]
     pub cache_mb: u64,
-    /// Whether a block is flushed to disk before it is acknowledged.
+    /// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MODE", default_value = "flush", env = "SILICA_DURABILITY")]
     pub durability: Durability,
     /// Maximum size of a request body, in bytes.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
-    /// Memory for large request bodies and responses of all connections together, in MiB. Further ones wait. A response
-    /// that is not streamed has at most half of it.
+    /// Memory for large request bodies and responses of all connections together, in MiB. Above the limit, requests
+    /// wait for memory. A response that is not streamed has at most half of this memory.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
           env = "SILICA_MAX_BODIES_MB")]
     pub max_bodies_mb: u32,
-    /// Maximum number of open connections. Further ones wait, and the node closes idle ones for them.
+    /// Maximum number of open connections. Above the limit, new connections wait, and the node closes idle ones.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
     pub max_connections: u32,
-    /// Maximum number of pending transactions. Above it, a better transaction evicts another one.
+    /// Maximum number of pending transactions. Above the limit, the node evicts the transaction with the lowest
+    /// priority.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..=10_000_000),
           env = "SILICA_MAX_PENDING")]
     pub max_pending: u32,
@@ -127,26 +130,26 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_000),
           env = "SILICA_MAX_GAPPED")]
     pub max_gapped: u32,
-    /// Whether the node answers methods for developers, which a real network does not have: `auto` (only if all servers
+    /// Whether the node serves methods for developers, which a real network does not have: `auto` (only if all servers
     /// listen on this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
     pub developer: Developer,
-    /// Hosts, beside loopback, under which methods for developers may be called and `/metrics` is read: names or
-    /// addresses, separated by commas. `/metrics` is also read under every IP address.
+    /// Hosts, in addition to loopback, under which clients can call methods for developers and read `/metrics`: names
+    /// or addresses, separated by commas. `/metrics` is readable under every IP address.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
     pub allowed_hosts: Option<List<Host>>,
-    /// Origins, beside loopback, whose web pages may call methods for developers, as `https://ide.example`, separated
-    /// by commas.
+    /// Origins, in addition to loopback, whose web pages can call methods for developers, as `https://ide.example`,
+    /// separated by commas.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
     pub allowed_origins: Option<List<PageOrigin>>,
-    /// Methods that the node answers, separated by commas: names, or prefixes of names as `Get*` [default: all].
+    /// Methods that the node serves, separated by commas: names, or prefixes of names as `Get*` [default: all].
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "METHODS", env = "SILICA_METHODS")]
     pub methods: Option<MethodList>,
     /// Maximum number of calls in one batch.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 1_000, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_BATCH")]
     pub max_batch: u32,
-    /// Maximum size of the response to a batch, in MiB. Calls above it get an error.
+    /// Maximum size of the response to a batch, in MiB. Calls above the limit get an error.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 25, value_parser = value_parser!(u32).range(1..=65_536),
           env = "SILICA_MAX_BATCH_ANSWER_MB")]
     pub max_batch_answer_mb: u32,
@@ -154,38 +157,38 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_REQUEST_TIMEOUT")]
     pub request_timeout: u64,
-    /// Maximum time that a connection is idle, or does not read a response, in seconds.
+    /// Maximum time without progress on a connection, in seconds. The node then closes a connection that is idle, or
+    /// whose client does not read the response.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_IDLE_TIMEOUT")]
     pub idle_timeout: u64,
     /// Maximum number of calls from one address each second, and at once. 0 means no limit. An expensive method counts
-    /// several times.
+    /// as several calls.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 0,
           env = "SILICA_RATE_LIMIT")]
     pub rate_limit: u32,
-    /// Trusted proxies, whose header `X-Forwarded-For` or `Forwarded` has the address of the client: addresses or
-    /// networks, as 127.0.0.1,10.0.0.0/8.
+    /// Addresses or networks of trusted proxies, separated by commas, as 127.0.0.1,10.0.0.0/8. Their header
+    /// `X-Forwarded-For` or `Forwarded` has the address of the client.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "PROXIES",
           env = "SILICA_TRUSTED_PROXIES")]
     pub trusted_proxies: Option<List<Network>>,
-    /// Form of the description that the node prints on standard output when it is ready: `text`, `json` (one line) or
-    /// `none`.
+    /// Form of the facts that the node prints to standard output when it is ready: `text`, `json` (one line) or `none`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FORM", default_value = "text", hide_possible_values = true,
           env = "SILICA_BANNER")]
     pub banner: BannerForm,
-    /// File that the node writes when it is ready, and removes when it stops. It has the JSON of `--banner json`.
+    /// File that the node writes when it is ready, and removes when it stops. The file has the JSON of `--banner json`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FILE", env = "SILICA_READY_FILE")]
     pub ready_file: Option<PathBuf>,
-    /// Stop when the process that started the node ends. With its number, the node also detects a process that ended
-    /// before the node was ready. Without, it is the parent process at the start.
+    /// Stop when the parent process ends. With a PID, the node stops when the process with this number ends, also if it
+    /// ended before the start of the node.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "PID", num_args = 0..=1, require_equals = true,
           default_missing_value = "any", env = "SILICA_EXIT_WITH_PARENT")]
     pub exit_with_parent: Option<Parent>,
-    /// Maximum time of an orderly stop, in seconds. After it, the process ends at once.
+    /// Maximum time of an orderly stop, in seconds. After this time, the process exits.
     #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_STOP_TIMEOUT")]
     pub stop_timeout: u64,
-    /// Form of the lines of the log.
+    /// Form of the log lines.
     #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "FORM", default_value = "pretty", env = "SILICA_LOG_FORMAT")]
     pub log_format: LogFormat,
     /// Log filter: a level, or a list of module=level.

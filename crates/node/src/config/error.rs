@@ -1,4 +1,4 @@
-//! Errors in options.
+//! Errors of options.
 
 use std::{io, path::PathBuf};
 
@@ -23,17 +23,17 @@ pub enum ConfigError {
         /// The fault.
         reason: String,
     },
-    /// There is no option of this name.
+    /// The file has a key that is no option.
     #[error("{place}: unknown key {key:?}{}", nearest.as_ref().map(|near| format!("; did you mean {near:?}?")).unwrap_or_default())]
     Unknown {
         /// The line.
         place: FileLocation,
-        /// The name.
+        /// The unknown key.
         key: String,
-        /// The most similar name of an option.
+        /// The most similar name of an option; `None` if no name is similar.
         nearest: Option<String>,
     },
-    /// An option cannot have this value.
+    /// The file has an invalid value of an option.
     #[error("{place}: {key}: {wrong}")]
     Value {
         /// The line.
@@ -46,22 +46,22 @@ pub enum ConfigError {
     /// Two options from the same source exclude each other.
     #[error("{first} cannot be used with {second}")]
     Exclusive {
-        /// One of them, and its source.
+        /// The first option, and its source.
         first: String,
-        /// The other, and its source.
+        /// The second option, and its source.
         second: String,
     },
-    /// An option has no meaning without another.
+    /// An option requires another option.
     #[error("{option} (by {origin}) requires {needed}")]
     MissingCompanion {
         /// The option.
         option: &'static str,
         /// Its source.
         origin: Origin,
-        /// The other.
+        /// The required option.
         needed: &'static str,
     },
-    /// Options that are valid alone cannot be used together.
+    /// The parser of the command line rejects the options.
     #[error(transparent)]
     Clap(#[from] clap::Error),
 }

@@ -15,42 +15,43 @@ use super::{
 };
 use crate::files;
 
-/// Maximum size of the file in bytes.
+/// Maximum size of the file, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The option whose value is a secret, from which keys are derived. The parser of the command line keeps copies of its
-/// input and does not erase them. Therefore it does not get this value of the file.
+/// The option with the secret from which keys are derived. The parser of the command line keeps copies of its input,
+/// and does not erase them. Therefore the file's value of this option does not go through the parser.
 const WORDS: &str = "mnemonic";
 
-/// The options in a TOML file, with their places.
+/// The options of a TOML file, with the line of each option.
 #[derive(Debug, Default)]
 pub(super) struct File {
     options: BTreeMap<String, FileOption>,
     mnemonic: Option<Mnemonic>,
 }
 
-/// An option in the file, of the type of TOML that it requires.
+/// An option of the file, whose value has the required TOML type.
 #[derive(Debug)]
 struct FileOption {
-    /// The value as the command line has it. The words of a mnemonic are not here.
+    /// The value in the form of the command line; empty for the mnemonic.
     text: Zeroizing<String>,
     is_string: bool,
     location: FileLocation,
 }
 
 impl File {
-    /// Reads the file.
+    /// Reads the file at `path`, and parses the names and TOML types of its options.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] names the file and its line.
+    /// [`ConfigError`] names the file, and the line if there is one.
     pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
         let bytes = files::read_named(path, LONGEST)
             .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
         Self::parse(&bytes, path)
     }
 
-    /// Parses the text of the file at `path`. [`parse_values`](Self::parse_values) parses the values.
+    /// Parses the names and the TOML types of the options. [`parse_values`](Self::parse_values) parses the values.
+    /// `path` is part of errors.
     pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Self, ConfigError> {
         let location = |position: usize| {
             let lines = bytes.iter().take(position).filter(|byte| **byte == b'\n').count();
@@ -92,28 +93,28 @@ impl File {
         Ok(file)
     }
 
-    /// Returns the text of an option and its place.
+    /// Returns the value and the line of an option; `None` if the file does not have it.
     pub(super) fn option(&self, key: &str) -> Option<(&str, &FileLocation)> {
         self.options.get(key).map(|option| (option.text.as_str(), &option.location))
     }
 
-    /// Returns the place of an option.
+    /// Returns the line of an option; `None` if the file does not have it.
     pub(super) fn location(&self, key: &str) -> Option<&FileLocation> {
         self.options.get(key).map(|option| &option.location)
     }
 
-    /// Returns the profile that the file names, if it is a known one.
+    /// Returns the profile in the file; `None` if it is missing or unknown.
     pub(super) fn profile(&self) -> Option<Profile> {
         let (name, _) = self.option("profile")?;
         Profile::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// Parses the values of the file, and those of `presets` for options that the file does not have. All other options
-    /// have their defaults.
+    /// Parses the values of the file. For an option that the file does not have, the value is in `presets`, or is the
+    /// default.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Value`] names the line of a value that its option does not take.
+    /// [`ConfigError::Value`] names the line of an invalid value.
     pub(super) fn parse_values(&self, presets: &[(&str, &str)]) -> Result<RunArgs, ConfigError> {
         let mut line = vec!["silica".to_owned()];
         let presets = presets.iter().filter(|(key, _)| !self.options.contains_key(*key));
@@ -133,13 +134,13 @@ impl File {
         Ok(args)
     }
 
-    /// Adds the line of the file to an error of the parser.
+    /// Converts an error of the parser, and adds the line of the file.
     fn locate(&self, error: clap::Error) -> ConfigError {
         let flag = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(flag)) => flag.trim_start_matches('-'),
             _ => return error.into(),
         };
-        // The parser describes an option with its value, as `--cache-mb <MB>`.
+        // The parser names an option with its value, as in `--cache-mb <MB>`.
         let key = flag.split([' ', '=', '[']).next().unwrap_or_default();
         let command = command();
         let arg = command.get_arguments().find(|arg| arg.get_long() == Some(key));
@@ -153,11 +154,11 @@ impl File {
     }
 }
 
-/// Returns a value as text, and whether it is a string.
+/// Returns a value as text, and whether it is a TOML string.
 ///
 /// # Errors
 ///
-/// A description of the value, whose type the option does not take.
+/// The value does not have the TOML type of the option. The error text describes the value.
 fn text_of(arg: &Arg, value: &DeValue<'_>) -> Result<(Zeroizing<String>, bool), String> {
     let wrong_type = match value {
         DeValue::Boolean(on) if is_switch(arg) => return Ok((on.to_string().into(), false)),
@@ -179,7 +180,7 @@ fn text_of(arg: &Arg, value: &DeValue<'_>) -> Result<(Zeroizing<String>, bool), 
     Err(wrong_type.to_owned())
 }
 
-/// Returns the error for a value that an option does not take. A secret is not part of it.
+/// Returns the error for a value that the option does not accept. The error does not show the value of a secret.
 fn wrong_value(arg: &Arg, location: &FileLocation, got: &str, reason: Option<String>) -> ConfigError {
     let got = if is_secret(arg) { "something else" } else { got };
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -187,7 +188,7 @@ fn wrong_value(arg: &Arg, location: &FileLocation, got: &str, reason: Option<Str
     ConfigError::Value { place: location.clone(), key: arg.get_long().unwrap_or_default().to_owned(), wrong }
 }
 
-/// Returns the reason why an option does not take a value.
+/// Returns the reason for which the parser rejected a value; `None` if the error has no reason.
 fn reason(error: &clap::Error) -> Option<String> {
     use std::error::Error as _;
     if let Some(source) = error.source() {
@@ -199,7 +200,7 @@ fn reason(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Describes the values that an option takes.
+/// Describes the values that an option accepts.
 fn expectation(arg: &Arg) -> String {
     if is_switch(arg) {
         return "true or false".to_owned();
@@ -211,7 +212,8 @@ fn expectation(arg: &Arg) -> String {
     arg.get_value_names().and_then(|names| names.first()).map_or_else(|| "text".to_owned(), ToString::to_string)
 }
 
-/// Returns the most similar one of `names`, if one is similar.
+/// Returns the name that is most similar to `key`. Returns `None` if the edit distance to each name is more than a
+/// third of the key.
 fn nearest<'a>(key: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let distance = |name: &&str| strsim::osa_distance(&key.replace('_', "-").to_lowercase(), name);
     let nearest = names.min_by_key(distance)?;

@@ -1,4 +1,4 @@
-//! Accounts from a mnemonic: BIP-39 from the words to a seed, BIP-44 from the seed to the keys of Zilliqa's wallets.
+//! Accounts from a mnemonic. BIP-39 gives the seed of the words, and BIP-44 the keys of a Zilliqa wallet.
 
 use std::{ffi::OsStr, fmt, str::FromStr};
 
@@ -11,32 +11,32 @@ use clap::{
 use silica_crypto::{DerivableKey, KeyPair, SecretKeyError};
 use zeroize::Zeroizing;
 
-/// The option that takes words.
+/// The flag of the mnemonic.
 const FLAG: &str = "--mnemonic";
 
-/// Zilliqa's number among coins (SLIP-44).
+/// The coin type of Zilliqa (SLIP-44).
 const COIN: u32 = 313;
 
-/// Words from which a wallet derives its keys. `Debug` does not show them.
+/// A mnemonic, from which a wallet derives its keys. `Debug` does not show the words.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Mnemonic(Zeroizing<String>);
 
-/// Reason why text is no mnemonic, without any of its words.
+/// Reason why a text is not a mnemonic. The error does not show any of the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MnemonicError {
-    /// There are too few words, or too many.
+    /// The number of words is not that of a mnemonic.
     #[error("expected 12, 15, 18, 21 or 24 words, got {got}")]
     Count {
         /// The number of words.
         got: usize,
     },
-    /// A word is not in the list.
+    /// A word is not in the English list of BIP-39.
     #[error("expected words of the English list of BIP-39, but word {position} is none")]
     Word {
-        /// Its position, from 1.
+        /// Position of the word, from 1.
         position: usize,
     },
-    /// The words are known, but not in this order.
+    /// All words are in the list, but their checksum does not match.
     #[error("the checksum does not match: a word is wrong, or two have changed places")]
     Checksum,
 }
@@ -44,7 +44,7 @@ pub enum MnemonicError {
 impl FromStr for Mnemonic {
     type Err = MnemonicError;
 
-    /// Takes words of the English list with space between them.
+    /// Parses English words of BIP-39, which are separated by white space.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let words = Zeroizing::new(words.join(" "));
@@ -60,7 +60,7 @@ impl FromStr for Mnemonic {
     }
 }
 
-/// Reads the words from the command line. Its errors show none of them, as those of other options would.
+/// A parser of `--mnemonic` whose errors do not show the value. The parsers of other options show it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordsParser;
 
@@ -85,7 +85,7 @@ impl fmt::Debug for Mnemonic {
 }
 
 impl Mnemonic {
-    /// Derives the first `count` keys of the wallet: m/44'/313'/0'/0/0 and those behind it.
+    /// Derives the first `count` keys of the wallet, at the paths m/44'/313'/0'/0/0, m/44'/313'/0'/0/1 and so on.
     pub(crate) fn keys(&self, count: u32) -> Result<Vec<KeyPair>, SecretKeyError> {
         let words = bip39::Mnemonic::parse_in_normalized(Language::English, &self.0);
         let seed = Zeroizing::new(words.expect("it was read before").to_seed_normalized(""));
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn keys_are_those_of_a_zilliqa_wallet() {
-        // What `Wallet.addByMnemonic` of zilliqa-js 3.5.0 says for these words and indexes.
+        // The results of `Wallet.addByMnemonic` of zilliqa-js 3.5.0 for these words and indexes.
         let keys = WORDS.parse::<Mnemonic>().unwrap().keys(1000).unwrap();
         for (index, address, secret) in [
             (

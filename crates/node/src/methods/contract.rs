@@ -255,6 +255,8 @@ fn unknown_field(got: &str) -> CallError {
 }
 
 /// The interface of a contract: its parameters, fields, transitions and events. An extension of this node.
+///
+/// The result is the object `contract_info` that `scilla check -contractinfo` prints for the code of the contract.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetContractInterface {
     /// Address of the contract.
@@ -346,6 +348,8 @@ fn contract(at: &Context, address: &Address) -> Result<DeployedContract, CallErr
 }
 
 /// Proof of a variable of a contract in the state after a Tx block.
+///
+/// The node serves proofs for the latest 50 Tx blocks, or for as many as `--proof-window` sets.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetStateProof {
     /// Address of the contract.

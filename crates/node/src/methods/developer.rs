@@ -37,6 +37,8 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 /// Produces Tx blocks, in every block mode. Returns the block number that transactions of the next block read.
+///
+/// Pending transactions get into these blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Mine {
     /// Number of blocks, at most 10,000,000; the default is 1.
@@ -162,8 +164,11 @@ impl Command for SendTransaction {
 }
 
 /// Creates a savepoint at the latest block, and returns its number for `silica_revert`.
+///
+/// A savepoint has the blocks, the state, the pending transactions, the time, the block mode and the gas price. A
+/// restart of the node deletes all savepoints. The node keeps at most 1,000 savepoints with at most 1,000,000 pending
 /// transactions together, and deletes the oldest above that. It deletes all savepoints after 256 MiB of changes since
-/// the newest checkpoint, or after 262,144 blocks.
+/// the newest checkpoint, or after 262,144 blocks outside empty block ranges.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TakeSnapshot {}
 
@@ -177,6 +182,8 @@ impl Command for TakeSnapshot {
 }
 
 /// Reverts the chain to a savepoint permanently, and returns `true`. Deletes this savepoint and all later ones.
+///
+/// The clock continues from the time of the savepoint. Subscribers get the blocks that replace the removed ones.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Revert {
     /// Number of the savepoint, from `silica_snapshot`.
@@ -240,6 +247,8 @@ impl Command for Dump {
 }
 
 /// Removes a pending transaction from the pool. Returns whether the pool had the transaction.
+///
+/// The status of the transaction becomes dropped, with the general reason (255). A client can submit the transaction
 /// again.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DropTransaction {

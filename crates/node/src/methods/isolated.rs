@@ -32,6 +32,9 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 /// Block number that transactions of the next Tx block read. Their receipts have the same number.
+///
+/// On most chains, this number is the number of the next Tx block. Blocks of the block mode `manual-immediate` do not
+/// increase it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBlocknum {}
 
@@ -142,6 +145,9 @@ impl Command for CheckPause {
 const WRONG_PAUSE_ID: RpcError = RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Invalid UUID");
 
 /// Rejects a wrong id. Unless the node is paused, also rejects block modes without an interval.
+///
+/// The reference has these methods only on a server that makes blocks at intervals. On this node, a client can end a
+/// pause in every block mode, because the block mode can change during a pause.
 fn require_pause_id(node: &NodeHandle, id: &str) -> Result<(), CallError> {
     if node.mode().interval().is_none() && !node.pause().lasts() {
         return Err(RpcError::METHOD_NOT_FOUND.into());

@@ -1,4 +1,4 @@
-//! Connections to a node: over TCP, through the tunnel of a proxy, with TLS.
+//! Connections to a node over TCP, optionally through the tunnel of a proxy and with TLS.
 
 use std::time::Duration;
 
@@ -17,17 +17,17 @@ use tokio::{
 use super::{Driver, HttpError, drive, handshake, header, proxy::Proxy, tls};
 use crate::client::url::NodeUrl;
 
-/// Time for a connection: the name, TCP, the proxy and TLS together.
+/// Time limit to open a connection, which covers name resolution, TCP, the proxy and TLS.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection of any kind.
+/// A connection over TCP, over TLS, or through a tunnel.
 pub(super) type IoStream = Box<dyn Io>;
 
 pub(super) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// Opens a connection for requests to `url`, and returns it with the proxy that is at its other end, if one is.
+/// Opens a connection for requests to `url`. Returns the connection, and the proxy if the connection goes through one.
 pub(super) async fn open(url: &NodeUrl, proxy: Option<Proxy>) -> Result<(IoStream, Option<Proxy>), HttpError> {
     let (host, port) = match &proxy {
         Some(proxy) => (proxy.host.as_str(), proxy.port),
@@ -51,7 +51,7 @@ async fn tcp(host: &str, port: u16) -> Result<IoStream, HttpError> {
     Ok(Box::new(stream))
 }
 
-/// Requests a tunnel to the node from a proxy (RFC 9110, section 9.3.6).
+/// Opens a tunnel through a proxy to the node (RFC 9110, section 9.3.6).
 async fn tunnel(stream: IoStream, proxy: &Proxy, url: &NodeUrl) -> Result<IoStream, HttpError> {
     let target = format!("{}:{}", url.host, url.port);
     let mut request = Request::new(Full::<Bytes>::default());

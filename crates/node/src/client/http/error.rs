@@ -1,4 +1,4 @@
-//! Why a request over HTTP failed.
+//! Errors of a request over HTTP.
 
 use std::{io, time::Duration};
 
@@ -29,7 +29,7 @@ pub enum HttpError {
     /// The environment names a proxy of a kind that the client does not support.
     #[error("expected a proxy http://HOST:PORT in the environment, got one with the scheme {scheme}")]
     ProxyScheme {
-        /// The scheme of its URL.
+        /// The scheme of the proxy URL.
         scheme: String,
     },
     /// The proxy did not open a tunnel.
@@ -37,16 +37,16 @@ pub enum HttpError {
     ProxyStatus {
         /// Host and port of the proxy.
         proxy: String,
-        /// Its response.
+        /// Status of the response.
         status: String,
     },
     /// The system has no root certificates.
     #[error("no root certificates: expected the package ca-certificates, or SSL_CERT_FILE=FILE{}", after_colon(reason.as_deref()))]
     NoRoots {
-        /// The reason of the system, if it gives one.
+        /// The first error of the system; `None` if the system reports no error.
         reason: Option<String>,
     },
-    /// The server has a certificate that does not prove its identity.
+    /// The certificate of the server does not prove its identity.
     #[error("certificate of {host}: {fault}")]
     Certificate {
         /// The host of the URL.
@@ -54,7 +54,7 @@ pub enum HttpError {
         /// The fault.
         fault: CertificateFault,
     },
-    /// The server does not speak TLS.
+    /// The server does not use TLS.
     #[error("expected TLS, got something else; a node without TLS has a URL that begins with http://")]
     NoTls,
     /// The TLS handshake failed.
@@ -66,21 +66,21 @@ pub enum HttpError {
     /// The server closed the connection before the end of the response.
     #[error("the node closed the connection before the end of its response")]
     Closed,
-    /// The response is not HTTP/1.1, or breaks its limits.
+    /// The response is not HTTP/1.1, or exceeds the limits of its head.
     #[error("expected a response of HTTP/1.1: {reason}")]
     Protocol {
         /// The reason.
         reason: String,
     },
-    /// The response has another status.
+    /// The response has a status other than 200.
     #[error("expected status 200, got {status}{}", redirect(location.as_deref()))]
     Status {
-        /// The number and its name.
+        /// The status code and its name.
         status: String,
-        /// The target of a redirect.
+        /// The value of the header `Location`, if the response has this header.
         location: Option<String>,
     },
-    /// The body of the response is too large.
+    /// The body of the response exceeds its size limit.
     #[error("expected a response of at most {limit} bytes, got a larger one")]
     TooLarge {
         /// The limit.
@@ -101,19 +101,19 @@ pub enum HttpError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateFault {
-    /// No root certificate leads to it.
+    /// No trusted root certificate signed the chain of the certificate.
     #[error("expected an issuer that this system trusts, got another one; SSL_CERT_FILE=FILE names trusted issuers")]
     UnknownIssuer,
-    /// It is for other hosts.
+    /// The certificate is for other hosts.
     #[error("expected a certificate for this host, got one for {}", if names.is_empty() { "no host" } else { names })]
     OtherName {
-        /// The hosts.
+        /// The hosts of the certificate, separated by commas.
         names: String,
     },
-    /// It is no longer valid.
+    /// The period of the certificate has ended.
     #[error("expected a valid one, got one that has expired")]
     Expired,
-    /// It is not yet valid.
+    /// The period of the certificate has not begun.
     #[error("expected a valid one, got one for a later time; the clock of this machine may be wrong")]
     NotYetValid,
     /// Another fault.
@@ -122,7 +122,7 @@ pub enum CertificateFault {
 }
 
 impl HttpError {
-    /// Returns the error for one of the HTTP library.
+    /// Converts an error of the HTTP library.
     #[expect(clippy::needless_pass_by_value, reason = "map_err passes errors by value")]
     pub(super) fn of_exchange(error: hyper::Error) -> Self {
         use std::error::Error as _;

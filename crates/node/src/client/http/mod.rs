@@ -1,5 +1,5 @@
-//! An HTTP/1.1 client for JSON-RPC: one keep-alive connection, one request at a time. The connection has TLS if the URL
-//! has the scheme `https`, and goes through a proxy if the environment names one.
+//! An HTTP/1.1 client for JSON-RPC, with one keep-alive connection and one request at a time. If the URL has the scheme
+//! `https`, the connection has TLS. If the environment names a proxy, requests go through the proxy.
 
 mod connect;
 mod error;
@@ -26,7 +26,8 @@ use self::{
 };
 use crate::{client::url::NodeUrl, terminal::visible};
 
-/// Maximum size of the head of a response, in bytes. The trailers have the same limit.
+/// Maximum size of the head of a response, in bytes. The trailers have the same limit. The limit bounds the memory that
+/// a false node can take.
 const MAX_HEAD: usize = 16 * 1024;
 /// Maximum size of the body of a response, in bytes.
 pub(crate) const MAX_BODY: usize = 64 << 20;
@@ -34,13 +35,13 @@ pub(crate) const MAX_BODY: usize = 64 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("silica/", env!("CARGO_PKG_VERSION")));
 
-/// The part of a connection that reads and writes. It ends with the connection.
+/// The future that reads and writes the bytes of a connection. It ends when the connection ends.
 type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
 /// A connection to a node.
 pub(crate) struct Client {
     sender: SendRequest<Full<Bytes>>,
-    /// `None` after the end of the connection.
+    /// `None` after the connection has ended.
     driver: Option<Driver>,
     uri: Uri,
     headers: HeaderMap,
@@ -48,15 +49,15 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects to a node within [`CONNECT_TIMEOUT`].
+    /// Connects to a node. Fails after [`CONNECT_TIMEOUT`].
     pub(crate) async fn connect(url: &NodeUrl) -> Result<Self, HttpError> {
         let opened = tokio::time::timeout(CONNECT_TIMEOUT, connect::open(url, Proxy::from_environment(url)?)).await;
         let (stream, proxy) = opened.map_err(|_| HttpError::ConnectTimeout { limit: CONNECT_TIMEOUT })??;
         Self::over(stream, url, proxy).await
     }
 
-    /// Returns a client over an open connection. A proxy gets the whole URL with each request, unless the connection
-    /// is a tunnel through it.
+    /// Returns a client over an open connection. If the requests go to a proxy without a tunnel, each request has the
+    /// whole URL.
     async fn over(stream: IoStream, url: &NodeUrl, proxy: Option<Proxy>) -> Result<Self, HttpError> {
         let (sender, connection) = handshake(stream).await?;
         let mut headers = HeaderMap::new();
@@ -75,7 +76,7 @@ impl Client {
         Ok(Self { sender, driver: Some(Box::pin(connection)), uri, headers, answer: Vec::new() })
     }
 
-    /// Posts `body` and returns the body of the response.
+    /// Sends `body` in a POST request, and returns the body of the response.
     pub(crate) async fn post(&mut self, body: &[u8]) -> Result<&str, HttpError> {
         let mut request = Request::new(Full::new(Bytes::copy_from_slice(body)));
         *request.method_mut() = Method::POST;
@@ -94,17 +95,17 @@ impl Client {
     }
 }
 
-/// The two ends of a connection: one for its requests, and one that drives it.
+/// The sender of requests on a connection, and the future that reads and writes the bytes of the connection.
 type Ends = (SendRequest<Full<Bytes>>, Connection<TokioIo<IoStream>, Full<Bytes>>);
 
-/// Prepares a connection for requests.
+/// Starts HTTP/1.1 on a connection.
 async fn handshake(stream: IoStream) -> Result<Ends, HttpError> {
     let handshake = Builder::new().max_header_size(MAX_HEAD).handshake(TokioIo::new(stream));
     handshake.await.map_err(HttpError::of_exchange)
 }
 
-/// Waits for the result of an exchange and drives its connection meanwhile. Both share one task, so that a response
-/// wakes it once.
+/// Waits for the result of an exchange, and polls the future of its connection meanwhile. One task polls both, so that
+/// a response wakes only one task.
 async fn drive<T>(
     driver: &mut Option<Driver>,
     exchange: impl Future<Output = Result<T, HttpError>>,
@@ -117,7 +118,8 @@ async fn drive<T>(
             ended = connection => ended,
         };
         *driver = None;
-        // The exchange can still have the rest of a response to read. Its own error does not have the reason.
+        // The rest of a response may be in memory, so the exchange can succeed. If it fails, only the error of the
+        // connection has the reason.
         if let Err(error) = ended {
             return exchange.await.map_err(|_| HttpError::of_exchange(error));
         }

@@ -1,4 +1,5 @@
-//! Proxies from the environment: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower case.
+//! Proxies from the environment variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower
+//! case.
 
 use hyper::{Uri, header::HeaderValue};
 use hyper_util::client::proxy::matcher::Matcher;
@@ -10,13 +11,13 @@ use crate::client::url::NodeUrl;
 pub(super) struct Proxy {
     pub(super) host: String,
     pub(super) port: u16,
-    /// The value of `Proxy-Authorization`.
+    /// The value of the header `Proxy-Authorization`; `None` if the proxy URL has no credentials.
     pub(super) credentials: Option<HeaderValue>,
 }
 
 impl Proxy {
-    /// Returns the proxy that the environment names for a URL. A node on this machine needs none: a proxy elsewhere
-    /// would not reach it.
+    /// Returns the proxy for a URL from the environment, or `None`. A URL with a loopback host has no proxy, because a
+    /// proxy on another machine cannot reach this host.
     pub(super) fn from_environment(url: &NodeUrl) -> Result<Option<Self>, HttpError> {
         if url.is_loopback() {
             return Ok(None);

@@ -7,7 +7,7 @@ use tokio::{
 
 use super::*;
 
-/// Returns what the client makes of a response that arrives in these pieces. The server then closes the connection.
+/// Returns the result of the client for a response that arrives in these pieces. The server then closes the connection.
 async fn receive(pieces: &[&str]) -> Result<String, HttpError> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = NodeUrl::from(listener.local_addr().unwrap());
@@ -25,7 +25,7 @@ async fn receive(pieces: &[&str]) -> Result<String, HttpError> {
     tokio::join!(request, answer).0
 }
 
-/// Reads a request whose body is `{}`. A connection that is closed with unread bytes is reset.
+/// Reads a request whose body is `{}`. Unread bytes at the close of a connection would cause a reset.
 async fn read_request(peer: &mut (impl AsyncReadExt + Unpin)) -> io::Result<String> {
     let mut text = Vec::new();
     while !text.ends_with(b"\r\n\r\n{}") {

@@ -1,4 +1,4 @@
-//! TLS by rustls, with the root certificates of the system. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others.
+//! TLS by rustls, with the root certificates of the system, or with those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
 
 use std::{io, sync::Arc};
 
@@ -7,7 +7,7 @@ use tokio_rustls::TlsConnector;
 
 use super::{CertificateFault, HttpError, connect::IoStream};
 
-/// Returns the connection with TLS, after the server has proved that it is `host`.
+/// Starts TLS on a connection. Fails unless the certificate of the server is valid for `host`.
 pub(super) async fn secure(stream: IoStream, host: &str) -> Result<IoStream, HttpError> {
     let name = ServerName::try_from(host.to_owned()).map_err(|_| HttpError::Url { got: host.to_owned() })?;
     let connector = TlsConnector::from(Arc::new(config()?));
@@ -20,7 +20,7 @@ pub(super) async fn secure(stream: IoStream, host: &str) -> Result<IoStream, Htt
 fn config() -> Result<ClientConfig, HttpError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Systems have roots that the library cannot read. The others suffice for most servers.
+    // Ignore root certificates that the library cannot parse. The others suffice for most servers.
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
         return Err(HttpError::NoRoots { reason: found.errors.first().map(ToString::to_string) });

@@ -1,8 +1,8 @@
-//! Percentiles of how long requests took.
+//! Percentiles of the response times of requests.
 
 use std::{fmt, time::Duration};
 
-/// The times of many requests, in order.
+/// Response times, in ascending order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latencies(Vec<Duration>);
 
@@ -12,8 +12,8 @@ impl Latencies {
         Self(times)
     }
 
-    /// Returns the time within which `per_mille` thousandths of the requests were answered (nearest rank), or `None`
-    /// when there were none.
+    /// Returns a percentile by nearest rank, in thousandths: at least `per_mille` of 1000 requests took at most this
+    /// time. Returns `None` if there are no requests.
     pub(super) fn percentile(&self, per_mille: usize) -> Option<Duration> {
         let rank = self.0.len().saturating_mul(per_mille).div_ceil(1000).max(1);
         self.0.get(rank - 1).copied()

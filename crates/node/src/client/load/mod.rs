@@ -1,12 +1,13 @@
-//! A load for a node: signed payments or token transfers over keep-alive connections. Each connection sends the next
-//! request when it has the response to the last one.
+//! `silica load`: signed payments or token transfers over keep-alive connections to a node. Each connection sends a
+//! request when it has the response to the previous one.
 //!
 //! ```text
 //! plan (senders, keys, token) ─▶ fund ─▶ sign ─▶ send, measured ─▶ wait until all are in blocks ─▶ check ─▶ report
 //! ```
 //!
-//! Each sender belongs to one connection, which sends its transactions in the order of their nonces. The load is
-//! therefore the same for a node that accepts only the next nonce, and for one that keeps transactions with nonce gaps.
+//! Each sender belongs to one connection, which sends the transactions of this sender in the order of their nonces.
+//! Therefore the load is valid for a node that accepts only the next nonce, and for a node that keeps transactions with
+//! nonce gaps.
 
 mod latency;
 mod order;
@@ -31,7 +32,7 @@ use self::{
 use super::http::HttpError;
 use crate::listen::{DEFAULT_LISTEN, socket_address};
 
-/// Options of a load.
+/// Arguments of `silica load`.
 #[derive(Clone, Debug, Args)]
 pub struct LoadArgs {
     /// Address and port of the node, without TLS.
@@ -60,7 +61,7 @@ pub struct LoadArgs {
     pub allow_remote: bool,
 }
 
-/// Time between two queries for nonces, and before a retry after a full pool.
+/// Time between two queries for nonces. Also the time before a retry, when the pool was full.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Reason why a load failed.
@@ -91,7 +92,7 @@ pub enum LoadError {
     /// The test accounts do not have enough money.
     #[error("the test accounts have too little money to fund {senders} senders")]
     Funds {
-        /// Senders to be funded.
+        /// Number of senders that need money.
         senders: usize,
     },
     /// The node rejected a transaction.
@@ -100,12 +101,12 @@ pub enum LoadError {
         /// The error of the node.
         reason: String,
     },
-    /// The time limit has passed.
+    /// The time limit passed before all transactions were in blocks.
     #[error("time limit of {limit:?} exceeded with {missing} transactions not in blocks")]
     TimeLimit {
         /// The limit.
         limit: Duration,
-        /// Transactions that are in no block.
+        /// Number of transactions that are in no block.
         missing: u64,
     },
     /// A task panicked.
@@ -116,7 +117,7 @@ pub enum LoadError {
 /// The measurements of a load.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
-    /// The kind of transactions.
+    /// The kind of the transactions: payments or token transfers.
     kind: &'static str,
     transactions: u64,
     requests: u64,
@@ -138,11 +139,11 @@ impl fmt::Display for LoadReport {
     }
 }
 
-/// Sends a load and waits until all of it is in blocks.
+/// Sends a load, and waits until all its transactions are in blocks.
 ///
 /// # Errors
 ///
-/// [`LoadError`]: the measurements would not be valid.
+/// A [`LoadError`] means that the load was incomplete. Its measurements are discarded.
 pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     let target = args.target;
     if !target.ip().is_loopback() && !args.allow_remote {
@@ -169,7 +170,7 @@ pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     Ok(LoadReport { kind, transactions, requests, retries, sending, landing, blocks, latencies })
 }
 
-/// The totals of the connections.
+/// The results of one or more connections.
 #[derive(Debug, Default)]
 struct Sent {
     requests: u64,
@@ -193,7 +194,7 @@ async fn send_all(target: SocketAddr, shares: Vec<Share>, deadline: Instant) -> 
     Ok(total)
 }
 
-/// Sends the share of one connection. It retries transactions that a full pool has rejected, until `deadline`.
+/// Sends the transactions of one connection. Retries transactions that a full pool rejected, until `deadline`.
 async fn send(mut client: RpcClient, share: Share, deadline: Instant) -> Result<Sent, LoadError> {
     let mut sent = Sent { times: Vec::with_capacity(share.len()), ..Sent::default() };
     for mut batch in share {

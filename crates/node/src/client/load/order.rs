@@ -1,4 +1,4 @@
-//! Transactions before they are signed, and their signing.
+//! Unsigned transactions of a load, and their signatures.
 
 use serde_json::value::to_raw_value;
 use silica_crypto::{KeyPair, sign};
@@ -11,7 +11,7 @@ use super::{
     rpc::{RpcClient, SignedRequest},
 };
 
-/// Gas of a payment.
+/// Gas limit of a payment, in gas units.
 const PAYMENT_GAS: Gas = Gas::new(50);
 
 /// The part of a transaction that depends neither on its sender nor on the chain.
@@ -25,13 +25,13 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// A payment.
+    /// Creates a payment.
     pub(super) const fn payment(to: Address, amount: Qa) -> Self {
         Self { to, amount, gas_limit: PAYMENT_GAS, code: String::new(), data: String::new() }
     }
 }
 
-/// What all transactions of a chain have in common.
+/// The chain id and the gas price, which all transactions of a load have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     version: Version,
@@ -39,19 +39,19 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// Asks a node for them.
+    /// Gets the chain id and the minimum gas price from a node.
     pub(super) async fn of(client: &mut RpcClient) -> Result<Self, LoadError> {
         let version = Version::of_chain(client.chain_id().await?);
         Ok(Self { version, gas_price: client.minimum_gas_price().await? })
     }
 
-    /// The most that an order can cost.
+    /// Returns the maximum cost of a transaction: amount plus gas limit × gas price.
     pub(super) fn cost(&self, order: &Order) -> Qa {
         let fee = order.gas_limit.checked_cost(self.gas_price).unwrap_or(Qa::MAX);
         fee.checked_add(order.amount).unwrap_or(Qa::MAX)
     }
 
-    /// Signs an order.
+    /// Signs a transaction, and returns it as JSON.
     pub(super) fn signed(&self, key: &KeyPair, nonce: Nonce, order: Order) -> SignedRequest {
         let Order { to, amount, gas_limit, code, data } = order;
         let mut transaction = Transaction {

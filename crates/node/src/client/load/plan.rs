@@ -1,4 +1,4 @@
-//! Who sends what to whom: senders, their money and tokens, and their transactions signed beforehand.
+//! The senders of a load, with their money, tokens and signed transactions.
 
 use std::{
     thread,
@@ -18,16 +18,16 @@ use super::{
 };
 use crate::client::load::LoadArgs;
 
-/// What each payment moves.
+/// Amount of each payment, in Qa.
 const AMOUNT: Qa = Qa::new(1_000_000);
 
-/// Tokens that each sender has before the load.
+/// Number of tokens that each sender gets before the load.
 const GRANT: u64 = 1 << 40;
 
-/// Preparing transactions in one request.
+/// Number of transactions in one request that funds senders or distributes tokens.
 const BATCH: usize = 50;
 
-/// The transactions of one connection, in batches.
+/// The signed transactions of one connection, in batches.
 pub(super) type Share = Vec<Vec<SignedRequest>>;
 
 /// The senders of a load.
@@ -35,7 +35,7 @@ pub(super) type Share = Vec<Vec<SignedRequest>>;
 pub(super) struct Plan {
     senders: Vec<Sender>,
     terms: Terms,
-    /// The token that is transferred, where the load is not of payments.
+    /// The token, or `None` for a load of payments.
     token: Option<Token>,
 }
 
@@ -46,7 +46,7 @@ struct Sender {
     /// Nonce of the account before the load.
     nonce: Nonce,
     balance: Qa,
-    /// Transactions that it sends.
+    /// Number of transactions of this sender.
     share: u64,
 }
 
@@ -59,7 +59,8 @@ impl Sender {
 }
 
 impl Plan {
-    /// Spreads the transactions over senders whose keys are always the same, so that a second load finds them funded.
+    /// Distributes the transactions over the senders. The keys of the senders are constant, so that a second load does
+    /// not need to fund them again.
     pub(super) async fn new(args: &LoadArgs, client: &mut RpcClient, limit: Duration) -> Result<Self, LoadError> {
         let terms = Terms::of(client).await?;
         let (total, count) = (u64::from(args.payments), u64::from(args.senders.min(args.payments)));
@@ -72,7 +73,7 @@ impl Plan {
         Ok(Self { senders, terms, token })
     }
 
-    /// The transactions of all senders.
+    /// Returns the number of transactions of all senders.
     pub(super) fn total(&self) -> u64 {
         self.senders.iter().map(|sender| sender.share).sum()
     }
@@ -81,7 +82,7 @@ impl Plan {
         self.token.map_or(Order::payment(to, AMOUNT), |token| token.transfer(&to, 1))
     }
 
-    /// Gives the senders what they need from the published test accounts, and waits until they have it.
+    /// Sends money from the test accounts to the senders that have too little, and waits until these senders have it.
     pub(super) async fn fund(&mut self, client: &mut RpcClient, limit: Duration) -> Result<(), LoadError> {
         let cost = self.terms.cost(&self.order(Address::ZERO)).get();
         let poor = |sender: &Sender| sender.balance.get() < cost.saturating_mul(sender.share.into());
@@ -90,7 +91,7 @@ impl Plan {
             return Ok(());
         }
         let most = self.senders.iter().map(|sender| sender.share).max().unwrap_or(0);
-        // Enough for ten loads like this one.
+        // Each sender gets the cost of ten such loads, so that the next loads need no funding.
         let grant = Qa::new(cost.saturating_mul(most.into()).saturating_mul(10));
         let mut funders = Vec::new();
         for published in &PUBLISHED_ACCOUNTS {
@@ -129,7 +130,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Signs all transactions, on all processors, and deals them out to the connections.
+    /// Signs all transactions with one thread for each processor, and distributes the transactions over the
+    /// connections.
     pub(super) fn sign(&self, args: &LoadArgs) -> Vec<Share> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let chunk = self.senders.len().div_ceil(processors).max(1);
@@ -156,7 +158,7 @@ impl Plan {
         (first..).zip(senders).map(of_sender).collect()
     }
 
-    /// Waits until the nonce of each sender says that all its transactions are in blocks.
+    /// Waits until the nonce of each sender shows that all its transactions are in blocks.
     pub(super) async fn wait_until_landed(
         &self,
         client: &mut RpcClient,
@@ -170,7 +172,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Checks that every transfer of tokens did what it should.
+    /// Checks the token balance of each sender. Does nothing for a load of payments.
     pub(super) async fn check(&self, client: &mut RpcClient) -> Result<(), LoadError> {
         let Some(token) = self.token else { return Ok(()) };
         let payers = self.senders.iter().cycle().skip(self.senders.len().saturating_sub(1));
@@ -182,7 +184,7 @@ impl Plan {
     }
 }
 
-/// Deploys a token and gives each sender enough of it for any load.
+/// Deploys the token contract, and transfers [`GRANT`] tokens to each sender.
 async fn hand_out(
     terms: Terms,
     senders: &[Sender],
@@ -220,8 +222,8 @@ fn sender_key(index: u64) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes(bytes).expect("a hash is out of range once in 2^128"))
 }
 
-/// Deals the senders out to connections. A connection takes one payment of each of its senders in turn, so that a
-/// batch has as many senders as there are.
+/// Distributes the senders over the connections. A connection takes one transaction of each of its senders in turn.
+/// Therefore a batch has transactions of as many senders as possible.
 fn deal<T>(by_sender: Vec<Vec<T>>, connections: usize, batch: usize) -> Vec<Vec<Vec<T>>> {
     let connections = connections.min(by_sender.len()).max(1);
     let mut shares: Vec<Vec<std::vec::IntoIter<T>>> = (0..connections).map(|_| Vec::new()).collect();

@@ -1,4 +1,4 @@
-//! The methods that a load calls.
+//! The JSON-RPC methods that a load calls.
 
 use std::{
     net::SocketAddr,
@@ -27,15 +27,15 @@ pub(super) struct RpcClient {
     client: Client,
 }
 
-/// A signed transaction, as the text of a request.
+/// The JSON of a signed transaction.
 pub(super) type SignedRequest = Box<RawValue>;
 
 /// The result of a batch of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Submission {
-    /// The node accepted all.
+    /// The node accepted all transactions of the batch.
     Accepted,
-    /// The pool was full after this number.
+    /// The pool was full after the first `accepted` transactions of the batch.
     PoolFull { accepted: usize },
 }
 
@@ -46,7 +46,7 @@ impl RpcClient {
         Ok(Self { target, client })
     }
 
-    /// Returns balance and nonce, which are zero if the account does not exist.
+    /// Returns the balance and the nonce of an account. Both are zero if the account does not exist.
     pub(super) async fn account(&mut self, address: &Address) -> Result<(Qa, Nonce), LoadError> {
         match self.call::<Balance>("GetBalance", &[address.to_string()]).await? {
             Ok(Balance { balance: Dec(balance), nonce }) => Ok((balance, Nonce::new(nonce))),
@@ -69,7 +69,7 @@ impl RpcClient {
         Ok(next.saturating_sub(1))
     }
 
-    /// Returns the text of an entry of a contract's map, or `None` if it does not exist.
+    /// Returns a map entry of a contract as text, or `None` if the entry does not exist.
     pub(super) async fn map_entry(
         &mut self,
         contract: &Address,
@@ -83,7 +83,7 @@ impl RpcClient {
         Ok(entry.map(str::to_owned))
     }
 
-    /// Waits until all transactions up to a nonce are in blocks.
+    /// Waits until all transactions of an account up to the nonce `last` are in blocks.
     pub(super) async fn wait_for_nonce(
         &mut self,
         address: &Address,
@@ -124,7 +124,7 @@ impl RpcClient {
         }
     }
 
-    /// Submits transactions in one request, in their order.
+    /// Submits transactions in one request. The node admits them in their order.
     pub(super) async fn submit(&mut self, transactions: &[SignedRequest]) -> Result<Submission, LoadError> {
         const METHOD: &str = "CreateTransaction";
         let unreadable = |error: serde_json::Error| LoadError::Answer { method: METHOD, got: error.to_string() };
@@ -158,7 +158,7 @@ impl RpcClient {
         Ok(Submission::Accepted)
     }
 
-    /// Submits transactions that the node must accept.
+    /// Submits transactions in one request. Fails unless the node accepts all of them.
     pub(super) async fn submit_all(&mut self, transactions: &[SignedRequest]) -> Result<(), LoadError> {
         match self.submit(transactions).await? {
             Submission::Accepted => Ok(()),

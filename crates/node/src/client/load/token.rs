@@ -1,4 +1,4 @@
-//! The token whose transfers are a load: deployed for it, and handed out to the senders.
+//! The token contract of a load of token transfers.
 
 use serde_json::json;
 use silica_crypto::KeyPair;
@@ -6,26 +6,28 @@ use silica_protocol::{Address, Gas, Nonce, Qa};
 
 use super::{LoadError, order::Order, rpc::RpcClient};
 
-/// The contract.
+/// Source code of the contract.
 const CODE: &str = include_str!("../../../../../contracts/fungible_token/fungible_token.scilla");
 
-/// Enough gas for the deployment.
+/// Gas limit of the deployment, in gas units.
 const DEPLOYMENT_GAS: Gas = Gas::new(40_000);
 
-/// Gas limit of a transfer. What is not used is paid back, but a block has room only for what may be used.
+/// Gas limit of a transfer, in gas units. A block has space for the gas limits of its transactions, not for their used
+/// gas. Therefore a lower limit lets more transfers into a block.
 const TRANSFER_GAS: Gas = Gas::new(1_000);
 
-/// Tokens that there are.
+/// Total supply of tokens.
 const SUPPLY: u128 = 1 << 100;
 
-/// A token of which the deployer has everything at first.
+/// A deployed token. At first, the deployer has all tokens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     address: Address,
 }
 
 impl Token {
-    /// The token that `deployer` deploys when the nonce of its account is `nonce`, and the order to do so.
+    /// Returns the token that `deployer` deploys, and the transaction of the deployment. `nonce` is the nonce of the
+    /// deployer's account before the deployment.
     pub(super) fn of(deployer: &KeyPair, nonce: Nonce) -> (Self, Order) {
         let owner = deployer.address();
         let param = |name: &str, kind: &str, value: &str| json!({ "vname": name, "type": kind, "value": value });
@@ -47,7 +49,7 @@ impl Token {
         (Self { address: Address::of_contract(&owner, nonce) }, order)
     }
 
-    /// A transfer of so many tokens.
+    /// Creates a transfer of `tokens` tokens to `to`.
     pub(super) fn transfer(&self, to: &Address, tokens: u64) -> Order {
         let data = json!({
             "_tag": "Transfer",
@@ -59,7 +61,7 @@ impl Token {
         Order { gas_limit: TRANSFER_GAS, data: data.to_string(), ..Order::payment(self.address, Qa::ZERO) }
     }
 
-    /// Checks that a holder has so many tokens.
+    /// Checks that `holder` has `expected` tokens.
     pub(super) async fn check(
         &self,
         client: &mut RpcClient,

@@ -1,58 +1,58 @@
-//! Reading an answer of `GetStateProof`, which may hold anything.
+//! The parser of a response of `GetStateProof`. The response comes from a node or a file, and can have any content.
 
 use serde_json::{Map, Value};
 
-/// The lists of an answer.
+/// The result of `GetStateProof`: the nodes of the account trie and of the storage trie, from the root down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) account_proof: Vec<Vec<u8>>,
-    /// Left out where the account has no storage.
+    /// Empty if the response has no list of storage nodes.
     pub(super) state_proof: Vec<Vec<u8>>,
 }
 
-/// Reason why text is not an answer of `GetStateProof`.
+/// Reason why a text is not a response of `GetStateProof`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("the answer is not JSON: {reason}")]
     Json {
-        /// What the reader found, and where.
+        /// The error of the JSON parser, with its position.
         reason: String,
     },
-    /// Something has another JSON type.
+    /// A value has an unexpected JSON type.
     #[error("{member}: expected {expected}, got {got}")]
     Kind {
-        /// What it is.
+        /// The place of the value in the response.
         member: String,
-        /// The type it has to have.
+        /// The expected JSON type.
         expected: &'static str,
-        /// The type it has.
+        /// The actual JSON type.
         got: &'static str,
     },
-    /// A member that has to be there is not.
+    /// A required member is missing.
     #[error("{member} is missing")]
     Missing {
         /// The member.
         member: &'static str,
     },
-    /// There is a member that answers do not have.
+    /// The response has an unknown member.
     #[error("{parent} has a member {member:?} that is no part of a proof")]
     Unknown {
-        /// What it is a member of.
+        /// The object that has the unknown member.
         parent: &'static str,
         /// The member.
         member: String,
     },
-    /// A node is not the text of bytes.
+    /// A trie node is not an even number of hexadecimal digits.
     #[error("{member}: expected an even number of hexadecimal digits, without prefix: {reason}")]
     Hex {
         /// The node.
         member: String,
-        /// What is wrong with it.
+        /// The fault of the digits.
         reason: hex::FromHexError,
     },
-    /// A node has no bytes.
+    /// A trie node is an empty string.
     #[error("{member}: expected hexadecimal digits, got none")]
     Empty {
         /// The node.
@@ -60,17 +60,17 @@ pub enum AnswerError {
     },
 }
 
-/// What a node answered.
+/// The outcome of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// With lists.
+    /// The trie nodes of a proof.
     Proof(Answer),
-    /// With an error, in its words.
+    /// The error of the node, as JSON text.
     Refusal(String),
 }
 
 impl Reply {
-    /// Reads an answer, alone or in the envelope in which it came.
+    /// Parses a response. The text is the whole JSON-RPC response, or only its result.
     pub(super) fn read(text: &str) -> Result<Self, AnswerError> {
         let json = serde_json::from_str(text).map_err(|error| AnswerError::Json { reason: error.to_string() })?;
         let mut object = object("the answer", json)?;

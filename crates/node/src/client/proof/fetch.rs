@@ -1,4 +1,4 @@
-//! Requests to a node for a Tx block and a proof of the state after it.
+//! Requests to a node for a Tx block, and for a proof of the state after this block.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::{
     terminal::visible,
 };
 
-/// Time for all requests together.
+/// Time limit of all requests together, with the connection.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 const TX_BLOCK: &str = "GetTxBlock";
@@ -31,7 +31,7 @@ const TX_BLOCK: &str = "GetTxBlock";
 pub(super) struct Fetched {
     pub(super) block: BlockNumber,
     pub(super) root: StateRoot,
-    /// The answer of `GetStateProof`, in its envelope.
+    /// The whole JSON-RPC response to `GetStateProof`.
     pub(super) answer: String,
 }
 
@@ -75,7 +75,7 @@ impl Node<'_> {
         let unfit = |got: String| unfit(method, &got);
         let number = header.number.parse().map_err(|_| unfit(format!("BlockNum: {:?}", header.number)))?;
         match which {
-            // For a block that does not exist, a node answers with one that has the largest number.
+            // For a missing block, a node returns a block with the number 2^64 - 1.
             WhichBlock::Number(requested) if requested != number => {
                 Err(unfit(format!("there is no Tx block {requested}")))
             }
@@ -86,8 +86,8 @@ impl Node<'_> {
         }
     }
 
-    /// Reads the latest block, by its number where the node has no method for it, as in the block mode
-    /// `manual-immediate`.
+    /// Gets the latest block, and returns it with the method that returned it. In the block mode `manual-immediate`, a
+    /// node has no method for the latest block. The client then gets the block by its number.
     async fn latest_block(&mut self) -> Result<(&'static str, TxBlock), VerifyError> {
         const LATEST: &str = "GetLatestTxBlock";
         match self.try_call(LATEST, &[String::new()]).await? {
@@ -104,7 +104,7 @@ impl Node<'_> {
         self.try_call(method, params).await?.map_err(|error| unfit(method, &error.to_string()))
     }
 
-    /// Returns the result, or the error that the node answers with.
+    /// Calls a method, and returns the result or the error in the response.
     async fn try_call<T: DeserializeOwned>(
         &mut self,
         method: &'static str,
@@ -128,12 +128,12 @@ impl Node<'_> {
     }
 }
 
-/// An answer that is not to be used, which shows nothing of it that does something to a terminal.
+/// Returns the error for an unexpected response. Control characters are escaped.
 fn unfit(method: &'static str, got: &str) -> VerifyError {
     VerifyError::Node { method, got: visible(got) }
 }
 
-/// What is needed of a block. Nodes of other generations may say more.
+/// The part of a Tx block that the client needs. Unknown members are ignored.
 #[derive(Deserialize)]
 struct TxBlock {
     header: Header,

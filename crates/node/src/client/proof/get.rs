@@ -1,4 +1,4 @@
-//! `silica proof get`: a proof of state from a node, in the form that `silica proof verify` takes.
+//! `silica proof get`: gets a state proof from a node, as input for `silica proof verify`.
 
 use clap::Args;
 use silica_chain::variable_key;
@@ -10,19 +10,19 @@ use crate::{
     terminal::visible,
 };
 
-/// The proof to get.
+/// Arguments of `silica proof get`.
 #[derive(Clone, Debug, Args)]
 pub struct GetProofArgs {
-    /// The contract, in hexadecimal or as bech32.
+    /// The address of the contract, in hexadecimal or as bech32.
     #[arg(value_name = "ADDRESS", value_parser = any_address)]
     pub address: Address,
     /// Name of the variable.
     #[arg(value_name = "VARIABLE", value_parser = variable_name)]
     pub variable: String,
-    /// Key of the variable's map, without quotes. A map of maps has one key for each map, from the outermost.
+    /// Key of the variable's map, without quotes. Nested maps have one key for each map, from the outermost.
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     pub keys: Vec<String>,
-    /// Number of the Tx block whose state is proved, or `latest`.
+    /// Number of the Tx block whose state the proof is for, or `latest`.
     #[arg(long, value_name = "NUMBER", default_value = "latest")]
     pub block: WhichBlock,
     /// The node.
@@ -30,7 +30,8 @@ pub struct GetProofArgs {
     pub node: NodeArgs,
 }
 
-/// Gets a proof. A note has its state root, which the user compares with a trusted one.
+/// Gets a proof. The note of the answer has the state root of the block, so that the user can compare it with a trusted
+/// root.
 pub(in crate::client) async fn get(args: &GetProofArgs) -> Result<Answer, ClientError> {
     let rpc = args.node.rpc();
     let (block, _) = tx_block(&rpc, args.block).await?;

@@ -1,7 +1,7 @@
 //! `silica proof`: the verification of a response of `GetStateProof`.
 //!
-//! The response is in a file, on standard input, or comes from a node. The verification is the same for each of them,
-//! and the output states what the response proves.
+//! The response comes from a file, from standard input, or from a node. The verification does not depend on the source.
+//! The output states what the response proves.
 
 mod answer;
 mod fetch;
@@ -35,9 +35,8 @@ use super::{
 pub enum ProofCommand {
     /// Verify a response of `GetStateProof` against the state root of a Tx block, and print what it proves.
     ///
-    /// The command trusts nothing in the response. The proof of an account has its balance, nonce, code hash and
-    /// storage root. The proof of a variable has its value. A proof can also show that an account or a variable does
-    /// not exist.
+    /// The command does not trust the response. The proof of an account has its balance, nonce, code hash and storage
+    /// root. The proof of a variable has its value. A proof can also show that an account or a variable does not exist.
     #[command(
         after_help = "Exit status: 0 the response proves the output; 1 it proves nothing; 2 there is no response to \
                             verify: wrong use, an unreadable file, or no connection."
@@ -45,11 +44,11 @@ pub enum ProofCommand {
     Verify(VerifyArgs),
     /// Get a proof of a contract's variable from a node, and print it as JSON.
     ///
-    /// The command does not verify the proof. `silica proof verify` does.
+    /// The command does not verify the proof. For that, use `silica proof verify`.
     Get(GetProofArgs),
 }
 
-/// The proof, and what it must prove.
+/// Arguments of `silica proof verify`.
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("source").args(["file", "url"]))]
 #[command(group = ArgGroup::new("key").args(["variable", "variable_hash"]))]
@@ -61,13 +60,13 @@ pub struct VerifyArgs {
     /// Read the block and the proof from the node at this URL.
     #[arg(long, value_name = "URL", requires = "key")]
     pub url: Option<NodeUrl>,
-    /// Number of the Tx block whose state is proved, or `latest`.
+    /// Number of the Tx block whose state the proof is for, or `latest`.
     #[arg(long, value_name = "NUMBER", default_value = "latest", requires = "url")]
     pub block: WhichBlock,
-    /// `StateRootHash` of the Tx block. With --url, the block of the node must have the same.
+    /// `StateRootHash` of the Tx block. With --url, the node's block must have this root.
     #[arg(long, value_name = "HEX")]
     pub root: Option<StateRoot>,
-    /// The account, in hexadecimal or as bech32.
+    /// The address of the account, in hexadecimal or as bech32.
     #[arg(long, value_name = "ADDRESS", value_parser = any_address)]
     pub address: Address,
     /// Name of the contract's variable.
@@ -81,11 +80,11 @@ pub struct VerifyArgs {
     pub variable_hash: Option<VariableHash>,
 }
 
-/// Longest answer that is read, in bytes. A path has at most 209 nodes of 532 bytes, but the last of them holds the
-/// value, which may be as large as gas pays for.
+/// Maximum size of a response, in bytes. A path has at most 209 nodes of 532 bytes each, but its last node has the
+/// value. Only the gas limit bounds the size of the value.
 const MAX_ANSWER: u64 = MAX_BODY as u64;
 
-/// Reason why a response proves nothing.
+/// Reason why the command did not verify a response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
@@ -119,33 +118,33 @@ pub enum VerifyError {
     /// The response is an error of the node.
     #[error("the node returned no proof: {reason}")]
     Refused {
-        /// Its reason.
+        /// The error of the node, as JSON text.
         reason: String,
     },
-    /// The response is about a variable, which the command line does not name.
+    /// The response has a proof of a variable, but the command line does not name the variable.
     #[error("stateProof: expected --variable or --variable-hash, because the response is about a variable")]
     WhichVariable,
-    /// The response is too long.
+    /// The response has more than [`MAX_ANSWER`] bytes.
     #[error("expected a response of at most {MAX_ANSWER} bytes")]
     TooLong,
-    /// The response is malformed.
+    /// The response does not have the form of a result of `GetStateProof`.
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    /// The block of the node has another state root than the trusted one.
+    /// The state root of the node's block differs from the trusted root.
     #[error("expected a Tx block with the state root {expected}, got one with {got}")]
     OtherBlock {
         /// The trusted root.
         expected: StateRoot,
-        /// The node's.
+        /// The root in the node's block.
         got: StateRoot,
     },
-    /// The response proves nothing.
+    /// The verification of the proof failed.
     #[error(transparent)]
     Proof(#[from] StateProofError),
 }
 
 impl VerifyError {
-    /// Returns whether there was a response that proves nothing. Otherwise there was no response to verify.
+    /// Returns whether the verification of a response failed. All other errors occur before the verification.
     pub fn is_refutation(&self) -> bool {
         match self {
             Self::Answer(_) | Self::OtherBlock { .. } | Self::Proof(_) => true,
@@ -160,11 +159,11 @@ impl VerifyError {
     }
 }
 
-/// Verifies a response of `GetStateProof` from a file or a node, and returns what it proves.
+/// Verifies a response of `GetStateProof` from a file or a node, and returns the proven state.
 ///
 /// # Errors
 ///
-/// [`VerifyError`]: the response proves nothing, or there is none.
+/// [`VerifyError`]: the response is invalid, or there is no response.
 pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError> {
     let address = args.address;
     let named = args.variable.clone().map(|name| Variable::Named(name, args.index.clone()));
@@ -196,7 +195,7 @@ pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError>
     Ok(ProofReport { block, root, is_root_given: args.root.is_some(), address, variable, proven })
 }
 
-/// Reads the response from the file or from standard input.
+/// Reads the response from the file or from standard input. Rejects more than [`MAX_ANSWER`] bytes.
 fn read(args: &VerifyArgs) -> Result<String, VerifyError> {
     let mut bytes = Vec::new();
     let most = MAX_ANSWER.saturating_add(1);
@@ -209,7 +208,8 @@ fn read(args: &VerifyArgs) -> Result<String, VerifyError> {
     if bytes.len() > usize::try_from(MAX_ANSWER).unwrap_or(usize::MAX) {
         return Err(VerifyError::TooLong);
     }
-    // The parser of JSON rejects the replacements of invalid UTF-8.
+    // Invalid UTF-8 becomes replacement characters. The JSON parser rejects these outside of strings, and the hex
+    // decoder inside.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

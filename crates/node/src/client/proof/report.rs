@@ -1,4 +1,4 @@
-//! What a proof proves, in words for people.
+//! The text output of a verified proof.
 
 use std::{fmt, str};
 
@@ -8,34 +8,34 @@ use silica_state::ProvenState;
 
 use crate::terminal::visible;
 
-/// What an answer of `GetStateProof` was found to prove.
+/// The state that a response of `GetStateProof` proves.
 #[derive(Clone, Debug)]
 pub struct ProofReport {
-    /// The block that the node named, if a node was asked.
+    /// The block number that the node reported; `None` if the response is from a file.
     pub block: Option<BlockNumber>,
-    /// Root of the state.
+    /// The state root that the proof was verified against.
     pub root: StateRoot,
     /// Whether the command line gave the root; otherwise the node reported it for the block.
     pub is_root_given: bool,
-    /// Whose account.
+    /// The address of the account.
     pub address: Address,
-    /// Which variable, if one was named.
+    /// The variable; `None` if the proof is only of an account.
     pub variable: Option<Variable>,
-    /// What is so.
+    /// The proven account and value, or their absence.
     pub proven: ProvenState,
 }
 
 /// A variable of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Variable {
-    /// By name and keys of its map, as text without quotes.
+    /// The name, and the keys of its map as text without quotes.
     Named(String, Vec<String>),
-    /// By the hash of its storage key alone.
+    /// The hash of the storage key.
     Hashed(VariableHash),
 }
 
 impl Variable {
-    /// The hash that `GetStateProof` is asked with.
+    /// Returns the variable hash, which is a parameter of `GetStateProof`.
     pub fn hash(&self, contract: &Address) -> VariableHash {
         match self {
             Self::Named(name, indices) => variable_key(contract, name, indices).variable_hash(),
@@ -56,7 +56,7 @@ impl fmt::Display for Variable {
     }
 }
 
-/// Said of what nothing proves.
+/// The end of a line whose value the node reports without a proof.
 const HEARSAY: &str = "  as the node says";
 
 impl fmt::Display for ProofReport {
@@ -80,7 +80,8 @@ impl fmt::Display for ProofReport {
     }
 }
 
-/// Where nothing is, and nothing more: of a map that has entries, nothing is stored under its name.
+/// The place that is proven to be empty. The absence of a value under the name of a map does not mean that the map has
+/// no entries.
 struct Place<'a>(&'a Variable);
 
 impl fmt::Display for Place<'_> {
@@ -105,8 +106,8 @@ fn write_account(account: &Account, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A stored value as people can read it. Characters that are not seen, or that change how others are, do not reach
-/// their terminal.
+/// A stored value as text. Control characters, and invisible characters that change the display of other characters,
+/// are escaped.
 struct Shown<'a> {
     value: &'a [u8],
     variable: &'a Variable,

@@ -1,4 +1,7 @@
 //! Methods of Ethereum that read the chain, for tools like Hardhat (docs/interface.md).
+//!
+//! Results have the forms of Ethereum: quantities in hexadecimal without leading zeros, money in wei, nonces from 0,
+//! and null for a missing object. The node has no EVM, and [rejects](refusal) the methods that need one.
 
 mod params;
 mod shapes;
@@ -228,6 +231,8 @@ impl Method for EthGetBalance {
 }
 
 /// Number of transactions that an account has sent. This number is the nonce of the next transaction, counted from 0.
+///
+/// With the block `pending`, the number includes pending transactions.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionCount {
     /// Address of the account.
