@@ -1,4 +1,4 @@
-//! The configuration of a node, and the options that give it.
+//! The configuration of a node, and its derivation from the options.
 //!
 //! ```text
 //! flags, environment ─▶ ┐
@@ -44,25 +44,25 @@ use crate::{
 /// Whether a block is flushed to disk before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Durability {
-    /// Yes; a crash loses nothing that was acknowledged.
+    /// The node flushes first. A crash loses no acknowledged block.
     Flush,
-    /// No; a crash may lose the newest blocks. For test suites.
+    /// The node acknowledges before the flush. A crash can lose the newest blocks. For test suites.
     Relaxed,
 }
 
-/// Whether the node answers methods that do what no client of a real network can do.
+/// Whether the node serves methods for developers. On a real network, no client can do what these methods do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Developer {
-    /// If only this machine can reach them.
+    /// Only if all servers listen on loopback addresses.
     Auto,
-    /// Yes, for every client.
+    /// The node serves these methods to every client.
     On,
-    /// No.
+    /// The node does not serve these methods.
     Off,
 }
 
 impl Developer {
-    /// Returns whether a node that listens at these addresses answers them.
+    /// Returns whether a node that listens at these addresses serves methods for developers.
     pub(crate) fn is_on(self, listening: &[SocketAddr]) -> bool {
         match self {
             Self::Auto => listening.iter().all(|addr| addr.ip().to_canonical().is_loopback()),
@@ -75,75 +75,75 @@ impl Developer {
 /// The configuration of a node.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Directory that holds the chain, or `None` to keep it in memory.
+    /// Data directory, or `None` for a chain in memory.
     pub data_dir: Option<PathBuf>,
-    /// Address and port of the JSON-RPC server; port 0 lets the system choose.
+    /// Address and port of the JSON-RPC server. With port 0, the system chooses the port.
     pub listen: SocketAddr,
-    /// The separate port for subscribers. `None` means port 4401 at the address of `listen` if that port is free, and
-    /// no separate port if the system chooses the port of `listen`.
+    /// The separate port for subscribers. With `None`, the port is 4401 at the address of `listen` if this port is
+    /// free. If the system chooses the port of `listen`, `None` means no separate port.
     pub websocket: Option<WebSocketPort>,
-    /// The address of the pages for operators, or `None` for the address of JSON-RPC.
+    /// The address of the pages for operators, or `None` for the address of `listen`.
     pub operator_listen: Option<SocketAddr>,
-    /// Identity of the network, or `None` for that of the data directory.
+    /// The chain id, or `None` for the chain id of the data directory.
     pub chain_id: Option<ChainId>,
     /// When the node makes blocks.
     pub block_mode: BlockMode,
     /// The secret that clients need to pause the node, or `None` to disable the pause.
     pub pause_id: Option<String>,
-    /// The network whose accounts a new chain has, unless others are given.
+    /// The network whose accounts a new chain has, if neither `accounts_file` nor `mnemonic` is set.
     pub profile: Profile,
-    /// Accounts of a new chain, or `None` for those of the profile.
+    /// File of the accounts of a new chain, or `None` for the accounts of `mnemonic` or of the profile.
     pub accounts_file: Option<PathBuf>,
-    /// Words from which the accounts of a new chain are derived, with the count of accounts.
+    /// The mnemonic of the accounts of a new chain, and the number of accounts.
     pub mnemonic: Option<(Mnemonic, u32)>,
-    /// Whether the banner shows secret keys that are not published.
+    /// Whether the banner has secret keys that are not public.
     pub show_keys: bool,
-    /// File that the node writes once it is ready.
+    /// File that the node writes when it is ready.
     pub ready_file: Option<PathBuf>,
-    /// Virtual shards, or `None` for the number of the data directory.
+    /// Number of virtual shards, or `None` for the number of the data directory.
     pub shards: Option<u32>,
-    /// Tx blocks for each DS block, or `None` for the number of the data directory.
+    /// Number of Tx blocks in a DS epoch, or `None` for the number of the data directory.
     pub blocks_per_ds_epoch: Option<u64>,
-    /// The Scilla rules of contracts, or `None` for those of the data directory.
+    /// The Scilla rules, or `None` for the rules of the data directory.
     pub scilla_rules: Option<Edition>,
-    /// Latest Tx blocks whose state can be proved.
+    /// Number of the latest Tx blocks for which the node serves state proofs.
     pub proof_window: u64,
-    /// Memory for recently used state, in bytes.
+    /// Memory of the cache of state, in bytes.
     pub cache_bytes: u64,
     /// Whether a block is flushed to disk before it is acknowledged.
     pub durability: Durability,
-    /// Transactions that may be pending at once.
+    /// Maximum number of pending transactions.
     pub max_pending: u32,
-    /// Pending transactions of one sender that need a lower nonce or more balance.
+    /// Maximum number of pending transactions of one sender that need a lower nonce or more balance.
     pub max_gapped: u32,
     /// Whether the node answers methods for developers.
     pub developer: Developer,
-    /// Hosts and origins that may call these methods, and trusted proxies.
+    /// Hosts and origins that can call methods for developers, and trusted proxies.
     pub access: Access,
-    /// The methods that the node answers, or `None` for all.
+    /// The methods that the node serves, or `None` for all.
     pub methods: Option<MethodList>,
     /// Limits of the HTTP server.
     pub http: HttpLimits,
     /// Limits of one request.
     pub rpc: RpcLimits,
-    /// The sources of the options, for texts of errors.
+    /// The sources of the options, for error texts.
     pub origins: Origins,
 }
 
 impl Config {
-    /// A chain in memory behind a port that the system chooses, for tests.
+    /// Returns the configuration of a chain in memory, at a port that the system chooses. For tests.
     pub fn ephemeral() -> Self {
         Self { data_dir: None, listen: (Ipv4Addr::LOCALHOST, 0).into(), ..Self::default() }
     }
 
-    /// A chain in `dir` behind a port that the system chooses.
+    /// Returns the configuration of a chain in `dir`, at a port that the system chooses.
     pub fn in_dir(dir: impl Into<PathBuf>) -> Self {
         Self { data_dir: Some(dir.into()), ..Self::ephemeral() }
     }
 }
 
 impl Default for Config {
-    /// The configuration of `silica` without arguments.
+    /// Returns the configuration of `silica` without arguments.
     fn default() -> Self {
         Self {
             data_dir: Some("silica-data".into()),

@@ -1,4 +1,4 @@
-//! Which source gave the value of an option.
+//! The source of the value of an option.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
@@ -20,15 +20,15 @@ impl fmt::Display for FileLocation {
 /// The source of a value, in order of precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The flag.
+    /// A flag of the command line.
     Flag(String),
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(String),
-    /// The TOML file.
+    /// A line of the TOML file.
     File(FileLocation),
     /// The profile.
     Profile(Profile),
-    /// No source: the default.
+    /// The default, because no source has a value.
     Default,
 }
 
@@ -57,17 +57,17 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The sources of the options that some source gave, by the names of the flags.
+/// The sources of the given options, by the names of the flags without dashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins(pub(super) BTreeMap<String, Origin>);
 
 impl Origins {
-    /// Returns the source of an option as text, or the flag of the option if no source gave it.
+    /// Returns the source of an option as text. If no source gave the option, returns its flag.
     pub(crate) fn of(&self, option: &str) -> String {
         self.0.get(option).map_or_else(|| format!("--{option}"), Origin::to_string)
     }
 
-    /// Returns whether some source gave the option.
+    /// Returns whether a source other than the default gave the option.
     pub(crate) fn has(&self, option: &str) -> bool {
         self.0.contains_key(option)
     }

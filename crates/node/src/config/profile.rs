@@ -1,4 +1,4 @@
-//! Profiles: networks, and the defaults that each of them has.
+//! Profiles. A profile is a network with its defaults of options.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -12,20 +12,23 @@ use zeroize::Zeroizing;
 /// The network of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
-    /// Chain 222 on port 5555, as the isolated server.
+    /// Chain id 222 and port 5555, as the isolated server of the reference.
     #[default]
     Isolated,
-    /// Chain 333, as the developer test network.
+    /// Chain id 333, as the developer test network.
     Testnet,
-    /// Chain 1, as the main network.
+    /// Chain id 1, as the main network.
     Mainnet,
-    /// Chain 1 on port 4201 with the test keys of zq2.
+    /// Chain id 1 and port 4201, with the test accounts of zq2.
     Zq2,
 }
 
-/// Secret keys of the accounts that a single node of zq2 funds for its tests: `evm_scilla_js_tests/hardhat.config.ts` has
-/// the keys, `config-single-node.toml` the addresses that belong to them here, with this much money. The same keys have
-/// other addresses under Ethereum's rules, which zq2 funds too; nothing could be signed for those here.
+/// Last bytes of the secret keys of the test accounts that a single node of zq2 funds. All other bytes are zero. The
+/// keys are in `evm_scilla_js_tests/hardhat.config.ts`. Their Zilliqa addresses and this balance are in
+/// `config-single-node.toml`.
+///
+/// zq2 also funds the Ethereum addresses of these keys. This node does not, because no transaction of Zilliqa can have
+/// such a sender.
 const ZQ2_KEYS: [u8; 3] = [2, 3, 4];
 const ZQ2_BALANCE: Qa = Qa::new(5_000 * Qa::PER_ZIL);
 
@@ -33,7 +36,7 @@ impl Profile {
     /// Every profile.
     pub(crate) const ALL: [Self; 4] = [Self::Isolated, Self::Testnet, Self::Mainnet, Self::Zq2];
 
-    /// Returns its name on the command line.
+    /// Returns the name of the profile on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Isolated => "isolated",
@@ -43,7 +46,7 @@ impl Profile {
         }
     }
 
-    /// Returns its defaults: options without dashes, and their values.
+    /// Returns the defaults of the profile: flags without dashes, and their values.
     pub(crate) const fn options(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Isolated => &[("chain-id", "222"), ("listen", "127.0.0.1:5555")],
@@ -53,9 +56,10 @@ impl Profile {
         }
     }
 
-    /// Returns which nonces the node accepts in block mode `instant`. In other block modes, all transactions wait.
+    /// Returns which nonces the node accepts in the block mode `instant`. In every other block mode, the pool keeps
+    /// transactions with nonce gaps.
     ///
-    /// `Zilliqa/zq2` e3306e1, `zilliqa/src/pool.rs`, keeps a transaction whose nonce is ahead as queued.
+    /// zq2 keeps a transaction with a nonce gap as queued (`Zilliqa/zq2` e3306e1, `zilliqa/src/pool.rs`).
     pub(crate) const fn nonces(self) -> NoncePolicy {
         match self {
             Self::Isolated | Self::Testnet | Self::Mainnet => NoncePolicy::Exact,
@@ -63,7 +67,7 @@ impl Profile {
         }
     }
 
-    /// Returns the accounts of a new chain, in the format of the isolated server.
+    /// Returns the accounts file of a new chain, in the format of the isolated server.
     pub(crate) fn accounts(self) -> Zeroizing<String> {
         match self {
             Self::Isolated | Self::Testnet | Self::Mainnet => {
@@ -74,7 +78,7 @@ impl Profile {
     }
 }
 
-/// Returns whether an account is one whose secret key is published: one of the test accounts of some profile.
+/// Returns whether the secret key of an account is public: the account is a test account of a profile.
 pub(crate) fn is_published(address: &Address) -> bool {
     static ADDRESSES: LazyLock<Vec<Address>> = LazyLock::new(|| {
         let ours = PUBLISHED_ACCOUNTS.iter().map(PublishedAccount::address);
@@ -89,7 +93,7 @@ fn zq2_key(last: u8) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes(bytes).expect("small numbers are keys"))
 }
 
-/// Returns the file of accounts that gives each key this amount.
+/// Returns an accounts file with these keys, which gives each account this balance.
 pub(crate) fn funded(keys: &[KeyPair], balance: Qa) -> Zeroizing<String> {
     let texts: Vec<_> = keys.iter().map(|key| (key.address(), key.secret().to_hex())).collect();
     file(texts.iter().map(|(address, secret_key)| (*address, secret_key.as_str())), balance)
@@ -103,14 +107,14 @@ struct Entry<'a> {
     private_key: &'a str,
 }
 
-/// Maximum size of the text of an account, in bytes.
+/// Maximum size of an account in the file, in bytes.
 const ENTRY: usize = 256;
 
 fn file<'a>(keys: impl Iterator<Item = (Address, &'a str)>, balance: Qa) -> Zeroizing<String> {
     let entry = |private_key| Entry { amount: balance.to_string(), nonce: 0, private_key };
     let entries: BTreeMap<String, Entry<'_>> =
         keys.map(|(address, secret_key)| (address.to_string(), entry(secret_key))).collect();
-    // A text that grows leaves copies behind.
+    // Reserve the whole memory first: a vector that grows leaves copies of the secret keys in freed memory.
     let mut text = Vec::with_capacity(entries.len().saturating_add(1).saturating_mul(ENTRY));
     serde_json::to_writer_pretty(&mut text, &entries).expect("maps of text have a JSON form");
     Zeroizing::new(String::from_utf8(text).expect("JSON is text"))

@@ -1,11 +1,11 @@
-//! The value of each option, and its source. A flag takes precedence over the environment, the environment over the
-//! TOML file, the file over the profile, and the profile over the default.
+//! The value of each option, and its source. The precedence is: flag, environment, TOML file, profile, default.
 //!
-//! There are two layers of typed options. Flags and variables are the upper layer, which the command line has parsed.
-//! The file and the profile are the lower layer, and have the defaults. [`fold`] takes each option from one of them.
+//! There are two layers of typed options. The upper layer has the flags and environment variables, which the parser of
+//! the command line returns. The lower layer has the values of the file and of the profile, and the defaults. [`fold`]
+//! takes each option from one of the layers.
 //!
-//! The definition of [`RunArgs`] is the only list of options: it has the names and the types of the keys of the file,
-//! and what `silica config print` writes.
+//! [`RunArgs`] is the only list of options. The keys of the file, their types, and the output of `silica config print`
+//! derive from it.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -17,19 +17,20 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::R
 
 use super::{Config, ConfigError, Origin, Origins, Profile, RunArgs, file::File};
 
-/// Pairs of options of which only one is used. If they come from different sources, the one of the higher precedence
-/// is.
+/// Pairs of options that exclude each other. If they come from different sources, the option with the higher precedence
+/// applies.
 const EXCLUSIVE: [(&str, &str); 2] = [("ephemeral", "data-dir"), ("mnemonic", "accounts-file")];
 
-/// Options whose default differs in meaning from the same value given: a given profile must be that of the chain, and
-/// given accounts need a mnemonic.
+/// Options that `silica config print` writes as a comment if they have their defaults, because the explicit value has
+/// another meaning. An explicit profile must be the profile of the chain. An explicit number of accounts requires a
+/// mnemonic.
 const COMMENTED_OUT: [&str; 2] = ["profile", "accounts"];
 
 /// An option, its value as text, and the source of the value.
 #[derive(Clone, Debug)]
 struct Setting {
     arg: Arg,
-    /// `None` if no source gives one, and there is no default. The text of a secret is empty.
+    /// `None` if no source gives a value, and there is no default. The text of a secret is empty.
     value: Option<OsString>,
     origin: Origin,
 }
@@ -52,8 +53,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Takes the options of a command line and of the environment, and adds those of the TOML file and of the profile
-    /// that they name.
+    /// Combines the options of the command line and the environment with those of the TOML file and the profile that
+    /// they name.
     ///
     /// # Errors
     ///
@@ -75,13 +76,13 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Returns the data directory for a command of `silica db`: that of the flag, of the environment, of the TOML file,
-    /// or the default.
+    /// Returns the data directory for a command of `silica db`. The precedence is: flag, environment, TOML file,
+    /// default.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] names the file and its line. A file that keeps the chain in memory names no directory, and is an
-    /// error if no other source names one.
+    /// [`ConfigError`] names the file and its line. If the file has `ephemeral = true` and no source names a directory,
+    /// there is no data directory, which is an error.
     pub fn data_dir(given: &ArgMatches) -> Result<PathBuf, ConfigError> {
         let directory = given.get_one::<PathBuf>("data_dir").cloned().unwrap_or_default();
         if is_given(given, "data_dir") {
@@ -117,7 +118,11 @@ impl Settings {
         Config { origins, ..Config::from(self.args.clone()) }
     }
 
-    /// Resets the option of the lower precedence, of two that exclude each other.
+    /// Of two options that exclude each other, resets the option with the lower precedence.
+    ///
+    /// # Errors
+    ///
+    /// Both options come from the same source.
     fn exclude(&mut self) -> Result<(), ConfigError> {
         for (first, second) in EXCLUSIVE {
             let loser = match (self.given(first), self.given(second)) {
@@ -138,7 +143,7 @@ impl Settings {
                 "ephemeral" => self.args.ephemeral = false,
                 "mnemonic" => self.args.mnemonic = None,
                 "accounts-file" => self.args.accounts_file = None,
-                // A chain in memory has no directory.
+                // `--ephemeral` sets the data directory to `None` in the `Config`, whatever its value is here.
                 _ => {}
             }
         }
@@ -155,7 +160,7 @@ impl Settings {
         }
     }
 
-    /// Returns an option that some source gave. A switch that is off is not given.
+    /// Returns an option if a source gave it. A switch that is off counts as absent.
     fn given(&self, key: &str) -> Option<&Setting> {
         let setting = self.settings.iter().find(|setting| setting.key() == key && setting.is_given())?;
         let off = is_switch(&setting.arg) && setting.value.as_deref() != Some("true".as_ref());
@@ -164,7 +169,8 @@ impl Settings {
 }
 
 impl fmt::Display for Settings {
-    /// Writes TOML that a node takes, with the source of each value as a comment. Secrets are left out.
+    /// Writes TOML that is valid as the configuration file of a node, with the source of each value as a comment. Omits
+    /// the values of secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for setting in &self.settings {
             let (key, origin) = (setting.key(), &setting.origin);
@@ -181,12 +187,12 @@ impl fmt::Display for Settings {
     }
 }
 
-/// A command with the options alone, which does not read the environment.
+/// Returns a command with the options of the node, which does not read the environment.
 pub(super) fn command() -> Command {
     RunArgs::augment_args(Command::new("silica")).mut_args(|arg| arg.env(Resettable::Reset))
 }
 
-/// Returns whether an argument is an option that a file may have.
+/// Returns whether an argument is valid as a key of the file.
 pub(super) fn is_option(arg: &Arg) -> bool {
     arg.get_long().is_some_and(|name| !["config", "help", "version"].contains(&name))
 }
@@ -195,7 +201,7 @@ pub(super) fn is_switch(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::SetTrue)
 }
 
-/// Returns whether the value of an option must not be shown.
+/// Returns whether the value of an option is a secret, which no output shows.
 pub(super) fn is_secret(arg: &Arg) -> bool {
     arg.is_hide_env_values_set()
 }
@@ -205,8 +211,8 @@ fn is_given(given: &ArgMatches, id: &str) -> bool {
     matches!(given.value_source(id), Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
-/// Takes each option from the upper layer if a flag or a variable gave it, and from the lower layer otherwise. The
-/// compiler rejects a list of fields that is not complete.
+/// Takes each option from the upper layer if a flag or an environment variable gave it, and from the lower layer
+/// otherwise. The struct expression in the macro has no `..`, so that the compiler reports a missing field.
 fn fold(given: &ArgMatches, upper: RunArgs, lower: RunArgs) -> RunArgs {
     macro_rules! choose {
         ($($field:ident)*) => {
@@ -246,12 +252,12 @@ fn preset(profile: Profile, key: &str) -> Option<&'static str> {
     profile.options().iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
 }
 
-/// Writes a value as TOML: numbers and switches as they are, everything else in quotes.
+/// Returns a value as TOML: integers and switches unchanged, and everything else in quotes.
 fn toml_of(arg: &Arg, value: &str) -> String {
     let number = value.parse::<i64>().is_ok_and(|number| number.to_string() == value);
     if is_switch(arg) || number {
         return value.to_owned();
     }
-    // A text of JSON is one of TOML but for one character.
+    // A JSON string is a TOML string, except for the character DEL.
     serde_json::to_string(value).unwrap_or_default().replace('\u{7f}', "\\u007F")
 }

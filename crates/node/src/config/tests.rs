@@ -1,4 +1,4 @@
-//! Options of the command line, the TOML file and profiles together.
+//! Tests of options from the command line, the TOML file and profiles together.
 
 use std::{ffi::OsString, fs, path::Path};
 
@@ -10,7 +10,7 @@ use crate::{block_mode::BlockMode, config::Durability};
 
 const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 
-/// Gathers the options of a command line, and of `toml` as the file that it names.
+/// Combines the options of a command line with `toml` as its TOML file.
 fn gather(line: &str, toml: Option<&str>) -> Result<Settings, ConfigError> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s.toml");
@@ -68,7 +68,7 @@ fn flag_precedes_file_and_file_precedes_profile() {
 
 #[test]
 fn environment_is_between_flag_and_file() {
-    // The environment of this process is shared by its tests: the source is said as the parser would.
+    // The tests of this process share its environment. Therefore the option reads a variable that cargo always sets.
     let matches = RunArgs::augment_args(Command::new("silica"))
         .mut_arg("shards", |arg| arg.env("CARGO_PKG_VERSION_MINOR"))
         .try_get_matches_from(["silica"])
@@ -78,8 +78,8 @@ fn environment_is_between_flag_and_file() {
     assert!(text.contains(&format!("shards = {minor} # SILICA_SHARDS")), "{text}");
 }
 
-/// Gathers the options of a command line, where the variable `CARGO_PKG_NAME` of this package gives the value of one of
-/// them: the tests share the environment of this process.
+/// Combines the options of a command line, where the variable `CARGO_PKG_NAME` gives the value of one option. The tests
+/// of this process share its environment, and cannot set variables.
 fn gather_with_a_variable(option: &'static str, words: &[&str]) -> Settings {
     let matches = RunArgs::augment_args(Command::new("silica"))
         .mut_args(|arg| arg.env(Resettable::Reset))
@@ -138,7 +138,7 @@ fn secrets_are_not_printed() {
     }
 }
 
-/// Checks that a file is refused with a message that holds each of `words`.
+/// Checks that a file is rejected with a message that has each of `words`.
 fn check(toml: &str, words: &[&str]) {
     let error = gather("", Some(toml)).unwrap_err().to_string();
     for word in words {

@@ -1,4 +1,4 @@
-//! Why a node did not start, or did not stop in order.
+//! Errors of the start and the stop of a node.
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
@@ -16,7 +16,7 @@ pub enum StartError {
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The file of accounts cannot be read.
+    /// The accounts file cannot be read.
     #[error("cannot read accounts file {}", path.display())]
     AccountsFile {
         /// The file.
@@ -24,7 +24,7 @@ pub enum StartError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The file of accounts does not hold accounts.
+    /// The accounts file has invalid content.
     #[error("accounts file {}", path.display())]
     Accounts {
         /// The file.
@@ -32,7 +32,7 @@ pub enum StartError {
         /// The fault of the file.
         source: GenesisError,
     },
-    /// The mnemonic gives no key, which happens to one seed in 2¹²⁷.
+    /// The mnemonic gives an invalid secret key. This happens for one seed in 2^127.
     #[error("the mnemonic yields an invalid secret key")]
     Words(#[from] SecretKeyError),
     /// The store cannot be opened.
@@ -43,12 +43,12 @@ pub enum StartError {
         /// The fault of the store.
         source: silica_state::OpenError,
     },
-    /// The chain in the store cannot be continued.
+    /// The node cannot continue the chain in the store.
     #[error("cannot continue the chain{}", at(path.as_ref()))]
     Chain {
         /// The directory of the store; `None` for a store in memory.
         path: Option<PathBuf>,
-        /// Reason.
+        /// The reason.
         source: Box<OpenError>,
     },
     /// The server cannot listen.
@@ -59,10 +59,10 @@ pub enum StartError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The system provides no thread, or no randomness.
+    /// The operating system provides no thread or no random numbers.
     #[error("the operating system denied a thread or random numbers")]
     System(#[source] io::Error),
-    /// The ready file cannot be written at its path.
+    /// The ready file cannot be written.
     #[error(transparent)]
     ReadyFile(#[from] ReadyFileError),
     /// Opening the chain panicked.
@@ -79,7 +79,7 @@ pub enum StopError {
     /// Some pending transactions were not stored.
     #[error("{lost} pending transactions are lost, {kept} are stored")]
     Pool {
-        /// Number of stored transactions, which are the oldest.
+        /// Number of stored transactions. They are the oldest ones.
         kept: usize,
         /// Number of lost transactions.
         lost: usize,
@@ -91,12 +91,12 @@ pub enum StopError {
     Store(#[source] silica_state::CloseError),
 }
 
-/// Returns the place of a store as a part of an error text.
+/// Returns the path of a store as part of an error text.
 fn at(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
 }
 
-/// Returns what an operator can do if the server cannot listen.
+/// Returns a hint for the operator, if the port is in use.
 fn listen_hint(source: &io::Error) -> &'static str {
     if source.kind() == io::ErrorKind::AddrInUse {
         ": the port is in use; stop the other program, or choose another with --listen"

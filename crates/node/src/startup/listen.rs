@@ -1,4 +1,4 @@
-//! Binds the addresses of a node, and derives whether it serves methods for developers.
+//! Binding of the addresses of a node, and the decision whether the node serves methods for developers.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -11,16 +11,17 @@ use crate::{
     metrics::Metrics,
 };
 
-/// Maximum of connections at the address for operators.
+/// Maximum number of connections at the address for operators.
 const OPERATORS: usize = 16;
 
-/// Binds the separate port for subscribers. Both ports serve the same protocols. If no option names the port, and
-/// another program uses it, the node has no such port.
+/// Binds the separate port for subscribers, which serves the same protocols as the first port. If no option names the
+/// port and another program uses it, the node has no separate port.
 pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<SocketAddr>, StartError> {
     let (addr, required) = match config.websocket {
         Some(WebSocketPort::Off) => return Ok(None),
         Some(WebSocketPort::At(addr)) => (addr, true),
-        // Tests and tools let the system choose the port, and run several nodes. A fixed second port would collide.
+        // Tests and tools let the system choose the port, and run several nodes at once. A fixed second port would
+        // collide.
         None if config.listen.port() == 0 => return Ok(None),
         None => (SocketAddr::new(config.listen.ip(), DEFAULT_WEBSOCKET_PORT), false),
     };
@@ -38,7 +39,8 @@ pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Resu
     }
 }
 
-/// Binds the address for operators. It has connection slots of its own, so that many clients cannot use them up.
+/// Binds the address for operators. The address has connection slots of its own, so that clients of JSON-RPC cannot
+/// exhaust them.
 pub(super) async fn bind_operators(
     config: &Config,
     metrics: &Arc<Metrics>,
@@ -51,7 +53,7 @@ pub(super) async fn bind_operators(
     Ok(Some((server, addr)))
 }
 
-/// Decides whether the node answers methods for developers.
+/// Returns whether the node serves methods for developers, and logs the decision.
 pub(super) fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: Option<SocketAddr>) -> bool {
     let listening: Vec<_> = std::iter::once(addr).chain(websocket).collect();
     let developer = config.developer.is_on(&listening);

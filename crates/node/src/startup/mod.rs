@@ -1,4 +1,4 @@
-//! Starting and stopping a node.
+//! Start and stop of a node.
 
 mod error;
 mod listen;
@@ -41,11 +41,11 @@ use crate::{
 pub struct Node;
 
 impl Node {
-    /// Starts a node, and returns once it answers.
+    /// Starts a node. Returns when the node answers requests.
     ///
     /// # Errors
     ///
-    /// [`StartError`], with a text for users.
+    /// [`StartError`] has a text for operators.
     pub async fn start(config: Config) -> Result<RunningNode, StartError> {
         let opened = open_with_progress(config.clone()).await?;
         let Opened { data_dir, accounts, key, chain, producer } = opened;
@@ -56,8 +56,8 @@ impl Node {
         let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
-        // Only now that the directory and the ports are this node's: until then the file may be that of another running
-        // node.
+        // Prepare the ready file after the directory and the ports belong to this node. Before, the file can belong to
+        // another running node.
         let ready_file = config.ready_file.clone().map(ReadyFile::prepare).transpose()?;
         let developer = decide_on_developer(&config, addr, websocket);
         let banner = Banner {
@@ -74,8 +74,8 @@ impl Node {
         };
         import_pool(data_dir.as_ref(), &chain, producer.has_failed())?;
         let data_dir = data_dir.map(Arc::new);
-        // A method for developers may have set the clock forward. On other nodes the time of blocks waits for the
-        // system's clock.
+        // A method for developers may have set the clock forward. Then the clock must not be before the latest block.
+        // On a node without these methods, block production waits for the system clock.
         let latest = chain.snapshot().latest_tx_block().timestamp;
         let clock = if developer { Clock::not_before(latest) } else { Clock::default() };
         let started = driver::start(chain, producer, Solo::new(key), config.block_mode, clock, data_dir.clone());
@@ -126,21 +126,22 @@ impl RunningNode {
         &self.handle
     }
 
-    /// Returns the facts of the node, for users and programs.
+    /// Returns the facts about the node, for users and programs.
     pub fn banner(&self) -> &Banner {
         &self.banner
     }
 
-    /// Takes the ready file, which is not written yet; `None` if no option names one.
+    /// Takes the ready file, which is not yet written. Returns `None` if no option names a ready file, or after the
+    /// first call.
     pub fn take_ready_file(&mut self) -> Option<ReadyFile> {
         self.ready_file.take()
     }
 
-    /// Finishes the requests in progress, stops the driver, and closes the chain.
+    /// Completes the requests in progress, stops the driver, and closes the chain.
     ///
     /// # Errors
     ///
-    /// [`StopError`]: the chain is whole nevertheless.
+    /// [`StopError`]. The stored chain is complete nevertheless.
     pub async fn stop(self) -> Result<(), StopError> {
         let Self { stop, http, driver, handle, data_dir, .. } = self;
         stop.send_replace(true);
@@ -151,10 +152,11 @@ impl RunningNode {
             let producer = driver.stop().map_err(|_| StopError::Panicked)?;
             let kept = data_dir.map_or(Ok(()), |data_dir| export_pool(&data_dir, &handle));
             if let Err(error) = &kept {
-                // Log it here: if the store fails to close, that is the error which ends the node.
+                // Log the error here. If the store then fails to close, the function returns only the error of the
+                // store.
                 tracing::error!(error = error as &dyn std::error::Error, "some pending transactions are lost");
             }
-            // Close the chain even if the pending transactions were not stored.
+            // Close the chain even if the node failed to store the pending transactions.
             producer.into_store().close().map_err(StopError::Store)?;
             kept
         });
@@ -162,8 +164,9 @@ impl RunningNode {
     }
 }
 
-/// Returns the genesis accounts whose secret keys the file has, with their present balances, in the order of the
-/// banner. Unless `show_keys`, it has the published keys only, because banners are shown in terminals and logs.
+/// Returns the genesis accounts whose secret keys are in the accounts file, with their balances at the head, in the
+/// order of the file. Without `show_keys`, returns only accounts with public keys, because terminals and logs show the
+/// banner.
 fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> {
     let Ok(file) = AccountsFile::parse(accounts) else { return Vec::new() };
     let snapshot = chain.snapshot();

@@ -1,4 +1,4 @@
-//! Opening the chain of a node.
+//! Opening of the chain of a node.
 
 use std::{
     io,
@@ -23,14 +23,14 @@ use crate::{
     progress::Progress,
 };
 
-/// Time between two log lines while the node opens a chain.
+/// Time between two log lines during the opening of a chain.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// An opened chain.
 pub(super) struct Opened {
-    /// The directory of the chain; `None` for a chain in memory.
+    /// The data directory; `None` for a chain in memory.
     pub(super) data_dir: Option<DataDir>,
-    /// The file of the genesis accounts.
+    /// The accounts file of the genesis block.
     pub(super) accounts: Zeroizing<String>,
     /// The key of the node.
     pub(super) key: KeyPair,
@@ -38,7 +38,7 @@ pub(super) struct Opened {
     pub(super) producer: Producer,
 }
 
-/// Opens the chain on a blocking thread, and logs a line for each second that this takes.
+/// Opens the chain on a blocking thread. Logs a line every second until the chain is open.
 pub(super) async fn open_with_progress(config: Config) -> Result<Opened, StartError> {
     let begun = Instant::now();
     let mut opening = spawn_blocking(move || open(&config));
@@ -50,7 +50,7 @@ pub(super) async fn open_with_progress(config: Config) -> Result<Opened, StartEr
     }
 }
 
-/// Opens the chain of the configuration, or makes a new one.
+/// Opens the chain of the configuration, or creates it.
 fn open(config: &Config) -> Result<Opened, StartError> {
     let Some(path) = &config.data_dir else {
         let accounts = read_accounts(config)?;
@@ -90,8 +90,8 @@ fn open(config: &Config) -> Result<Opened, StartError> {
     Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
 }
 
-/// Writes the files of a new chain. The manifest is the last one: from then on the directory holds a chain, even if
-/// this start is interrupted.
+/// Writes the files of a new chain. The manifest is written last. After that, the directory has a chain, even if this
+/// start is interrupted.
 fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, Zeroizing<String>, KeyPair), StartError> {
     let accounts = read_accounts(config)?;
     parse_accounts(&accounts, config)?;
@@ -102,7 +102,7 @@ fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, Zeroizi
     Ok((manifest, accounts, key))
 }
 
-/// Opens the chain in a store.
+/// Opens the chain in a store. Executes the blocks again if their state is lost.
 fn open_chain(
     store: Store,
     config: &Config,
@@ -141,7 +141,7 @@ fn parameters(config: &Config) -> Parameters {
     }
 }
 
-/// Returns the parameters of the chain, with the policy of the configuration.
+/// Returns the parameters in the manifest, with the policy of the configuration.
 fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
     let mut chain = manifest.chain_config();
     let policy = &mut chain.policy;
@@ -165,7 +165,7 @@ fn store_options(config: &Config) -> StoreOptions {
     }
 }
 
-/// Checks that the configuration names no other parameters than those of the chain.
+/// Rejects a configuration whose parameters differ from those of the chain.
 fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
     let differs = |name, option, found: u64, wanted: Option<u64>| match wanted {
         Some(wanted) if wanted != found => Err(data_dir.other_chain(name, &found, &config.origins.of(option), &wanted)),
@@ -177,8 +177,8 @@ fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
     differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
 }
 
-/// Checks that the configuration names no other Scilla rules than those of the chain. The accounts are compared before:
-/// if a profile has other rules and other accounts, the accounts identify the chain better.
+/// Rejects a configuration whose Scilla rules differ from those of the chain. The accounts are compared earlier,
+/// because they identify the chain of a profile better than the rules do.
 fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
     let found = manifest.scilla_rules().edition();
     match config.scilla_rules {
@@ -189,8 +189,8 @@ fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
     }
 }
 
-/// Checks that the configuration names no other genesis accounts than those of the chain. A given profile differs from
-/// the chain only if the chain has the accounts of another profile: they may come from a file.
+/// Rejects a configuration whose genesis accounts differ from those of the chain. A given profile is rejected only if
+/// the chain has the accounts of another profile. Other accounts may come from a file.
 fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Result<(), StartError> {
     let (option, wanted_name) = match (&config.accounts_file, &config.mnemonic) {
         (Some(file), _) => ("accounts-file", format!("those of {}", file.display())),
@@ -218,7 +218,7 @@ fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Resul
     }
 }
 
-/// Compares the genesis block with the one in the manifest, or writes it there.
+/// Rejects a genesis block that differs from the manifest. If the manifest has no genesis block, writes it.
 fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> Result<(), StartError> {
     let block = chain.snapshot().tx_block(BlockNumber::new(0));
     let failed = |source: ArchiveError| StartError::Chain {
@@ -236,7 +236,7 @@ fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> 
     }
 }
 
-/// Returns the file of the genesis accounts that the configuration names.
+/// Returns the accounts file that the configuration selects.
 fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
     match (&config.accounts_file, &config.mnemonic) {
         (Some(path), _) => {
@@ -250,7 +250,7 @@ fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
     }
 }
 
-/// Reads the genesis accounts.
+/// Parses the genesis accounts.
 fn parse_accounts(text: &str, config: &Config) -> Result<Genesis, StartError> {
     let path = || config.accounts_file.clone().unwrap_or_else(|| "accounts.json".into());
     Genesis::from_accounts_json(text).map_err(|source| StartError::Accounts { path: path(), source })

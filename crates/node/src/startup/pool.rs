@@ -1,4 +1,4 @@
-//! The pool of pending transactions between a stop and the next start.
+//! Storage of the pool between a stop and the next start.
 
 use silica_chain::{Chain, PoolImport};
 
@@ -9,8 +9,8 @@ use crate::{
     driver::NodeHandle,
 };
 
-/// Adds the transactions that were pending at the last stop to the pool. If `is_disk_full`, their file stays, because
-/// the next stop could not write it again.
+/// Adds the transactions that were pending at the last stop to the pool, and removes their file. If `is_disk_full`, the
+/// file stays, because the next stop could not write it again.
 pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_full: bool) -> Result<(), StartError> {
     let Some(data_dir) = data_dir else { return Ok(()) };
     let Some(bytes) = data_dir.load_pool()? else { return Ok(()) };
@@ -29,7 +29,12 @@ pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_ful
     Ok(())
 }
 
-/// Stores the pending transactions, or as many of the oldest as the disk has room for.
+/// Stores the pending transactions. If the write fails, for example on a full disk, retries with three quarters of
+/// them, the oldest first.
+///
+/// # Errors
+///
+/// [`StopError::Pool`] if a write failed and some transactions are lost.
 pub(super) fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(), StopError> {
     let waiting = handle.chain().waiting();
     let (mut most, mut kept, mut failure) = (waiting, 0, None);

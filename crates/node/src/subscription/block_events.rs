@@ -1,4 +1,4 @@
-//! The events of a Tx block, which are read once for all sessions.
+//! The events of a Tx block, and a cache of them for all sessions.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -20,18 +20,19 @@ use tokio::sync::OnceCell;
 
 use crate::{driver::NodeHandle, head::ChainTip, methods::tx_block};
 
-/// Blocks whose events the cache keeps for sessions that read them a little later, and bytes above which it keeps only
-/// the latest block.
+/// Limits of the cache: number of blocks, and bytes of JSON. The latest block stays in the cache even if it exceeds the
+/// bytes alone.
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 4 << 20;
 
-/// Bytes of JSON of a block's events above which sessions get none of them. One transaction may have ten million.
+/// Maximum size of the events of a block as JSON, in bytes. Above it, the node disconnects the subscribers of events.
+/// One transaction can have 10 MB of events.
 const MOST_EVENTS: usize = 32 << 20;
 
-/// Transactions that are read at once.
+/// Number of transactions in one read. The number bounds memory.
 const READ_AT_ONCE: u32 = 4;
 
-/// Upper bounds of the bytes of JSON for a transaction in a list of hashes, and for one in a notification.
+/// Upper bounds of the JSON size of a transaction, in bytes: its hash in a list, and the transaction in a notification.
 const HASH_BYTES: usize = 80;
 const TRANSACTION_BYTES: usize = 512;
 
@@ -39,33 +40,33 @@ const TRANSACTION_BYTES: usize = 512;
 #[derive(Debug)]
 pub(crate) struct BlockEvents {
     pub(super) block: NewBlock,
-    /// Bytes of its JSON without the hashes of transactions.
+    /// Size of the JSON of `block` without the hashes of transactions, in bytes.
     header_bytes: usize,
-    /// Events of successful calls by contract, in the order of transactions and receipts; `None` when they are too
-    /// many.
+    /// Events of successful calls by contract, in the order of transactions and receipts; `None` if they exceed
+    /// [`MOST_EVENTS`].
     pub(super) events: Option<BTreeMap<Address, Events>>,
-    /// Bytes of their JSON.
+    /// Size of the JSON of all events, in bytes.
     event_bytes: usize,
-    /// Every transaction, in the order of the block.
+    /// All transactions of the block, in the order of the block.
     transactions: Vec<TransactionNews>,
-    /// Positions of the transactions that an account sent or received.
+    /// For each account, the positions of the transactions that it sent or received.
     pub(super) by_account: BTreeMap<Address, Vec<usize>>,
 }
 
-/// Events of a contract.
+/// The events of one contract.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     pub(super) events: Vec<EventNews>,
-    /// Bytes of their JSON.
+    /// Size of the JSON of these events, in bytes.
     bytes: usize,
 }
 
 impl BlockEvents {
-    /// Reads a block that is at most the head of the snapshot.
+    /// Reads the events of a block.
     ///
     /// # Errors
     ///
-    /// The block could not be read.
+    /// The block is not in the snapshot, or cannot be read.
     pub(super) fn read(snapshot: &Snapshot, number: BlockNumber) -> Result<Self, BlockTransactionsError> {
         let block = snapshot.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
         let count = block.header.tx_count;
@@ -87,7 +88,7 @@ impl BlockEvents {
         Ok(news)
     }
 
-    /// The events of a block without transactions.
+    /// Creates the events of a block without transactions.
     pub(super) fn of(block: NewBlock) -> Self {
         let (header_bytes, events, by_account) = (json_bytes(&block.block), Some(BTreeMap::new()), BTreeMap::new());
         Self { block, header_bytes, events, event_bytes: 0, transactions: Vec::new(), by_account }
@@ -130,35 +131,35 @@ impl BlockEvents {
         }
     }
 
-    /// Returns the approximate bytes of the block as JSON.
+    /// Returns the approximate size of the block as JSON, in bytes.
     pub(super) fn block_bytes(&self) -> usize {
         self.header_bytes.saturating_add(self.transactions.len().saturating_mul(HASH_BYTES))
     }
 
-    /// Returns the approximate bytes of everything as JSON.
+    /// Returns the approximate size of block, events and transactions as JSON, in bytes.
     fn bytes(&self) -> usize {
         self.block_bytes().saturating_add(self.event_bytes).saturating_add(transactions_bytes(self.transactions.len()))
     }
 
-    /// Returns the transactions at some positions.
+    /// Returns the transactions at `positions`. Ignores positions that do not exist.
     pub(super) fn at(&self, positions: &[usize]) -> impl Iterator<Item = &TransactionNews> {
         positions.iter().filter_map(|position| self.transactions.get(*position))
     }
 }
 
 impl Events {
-    /// Returns an upper bound of the bytes of JSON of these events, with their envelope.
+    /// Returns an upper bound of the JSON size of these events with their envelope, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.saturating_add(self.events.len()).saturating_add(TRANSACTION_BYTES)
     }
 }
 
-/// Returns the approximate bytes of JSON of a number of transactions in a notification.
+/// Returns the approximate JSON size of `count` transactions in a notification, in bytes.
 pub(super) fn transactions_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSACTION_BYTES)
 }
 
-/// Returns the bytes of a value as JSON.
+/// Returns the size of a value as JSON, in bytes.
 fn json_bytes(value: &impl Serialize) -> usize {
     struct Count(usize);
 
@@ -174,22 +175,23 @@ fn json_bytes(value: &impl Serialize) -> usize {
     }
 
     let mut count = Count(0);
-    // A value without a JSON form causes an error when it is written.
+    // Ignore the error of a value without a JSON form: the notification of this value reports it.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
 
-/// The events of a block, once a session has read them.
+/// The events of a block; empty until the first session has read them.
 type Page = Arc<OnceCell<Arc<BlockEvents>>>;
 
-/// The events of the latest blocks that sessions have read.
+/// A cache of the events of the latest blocks, for all sessions.
 #[derive(Debug, Default)]
 pub(crate) struct BlockEventCache {
     pages: Mutex<VecDeque<(ChainTip, Page)>>,
 }
 
 impl BlockEventCache {
-    /// Returns the events of a block, from the cache or from the chain. They are read on a blocking thread.
+    /// Returns the events of a block from the cache, or reads them on a blocking thread. Sessions that need the same
+    /// block share one read.
     pub(super) async fn of(&self, node: &NodeHandle, block: ChainTip) -> Result<Arc<BlockEvents>, Unread> {
         let page = self.page(block);
         let read = async {
@@ -211,7 +213,7 @@ impl BlockEventCache {
         page
     }
 
-    /// Removes the oldest pages above the bounds.
+    /// Removes the oldest pages until the cache is within its limits.
     fn tidy(&self) {
         let mut pages = self.pages.lock();
         let bytes = |(_, page): &(ChainTip, Page)| page.get().map_or(0, |news| news.bytes());
@@ -226,7 +228,7 @@ impl BlockEventCache {
 /// Reason why the events of a block are not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// The chain was reverted since the session read its head, or is being reverted.
+    /// A revert has started or ended since the session read its head.
     Gone,
     /// The block could not be read; the log has the reason.
     Failed,

@@ -1,4 +1,4 @@
-//! The stream below a WebSocket, which reads long messages only as far as there is memory for them.
+//! The stream below a WebSocket. It reads a long message only after it has reserved memory for the message.
 
 use std::{
     fmt,
@@ -12,25 +12,26 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::http::{Memory, MemoryLease, SMALL_RESPONSE};
 
-/// Bytes of a message that are read without a lease.
+/// Number of bytes of a message that the stream reads without reserved memory.
 pub(super) const SHORT_MESSAGE: usize = SMALL_RESPONSE;
 
-/// Bytes before the payload of a control frame of a client: two, and the mask (RFC 6455, section 5.2).
+/// Size of the header of a client's control frame, in bytes: two bytes and the mask of four (RFC 6455, section 5.2).
 const CONTROL_HEAD: usize = 6;
 
-/// A stream whose reader reports the end of each message. Bytes of a message after [`SHORT_MESSAGE`] take memory from
-/// the common budget. The stream reads nothing while the budget has no free memory.
+/// A stream that limits the memory of long messages. Its user reports the end of each message. After [`SHORT_MESSAGE`]
+/// bytes of a message, the stream reserves memory of the common budget. It reads nothing until the budget has enough
+/// free memory.
 pub(super) struct Metered<S> {
     stream: S,
     lease: MemoryLease,
-    /// Bytes of memory that a long message takes.
+    /// Memory that the stream reserves for a long message, in bytes.
     most: usize,
-    /// Bytes that were read since the end of the last message.
+    /// Number of bytes that the stream has read since the end of the last message.
     read: usize,
     claim: Claim,
 }
 
-/// Memory for a long message.
+/// The reservation of memory for a long message.
 enum Claim {
     None,
     Waiting(Pin<Box<dyn Future<Output = Option<Memory>> + Send>>),
@@ -42,7 +43,7 @@ impl<S> Metered<S> {
         Self { stream, lease, most, read: 0, claim: Claim::None }
     }
 
-    /// Ends a message, and returns the memory that was reserved for it.
+    /// Reports the end of a message, and returns the memory that the stream reserved for it.
     pub(super) fn end_message(&mut self) -> Option<Memory> {
         self.read = 0;
         match std::mem::replace(&mut self.claim, Claim::None) {
@@ -54,12 +55,13 @@ impl<S> Metered<S> {
         }
     }
 
-    /// Takes a control frame with a payload of so many bytes, which is no part of a message.
+    /// Subtracts a control frame with a payload of `payload` bytes from the count, because a control frame is not a
+    /// part of a message.
     pub(super) fn take_control_frame(&mut self, payload: usize) {
         self.read = self.read.saturating_sub(payload.saturating_add(CONTROL_HEAD));
     }
 
-    /// Whether a part of a long message holds memory.
+    /// Returns whether memory is reserved for a message of which only a part has arrived.
     pub(super) const fn holds_memory(&self) -> bool {
         matches!(self.claim, Claim::Held(_))
     }

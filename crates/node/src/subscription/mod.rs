@@ -7,9 +7,9 @@
 //!                         └ ◀──── the number of the head, from the driver
 //! ```
 //!
-//! A session stores the number of the next block of which it notifies its client, and reads the events of that block from
-//! a shared cache. There is no queue for a session: a client that reads slowly gets everything, later. A session takes a
-//! connection slot, the addresses that it follows, and the piece of a text that is being sent. Large texts take memory of
+//! A session stores the number of the next block to send, and reads the events of that block from a shared cache. It
+//! has no queue of notifications: a slow client gets all notifications, later. A session holds a connection slot,
+//! permits for the addresses that its client follows, and the chunk that it is sending. Large texts reserve memory of
 //! the budget that all connections share.
 
 mod block_events;

@@ -1,4 +1,5 @@
-//! One WebSocket connection: requests of JSON-RPC and of subscribers in, answers and notifications out.
+//! One WebSocket connection. It receives JSON-RPC requests and messages of subscribers, and sends responses and
+//! notifications.
 
 use std::{convert::Infallible, mem, sync::Arc};
 
@@ -26,7 +27,8 @@ use crate::{
     rpc::{self, Service, too_often},
 };
 
-/// Bytes of a subscriber's message up to which its addresses are looked up at once.
+/// Maximum size of a message whose addresses are looked up on the async thread, in bytes. Longer messages use a
+/// blocking thread, because each lookup can read from disk.
 const SHORT: usize = 4 << 10;
 
 /// The data that all WebSocket connections share.
@@ -34,7 +36,7 @@ const SHORT: usize = 4 << 10;
 pub(crate) struct SubscriptionHub {
     node: NodeHandle,
     events: BlockEventCache,
-    /// Places for the addresses that clients follow.
+    /// Permits for the addresses that all clients together follow.
     places: Arc<Semaphore>,
     metrics: Arc<Metrics>,
 }
@@ -46,7 +48,7 @@ impl SubscriptionHub {
     }
 
     /// Runs a session after the handshake, until the client or the node ends it, or `stop` becomes true. The handshake
-    /// determined the caller. `service` answers requests of JSON-RPC, and large messages take memory from `lease`.
+    /// has determined `caller`. `service` responds to JSON-RPC requests. Large messages reserve memory of `lease`.
     pub(crate) async fn receive<S>(
         &self,
         service: &Service,
@@ -77,7 +79,7 @@ struct Session<'a, S> {
     heads: watch::Receiver<ChainTip>,
     /// The next block to send.
     next: BlockNumber,
-    /// The number of reverts of the chain at that time.
+    /// The number of reverts of the chain when `next` was set.
     reverts: u64,
 }
 
@@ -88,12 +90,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             if reverts > self.reverts {
                 self.go_back();
             }
-            // The published head may be newer than the last notification of a new head.
+            // The head can advance after the last notification of a new head.
             let behind = self.topics.any() && reverts == self.reverts && self.next <= number;
             tokio::select! {
                 biased;
                 text = self.wire.next() => self.on_message(text?).await?,
-                // Send one block at a time, even if the client is far behind: no block is lost, and no queue grows.
+                // Send one block in each round, even if the client is far behind. No block is lost, and no queue grows.
                 () = std::future::ready(()), if behind => self.notify().await?,
                 head = self.heads.changed(), if !behind => head.map_err(|_| End::Gone)?,
             }
@@ -114,12 +116,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             Some(answer) => answer,
             None => Bytes::from(self.service.decline(&body, TOO_MANY_ANSWERS)).into(),
         };
-        // They are not kept while the client reads.
+        // Free the request before the client reads the response.
         drop((body, memory));
         self.wire.send(answer).await
     }
 
-    /// Takes a message in which the client subscribes or unsubscribes, and acknowledges it.
+    /// Applies a message that subscribes or unsubscribes, and sends the acknowledgement or the error.
     async fn subscribe(&mut self, text: Utf8Bytes) -> Result<(), End> {
         if let Err(wait) = self.caller.arrive() {
             return self.wire.send(Bytes::from(too_often(wait)).into()).await;
@@ -145,7 +147,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         self.wire.send(answer.into()).await
     }
 
-    /// Continues after a revert: the client gets the blocks that replace the removed ones.
+    /// Continues after a revert at the first replaced block, so that the client gets the blocks that replace the
+    /// removed ones.
     fn go_back(&mut self) {
         let context = self.hub.node.context();
         if let Some(lowest) = context.reverts.since(self.reverts) {
@@ -154,13 +157,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         self.reverts = context.reverts.count();
     }
 
-    /// Sends a notification of the next block to the client.
+    /// Sends the notification of the next block.
     async fn notify(&mut self) -> Result<(), End> {
         let Some(news) = self.news().await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
         let text = if bytes <= SMALL_RESPONSE {
             let text = serde_json::to_vec(&self.topics.notification(&news)).map_err(|_| FAILED)?;
-            // They are not kept while the client reads.
+            // Free the events before the client reads the notification.
             drop(news);
             Bytes::from(text).into()
         } else {
@@ -169,7 +172,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             let Some(news) = self.news().await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
             let written = self.hub.node.blocking().query(move || {
-                // A vector that grows would take more than was reserved.
+                // Reserve the whole vector: a growing vector would take more memory than the lease has.
                 let mut text = Vec::with_capacity(bytes);
                 let written = serde_json::to_writer(&mut text, &topics.notification(&news));
                 (topics, written.map(|()| text))
@@ -184,7 +187,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         Ok(())
     }
 
-    /// Returns the events of the next block; `None` if a revert replaced that block.
+    /// Returns the events of the next block, or `None` if a revert replaced the block.
     async fn news(&mut self) -> Result<Option<Arc<BlockEvents>>, End> {
         let block = ChainTip { number: self.next, reverts: self.reverts };
         match self.wire.meanwhile(self.hub.events.of(&self.hub.node, block)).await? {
@@ -204,14 +207,14 @@ const FAILED: End = End::ClosedByNode(CloseCode::Error, "the node failed to proc
 
 const TOO_MANY_EVENTS: End = End::ClosedByNode(CloseCode::Error, "the events of a block are too large");
 
-/// Looks up the contracts that a message names, and updates the topics.
+/// Applies a message of a subscriber to the topics. Looks up which addresses are contracts.
 fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) -> Result<(), QueryError> {
     let query: Value = serde_json::from_str(text).unwrap_or_default();
     let is_contract = |address: &Address| is_contract(address, at.snapshot.account(address));
     topics.take(&query, places, is_contract)
 }
 
-/// Returns whether the account at an address is a contract.
+/// Returns whether the account at an address is a contract. A missing account is not a contract.
 fn is_contract(address: &Address, found: Result<Option<Account>, StateError>) -> Result<bool, QueryError> {
     match found {
         Ok(account) => Ok(account.is_some_and(|account| account.contract.is_some())),
@@ -231,7 +234,7 @@ fn following(block: BlockNumber) -> BlockNumber {
     BlockNumber::new(block.get().saturating_add(1))
 }
 
-/// Whether a message is a request of JSON-RPC, or a batch of them, rather than one of a subscriber.
+/// Returns whether a message is a JSON-RPC request or a batch. Every other message belongs to subscriptions.
 fn is_rpc(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Members {
@@ -244,7 +247,7 @@ fn is_rpc(text: &str) -> bool {
     }
     match serde_json::from_str(text) {
         Ok(Members { jsonrpc, method }) => jsonrpc.is_some() || method.is_some(),
-        // As over HTTP, a request can have comments, a repeated member, or trailing text.
+        // A valid request can have comments, a repeated member, or trailing text, as over HTTP.
         Err(_) => rpc::is_request(text.as_bytes()),
     }
 }

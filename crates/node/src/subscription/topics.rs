@@ -15,13 +15,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::block_events::{BlockEvents, Events, transactions_bytes};
 
-/// Maximum of addresses of one client for a topic.
+/// Maximum number of addresses that one client follows for a topic.
 const MOST_ADDRESSES: usize = 10_000;
 
-/// Maximum of addresses that all clients together follow, for each topic.
+/// Maximum number of addresses that all clients together follow, over both topics with addresses.
 pub(super) const MOST_OF_ALL: usize = 1_000_000;
 
-/// Bytes of a notification without events.
+/// Upper bound of the size of a notification without its contents, in bytes.
 const AROUND: usize = 512;
 
 /// The subscriptions of one client.
@@ -30,67 +30,68 @@ pub(super) struct Topics {
     blocks: bool,
     contracts: Followed,
     accounts: Followed,
-    /// Topics that end with the next block.
+    /// Topics that end after the next notification, because the client has unsubscribed.
     ending: BTreeSet<Topic>,
 }
 
-/// Addresses that a client follows for a topic, and their permits of the common maximum.
+/// The addresses that a client follows for a topic, and one permit of the common limit for each address.
 #[derive(Debug, Default)]
 struct Followed {
     addresses: BTreeSet<Address>,
     places: Option<OwnedSemaphorePermit>,
 }
 
-/// Reason why a message is rejected, in the words of the reference (Reference: subscriptions#replies).
+/// Reason why a message is rejected. An error that the reference has too has the text of the reference
+/// (Reference: subscriptions#replies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QueryError {
-    /// `query` has no known topic.
+    /// The member `query` is not a known topic.
     #[error("invalid query field")]
     Query,
-    /// There are no addresses.
+    /// The member `addresses` is missing or empty.
     #[error("invalid addresses field")]
     Addresses,
-    /// An address of a contract has not `0x` and forty characters.
+    /// The address of a contract is not `0x` and 40 characters.
     #[error("Invalid hex address")]
     ContractSize,
-    /// An address of an account has not `0x` and forty characters.
+    /// The address of an account is not `0x` and 40 characters.
     #[error("invalid hex address")]
     AccountSize,
-    /// An address has a character that is not hexadecimal.
+    /// An address has a character that is not a hexadecimal digit.
     #[error("invalid address")]
     Digit,
     /// None of the addresses is a contract.
     #[error("no contract found in list")]
     NoContract,
-    /// There is no address before the first bad one.
+    /// The first address is invalid.
     #[error("no valid address found")]
     NoAddress,
     /// The topic of an unsubscription is unknown.
     #[error("invalid type field")]
     Type,
-    /// The client follows too many addresses.
+    /// The client would follow more than [`MOST_ADDRESSES`] addresses for a topic.
     #[error("too many addresses, expected at most {MOST_ADDRESSES} for a topic")]
     TooMany,
     /// The chain was reverted while the node looked up the contracts. The message has no effect.
     #[error("The chain was reverted meanwhile, try again")]
     Reverted,
-    /// All clients together follow too many addresses.
+    /// All clients together would follow more than [`MOST_OF_ALL`] addresses.
     #[error("too many addresses are followed, try again later")]
     Full,
 }
 
 impl Topics {
-    /// Returns whether the session gets notifications of blocks.
+    /// Returns whether the client gets notifications of the next block.
     pub(super) fn any(&self) -> bool {
         self.blocks || self.has(Topic::EventLog) || self.has(Topic::TxnLog) || !self.ending.is_empty()
     }
 
-    /// Takes a message in which the client subscribes or unsubscribes. Addresses before a bad one are taken, each for
-    /// one of the places of all clients.
+    /// Applies a message that subscribes or unsubscribes. Addresses before an invalid one are added even if the message
+    /// is rejected. Each new address takes one permit of `places`.
     ///
     /// # Errors
     ///
-    /// The error that the client gets.
+    /// The error for the client.
     pub(super) fn take(
         &mut self,
         query: &Value,
@@ -156,7 +157,7 @@ impl Topics {
         }
     }
 
-    /// Returns the notification of a block.
+    /// Returns the notification of a block for this client.
     pub(super) fn notification<'a>(&self, news: &'a BlockEvents) -> Notification<'a> {
         let mut values = Vec::new();
         if self.has(Topic::NewBlock) {
@@ -186,8 +187,8 @@ impl Topics {
         Notification { values }
     }
 
-    /// Returns an upper estimate of the bytes of the notification of a block; `None` if its events are too large to
-    /// send.
+    /// Returns an upper bound of the size of the notification of a block, in bytes. Returns `None` if the events of the
+    /// block are too large to send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.has(Topic::NewBlock) {
@@ -201,7 +202,7 @@ impl Topics {
         Some(matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len()))))
     }
 
-    /// Ends the topics of which the client has just had the last.
+    /// Ends the topics from which the client has unsubscribed, after their last notification.
     pub(super) fn end_topics(&mut self) {
         for topic in std::mem::take(&mut self.ending) {
             match topic {
@@ -223,7 +224,7 @@ fn topic(name: &Value) -> Option<Topic> {
 }
 
 impl Followed {
-    /// Adds addresses, or none of them if they are too many.
+    /// Adds all addresses, or none if they exceed a limit.
     fn add(&mut self, addresses: Vec<Address>, places: &Arc<Semaphore>) -> Result<(), QueryError> {
         let new: BTreeSet<Address> = addresses.into_iter().filter(|it| !self.addresses.contains(it)).collect();
         if self.addresses.len().saturating_add(new.len()) > MOST_ADDRESSES {
@@ -240,7 +241,8 @@ impl Followed {
     }
 }
 
-/// Returns the news about the followed addresses, in their order. It iterates over the smaller of the two sets.
+/// Returns the entries of `news` for the followed addresses, in the order of the addresses. Iterates over the smaller
+/// of the two collections.
 fn common<'f, 'n: 'f, T>(
     followed: &'f BTreeSet<Address>,
     news: &'n BTreeMap<Address, T>,
@@ -252,7 +254,7 @@ fn common<'f, 'n: 'f, T>(
     }
 }
 
-/// Returns the addresses of a message up to the first invalid one, and the fault of that one.
+/// Returns the addresses of a message before the first invalid address, and the fault of the invalid address.
 fn addresses(
     query: &Map<String, Value>,
     wrong_size: QueryError,
@@ -290,7 +292,7 @@ mod tests {
     const OTHER: &str = "0x2222222222222222222222222222222222222222";
     const STRANGER: &str = "0x00000000000000000000000000000000000000FF";
 
-    /// As many places as anyone wants.
+    /// An unlimited number of permits.
     static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)));
 
     fn take(topics: &mut Topics, query: &Value) -> Result<(), QueryError> {
@@ -397,7 +399,7 @@ mod tests {
         follow(&mut other, "TxnLog", &[CONTRACT]).unwrap();
         follow(&mut one, "TxnLog", &[CONTRACT]).unwrap();
         assert_eq!(follow(&mut one, "TxnLog", &[OTHER]), Err(QueryError::Full));
-        // Slots become free when a topic ends, or a client disconnects.
+        // Permits become free when a topic ends, or when a client disconnects.
         one.take(&json!({"query": "Unsubscribe", "type": "EventLog"}), &places, |_| Ok(true)).unwrap();
         one.end_topics();
         follow(&mut one, "TxnLog", &[OTHER]).unwrap();
@@ -433,7 +435,7 @@ mod tests {
             let known = topics.notification_bytes(&news).unwrap();
             assert!((written..written + 20_000).contains(&known), "{written} {known}");
         }
-        // More than a notification can have.
+        // 70 MB of events, which exceeds the limit of 32 MiB.
         for _ in 0..700 {
             news.add_event(other, EventNews { name: "x".repeat(100_000), params: Vec::new() });
         }
@@ -454,7 +456,7 @@ mod tests {
         assert_eq!(topics.ending, [Topic::NewBlock].into());
         topics.end_topics();
         assert!(!topics.blocks && topics.any());
-        // A session that subscribes again in time continues.
+        // A client that subscribes again before the next block keeps its addresses.
         take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
         take(&mut topics, &json!({"query": "TxnLog", "addresses": [OTHER]})).unwrap();
         topics.end_topics();

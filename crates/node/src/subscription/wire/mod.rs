@@ -1,4 +1,4 @@
-//! One end of a WebSocket connection. It receives whole messages, and sends texts in chunks.
+//! The node's end of a WebSocket connection. It receives whole messages, and sends texts in chunks.
 
 #[cfg(test)]
 mod tests;
@@ -35,25 +35,26 @@ use tokio_tungstenite::{
 use super::metered::Metered;
 use crate::http::{CHUNK, Memory, MemoryLease, ResponseBody, Truncated, stopped};
 
-/// Largest message of a client, in bytes. A batch of JSON-RPC may need more over HTTP.
+/// Maximum size of a message of a client, in bytes. A larger batch of JSON-RPC needs HTTP.
 const LARGEST_MESSAGE: usize = 256 << 10;
 
-/// Bytes that are read at once.
+/// Size of the read buffer, in bytes.
 const READ_AT_ONCE: usize = 8 << 10;
 
-/// Maximum of unsent bytes: one chunk of a text, and the replies to pings after it.
+/// Maximum number of unsent bytes: one chunk of a text, and the replies to pings after it.
 const UNSENT: usize = 2 * CHUNK;
 
 /// Time limits of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// Time after which a silent client gets a ping, and again until the session ends.
+    /// Time after which a silent client gets a ping. If the client sends nothing in the same time again, the session
+    /// ends.
     silence: Duration,
     /// Maximum time for a client to read one chunk of a text.
     unread: Duration,
     /// Time for the completion of a response after the node has begun to stop.
     finish: Duration,
-    /// Time for a client to read the last message, and again to close its side.
+    /// Time for a client to read the last message, and the same time again for the client to close its side.
     linger: Duration,
 }
 
@@ -64,7 +65,7 @@ const USUAL: Times = Times {
     linger: Duration::from_secs(1),
 };
 
-/// Why a session ends.
+/// Reason why a session ends.
 #[derive(Debug)]
 pub(super) enum End {
     /// The node closes the session, and sends the reason to the client.
@@ -85,7 +86,8 @@ impl End {
 }
 
 impl From<Truncated> for End {
-    /// A WebSocket message has no mark for a missing end, so the session ends.
+    /// Maps a truncated response to the end of the session. A message without its last frame cannot be marked as
+    /// truncated.
     fn from(_: Truncated) -> Self {
         Self::ClosedByNode(CloseCode::Error, "the response is truncated")
     }
@@ -117,7 +119,7 @@ impl From<tungstenite::Error> for End {
 
 /// An event of the socket.
 enum Traffic {
-    /// Whether the pending bytes were sent in time.
+    /// The pending bytes were sent: `true` if in time.
     Sent(bool),
     Came(Option<Message>),
 }
@@ -129,10 +131,10 @@ pub(super) struct Text {
     pub(super) memory: Option<Memory>,
 }
 
-/// One end of a WebSocket connection.
+/// The node's end of a WebSocket connection.
 ///
-/// During other work it answers pings and keeps one message. Further messages stay in the socket. Texts go to the
-/// socket in chunks, so that at most one chunk is in memory twice.
+/// During other work, the wire responds to pings and keeps one message. Further messages stay in the socket. Texts go
+/// to the socket in chunks, so that at most one chunk is in memory twice.
 pub(super) struct Wire<S> {
     socket: WebSocketStream<Metered<S>>,
     times: Times,
@@ -143,12 +145,12 @@ pub(super) struct Wire<S> {
     is_alive: bool,
     /// A message that arrived during other work.
     kept: Option<Text>,
-    /// Until when the client must read the replies to its pings, or the ping of the node.
+    /// Deadline for the client to read the replies to its pings, or the ping of the node; `None` if nothing is unsent.
     due: Option<Instant>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
-    /// Creates one end over a stream, after the handshake.
+    /// Creates the node's end over a stream, after the handshake.
     pub(super) async fn new(stream: S, lease: MemoryLease, stop: watch::Receiver<bool>) -> Self {
         Self::with_times(stream, USUAL, lease, stop).await
     }
@@ -183,7 +185,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         }
     }
 
-    /// Awaits `work`, and handles the messages of the client in the meantime.
+    /// Waits for the result of `work`, and handles pings and messages of the client in the meantime.
     pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
         let (mut stop, finish) = (self.stop.clone(), self.times.finish);
         let mut work = pin!(work);
@@ -203,7 +205,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         }
     }
 
-    /// Sends a text.
+    /// Sends a text in chunks. Handles pings and messages of the client between the chunks.
     pub(super) async fn send(&mut self, mut text: ResponseBody) -> Result<(), End> {
         let (mut data, mut open) = (Data::Text, false);
         while let Some(chunk) = self.meanwhile(text.next()).await? {
@@ -244,12 +246,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             })
         };
         tokio::select! {
-            // A client that has sent something gets no ping, even if the node reads it late.
+            // Traffic before the timer: a client that has sent something gets no ping, even if the node reads it late.
             biased;
             traffic = traffic => match traffic? {
                 Traffic::Sent(true) => {
                     self.due = None;
-                    // A client with an endless sequence of pings must not occupy the thread.
+                    // Yield, so that a client with an endless sequence of pings does not occupy the thread.
                     yield_now().await;
                     Ok(())
                 }
@@ -296,7 +298,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         Ok(())
     }
 
-    /// Ends the connection.
+    /// Closes the connection, with a close frame if the node ends the session.
     pub(super) async fn end(mut self, end: End) {
         let linger = self.times.linger;
         let last = async {
@@ -312,7 +314,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         if !timeout(linger, last).await.unwrap_or(false) {
             return;
         }
-        // Unread bytes would reset the connection, and the client might not see the reason of the close.
+        // Read the remaining bytes: unread bytes would cause a reset, and the client could lose the reason of the
+        // close.
         let mut stream = self.socket.into_inner().into_inner();
         let rest = async {
             stream.shutdown().await?;

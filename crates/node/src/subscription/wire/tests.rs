@@ -1,4 +1,4 @@
-//! The wire over streams in memory.
+//! Tests of the wire over streams in memory.
 
 use futures_util::FutureExt;
 use tokio::io::{DuplexStream, duplex};
@@ -6,7 +6,7 @@ use tokio::io::{DuplexStream, duplex};
 use super::{super::metered::SHORT_MESSAGE, *};
 use crate::http::{HttpLimits, Reply};
 
-/// On the clock of these tests, which stands still for as long as anything else can happen.
+/// Short limits. The clock of these tests is paused, and advances only when all tasks are idle.
 const QUICK: Times = Times {
     silence: Duration::from_millis(100),
     unread: Duration::from_millis(800),
@@ -14,7 +14,7 @@ const QUICK: Times = Times {
     linger: Duration::from_millis(100),
 };
 
-/// Both ends of a connection that holds so many bytes on their way, and what stops the node.
+/// Both ends of a connection whose buffer has `bytes` bytes, and the sender that stops the node.
 struct Pair {
     wire: Wire<DuplexStream>,
     client: WebSocketStream<DuplexStream>,
@@ -34,7 +34,7 @@ async fn quick_pair() -> Pair {
 }
 
 impl Pair {
-    /// A text of so many bytes, with characters of two.
+    /// Returns a text of `bytes` bytes, whose characters have two bytes each.
     async fn text(&self, bytes: usize) -> ResponseBody {
         let beginning = "é".repeat(bytes / 2).into_bytes();
         self.wire.lease.body(Reply::whole(beginning, self.wire.lease.memory())).await.unwrap()
@@ -126,7 +126,7 @@ async fn who_reads_for_long_is_not_taken_for_silent() {
     let pair = quick_pair().await;
     let text = pair.text(5 * CHUNK).await;
     let Pair { mut wire, mut client, stop: _stop } = pair;
-    // Nothing is read at first, but within the time for a piece.
+    // The client reads nothing at first, but continues within the time for a chunk.
     let late = async {
         sleep(QUICK.silence * 5 / 2).await;
         client.next().await.unwrap().unwrap()
@@ -193,7 +193,7 @@ fn little_memory() -> HttpLimits {
     }
 }
 
-/// Times in which no client is too slow.
+/// Limits that no client exceeds.
 const SLOW: Times = Times { silence: Duration::from_hours(1), unread: Duration::from_hours(1), ..QUICK };
 
 #[tokio::test(start_paused = true)]
