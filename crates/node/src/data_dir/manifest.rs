@@ -1,4 +1,4 @@
-//! The manifest: the parameters of the chain in a data directory, which may not change.
+//! The manifest: the fixed parameters of the chain in a data directory.
 
 use serde::{Deserialize, Serialize};
 use silica_chain::ChainConfig;
@@ -6,35 +6,35 @@ use silica_crypto::KeyPair;
 use silica_protocol::{ChainId, sha256};
 use silica_scilla::rules::Rules;
 
-/// Newest version of the layout. If the Scilla rules of a chain have no name, its manifest has the version before,
-/// which earlier programs can read.
+/// Newest version of the format of the data directory. If the Scilla rules of a chain have no name, its manifest has
+/// the previous version, so that earlier programs can read the directory.
 pub(super) const FORMAT: u32 = 2;
 pub(super) const FORMAT_WITHOUT_RULES: u32 = 1;
 
-/// The parameters of a chain, and the digests of the other files.
+/// The parameters of a chain, and the digests of the other files of the data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
-    /// Identity of the network.
+    /// Chain id of the network.
     pub(crate) chain_id: u16,
-    /// Virtual shards.
+    /// Number of virtual shards.
     pub(crate) shards: u32,
-    /// Tx blocks for each DS block.
+    /// Number of Tx blocks in a DS epoch.
     pub(crate) blocks_per_ds_epoch: u64,
-    /// SHA-256 of the file of accounts.
+    /// SHA-256 of the accounts file, in hexadecimal.
     pub(super) accounts: String,
-    /// The node's public key.
+    /// Public key of the node, in hexadecimal.
     pub(super) node_key: String,
-    /// Hash of the genesis block, once it is made.
+    /// Hash of the genesis block; `None` until the first start has created the block.
     pub(crate) genesis: Option<String>,
-    /// The minimum gas price that the operator set last, in Qa.
+    /// The minimum gas price of the last `SetMinimumGasPrice`, in Qa; `None` if no client has set it.
     pub(crate) gas_price: Option<String>,
-    /// The Scilla rules; `None` in a chain that was made before rules had a name.
+    /// The Scilla rules; `None` if the chain was created before rules had names.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "rules_text")]
     pub(super) scilla_rules: Option<Rules>,
 }
 
-/// Rules, written as text.
+/// The text form of Scilla rules in the manifest.
 mod rules_text {
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
     use silica_scilla::rules::Rules;
@@ -66,7 +66,7 @@ pub(crate) struct Parameters {
 }
 
 impl Manifest {
-    /// The manifest of a new chain with these genesis accounts and this key of the node.
+    /// Creates the manifest of a new chain with these genesis accounts and this node key.
     pub(crate) fn new(parameters: Parameters, accounts: &str, key: &KeyPair) -> Self {
         let Parameters { chain_id, shards, blocks_per_ds_epoch, scilla_rules } = parameters;
         Self {
@@ -101,14 +101,14 @@ impl Manifest {
         }
     }
 
-    /// Returns the lowest version of the layout that can hold the manifest.
+    /// Returns the lowest version of the format that supports this manifest.
     pub(super) const fn format(&self) -> u32 {
         if self.scilla_rules.is_some() { FORMAT } else { FORMAT_WITHOUT_RULES }
     }
 }
 
-/// The file of the manifest. It begins with the version of the layout, which every version of this program can read,
-/// and has a checksum, because a changed digit would make it another chain.
+/// The file of the manifest. All versions of this program can read the member `format`. The checksum detects changed
+/// digits, which would otherwise give the parameters of another chain.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ManifestFile {
@@ -124,7 +124,7 @@ impl ManifestFile {
     }
 }
 
-/// Returns the SHA-256 of a text, hexadecimal.
+/// Returns the SHA-256 of a text, in hexadecimal.
 pub(super) fn digest(text: &str) -> String {
     hex::encode(sha256(&[text.as_bytes()]))
 }

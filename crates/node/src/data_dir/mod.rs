@@ -45,17 +45,18 @@ const UNREADABLE_POOL: &str = "pool.unreadable";
 const SCRATCH: &str = "check";
 const DUMPS: &str = "dumps";
 
-/// Maximum length of each file in bytes. A longer file does not come from this program.
+/// Maximum size of each file, in bytes. This program does not write longer files. The limits bound the memory of a
+/// read.
 const LONGEST_KEY: u64 = 256;
 const LONGEST_MANIFEST: u64 = 64 << 10;
 pub(crate) const LONGEST_ACCOUNTS: u64 = 64 << 20;
 pub(crate) const LONGEST_POOL: u64 = 4 << 30;
 
-/// The remedy for lost blocks, which no other file of the directory can replace.
+/// The end of an error text about lost blocks, which no other file of the directory can replace.
 const REMEDY_OF_LOSS: &str =
     "; restore the data directory from a copy, or load a dump into another one with `silica db load`";
 
-/// The entries that this program creates in a data directory.
+/// The entries that this program creates in a data directory, with their expected kinds.
 const ENTRIES: [(&str, Wanted); 8] = [
     (LOCK, Wanted::File),
     (KEY, Wanted::Secret),
@@ -76,7 +77,7 @@ pub enum DataDirError {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory contains foreign files.
+    /// The directory has no manifest, but files of another program.
     #[error(
         "directory {} is not a silica data directory: it holds {found:?}, and {MANIFEST} is missing; choose an empty \
          one with --data-dir",
@@ -102,7 +103,7 @@ pub enum DataDirError {
     Newer {
         /// The directory.
         path: PathBuf,
-        /// Its format.
+        /// The version of the format of the directory.
         found: u32,
     },
     /// A newer program made the chain in the directory.
@@ -110,7 +111,7 @@ pub enum DataDirError {
     Rules {
         /// The directory.
         path: PathBuf,
-        /// The unknown part of the rules.
+        /// The unknown rules.
         source: UnknownRules,
     },
     /// The parameters of the chain in the directory differ from the configuration.
@@ -124,9 +125,9 @@ pub enum DataDirError {
         path: PathBuf,
         /// The parameter.
         name: &'static str,
-        /// The option with another value.
+        /// The option or file that requires another value.
         by: String,
-        /// Its value in the directory.
+        /// The value in the directory.
         found: String,
         /// The value of the configuration.
         wanted: String,
@@ -139,7 +140,7 @@ pub enum DataDirError {
         /// The fault.
         reason: String,
     },
-    /// The directory, or an entry of it, may have been planted or can be changed by other users.
+    /// Other users may have created the directory or one of its entries, or can change them.
     #[error(transparent)]
     Untrusted(#[from] UntrustedFile),
     /// The operating system returned an error.
@@ -154,7 +155,7 @@ pub enum DataDirError {
     },
 }
 
-/// Returns what an operator can do about a store that cannot be opened, as the end of an error text.
+/// Returns the remedy for a store that cannot be opened, as the end of an error text.
 pub(crate) fn remedy(error: &OpenError) -> &'static str {
     match () {
         () if error.is_loss() => REMEDY_OF_LOSS,
@@ -163,11 +164,11 @@ pub(crate) fn remedy(error: &OpenError) -> &'static str {
     }
 }
 
-/// A data directory that this process alone uses.
+/// A data directory, which this process has locked.
 #[derive(Debug)]
 pub(crate) struct DataDir {
     path: PathBuf,
-    /// The locks end when the files are closed.
+    /// The locked files. The locks end when the files are closed.
     _locks: [File; 2],
 }
 
@@ -187,11 +188,11 @@ impl DataDir {
     }
 
     fn take(path: &Path) -> Result<Self, DataDirError> {
-        // Resolve links once: a link could later name another directory than the one that is checked and locked here.
+        // Resolve symbolic links once. Otherwise the path could name another directory after the check and the lock.
         let path = &path.canonicalize().map_err(|source| io_error("open directory", path, source))?;
         let directory = files::open_directory(path).map_err(|error| file_error("open directory", path, error))?;
-        // Lock the directory too: another process can remove the locked file, but cannot replace the locked directory
-        // unnoticed. Some file systems lock files only.
+        // Lock the directory too: another process can remove and replace the lock file, but not the locked directory.
+        // Some file systems cannot lock directories.
         if matches!(directory.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(DataDirError::InUse { path: path.to_owned() });
         }
@@ -212,13 +213,13 @@ impl DataDir {
         &self.path
     }
 
-    /// Where the chain is stored.
+    /// Returns the path of the store.
     pub(crate) fn store(&self) -> PathBuf {
         self.path.join(STORE)
     }
 
-    /// Rejects a store without blocks if the manifest has a genesis block. Otherwise a new chain would begin under the
-    /// same name.
+    /// Rejects a store without blocks if the manifest has a genesis block. Otherwise the node would begin a new chain
+    /// in place of the lost one.
     pub(crate) fn check_not_lost(&self, manifest: &Manifest, store: &Store) -> Result<(), DataDirError> {
         match (store.outcome(), &manifest.genesis) {
             (OpenOutcome::Empty, Some(_)) => {
@@ -228,27 +229,27 @@ impl DataDir {
         }
     }
 
-    /// The directory for temporary files of a check.
+    /// Returns the directory for temporary files of `silica db check`.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.path.join(SCRATCH)
     }
 
-    /// The directory of dumps.
+    /// Returns the directory of dumps.
     pub(crate) fn dumps(&self) -> PathBuf {
         self.path.join(DUMPS)
     }
 
-    /// Reads a file of a directory that holds a chain.
+    /// Reads a file of a directory with a chain. A missing file is an error.
     pub(crate) fn read_file(&self, name: &str) -> Result<Zeroizing<Vec<u8>>, DataDirError> {
         self.read_bytes(name)?.ok_or_else(|| self.damaged(name, "it is missing"))
     }
 
-    /// Reads the transactions that were pending when the node stopped, and leaves them there.
+    /// Reads the pool file, and does not remove it. Returns no bytes if the file does not exist.
     pub(crate) fn read_pool(&self) -> Result<Vec<u8>, DataDirError> {
         Ok(self.read_bytes(POOL)?.map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default())
     }
 
-    /// Reads the manifest; `None` in a new directory.
+    /// Reads and checks the manifest. Returns `None` in a new directory.
     pub(crate) fn manifest(&self) -> Result<Option<Manifest>, DataDirError> {
         #[derive(Deserialize)]
         struct Format {
@@ -295,7 +296,7 @@ impl DataDir {
         self.write(MANIFEST, text.as_bytes())
     }
 
-    /// Stores the minimum gas price that the operator set.
+    /// Stores the minimum gas price in the manifest.
     pub(crate) fn keep_gas_price(&self, price: Option<GasPrice>) -> Result<(), DataDirError> {
         let Some(mut manifest) = self.manifest()? else { return Ok(()) };
         manifest.gas_price = price.as_ref().map(ToString::to_string);
@@ -306,7 +307,7 @@ impl DataDir {
         DataDirError::Damaged { path: self.path.join(name), reason: reason.to_string() }
     }
 
-    /// Returns the error that the chain in the directory has another parameter than `by` requires.
+    /// Returns the error for a chain whose parameter `name` differs from the value that `by` requires.
     pub(crate) fn other_chain(
         &self,
         name: &'static str,
@@ -318,7 +319,7 @@ impl DataDir {
         DataDirError::OtherChain { path: self.path.clone(), name, by: by.to_owned(), found, wanted }
     }
 
-    /// Reads the key of the node of a directory that holds a chain.
+    /// Reads the node key of a directory with a chain, and compares it with the manifest.
     pub(crate) fn key(&self, manifest: &Manifest) -> Result<KeyPair, DataDirError> {
         let key = self.read_key()?.ok_or_else(|| self.damaged(KEY, "it is missing"))?;
         if key.public().to_string() != manifest.node_key {
@@ -327,7 +328,7 @@ impl DataDir {
         Ok(key)
     }
 
-    /// Reads the key that an interrupted first start may have left, or draws one.
+    /// Returns the key that an interrupted first start has left, or creates one.
     pub(crate) fn new_key(&self) -> Result<KeyPair, DataDirError> {
         if let Some(key) = self.read_key()? {
             return Ok(key);
@@ -345,7 +346,7 @@ impl DataDir {
         Ok(Some(KeyPair::from_secret(key)))
     }
 
-    /// Reads the accounts of the genesis block of a directory that holds a chain.
+    /// Reads the accounts file of a directory with a chain, and compares it with the manifest.
     pub(crate) fn accounts(&self, manifest: &Manifest) -> Result<Zeroizing<String>, DataDirError> {
         let accounts = self.read(ACCOUNTS)?.ok_or_else(|| self.damaged(ACCOUNTS, "it is missing"))?;
         if digest(&accounts) != manifest.accounts {
@@ -358,14 +359,14 @@ impl DataDir {
         self.write(ACCOUNTS, text.as_bytes())
     }
 
-    /// Reads the transactions that were pending when the node stopped; `None` if there is no file. A file that cannot
-    /// be read is renamed with a warning.
+    /// Reads the pool file. Returns `None` if the file does not exist. If the file cannot be read, renames it, logs a
+    /// warning, and returns `None`.
     pub(crate) fn load_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
         match self.read_bytes(POOL) {
             Ok(bytes) => Ok(bytes.map(|mut bytes| std::mem::take(&mut *bytes))),
             Err(error @ DataDirError::Io { .. }) => {
                 let path = self.path.join(POOL);
-                // An earlier such file stays.
+                // Keep renamed files of earlier starts: choose a name that does not exist.
                 let numbered = (2_u32..).map(|number| format!("{UNREADABLE_POOL}.{number}"));
                 let mut names =
                     std::iter::once(UNREADABLE_POOL.to_owned()).chain(numbered).map(|name| self.path.join(name));
@@ -382,7 +383,7 @@ impl DataDir {
         }
     }
 
-    /// Removes the file of the pending transactions.
+    /// Removes the pool file.
     pub(crate) fn remove_pool(&self) -> Result<(), DataDirError> {
         let path = self.path.join(POOL);
         fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))
@@ -412,7 +413,7 @@ impl DataDir {
         files::read(&path, wanted, limit).map_err(|error| file_error("read", &path, error))
     }
 
-    /// Writes a file so that a crash leaves either nothing or all of it. Only the owner may read it.
+    /// Writes a file. A crash leaves either the old or the complete new file. Only the owner can read the file.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         let path = self.path.join(name);
         let draft = self.path.join(format!("{name}.new"));
@@ -431,19 +432,19 @@ impl DataDir {
     }
 }
 
-/// Draws a key from the system's randomness.
+/// Creates a random key with random numbers of the operating system.
 pub(crate) fn draw_key() -> io::Result<KeyPair> {
     loop {
         let mut bytes = [0; SecretKey::LEN];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        // About once in 2^128 the number is out of range.
+        // A number is outside the range of keys with a probability of about 2^-128.
         if let Ok(key) = SecretKey::from_bytes(bytes) {
             return Ok(KeyPair::from_secret(key));
         }
     }
 }
 
-/// Refuses a directory without manifest that holds more than an interrupted first start can have left.
+/// Rejects a directory without a manifest, if it has files other than those of an interrupted first start.
 fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
     let entries = fs::read_dir(path).map_err(|source| io_error("read directory", path, source))?;
     for entry in entries {
@@ -460,8 +461,8 @@ fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
     Ok(())
 }
 
-/// Refuses files of ours that other users may have planted or can change, and warns of those that their group can
-/// change.
+/// Rejects files of the data directory that other users may have created or can change. Logs a warning for files that
+/// their group can change.
 fn inspect(path: &Path, directory: &File) -> Result<(), DataDirError> {
     let mut group_writable = Vec::new();
     let metadata = directory.metadata().map_err(|source| io_error("open directory", path, source))?;

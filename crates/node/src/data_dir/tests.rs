@@ -1,4 +1,4 @@
-//! Data directories: new ones, those of others, damaged ones.
+//! Tests of new, foreign and damaged data directories.
 
 use silica_protocol::Qa;
 use silica_scilla::rules::Edition;
@@ -9,7 +9,7 @@ const ACCOUNTS_TEXT: &str = "{}";
 const PARAMETERS: Parameters =
     Parameters { chain_id: 222, shards: 1, blocks_per_ds_epoch: 100, scilla_rules: Rules::current(Edition::V0_13) };
 
-/// Creates a directory that contains a chain from the point of view of this module.
+/// Creates a data directory with a key, accounts and a manifest.
 fn made(path: &Path) -> (DataDir, Manifest) {
     let dir = DataDir::create(path).unwrap();
     assert_eq!(dir.manifest().unwrap(), None);
@@ -91,7 +91,7 @@ fn only_a_chain_is_opened() {
     assert!(matches!(DataDir::open(&parent.path().join("none")), Err(DataDirError::Empty { .. })));
 }
 
-/// Checks that a manifest is refused with a message that holds `words`.
+/// Checks that a manifest is rejected with a message that has `words`.
 fn check_manifest(text: &str, words: &str) {
     let parent = tempfile::tempdir().unwrap();
     let dir = DataDir::create(parent.path()).unwrap();
@@ -117,7 +117,7 @@ fn rules_are_kept_and_a_chain_without_them_stays_without() {
     assert_eq!(manifest.scilla_rules(), Rules::current(Edition::V0_13));
     let text = || fs::read_to_string(parent.path().join(MANIFEST)).unwrap();
     assert!(text().contains("\"format\": 2,") && text().contains("\"scilla_rules\": \"0.13/3\""), "{}", text());
-    // As an earlier version of this program wrote it.
+    // The manifest in the form of a program without named rules.
     let unnamed = Manifest { scilla_rules: None, ..manifest };
     dir.write_manifest(&unnamed).unwrap();
     assert!(text().contains("\"format\": 1,") && !text().contains("rules"), "{}", text());

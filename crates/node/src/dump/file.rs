@@ -1,4 +1,4 @@
-//! A chain as one file: sections in a fixed order, each with a digest over it and all before it.
+//! The format of a dump: sections in a fixed order. Each section has a digest over all bytes up to its end.
 //!
 //! ```text
 //! silica dump\n  version (4)
@@ -13,8 +13,9 @@
 //! 7 end        number of rows (8), root of the state (32)                           once, last
 //! ```
 //!
-//! The digest is the SHA-256 of the digest before, kind, length and content; before the first section it is that of the
-//! first line and the version. So nothing can be changed, missing, added or moved.
+//! The numbers in parentheses are sizes in bytes. The digest is the SHA-256 of the previous digest, kind, length and
+//! content. The digest before the first section is the SHA-256 of the first line and the version. Therefore a reader
+//! detects changed, missing, added and moved sections.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -26,16 +27,17 @@ use silica_state::{Head, RecordRow};
 use super::DumpFault;
 
 const MAGIC: [u8; 12] = *b"silica dump\n";
-/// Newest version of the layout.
+/// Newest version of the format.
 const VERSION: u32 = 3;
-/// The version of a chain without repeats, which earlier programs read.
+/// The version for a chain in which no block repeats the logical block number. Programs without support for [`VERSION`]
+/// can read it.
 const VERSION_WITHOUT_REPEATS: u32 = 2;
-/// The version for a chain whose Scilla rules have no name. Earlier programs can read it.
+/// The version for a chain whose Scilla rules have no name. Programs that support only this version can read it.
 const VERSION_WITHOUT_RULES: u32 = 1;
-/// Bytes of the content of a section.
+/// Maximum size of the content of a section, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// The content of a section. Sections are in this order.
+/// The kind of a section. Sections are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Head = 1,
@@ -55,18 +57,18 @@ impl Kind {
     }
 }
 
-/// Which chain a file has, and up to where.
+/// The chain of a file, and the last block of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileHead {
     pub(super) chain_id: u16,
     /// Number of the newest block.
     pub(super) block: BlockNumber,
     pub(super) block_hash: BlockHash,
-    /// Root of the state after it.
+    /// Root of the state after the newest block.
     pub(super) state_root: StateRoot,
 }
 
-/// The head as JSON, for people who open the file.
+/// The JSON form of the head. It is text, so that a person who opens the file can read it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct HeadText {
@@ -96,7 +98,7 @@ impl FileHead {
 
 type Digest = [u8; 32];
 
-/// Writes a file from its beginning to its end.
+/// A writer of a dump, from its beginning to its end.
 pub(super) struct FileWriter<W> {
     out: W,
     digest: Digest,
@@ -116,7 +118,7 @@ impl<W: Write> FileWriter<W> {
         Ok(file)
     }
 
-    /// Writes a file of the data directory, in as many pieces as it takes.
+    /// Writes a file of the data directory, in sections of at most [`LONGEST`] bytes.
     pub(super) fn file(&mut self, kind: Kind, content: &[u8]) -> io::Result<()> {
         content.chunks(LONGEST).try_for_each(|piece| self.section(kind, piece))
     }
@@ -134,7 +136,7 @@ impl<W: Write> FileWriter<W> {
         if self.pending.len() > LONGEST / 2 { self.write_rows() } else { Ok(()) }
     }
 
-    /// Ends the file. Returns its writer, and the number of its bytes.
+    /// Writes the remaining rows and the last section. Returns the inner writer, and the size of the file in bytes.
     pub(super) fn end(mut self) -> io::Result<(W, u64)> {
         self.write_rows()?;
         let content = [&self.rows.to_be_bytes()[..], self.head.state_root.as_bytes()].concat();
@@ -149,7 +151,7 @@ impl<W: Write> FileWriter<W> {
         }
         let rows = std::mem::take(&mut self.pending);
         self.section(Kind::Rows, &rows)?;
-        // Its room is used again.
+        // Reuse the memory of the vector for the next rows.
         self.pending = rows;
         self.pending.clear();
         Ok(())
@@ -167,7 +169,7 @@ impl<W: Write> FileWriter<W> {
     }
 }
 
-/// The version of the file of a chain with these Scilla rules that ends with `head`.
+/// Returns the lowest version that supports the Scilla rules and the blocks of a chain.
 pub(super) fn version_of(rules: Rules, head: &Head) -> u32 {
     match (head.totals.repeats, rules) {
         (0, Rules::UNNAMED) => VERSION_WITHOUT_RULES,
@@ -189,30 +191,31 @@ fn frame(kind: u8, len: u32) -> [u8; 5] {
     [kind, a, b, c, d]
 }
 
-/// A section that is whole and in its place.
+/// A section whose digest and order are valid.
 #[derive(Debug)]
 pub(super) struct Section {
     pub(super) kind: Kind,
     pub(super) content: Vec<u8>,
 }
 
-/// Reads a file from its beginning to its end. The checksums find accidental changes, but no intentional ones.
+/// A reader of a dump, from its beginning to its end. The digests detect accidental changes only, because they have no
+/// key.
 pub(super) struct FileReader<R> {
     input: R,
     digest: Digest,
-    /// Bytes that were read.
+    /// Number of bytes that were read.
     at: u64,
     last: Option<Kind>,
 }
 
 impl<R: Read> FileReader<R> {
-    /// Reads the head of the file.
+    /// Reads and checks the first line, the version and the head.
     pub(super) fn new(mut input: R) -> Result<(Self, FileHead), DumpFault> {
         let mut begin = [0; 16];
         let read = read_up_to(&mut input, &mut begin)?;
         let (magic, number) = begin.split_at(MAGIC.len());
         if magic != MAGIC {
-            // The beginning of a dump, or something else.
+            // A file that ends within the first line of a dump is truncated. Every other file is foreign.
             let cut = read < begin.len() && begin.get(..read.min(MAGIC.len())) == MAGIC.get(..read.min(MAGIC.len()));
             return Err(if cut && read > 0 { DumpFault::Cut { at: 0 } } else { DumpFault::Foreign });
         }
@@ -230,7 +233,7 @@ impl<R: Read> FileReader<R> {
         Ok((file, head))
     }
 
-    /// Reads the next section. After the last one the file has to end.
+    /// Reads the next section, and checks its digest and its order. After the last section, the file must end.
     pub(super) fn next(&mut self) -> Result<Section, DumpFault> {
         let at = self.at;
         let mut frame = [0; 5];
@@ -259,7 +262,7 @@ impl<R: Read> FileReader<R> {
         Ok(Section { kind, content })
     }
 
-    /// Reads so many bytes of the section that begins at `at`.
+    /// Fills `bytes` from the section that begins at `at`. Fails if the file ends earlier.
     fn fill(&mut self, bytes: &mut [u8], at: u64) -> Result<(), DumpFault> {
         if read_up_to(&mut self.input, bytes)? < bytes.len() {
             return Err(DumpFault::Cut { at });
@@ -269,7 +272,7 @@ impl<R: Read> FileReader<R> {
     }
 }
 
-/// Reads until there are so many bytes or the input ends.
+/// Reads until `bytes` is full or the input ends. Returns the number of bytes that were read.
 fn read_up_to(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, DumpFault> {
     let mut read = 0;
     while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
@@ -283,7 +286,7 @@ fn read_up_to(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, DumpFaul
     Ok(read)
 }
 
-/// Splits the content of a section into rows. `None` is a row that the writer of the file made invalid.
+/// Splits the content of a section into rows. An invalid row gives `None`, and ends the iteration.
 pub(super) fn rows(mut content: &[u8]) -> impl Iterator<Item = Option<(&[u8], &[u8])>> {
     std::iter::from_fn(move || {
         if content.is_empty() {

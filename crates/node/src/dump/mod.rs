@@ -1,8 +1,8 @@
-//! A chain carried elsewhere as one file: written from a data directory or a running node, read into an empty
-//! directory.
+//! Export of a chain to one file, and import of this file. The source is a data directory or a running node. The target
+//! is a new or empty directory.
 //!
-//! The file has what cannot be computed: parameters, key and accounts, what waits, and the record of blocks. The state
-//! is computed where it arrives, by executing all blocks, and its root is the checksum of the whole.
+//! The file has the data that cannot be computed: parameters, key, accounts, pending transactions, and the record of
+//! blocks. The import executes all blocks to compute the state. Its root must be the state root in the file.
 
 mod file;
 #[cfg(test)]
@@ -37,18 +37,18 @@ pub enum DumpError {
     /// The data directory cannot be used.
     #[error(transparent)]
     Source(Box<MaintenanceError>),
-    /// There is no block yet.
+    /// The chain has no block.
     #[error("the chain has no block yet")]
     Empty,
-    /// A node in memory has no place for files.
+    /// The node keeps its chain in memory, and has no directory for dumps.
     #[error("the node keeps its chain in memory, and has no data directory for files")]
     InMemory,
-    /// The name means standard output to other commands.
+    /// The name `-` means standard output in other commands. The secret key of the node must not be in the output.
     #[error(
         "cannot write to standard output, as the file has the node's secret key; expected the name of a file, got -"
     )]
     StandardOutput,
-    /// There is a file of this name.
+    /// A file with this name exists.
     #[error("{} exists already", path.display())]
     Exists {
         /// The file.
@@ -67,31 +67,31 @@ pub enum DumpError {
     },
 }
 
-/// A file was not made a data directory. Nothing was changed.
+/// A dump was not loaded. The data directory is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot load {}", file.display())]
 pub struct NotLoaded {
     /// The file.
     file: PathBuf,
-    /// Why not.
+    /// The reason.
     source: DumpFault,
 }
 
-/// Reason why a file cannot be made a data directory.
+/// Reason why a dump cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpFault {
-    /// The file is something else.
+    /// The file is not a dump.
     #[error("the file is not a dump of a chain")]
     Foreign,
-    /// A later program wrote the file.
+    /// A newer program wrote the file.
     #[error("expected a dump of at most version {known}, got version {found}; use a newer silica")]
     Version {
-        /// Its version.
+        /// The version of the file.
         found: u32,
-        /// The newest known version.
+        /// The newest version that this program supports.
         known: u32,
     },
-    /// The file is shorter than it was.
+    /// The file is truncated.
     #[error("the file is truncated: the section at byte {at} is incomplete")]
     Cut {
         /// Where the section begins.
@@ -103,7 +103,7 @@ pub enum DumpFault {
         /// Where the section begins.
         at: u64,
     },
-    /// Sections are whole, but do not make a chain.
+    /// All sections are valid, but do not form a chain.
     #[error("the sections do not form a chain: {what}")]
     Inconsistent {
         /// The fault.
@@ -112,19 +112,19 @@ pub enum DumpFault {
     /// The file cannot be read.
     #[error("cannot read the file")]
     Read(#[source] io::Error),
-    /// There is something where the data directory is to be.
+    /// The path of the data directory has a file or a directory with content.
     #[error("{} is not empty; expected a new or empty directory", path.display())]
     Occupied {
         /// The place.
         path: PathBuf,
     },
-    /// Another file system is mounted where the data directory is to be.
+    /// The path of the data directory is a mount point. A directory cannot be renamed to a mount point.
     #[error("{} is a mount point; expected a directory below it", path.display())]
     MountPoint {
         /// The place.
         path: PathBuf,
     },
-    /// An earlier load was interrupted, or is running.
+    /// Another load is running, or was interrupted.
     #[error(
         "{} exists: another load is running, or was interrupted; remove the directory if none is running",
         path.display()
@@ -133,12 +133,12 @@ pub enum DumpFault {
         /// The place.
         path: PathBuf,
     },
-    /// The system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} {}", path.display())]
     Io {
         /// The action that failed.
         action: &'static str,
-        /// With what.
+        /// The file or directory of the action.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -163,17 +163,17 @@ impl From<MaintenanceError> for DumpFault {
     }
 }
 
-/// A file that has a chain.
+/// The summary of a dump.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DumpReport {
-    /// Where it is.
+    /// Path of the file.
     pub file: String,
     /// Number of the latest Tx block.
     pub block: String,
-    /// Root of the state after it.
+    /// Root of the state after the latest Tx block.
     pub state_root: String,
-    /// Bytes of the file.
+    /// Size of the file, in bytes.
     pub bytes: u64,
 }
 
@@ -184,10 +184,10 @@ impl fmt::Display for DumpReport {
     }
 }
 
-/// The parts of a dump in addition to the blocks.
+/// The contents of a dump except the blocks.
 struct Source<'a> {
     data_dir: &'a DataDir,
-    /// The transactions that wait.
+    /// The pending transactions, in the format of the pool file.
     pool: Vec<u8>,
     head: FileHead,
     version: u32,
@@ -195,7 +195,8 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// Writes the file. A crash leaves either no file with this name or the complete file. On a file system without
-    /// links, it can also leave an empty file. Only the owner can read the file, because it has the key.
+    /// links, a crash can also leave an empty file. Only the owner can read the file, because the file has the secret
+    /// key.
     fn write(
         &self,
         rows: impl Iterator<Item = Result<RecordRow, ArchiveError>>,
@@ -215,7 +216,7 @@ impl Source<'_> {
                 named => named.map(|()| bytes).map_err(failed),
             }
         });
-        // It may not even exist.
+        // Ignore the error: the draft may not exist.
         drop(fs::remove_file(&draft));
         let (block, state_root) = (self.head.block.to_string(), self.head.state_root.to_string());
         Ok(DumpReport { file: path.display().to_string(), block, state_root, bytes: written? })
@@ -228,7 +229,8 @@ impl Source<'_> {
         path: &Path,
     ) -> Result<u64, DumpError> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
-        // A new file, so that no other process reads it.
+        // Create the draft as a new file with the permissions of a secret. An existing file can be open in another
+        // process.
         let out = files::create(draft).map_err(failed)?;
         let mut file = FileWriter::new(BufWriter::new(out), &self.head, self.version).map_err(failed)?;
         for (kind, name) in FILES {
@@ -261,14 +263,14 @@ fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// The files of a data directory that are the chain's.
+/// The files of the data directory that a dump has.
 const FILES: [(Kind, &str); 3] = [(Kind::Manifest, MANIFEST), (Kind::Key, KEY), (Kind::Accounts, ACCOUNTS)];
 
-/// Writes the chain of a data directory that no node is using to a file.
+/// Writes the chain of a data directory to a file. No node must use the directory.
 ///
 /// # Errors
 ///
-/// [`DumpError`]. There is no file then.
+/// [`DumpError`]. The function then leaves no file.
 pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     if file.as_os_str() == "-" {
         return Err(DumpError::StandardOutput);
@@ -283,24 +285,24 @@ pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     Source { data_dir: &chain.data_dir, pool, head, version }.write(snapshot.record_rows(), file)
 }
 
-/// The name of a file that a running node writes. A client that may call methods cannot name a file outside the
-/// directory of dumps with it.
+/// The name of a dump of a running node. It has no path separator, so that a client can only create files in the
+/// directory of dumps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DumpName(String);
 
-/// Maximum of characters in a name.
+/// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 64;
 
 impl DumpName {
-    /// The valid names, for the descriptions of methods.
+    /// A description of the valid names, for the descriptions of methods.
     pub(crate) const DESCRIPTION: &str =
         "A name of 1 to 64 letters, digits, dots, hyphens and underscores that does not begin with a dot.";
 
-    /// Checks a name.
+    /// Checks a name of a dump.
     ///
     /// # Errors
     ///
-    /// The expected and the given name.
+    /// The text has the expected form and the given name.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         let fits = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_known) && !text.starts_with('.');
@@ -312,16 +314,16 @@ impl DumpName {
     }
 }
 
-/// Writes the chain of a running node to a file in its data directory. The dump does not contain blocks that are made
-/// meanwhile.
+/// Writes the chain of a running node to a file in its data directory. The dump ends at the head at the time of the
+/// call.
 pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpReport, DumpError> {
     let data_dir = node.data_dir().ok_or(DumpError::InMemory)?;
-    // Read the pool before the head: a transaction that gets its block in between is then in the dump twice, and not
-    // missing.
+    // Read the pool before the head. A transaction that gets its block in between is then in the dump twice. In the
+    // other order, it would be missing.
     let pool =
         if node.chain().waiting() > 0 { node.chain().export_oldest(usize::MAX, LONGEST_POOL).0 } else { Vec::new() };
     let at = Arc::clone(&node.context());
-    // Callers elsewhere do not know where the node was started.
+    // Use the absolute path, because a client does not have the working directory of the node.
     let directory = data_dir.dumps();
     let directory = path::absolute(&directory).unwrap_or(directory);
     let unusable = |source| DumpError::Write { path: directory.clone(), source };
@@ -334,11 +336,11 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
 }
 
 /// Creates a data directory from a dump. It executes all blocks, and compares the results with their headers. The
-/// directory appears only when that has succeeded.
+/// directory appears only after that.
 ///
 /// # Errors
 ///
-/// [`NotLoaded`]. There is nothing at `data_dir` then that was not there before.
+/// [`NotLoaded`]. The path `data_dir` is then unchanged.
 pub fn load_db(file: &Path, data_dir: &Path) -> Result<DbReport, NotLoaded> {
     load(file, data_dir).map_err(|source| NotLoaded { file: file.to_owned(), source })
 }
@@ -346,7 +348,7 @@ pub fn load_db(file: &Path, data_dir: &Path) -> Result<DbReport, NotLoaded> {
 fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
     let unreadable = |source| DumpFault::Io { action: "open", path: file.to_owned(), source };
     let input = BufReader::new(File::open(file).map_err(unreadable)?);
-    // A link to a directory stays one.
+    // If the path is a symbolic link, load into its target, and keep the link.
     let path = fs::canonicalize(data_dir).unwrap_or_else(|_| data_dir.to_owned());
     require_empty(&path)?;
     let (input, head) = FileReader::new(input)?;
@@ -370,7 +372,7 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
     loaded
 }
 
-/// Fills a data directory at `draft` from a file whose head was read.
+/// Fills a data directory at `draft` from a file, after the head of the file.
 fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> Result<DbReport, DumpFault> {
     let data_dir = DataDir::create(draft).map_err(MaintenanceError::from)?;
     files::create_directory(&data_dir.store()).map_err(|source| io_error("make", &data_dir.store(), source))?;
@@ -396,7 +398,7 @@ fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> 
             Kind::Key => KEY,
             Kind::Accounts => ACCOUNTS,
             Kind::Pool => POOL,
-            // The reader gives it once, before the others.
+            // The head is the first section, which is already read. The reader rejects a second one.
             Kind::Head => continue,
         };
         let path = draft.join(name);
@@ -429,8 +431,8 @@ fn sync(writing: &mut Option<(Kind, File)>, path: &Path) -> Result<(), DumpFault
     }
 }
 
-/// Executes all blocks of a data directory without state, checks the record, and compares the results with the head of
-/// the file.
+/// Executes all blocks of a data directory without state, and checks the record. Compares the last block and the state
+/// root with the head of the file.
 fn verify(head: &FileHead, path: &Path) -> Result<DbReport, DumpFault> {
     let chain = ChainFiles::open(path)?;
     if chain.manifest.chain_id != head.chain_id {
@@ -448,10 +450,11 @@ fn verify(head: &FileHead, path: &Path) -> Result<DbReport, DumpFault> {
     Ok(maintenance::check_store(&chain.open_whole_store()?)?)
 }
 
-/// The end of the name of a file that is being written.
+/// The ending of the name of a draft.
 const DRAFT: &str = ".new";
 
-/// The name of a file that is being written, which is not one of another that is, nor one that callers may choose.
+/// Returns the name of the draft of a file. The process id and a counter make the name unique. It begins with a dot, so
+/// that no [`DumpName`] is equal.
 fn draft_of(path: &Path) -> PathBuf {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
@@ -459,7 +462,7 @@ fn draft_of(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{number}{DRAFT}", std::process::id()))
 }
 
-/// Removes drafts that a crash has left in a data directory, because they contain the node's key.
+/// Removes drafts that a crash has left in a data directory, because they have the secret key of the node.
 ///
 /// # Errors
 ///
@@ -487,17 +490,17 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Refuses a place where there is something.
+/// Rejects a path that is not a new or empty directory.
 fn require_empty(path: &Path) -> Result<(), DumpFault> {
     let occupied = || DumpFault::Occupied { path: path.to_owned() };
     if path.file_name().is_none() {
         return Err(occupied());
     }
     match fs::read_dir(path) {
-        // Nothing can be renamed to where another file system begins.
+        // A directory cannot be renamed to a mount point.
         Ok(_) if is_mount_point(path) => Err(DumpFault::MountPoint { path: path.to_owned() }),
         Ok(mut entries) => entries.next().map_or(Ok(()), |_| Err(occupied())),
-        // A link may lead to nothing.
+        // A symbolic link without a target makes the path occupied.
         Err(error) if error.kind() == io::ErrorKind::NotFound => match path.symlink_metadata() {
             Ok(_) => Err(occupied()),
             Err(_) => Ok(()),

@@ -1,9 +1,9 @@
-//! Every byte of a file counts, and so does a deliberate change.
+//! Tests of dumps with accidental and deliberate changes.
 
 use super::{file::FileReader, *};
 use crate::{Config, Developer, Node};
 
-/// Makes a data directory with a few blocks, and returns the file of its chain.
+/// Creates a data directory with a few blocks, and returns the bytes of its dump.
 async fn sample(parent: &Path) -> Vec<u8> {
     let data_dir = parent.join("data");
     let config = Config {
@@ -22,7 +22,7 @@ async fn sample(parent: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Reads a file to its end, and returns the sections after the first.
+/// Reads a dump to its end, and returns the sections after the first one.
 fn read(bytes: &[u8]) -> Result<Vec<(Kind, Vec<u8>)>, DumpFault> {
     let (mut file, _) = FileReader::new(bytes)?;
     let mut sections = Vec::new();
@@ -35,7 +35,7 @@ fn read(bytes: &[u8]) -> Result<Vec<(Kind, Vec<u8>)>, DumpFault> {
     }
 }
 
-/// Builds a file according to the documentation.
+/// Builds a dump from sections, by the documented format.
 fn put_together(sections: &[(Kind, Vec<u8>)]) -> Vec<u8> {
     let mut file = b"silica dump\n\0\0\0\x02".to_vec();
     let mut digest = silica_protocol::sha256(&[&file]);
@@ -50,7 +50,7 @@ fn put_together(sections: &[(Kind, Vec<u8>)]) -> Vec<u8> {
     file
 }
 
-/// Loading is refused for a reason, and nothing is left.
+/// Checks that the load of a dump fails for this reason, and leaves no files.
 fn check_refused(parent: &Path, bytes: &[u8], reason: impl Fn(&DumpFault) -> bool, what: &str) {
     let (file, copy) = (parent.join("changed.dump"), parent.join("copy"));
     fs::write(&file, bytes).unwrap();
@@ -75,7 +75,7 @@ async fn each_cut_and_each_changed_byte_is_found() {
         match read(&changed) {
             Err(DumpFault::Foreign) if at < 12 => {}
             Err(DumpFault::Version { known: 3, .. }) if (12..16).contains(&at) => {}
-            // A longer section may be longer than the file.
+            // A changed length can make the section longer than the file.
             Err(DumpFault::Damaged { .. } | DumpFault::Cut { .. }) if at >= 16 => {}
             other => panic!("changed at {at}: {other:?}"),
         }
