@@ -1,4 +1,4 @@
-//! The facts of a started node: its addresses, its accounts with money, and commands to try it. The form is text for
+//! The facts about a running node: its addresses, its funded accounts, and example commands. The output is text for
 //! people, or one line of JSON for programs.
 
 use std::{
@@ -14,13 +14,13 @@ use zeroize::Zeroizing;
 
 use crate::block_mode::BlockMode;
 
-/// The text of the banner if methods for developers are on.
+/// The text about methods for developers, if they are on.
 const DEVELOPERS_ON: &str = "ON: programs on this machine can change balances, time and blocks; see --developer";
 
-/// Accounts that the text shows; a file may hold thousands.
+/// Maximum number of accounts in the text. The accounts file can have thousands.
 const SHOWN: usize = 20;
 
-/// In which form a node that has started describes itself on standard output.
+/// The form of the banner on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BannerForm {
     /// Text for people.
@@ -28,53 +28,53 @@ pub enum BannerForm {
     Text,
     /// One line of JSON.
     Json,
-    /// Nothing.
+    /// No output.
     None,
 }
 
-/// The facts of a node that has started. `Display` writes them for people, [`to_json`](Self::to_json) for programs.
+/// The facts about a running node. `Display` writes them for people, and [`to_json`](Self::to_json) for programs.
 #[derive(Clone, Debug)]
 pub struct Banner {
-    /// Where the JSON-RPC server listens.
+    /// Address of the JSON-RPC server.
     pub addr: SocketAddr,
-    /// Where else it listens, for subscribers.
+    /// Address of the separate server for subscribers; `None` if there is no such server.
     pub websocket: Option<SocketAddr>,
     /// The separate address of the pages for operators; `None` if they are on the ports of JSON-RPC.
     pub operator: Option<SocketAddr>,
-    /// The version that transactions for this chain carry.
+    /// The version of transactions for this chain, which includes the chain id.
     pub version: Version,
-    /// When blocks are made.
+    /// The block mode.
     pub block_mode: BlockMode,
-    /// Whether methods for developers are answered.
+    /// Whether the node serves methods for developers.
     pub developer: bool,
-    /// Where the chain is kept; `None` in memory.
+    /// The data directory; `None` for a chain in memory.
     pub data_dir: Option<PathBuf>,
     /// Number of the latest Tx block.
     pub latest: BlockNumber,
-    /// The node's own key.
+    /// Public key of the node.
     pub node_key: PublicKey,
-    /// The accounts of the genesis block whose secret keys the node has. Numbered accounts are first, in the order of
-    /// their numbers.
+    /// The accounts of the genesis block whose secret keys the node has. Accounts with a number are first, in ascending
+    /// order.
     pub accounts: Vec<FundedAccount>,
 }
 
 /// An account of the genesis block.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FundedAccount {
-    /// The number that `--test-account` takes for it; `None` unless it is one of the published test accounts.
+    /// The number of the account for `--test-account`; `None` if the account is not a test account.
     pub number: Option<usize>,
-    /// Its address.
+    /// Address of the account.
     pub address: Address,
-    /// Its secret key, hexadecimal; `None` if it is not to be shown.
+    /// Secret key of the account in hexadecimal; `None` if the banner must not have the key.
     pub secret_key: Option<Zeroizing<String>>,
-    /// Whether the key is published, so that everyone can sign for the account.
+    /// Whether the key is public. Any user can then sign for the account.
     pub is_published: bool,
-    /// Its money at the head.
+    /// Balance of the account at the head.
     pub balance: Qa,
 }
 
 impl fmt::Debug for FundedAccount {
-    /// Shows nothing of the secret key.
+    /// Omits the secret key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { number, address, secret_key: _, is_published, balance } = self;
         f.debug_struct("FundedAccount")
@@ -114,32 +114,34 @@ impl fmt::Display for FundedAccount {
 }
 
 impl Banner {
-    /// The URL of the JSON-RPC server.
+    /// Returns the URL of the JSON-RPC server.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
-    /// The URL of the subscription server.
+    /// Returns the URL of the subscription server.
     pub fn websocket_url(&self) -> String {
         format!("ws://{}", self.websocket.unwrap_or(self.addr))
     }
 
-    /// The URL of the JSON-RPC server for a client on this machine: a server on all addresses is reached over loopback.
+    /// Returns the URL of the JSON-RPC server for a client on this machine. If the server listens on all addresses, the
+    /// URL has the loopback address.
     pub(crate) fn local_url(&self) -> String {
         format!("http://{}", on_this_machine(self.addr))
     }
 
-    /// The URL of the subscription server for a client on this machine.
+    /// Returns the URL of the subscription server for a client on this machine.
     pub(crate) fn local_websocket_url(&self) -> String {
         format!("ws://{}", on_this_machine(self.websocket.unwrap_or(self.addr)))
     }
 
-    /// Returns the URL of the pages for operators, for a client on this machine; `None` without a separate address.
+    /// Returns the URL of the pages for operators, for a client on this machine. Returns `None` without a separate
+    /// address.
     fn local_operator_url(&self) -> Option<String> {
         self.operator.map(|addr| format!("http://{}", on_this_machine(addr)))
     }
 
-    /// Returns the facts as one object, of this process.
+    /// Returns the facts as a JSON object, together with the version and the id of this process.
     pub fn to_json(&self) -> Value {
         let Self { version, block_mode, developer, data_dir, latest, node_key, accounts, .. } = self;
         json!({
@@ -159,7 +161,7 @@ impl Banner {
         })
     }
 
-    /// Returns the output in a form; `None` for the form without output.
+    /// Returns the banner in a form; `None` for [`BannerForm::None`].
     pub fn in_form(&self, form: BannerForm) -> Option<String> {
         match form {
             BannerForm::Text => Some(self.to_string()),
@@ -313,8 +315,8 @@ mod tests {
         assert_eq!(banner.to_json()["operator"], "http://127.0.0.1:9100");
     }
 
-    /// Checks the lines about keys in a banner. Each account has a published key or not, and the banner shows the key
-    /// or not.
+    /// Checks the lines about keys in a banner. Each account has two flags: its key is public, and the banner has the
+    /// key.
     #[track_caller]
     fn check_keys(accounts: &[(bool, bool)], lines: &[&str]) {
         let mut banner = banner(accounts.len(), Some(KEY));

@@ -1,28 +1,28 @@
-//! When a node makes blocks (`--block-mode`, `silica_setBlockMode`).
+//! The block mode, which decides when a node makes blocks (`--block-mode`, `silica_setBlockMode`).
 
 use std::{fmt, str::FromStr, time::Duration};
 
 use silica_chain::config::{NoncePolicy, Numbering};
 
-/// When a node makes blocks.
+/// The events that cause a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockMode {
-    /// A block for each transaction, before the transaction is acknowledged.
+    /// A block for each transaction, before the node acknowledges the transaction.
     Instant,
-    /// As `Instant`, and an empty block at regular intervals.
+    /// As in `Instant`, and an empty block at regular intervals.
     InstantAndInterval(Duration),
     /// A block at regular intervals, even if it is empty.
     Interval(Duration),
     /// A block when a client calls `IncreaseBlocknum`.
     Manual,
-    /// As `Instant`, but only `IncreaseBlocknum` increments the logical block number, as on the isolated server of
-    /// generation 8 with `-t 0`.
+    /// As in `Instant`, but only `IncreaseBlocknum` increments the logical block number. The isolated server of the
+    /// reference does the same with `-t 0`.
     ManualImmediate,
 }
 
 impl BlockMode {
-    /// Returns which nonces the chain accepts: `at_once` in modes that make a block for each transaction. In the other modes
-    /// transactions with later nonces wait in the pool.
+    /// Returns which nonces the chain accepts. The result is `at_once` in modes with a block for each transaction. In
+    /// the other modes, transactions with later nonces stay in the pool.
     pub(crate) const fn nonces(self, at_once: NoncePolicy) -> NoncePolicy {
         match self {
             Self::Instant | Self::InstantAndInterval(_) | Self::ManualImmediate => at_once,
@@ -43,7 +43,7 @@ impl BlockMode {
         matches!(self, Self::Instant | Self::InstantAndInterval(_) | Self::ManualImmediate)
     }
 
-    /// Returns the time between two blocks that the node makes by itself; `None` if it makes none.
+    /// Returns the time between two blocks of a regular interval; `None` if the mode has no interval.
     pub(crate) const fn interval(self) -> Option<Duration> {
         match self {
             Self::InstantAndInterval(interval) | Self::Interval(interval) => Some(interval),

@@ -1,7 +1,6 @@
-//! Pools of blocking threads for work that takes long, so that it delays neither blocks nor short answers.
+//! Pools of blocking threads for long work. The pools prevent that long work delays blocks and short responses.
 //!
-//! Each pool bounds how much of its work runs at once. The bound holds until the work ends, even if the client has gone
-//! meanwhile.
+//! Each pool limits the number of simultaneous tasks. A task counts until it ends, even if its client has disconnected.
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -13,36 +12,36 @@ use tokio::{
 
 use crate::request_id::carried;
 
-/// Reason why work in a pool has no result.
+/// Reason why a task of a pool has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BlockingError {
-    /// All threads of the pool were busy for too long.
+    /// All threads of the pool were busy for [`LONGEST_WAIT`].
     #[error("Too many simulations at once, try again later")]
     Busy,
-    /// The work panicked.
+    /// The task panicked.
     #[error("it panicked")]
     Panicked,
 }
 
-/// How long a simulation waits for a thread.
+/// Maximum time for which a simulation waits for a thread.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Queries that run at once. Each may have a large answer in memory that is not sent yet.
+/// Number of simultaneous queries. Each can hold a large unsent response in memory.
 pub(crate) const QUERIES: usize = 4;
 
 /// The pools of a node.
 #[derive(Debug)]
 pub(crate) struct BlockingPools {
-    /// Simulations, which use a processor each.
+    /// Simulations. Each uses one processor.
     simulations: Arc<Semaphore>,
-    /// Queries that read much.
+    /// Queries that read whole blocks or old states.
     queries: Arc<Semaphore>,
-    /// Dumps of the chain, which take longer than any query.
+    /// Dumps of the chain. They have a pool of their own, because they take longer than a query.
     dumps: Arc<Semaphore>,
 }
 
 impl Default for BlockingPools {
-    /// Threads for as many simulations as half of the processors, for [`QUERIES`] queries, and for one dump.
+    /// Creates pools for [`QUERIES`] queries, for one dump, and for simulations on half of the processors, rounded up.
     fn default() -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let pool = |size| Arc::new(Semaphore::new(size));
@@ -55,7 +54,7 @@ impl BlockingPools {
     ///
     /// # Errors
     ///
-    /// All threads are busy for 10 s, or the simulation panicked.
+    /// All threads were busy for 10 s, or the simulation panicked.
     pub(crate) async fn simulate<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -65,36 +64,36 @@ impl BlockingPools {
         run(Some(permit), work).await.ok_or(BlockingError::Panicked)
     }
 
-    /// Waits for a permit to run a query.
+    /// Waits for a permit to run a query. Returns `None` only if the pool is closed, which does not happen.
     pub(crate) async fn query_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.queries).acquire_owned().await.ok()
     }
 
-    /// Runs a query; `None` if it panicked.
+    /// Runs a query. Returns `None` if the query panicked.
     pub(crate) async fn query<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         run(self.query_permit().await, work).await
     }
 
-    /// Writes a dump; `None` if that panicked.
+    /// Runs a dump. Returns `None` if the dump panicked.
     pub(crate) async fn dump<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         run(Arc::clone(&self.dumps).acquire_owned().await.ok(), work).await
     }
 
-    /// Returns how many dumps could begin now.
+    /// Returns the number of dumps that can begin immediately.
     #[cfg(test)]
     pub(crate) fn free_dumps(&self) -> usize {
         self.dumps.available_permits()
     }
 }
 
-/// Runs `work` on a blocking thread; `None` if it panicked.
+/// Runs `work` on a blocking thread. Returns `None` if `work` panicked.
 async fn run<T: Send + 'static>(
     permit: Option<OwnedSemaphorePermit>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let done = spawn_blocking(carried(move || {
         let result = work();
-        // Keep the permit until here: the future may be dropped while the work goes on.
+        // Keep the permit until the work ends. A caller can drop the future earlier.
         drop(permit);
         result
     }));

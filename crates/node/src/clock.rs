@@ -1,11 +1,11 @@
-//! The only place that reads the system's clock, and the clock of a chain, which developers can set.
+//! The system clock, which no other module reads, and the clock of a chain, which developers can set.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, MutexGuard};
 use silica_protocol::Timestamp;
 
-/// Returns the time of the system's clock; the beginning of 1970 if the clock is set before it.
+/// Returns the time of the system clock. If this clock is before 1970, returns the beginning of 1970.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the time")]
 pub(crate) fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -18,10 +18,10 @@ pub(crate) const LATEST: Timestamp = Timestamp::new(253_402_300_799_999_999);
 
 const MICROSECONDS: u64 = 1_000_000;
 
-/// Reason why a clock is not set.
+/// Reason why a clock cannot be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ClockError {
-    /// Time does not go back.
+    /// The time is not after the time of the latest block.
     #[error("expected a time after that of the latest block, {latest}, got {got}")]
     Past {
         /// The time of the latest block.
@@ -35,7 +35,7 @@ pub(crate) enum ClockError {
         /// The given time.
         got: Timestamp,
     },
-    /// The sum of the time and the seconds is beyond the year 9999.
+    /// The time plus the seconds is beyond the year 9999.
     #[error("expected no more than lead to {LATEST}, the end of the year 9999, got {got}")]
     TooMany {
         /// The given number of seconds.
@@ -43,7 +43,7 @@ pub(crate) enum ClockError {
     },
 }
 
-/// The clock of a chain: the system's clock plus an offset.
+/// The clock of a chain: the system clock plus an offset.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     setting: Mutex<Setting>,
@@ -51,17 +51,17 @@ pub(crate) struct Clock {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Setting {
-    /// Microseconds by which it is ahead of the system's.
+    /// Offset from the system clock, in microseconds.
     ahead: i64,
-    /// The time of the next block, if a developer set it. The clock continues from there.
+    /// The time of the next block, if a developer set it. The clock continues from this time.
     next: Option<Timestamp>,
 }
 
-/// Time by which the latest block may be ahead of the clock before the log has a warning, in microseconds.
+/// Lead of the latest block over the clock above which the node logs a warning, in microseconds.
 const TOLERANCE: u64 = 10 * MICROSECONDS;
 
-/// Notices that the latest block is ahead of the clock, as after the system's clock was wrong: block times stand still
-/// then, but for the microsecond from one block to the next.
+/// Detects that the latest block is ahead of the clock. This can happen after a wrong setting of the system clock. Each
+/// block is then only one microsecond later than the block before.
 #[derive(Debug, Default)]
 pub(crate) struct Lead {
     lasts: bool,
@@ -70,14 +70,14 @@ pub(crate) struct Lead {
 /// A change of the lead of the latest block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeadChange {
-    /// The latest block is ahead of the clock by more than is tolerated.
+    /// The latest block is ahead of the clock by more than [`TOLERANCE`].
     Begun,
-    /// The clock has passed the latest block.
+    /// The clock has reached the time of the latest block.
     Ended,
 }
 
 impl Lead {
-    /// Compares the time of the latest block with the clock. Returns a change once.
+    /// Compares the time of the latest block with the clock. Returns each change once, and `None` without a change.
     pub(crate) fn observe(&mut self, latest: Timestamp, now: Timestamp) -> Option<LeadChange> {
         let change = if self.lasts { LeadChange::Ended } else { LeadChange::Begun };
         let has_changed = match change {
@@ -89,7 +89,7 @@ impl Lead {
     }
 }
 
-/// The state of a clock at one time.
+/// The state of a clock at a point in time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     time: Timestamp,
@@ -103,18 +103,18 @@ impl Clock {
         Self { setting: Mutex::new(Setting { ahead, next: None }) }
     }
 
-    /// The time.
+    /// Returns the time of this clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.setting().now(now())
     }
 
-    /// The time that a block gets which is made now.
+    /// Returns the time of a block that is made at this moment.
     pub(crate) fn of_next_block(&self) -> Timestamp {
         let setting = self.setting();
         setting.next.unwrap_or_else(|| setting.now(now()))
     }
 
-    /// Records that a block was made. If its time had been set, the clock continues from that time.
+    /// Reports that a block was made. If a developer had set its time, the clock continues from that time.
     pub(crate) fn block_made(&self) {
         let mut setting = self.setting();
         if let Some(time) = setting.next.take() {
@@ -122,11 +122,11 @@ impl Clock {
         }
     }
 
-    /// Sets the time of the next block, which must be later than that of the latest.
+    /// Sets the time of the next block.
     ///
     /// # Errors
     ///
-    /// [`ClockError`].
+    /// The time is not after `latest`, or is beyond [`LATEST`].
     pub(crate) fn set_next(&self, time: Timestamp, latest: Timestamp) -> Result<(), ClockError> {
         if time <= latest {
             return Err(ClockError::Past { latest, got: time });
@@ -138,11 +138,12 @@ impl Clock {
         Ok(())
     }
 
-    /// Puts the clock forward, and the time of the next block with it if that was set. Returns the time.
+    /// Moves the clock forward. If the time of the next block is set, moves it forward too, and returns it. Otherwise
+    /// returns the time of the clock.
     ///
     /// # Errors
     ///
-    /// [`ClockError::TooMany`].
+    /// [`ClockError::TooMany`] if the time would be beyond [`LATEST`].
     pub(crate) fn advance(&self, seconds: u32) -> Result<Timestamp, ClockError> {
         let by = u64::from(seconds).saturating_mul(MICROSECONDS);
         let later = |time: Timestamp| {
@@ -156,13 +157,13 @@ impl Clock {
         Ok(next.unwrap_or(time))
     }
 
-    /// Returns the present time with the settings, for [`go_back`](Self::go_back).
+    /// Returns the time and the settings, for [`go_back`](Self::go_back).
     pub(crate) fn moment(&self) -> Moment {
         let setting = self.setting();
         Moment { time: setting.now(now()), next: setting.next }
     }
 
-    /// Continues from a moment, as if no time had passed since then.
+    /// Restores a moment. The clock continues as if no time had passed since then.
     pub(crate) fn go_back(&self, to: Moment) {
         *self.setting() = Setting { ahead: difference(to.time, now()), next: to.next };
     }
@@ -178,7 +179,7 @@ impl Setting {
     }
 }
 
-/// Microseconds from the second time to the first.
+/// Returns the microseconds from `from` to `to`.
 fn difference(to: Timestamp, from: Timestamp) -> i64 {
     let difference = i128::from(to.get()).saturating_sub(i128::from(from.get()));
     i64::try_from(difference).unwrap_or(if difference > 0 { i64::MAX } else { i64::MIN })
@@ -195,7 +196,7 @@ mod tests {
         assert!((year_2020..year_2100).contains(&now().get()));
     }
 
-    /// Checks that the clock shows this time, or a little more.
+    /// Checks that the clock shows this time, or at most 60 s more.
     #[track_caller]
     fn check(clock: &Clock, expected: Timestamp) {
         let late = clock.now().get().checked_sub(expected.get()).expect("the clock is behind");
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!((clock.of_next_block(), clock.of_next_block()), (time, time));
         clock.block_made();
         check(&clock, time);
-        // It may go back, as long as blocks do not.
+        // The clock can go back if the next block is later than the latest block.
         let earlier = plus(start, 5_000);
         clock.set_next(earlier, start).unwrap();
         clock.block_made();
@@ -273,7 +274,7 @@ mod tests {
     fn lead_of_the_latest_block_is_noticed_once_and_so_is_its_end() {
         let (mut lead, start) = (Lead::default(), Timestamp::new(1_700_000_000_000_000));
         let year = 365 * 24 * 3_600;
-        // The clock of the system goes forward by a year, and back after two blocks.
+        // The system clock is a year ahead for two blocks, and then correct again.
         for (latest, now, expected) in [
             (start, start, None),
             (plus(start, year), plus(start, year), None),

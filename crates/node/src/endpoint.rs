@@ -1,4 +1,4 @@
-//! The handler of the server: JSON-RPC for bodies and messages, notifications for subscribers, pages for operators.
+//! The handler of the server. It serves JSON-RPC, notifications for subscribers, and pages for operators.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -14,7 +14,8 @@ use crate::{
     subscription::SubscriptionHub,
 };
 
-/// Units of a client's calls that are counted when a request of HTTP arrives.
+/// Units of the rate limit that the server counts when an HTTP request arrives. The service does not count them again
+/// for the first call.
 const ARRIVED: u32 = 1;
 
 /// The handler of the server.
@@ -48,7 +49,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether requests are welcome: the node has begun to listen, so the chain is open, and blocks are made.
+    /// Returns the page `/ready`, which states whether the node accepts requests and makes blocks.
     fn readiness(&self) -> Page {
         let readiness = self.node.readiness();
         let text = match readiness {
@@ -65,7 +66,7 @@ impl Endpoint {
     }
 }
 
-/// Reads the gauges of the metrics.
+/// Reads the current values of the gauges.
 fn gauges(node: &NodeHandle) -> Gauges {
     let figures = node.context().snapshot.statistics();
     let cached = node.chain().code_cache();

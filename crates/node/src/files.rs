@@ -1,9 +1,10 @@
-//! Files of a data directory: created for their owner alone, and opened only if they are what this program creates.
+//! Files of a data directory. The node creates them with permissions for their owner only, and opens only files with
+//! the expected properties.
 //!
-//! Another user who can write to the directory before the node starts can plant entries under the names of its files: a
-//! link through which the node would write its key elsewhere, a file that others can read, a pipe or a device that
-//! never ends. [`inspect`] refuses such entries once, before anything is opened. Afterwards only the owner of the
-//! directory can add entries, since the directory is checked as well. [`open`] checks its file again, by its
+//! Another user who can write to the directory before the node starts can create entries with the names of its files.
+//! Examples are a link that sends the secret key elsewhere, a file that other users can read, and a pipe or a device
+//! without an end. [`inspect`] rejects such entries once, before the node opens a file. After that, only the owner of
+//! the directory can add entries, because the node checks the directory too. [`open`] checks its file again, by its
 //! descriptor.
 
 use std::{
@@ -16,18 +17,18 @@ use std::{
 use rustix::{fs::OFlags, io::Errno, process::geteuid};
 use zeroize::Zeroizing;
 
-/// Permission bits of all users but the owner.
+/// Permission bits of all users except the owner.
 const OTHERS: u32 = 0o077;
 const GROUP_WRITE: u32 = 0o020;
 const WORLD_WRITE: u32 = 0o002;
 
-/// The remedy for a file system without permission bits, such as vfat and some network file systems.
+/// The remedy in the error text for a file system without permission bits, such as vfat and some network file systems.
 const WITHOUT_MODES: &str = "the file system keeps none: mount it with umask=077, or choose a directory on another one";
 
-/// Name of the directory where a check of a file system puts the files that it finds.
+/// Name of the directory in which a check of a file system stores the files that it finds.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// An entry of the file system is not what this program creates, or other users can change or read it.
+/// An entry of the file system has unexpected properties, or other users can change or read it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} cannot be trusted: expected {expected}, got {got}; {remedy}", path.display())]
 pub struct UntrustedFile {
@@ -58,9 +59,9 @@ impl From<io::Error> for FileError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Directory,
-    /// A directory, in which there are only directories and files that this program creates.
+    /// A directory that has only directories and files of this program.
     Tree,
-    /// A file that others may read.
+    /// A file that other users may read.
     File,
     /// A file that only its owner may read.
     Secret,
@@ -73,7 +74,7 @@ struct Entry {
     owner: u32,
     /// Permission bits.
     mode: u32,
-    /// Names that it has.
+    /// Number of hard links.
     names: u64,
 }
 
@@ -91,7 +92,7 @@ impl Entry {
         Self { kind, owner: metadata.uid(), mode: metadata.mode() & 0o7777, names: metadata.nlink() }
     }
 
-    /// Checks that a process of `user` can trust the entry.
+    /// Checks that a process of the user with the id `user` can trust the entry.
     fn check(self, path: &Path, wanted: Wanted, user: u32) -> Result<(), UntrustedFile> {
         let shown = path.display();
         let refuse = |expected: &str, got: String, remedy: String| {
@@ -141,16 +142,16 @@ impl Entry {
     }
 }
 
-/// Opens a directory. Checks that it belongs to the user of this process, and that other users cannot write to it. The
-/// function follows a link, because the operator names the path.
+/// Opens a directory. Rejects a directory of another user, and a directory to which other users can write. Follows
+/// symbolic links, because the operator names the path.
 pub(crate) fn open_directory(path: &Path) -> Result<File, FileError> {
     let directory = File::open(path)?;
     Entry::of(&directory.metadata()?).check(path, Wanted::Directory, user()).map_err(FileError::Untrusted)?;
     Ok(directory)
 }
 
-/// Checks an entry, and the whole tree below it if it is a tree. Adds entries that their group can write to
-/// `group_writable`. An absent entry is valid.
+/// Checks an entry. For [`Wanted::Tree`], checks the whole tree below it. Adds entries to which their group can write
+/// to `group_writable`. Accepts an absent entry.
 pub(crate) fn inspect(path: &Path, wanted: Wanted, group_writable: &mut Vec<PathBuf>) -> Result<(), FileError> {
     let metadata = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -173,24 +174,24 @@ pub(crate) fn inspect(path: &Path, wanted: Wanted, group_writable: &mut Vec<Path
     Ok(())
 }
 
-/// Whether an entry is the directory of root that is at the top of some file systems, as of one that is mounted on a
-/// data directory. Nothing of it is used.
+/// Returns whether an entry is the directory `lost+found` of root at the top of a file system. A data directory has
+/// this entry if a file system is mounted there. The node does not use it.
 pub(crate) fn is_lost_and_found(entry: &DirEntry) -> bool {
     entry.file_name() == LOST_AND_FOUND
         && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == 0)
 }
 
-/// Whether the group of an entry can write to it.
+/// Returns whether the group of an entry can write to it.
 pub(crate) fn is_group_writable(metadata: &Metadata) -> bool {
     metadata.mode() & GROUP_WRITE != 0
 }
 
-/// Opens a file to read it. Links are not followed, and opening a pipe does not wait for its writer.
+/// Opens a file for reading. Does not follow links, and does not wait for the writer of a pipe.
 pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<File, FileError> {
     open_with(OpenOptions::new().read(true), path, wanted)
 }
 
-/// Opens a file to append to it, and creates it when it does not exist.
+/// Opens a file for appending. Creates the file if it does not exist.
 pub(crate) fn open_or_create(path: &Path) -> Result<File, FileError> {
     open_with(OpenOptions::new().append(true).create(true).mode(0o600), path, Wanted::File)
 }
@@ -199,7 +200,7 @@ fn open_with(options: &mut OpenOptions, path: &Path, wanted: Wanted) -> Result<F
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
     let file = match options.custom_flags(flags).open(path) {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            // The entry is a link: check the link itself, which cannot be opened.
+            // The entry is a link, which cannot be opened. Check the properties of the link for a precise error.
             Entry::of(&path.symlink_metadata()?).check(path, wanted, user()).map_err(FileError::Untrusted)?;
             return Err(error.into());
         }
@@ -209,8 +210,8 @@ fn open_with(options: &mut OpenOptions, path: &Path, wanted: Wanted) -> Result<F
     Ok(file)
 }
 
-/// Reads a file of the data directory of at most `limit` bytes; `None` when it does not exist. The bytes are
-/// overwritten when they are dropped.
+/// Reads a file of the data directory. Returns `None` if the file does not exist. Rejects a file of more than `limit`
+/// bytes. The bytes are erased on drop.
 pub(crate) fn read(path: &Path, wanted: Wanted, limit: u64) -> Result<Option<Zeroizing<Vec<u8>>>, FileError> {
     match open(path, wanted) {
         Err(FileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -218,14 +219,14 @@ pub(crate) fn read(path: &Path, wanted: Wanted, limit: u64) -> Result<Option<Zer
     }
 }
 
-/// Reads a file of at most `limit` bytes that the operator has named, which may be a link or a pipe.
+/// Reads a file that the operator has named, which may be a link or a pipe. Rejects more than `limit` bytes.
 pub(crate) fn read_named(path: &Path, limit: u64) -> io::Result<Zeroizing<Vec<u8>>> {
     read_to_end(&File::open(path)?, limit)
 }
 
 fn read_to_end(file: &File, limit: u64) -> io::Result<Zeroizing<Vec<u8>>> {
-    /// Spare bytes of the buffer. Without them, the read that finds the end would move the buffer, and leave a copy of
-    /// a secret.
+    /// Spare bytes of the buffer. Without them, the read at the end of the file would reallocate the buffer, and leave
+    /// a copy of a secret.
     const ROOM: u64 = 64;
     let len = file.metadata()?.len();
     let too_long = |got: String| {
@@ -243,8 +244,8 @@ fn read_to_end(file: &File, limit: u64) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(bytes)
 }
 
-/// Creates a file that only its owner may read, where there is none. No link is followed. Fails on a file system that
-/// lets others read it nevertheless.
+/// Creates a file that only its owner can read. Fails if an entry with this name exists, and does not follow links.
+/// Fails on a file system that ignores the permissions.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     require_private(path, file.metadata()?.mode() & 0o777).inspect_err(|_| {
@@ -253,7 +254,7 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Refuses the mode of a file that was created with mode 600.
+/// Rejects a mode other than 600 of a file that was created with mode 600.
 fn require_private(path: &Path, mode: u32) -> io::Result<()> {
     if mode & OTHERS == 0 {
         return Ok(());
@@ -263,8 +264,8 @@ fn require_private(path: &Path, mode: u32) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }
 
-/// Creates a file that only its owner may read, in place of an entry that an interrupted write may have left. A link is
-/// removed, not followed.
+/// Creates a file that only its owner can read. Removes an existing entry first, for example of an interrupted write.
+/// If the entry is a link, removes the link, not its target.
 pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -272,8 +273,8 @@ pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Creates a directory that only its owner may enter, and those above it that do not exist, and returns when their
-/// names are durable.
+/// Creates a directory that only its owner can enter, and its missing parent directories. Returns after their names are
+/// durable.
 pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing: Vec<_> = path.ancestors().take_while(is_missing).collect();
@@ -281,17 +282,17 @@ pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     missing.into_iter().try_for_each(|created| sync_directory(parent_of(created)))
 }
 
-/// Returns when the names of the files of a directory are durable.
+/// Makes the names of the files of a directory durable.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// The directory that has an entry.
+/// Returns the parent directory of a path; `.` for a path with one component.
 pub(crate) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the effective user of this process.
+/// Returns the effective user id of this process.
 fn user() -> u32 {
     geteuid().as_raw()
 }
@@ -315,7 +316,8 @@ mod tests {
     fn owner_decides_before_the_mode() {
         for wanted in [Wanted::File, Wanted::Secret] {
             assert_eq!(fault("a file", USER, 0o600, wanted), None);
-            // Files of root are not trusted either: another user of the directory may have linked them.
+            // The check rejects files of root too, because another user of the directory can have created hard links to
+            // them.
             for owner in [0, 1001] {
                 let (expected, got) = fault("a file", owner, 0o666, wanted).unwrap();
                 assert_eq!(

@@ -1,4 +1,4 @@
-//! The page that a browser finds under the URL of the node: what this is, and where to go.
+//! The page for browsers at the URL of the node. It describes the node, and has example requests.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use silica_protocol::{BlockNumber, Version};
 
 use crate::banner::Banner;
 
-/// The constant content of the page.
+/// The constant values of the page.
 #[derive(Clone, Debug)]
 pub(crate) struct Home {
     version: Version,
@@ -19,7 +19,7 @@ impl Home {
         Self { version: banner.version, url: banner.local_url(), websocket: banner.local_websocket_url() }
     }
 
-    /// Writes the page. It refers to nothing outside itself.
+    /// Returns the page as HTML. The page has no links to other hosts.
     pub(crate) fn html(&self, latest: BlockNumber) -> String {
         let Self { version, url, websocket } = self;
         let mut page = String::from(HEAD);
@@ -46,7 +46,7 @@ impl Home {
     }
 }
 
-/// Examples of commands, with their purpose.
+/// Example requests: purpose, method and parameters.
 const EXAMPLES: [(&str, &str, &str); 2] = [
     ("The latest block and the state of the network:", "GetBlockchainInfo", "[]"),
     ("Every method with its parameters and answers (OpenRPC):", "rpc.discover", "[]"),
@@ -80,7 +80,7 @@ const TAIL: &str = "<p>On the command line: <code>silica --help</code>.</p>
 </html>
 ";
 
-/// Text as it stands in HTML, between tags and in attributes.
+/// Returns the text with escapes for HTML content and attributes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

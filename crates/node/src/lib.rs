@@ -14,39 +14,38 @@
 //!
 //! # Modules
 //!
-//! A module imports modules of lower layers only; code for tests may import any module.
+//! A module imports modules of lower layers only. Code for tests can import any module.
 //!
 //! Layers, lowest first:
 //!
-//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`: search by the hash of a block, the block mode,
-//!   the time, files that can be trusted, the published head of the chain, addresses at which a node listens.
-//! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`: what Prometheus reads, the
-//!   process that started the node, progress in the log, secrets in memory and files, the id of a request, rates, safe
-//!   output.
-//! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`: the facts of a started node, the pools of
-//!   blocking threads, the files of a chain, connections and their bounds, the file for programs that start a node, the
-//!   log.
-//! - `driver`, `home`, `maintenance`: the task of block production, with the handle for requests; the page for
+//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`: search by block hash, the block mode, time, safe
+//!   files, the published head of the chain, listen addresses.
+//! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`: metrics for Prometheus, the
+//!   parent process, progress in the log, protection of secrets in memory and files, request ids, rates, safe output.
+//! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`: the facts about a running node, the pools of
+//!   blocking threads, the files of a chain, the HTTP server with its limits, the ready file, the log.
+//! - `driver`, `home`, `maintenance`: the driver of block production, with its handle for requests; the page for
 //!   browsers; checks and rebuilds of a data directory.
 //! - `dump`: a chain in one file.
-//! - `rpc`: from the bytes of a request body to the bytes of its response. It gets the method table as an argument.
-//! - `methods`: the implementation of each method, in one file for each family; the method table, and the [OpenRPC
-//!   document](openrpc).
+//! - `rpc`: from the bytes of a request body to the bytes of its response. The method table is an argument.
+//! - `methods`: the implementation of each method, in one file for each family; the method table, and the
+//!   [OpenRPC document](openrpc).
 //! - `client`, `config`, `subscription`: commands that send requests to a node; the options of a node and its
 //!   [`Config`]; WebSocket sessions and their notifications.
-//! - `cli`, `endpoint`: the tree of subcommands; JSON-RPC, subscriptions and pages behind the server.
-//! - `startup`: [`Node::start`] opens a chain, starts the driver and the server; [`RunningNode::stop`] ends them.
+//! - `cli`, `endpoint`: the subcommands; JSON-RPC, subscriptions and pages behind the server.
+//! - `startup`: [`Node::start`] opens a chain, and starts the driver and the server; [`RunningNode::stop`] stops them.
 //!
 //! # Invariants
 //!
-//! - This is the only crate with sockets, tasks, threads that wait for them, a clock and randomness. It does not know
-//!   how a block is made, or when a transaction is valid.
-//! - A request is answered from one snapshot, which the driver replaces as a whole. A query does not wait for the block
-//!   that is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that
-//!   read whole blocks or compute old states run on blocking threads.
-//! - A request that panics is answered with an internal error, and harms no other request. A fault of the node is
-//!   logged in full, and the client gets no details of it.
-//! - The server and the envelope know no method. A method is one struct and one row of the table.
+//! - Only this crate has sockets, tasks, threads that wait for them, a clock and randomness. It has no rules for blocks
+//!   and transactions.
+//! - The node responds to a query from one snapshot, which the driver replaces as a whole. A query does not wait for
+//!   the block in production. Only queries for pending transactions take the lock of the pool, for a lookup. Queries
+//!   that read whole blocks or compute old states run on blocking threads.
+//! - A panic of a request causes an internal error in its response, and does not affect other requests. A fault of the
+//!   node is logged in full. The client gets no details.
+//! - The server and the parser of requests have no code for single methods. A method is one struct and one row of the
+//!   method table.
 
 mod banner;
 mod block_hashes;

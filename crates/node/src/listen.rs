@@ -1,19 +1,19 @@
-//! Addresses at which a node listens.
+//! Listen addresses of a node.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     str::FromStr,
 };
 
-/// Port of the subscription server, as the reference has it (`WEBSOCKET_PORT`).
+/// Default port of the subscription server, as in the reference (`WEBSOCKET_PORT`).
 pub(crate) const DEFAULT_WEBSOCKET_PORT: u16 = 4401;
 
 /// The separate port for subscribers (`--websocket`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebSocketPort {
-    /// There is none.
+    /// The node has no separate port.
     Off,
-    /// An address; for port 0 the system chooses one.
+    /// An address. With port 0, the system chooses the port.
     At(SocketAddr),
 }
 
@@ -28,10 +28,11 @@ impl FromStr for WebSocketPort {
     }
 }
 
-/// Reads a numeric address and a port. A name could have several addresses, or another one tomorrow.
+/// Parses a numeric IP address and a port. Rejects host names, because a name can have several addresses, and can
+/// change them.
 pub(crate) fn socket_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected a numeric address and a port, as 127.0.0.1:5555 or [::1]:5555".to_owned())
 }
 
-/// Address and port of the JSON-RPC server, as the isolated server has them.
+/// Default address and port of the JSON-RPC server, as in the isolated server.
 pub(crate) const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 5555);

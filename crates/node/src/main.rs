@@ -1,4 +1,4 @@
-//! The `silica` binary: parses the command line, and runs a node or a command.
+//! The `silica` binary. It parses the command line, and runs a node or a command.
 
 use std::{
     env,
@@ -22,19 +22,19 @@ use tokio::{
     time::timeout,
 };
 
-/// Threads free many small allocations of other threads, such as parts of blocks and responses. This allocator does
-/// that with less work than the one of the C library.
+/// mimalloc, because threads free many small allocations of other threads, such as parts of blocks and responses. The
+/// allocator of the C library needs more time for such frees.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Idle time after which a blocking thread ends. Another thread frees the large texts of a blocking thread. The
-/// allocator uses that memory again only in the thread that allocated it, or after the end of that thread.
+/// Idle time after which a blocking thread ends. Other threads free the large texts of a blocking thread. The allocator
+/// reuses this memory only in the thread that allocated it, or after the end of this thread.
 const KEEP_ALIVE: Duration = Duration::from_millis(10);
 
 type AnyError = Box<dyn Error>;
 
 fn main() -> ExitCode {
-    // First, because the parent process can end at any time.
+    // Read the parent first, because it can end at any time.
     let parent = parent_id();
     if let Err(error) = silica_node::protect_memory() {
         drop(writeln!(io::stderr(), "silica: failed to exclude keys in memory from core dumps: {error}"));
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the error in the command line or the environment, without text that may be a key, and exits.
+/// Prints an error in the command line or the environment, and exits. Hides text that looks like a secret key.
 fn refuse(error: &clap::Error) -> ! {
     let shown = silica_node::hide_keys(&silica_node::usage_error(error, env::args_os()));
     if shown == error.to_string() {
@@ -89,13 +89,13 @@ fn with_causes(error: &dyn Error) -> String {
 
 fn print(text: &str) -> Result<(), AnyError> {
     match writeln!(io::stdout(), "{text}") {
-        // The reader of the pipe has closed it.
+        // Ignore a closed pipe, for example of `silica openrpc | head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|error| format!("cannot write to standard output: {error}").into()),
     }
 }
 
-/// Returns the matches of the innermost subcommand, which has the options.
+/// Returns the matches of the innermost subcommand, which has the options of the command.
 fn leaf_matches(mut matches: &ArgMatches) -> &ArgMatches {
     while let Some((_, further)) = matches.subcommand() {
         matches = further;
@@ -117,12 +117,12 @@ fn run_node(matches: &ArgMatches, parent: u32) -> Result<(), AnyError> {
     let settings = settings(matches)?;
     silica_node::init_telemetry(&settings.args().log, settings.args().log_format)?;
     let config = settings.config();
-    // Only the configuration keeps the mnemonic. The node erases it when it has the accounts.
+    // Only `config` has the mnemonic. The node erases the mnemonic after it has derived the accounts.
     let args = RunArgs { mnemonic: None, ..settings.into_args() };
     let parent = args.exit_with_parent.map(|wanted| LivingParent::new(wanted, parent)).transpose()?;
     let runtime = Builder::new_multi_thread().enable_all().thread_keep_alive(KEEP_ALIVE).build()?;
     let outcome = runtime.block_on(run_until_ended(config, &args, parent));
-    // After a second signal, work on other threads must not delay the exit.
+    // Do not wait for work on other threads, so that a second signal ends the process immediately.
     runtime.shutdown_background();
     outcome
 }
@@ -162,7 +162,7 @@ async fn run_until_ended(config: Config, args: &RunArgs, parent: Option<LivingPa
     let mut ends = Ends::new(parent)?;
     let mut node = tokio::select! {
         node = Node::start(config) => node?,
-        // Nothing is acknowledged yet. A crash at any moment does not damage the store.
+        // The node has acknowledged nothing. An exit at any moment does not damage the store.
         () = ends.any() => return Ok(()),
     };
     let mut ready_file = node.take_ready_file();
@@ -205,7 +205,7 @@ fn load(args: LoadArgs) -> Result<(), AnyError> {
     print(&report.to_string())
 }
 
-/// Runs a command of the client.
+/// Runs a client command. Prints its answer or its error, and returns its exit status.
 fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
     const NO_ANSWER: u8 = 2;
     let answer = match Runtime::new() {
@@ -231,7 +231,7 @@ fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
     }
 }
 
-/// Verifies a proof. The exit status states the result for scripts.
+/// Verifies a proof, and prints the result. The exit status states the result for scripts.
 fn verify(args: &VerifyArgs) -> ExitCode {
     const NOTHING_TO_CHECK: u8 = 2;
     let runtime = match Runtime::new() {

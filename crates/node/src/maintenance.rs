@@ -1,4 +1,4 @@
-//! Checking and rebuilding a data directory that no node is using.
+//! Check and rebuild of a data directory that no node uses.
 
 use std::{
     fmt, fs, io,
@@ -15,19 +15,19 @@ use crate::{
     progress::Progress,
 };
 
-/// Reason why a data directory was not checked or rebuilt, or its first fault.
+/// Reason why a data directory was not checked or rebuilt, or the first fault of its content.
 #[derive(Debug, thiserror::Error)]
 pub enum MaintenanceError {
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The accounts of the genesis cannot be read.
+    /// The accounts file of the genesis block is invalid.
     #[error("accounts of the genesis")]
     Accounts(#[from] GenesisError),
     /// The store cannot be opened.
     #[error("cannot open the chain in {}{}", path.display(), remedy(source))]
     Open {
-        /// Where it is kept.
+        /// Path of the data directory or of the store.
         path: PathBuf,
         /// The fault of the store.
         source: OpenError,
@@ -38,19 +38,19 @@ pub enum MaintenanceError {
         /// The fault of the state.
         reason: String,
     },
-    /// Something that is stored is damaged.
+    /// A stored value is damaged.
     #[error("the store is damaged")]
     Check(#[source] StateError),
-    /// A block is not what executing it yields.
+    /// The repeated execution of a block gives another result than the record.
     #[error("the chain is damaged")]
     Replay(#[from] ReplayError),
-    /// The store cannot be closed in good order.
+    /// The store cannot be closed without an error.
     #[error("cannot close the chain")]
     Close(#[from] CloseError),
     /// The temporary directory for the repeated execution of the blocks cannot be used.
     #[error("cannot use {}", path.display())]
     Scratch {
-        /// The place.
+        /// Path of the temporary directory.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -62,14 +62,14 @@ pub enum MaintenanceError {
 pub struct DbReport {
     /// The counts of the check; `None` after a rebuild.
     pub check: Option<CheckReport>,
-    /// Number of the latest Tx block; `None` when there is none yet.
+    /// Number of the latest Tx block; `None` if the chain has no block.
     pub latest: Option<BlockNumber>,
-    /// Root of the state after it.
+    /// Root of the state after the latest Tx block; zero without a block.
     pub state_root: StateRoot,
 }
 
 impl MaintenanceError {
-    /// The store in a directory cannot be opened.
+    /// Returns a function that maps an error of a store at `path`.
     fn open(path: &Path) -> impl FnOnce(OpenError) -> Self {
         let path = path.to_owned();
         |source| Self::Open { path, source }
@@ -94,12 +94,12 @@ impl fmt::Display for DbReport {
     }
 }
 
-/// Verifies everything that a data directory holds: checksums, hashes, links and signatures, and that executing all
-/// blocks again yields them.
+/// Verifies the content of a data directory: checksums, hashes, links and signatures. Then executes all blocks again,
+/// and compares the results.
 ///
 /// # Errors
 ///
-/// [`MaintenanceError`]: the directory cannot be used, or the first thing that is not in order.
+/// [`MaintenanceError`]: the directory cannot be used, or its content has a fault. The error has the first fault.
 pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
     let store = chain.open_whole_store()?;
@@ -124,7 +124,8 @@ pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
 /// [`MaintenanceError`]: the directory cannot be used, or its blocks are damaged.
 pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
-    // Keep readable state if these rules cannot execute the blocks: a rebuild could not replace it.
+    // Keep a readable state if the present rules cannot execute the blocks, because a rebuild could not replace this
+    // state.
     match chain.open_whole_store() {
         Ok(store) => silica_chain::check_rules(&store, chain.config.rules.scilla).map_err(ReplayError::from)?,
         Err(MaintenanceError::StateLost { .. } | MaintenanceError::Open { source: OpenError::Damaged { .. }, .. }) => {}
@@ -167,7 +168,7 @@ impl ChainFiles {
         Ok(Self { data_dir, manifest, config, genesis, key })
     }
 
-    /// Opens a store that has lost nothing.
+    /// Opens a store whose blocks and state are complete. A store without state is an error.
     pub(crate) fn open_whole_store(&self) -> Result<Store, MaintenanceError> {
         let store = self.open_store(StoreOptions { repair: false, ..StoreOptions::default() })?;
         self.data_dir.check_not_lost(&self.manifest, &store)?;
@@ -177,7 +178,7 @@ impl ChainFiles {
         Ok(store)
     }
 
-    /// Opens a store, and executes all blocks without state.
+    /// Opens a store. If its state is lost, executes the blocks to compute the state.
     pub(crate) fn build_state(&self) -> Result<Store, MaintenanceError> {
         let store = self.open_store(StoreOptions::default())?;
         self.data_dir.check_not_lost(&self.manifest, &store)?;

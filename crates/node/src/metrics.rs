@@ -1,7 +1,7 @@
-//! Metrics of a running node, in the text form that Prometheus reads.
+//! Metrics of a running node, in the text format of Prometheus.
 //!
-//! Counting costs a request two reads of the clock, a short lock and an atomic number. Figures that can be read at any time,
-//! for example the height of the chain, are not counted: the endpoint hands them in as [`Gauges`].
+//! For each request, the metrics cost two reads of the clock, a short lock and an atomic addition. Values that are
+//! available at any time, for example the height of the chain, are not counted. The endpoint passes them as [`Gauges`].
 
 use std::{
     fmt,
@@ -17,10 +17,10 @@ use prometheus_client::{
 };
 use silica_protocol::rpc::error::RpcErrorCode;
 
-/// Media type of the text.
+/// Media type of the response.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper ends of the classes of latency, in seconds.
+/// Upper bounds of the buckets of the latency histogram, in seconds.
 const LATENCIES: [f64; 13] = [1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5, 1.0, 5.0, 10.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -44,8 +44,8 @@ type Latencies = Family<Method, Histogram, fn() -> Histogram>;
 pub(crate) struct Metrics {
     registry: Registry,
     latencies: Latencies,
-    /// The name of each method, and its latencies once it was called. Names that are no methods are not counted, so that
-    /// clients cannot invent labels.
+    /// For each method of the table, its name, and its latencies after the first call. Unknown names are not counted,
+    /// so that clients cannot create labels.
     methods: Box<[(&'static str, OnceLock<Histogram>)]>,
     errors: Family<Code, Counter>,
     statuses: Family<Status, Counter>,
@@ -55,26 +55,26 @@ pub(crate) struct Metrics {
     at_head: AtHead,
 }
 
-/// Figures that are read at each request for the metrics, and not counted.
+/// Values that the endpoint reads at each request for the metrics.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gauges {
     /// Number of the latest Tx block.
     pub(crate) tx_block: u64,
     /// Number of the latest DS block.
     pub(crate) ds_block: u64,
-    /// Transactions in blocks.
+    /// Number of transactions in all blocks.
     pub(crate) transactions: u64,
-    /// Transactions in the pool.
+    /// Number of transactions in the pool.
     pub(crate) waiting: usize,
-    /// Whether the node takes requests and makes blocks.
+    /// Whether the node accepts requests and makes blocks.
     pub(crate) is_ready: bool,
-    /// Checked contracts in memory.
+    /// Number of compiled contracts in the contract cache.
     pub(crate) programs: usize,
-    /// Memory of these contracts in bytes.
+    /// Approximate memory of the contract cache, in bytes.
     pub(crate) program_bytes: u64,
 }
 
-/// Where the [`Gauges`] are written to.
+/// The registered metrics for the values of [`Gauges`].
 #[derive(Default)]
 struct AtHead {
     tx_block: Gauge,
@@ -94,7 +94,7 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Registers everything. Methods are counted by their positions in `methods`, which has their names.
+    /// Registers all metrics. `methods` has the names of the method table, in the order of the table.
     pub(crate) fn new(methods: impl IntoIterator<Item = &'static str>) -> Self {
         let mut registry = Registry::with_prefix("silica");
         let latencies: Latencies = Family::new_with_constructor(|| Histogram::new(LATENCIES));
@@ -130,19 +130,19 @@ impl Metrics {
         Self { registry, latencies, methods, errors, statuses, ok, connections, sessions, at_head }
     }
 
-    /// Counts a call of the method at `position` of the table.
+    /// Counts a call of the method at `position` of the table, which took `took`.
     pub(crate) fn called(&self, position: usize, took: Duration) {
         let Some((method, latencies)) = self.methods.get(position) else { return };
         let of = || self.latencies.get_or_create(&Method { method }).clone();
         latencies.get_or_init(of).observe(took.as_secs_f64());
     }
 
-    /// Counts an error that was answered.
+    /// Counts an error in a response.
     pub(crate) fn failed(&self, code: RpcErrorCode) {
         self.errors.get_or_create(&Code { code: code.get() }).inc();
     }
 
-    /// Counts an answer.
+    /// Counts a response with the HTTP status `status`.
     pub(crate) fn answered(&self, status: u16) {
         match status {
             200 => self.ok.inc(),
@@ -150,7 +150,7 @@ impl Metrics {
         };
     }
 
-    /// Returns everything as text. Reads the sizes of the files in `data_dir`, which blocks.
+    /// Returns all metrics as text. Reads the sizes of the files in `data_dir`, which blocks.
     pub(crate) fn text(&self, gauges: &Gauges, data_dir: Option<PathBuf>) -> String {
         let AtHead { tx_block, ds_block, transactions, waiting, ready, programs, program_bytes, store_bytes } =
             &self.at_head;
@@ -170,7 +170,7 @@ impl Metrics {
     }
 }
 
-/// Metrics that count no method.
+/// Metrics without methods.
 #[cfg(test)]
 impl Default for Metrics {
     fn default() -> Self {
@@ -182,7 +182,8 @@ fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Sum of the sizes of all files below a directory. What cannot be read, or has just gone, counts nothing.
+/// Returns the sum of the sizes of all files below a directory, in bytes. Ignores files that cannot be read or were
+/// removed meanwhile.
 fn size_of(directory: PathBuf) -> u64 {
     let (mut sum, mut left) = (0_u64, vec![directory]);
     while let Some(directory) = left.pop() {
@@ -197,7 +198,7 @@ fn size_of(directory: PathBuf) -> u64 {
     sum
 }
 
-/// Something that is open for as long as this is kept.
+/// Counts an open connection or session in a gauge until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Open(Gauge);
 

@@ -1,4 +1,4 @@
-//! The process that started the node, for nodes that must not outlive it.
+//! The parent process of the node (`--exit-with-parent`).
 
 use std::{os::unix::process::parent_id, str::FromStr, time::Duration};
 
@@ -7,15 +7,15 @@ use tokio::time::sleep;
 /// Time between two checks of the parent process.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// The first process of a system or container. It becomes the parent of a process whose own parent has ended.
+/// Process id of the first process of a system or container. It becomes the parent of a process whose parent has ended.
 const FIRST: u32 = 1;
 
-/// Which process has to be the parent of the node.
+/// The process that must be the parent of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parent {
-    /// The one that is when the node starts.
+    /// The parent process at the start of the node.
     Any,
-    /// The one with this number.
+    /// The process with this id.
     Process(u32),
 }
 
@@ -35,7 +35,7 @@ impl FromStr for Parent {
 /// Reason why the node does not start, or stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParentError {
-    /// It had lost its parent before it looked, or never had another.
+    /// The parent is process 1. The previous parent has ended, or process 1 started the node.
     #[error(
         "exit-with-parent: the process that started the node has ended: its parent is process 1 now. If process 1 started \
          it, use --exit-with-parent=1"
@@ -46,25 +46,25 @@ pub enum ParentError {
         "exit-with-parent: expected process {expected} as the parent of the node, got process {got}: it has ended, or did not start the node itself"
     )]
     Other {
-        /// The number that was given.
+        /// The expected process id.
         expected: u32,
-        /// The parent.
+        /// The id of the parent process.
         got: u32,
     },
 }
 
-/// A parent process that is alive, or was a moment ago.
+/// A parent process that was alive at the start of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LivingParent {
     id: u32,
 }
 
 impl LivingParent {
-    /// Checks that the parent which the process had `at_start` is the one that is wanted.
+    /// Checks that the parent at the start of this process, with the id `at_start`, is the wanted process.
     ///
     /// # Errors
     ///
-    /// [`ParentError`] if the parent ended before that.
+    /// [`ParentError`] if the parent has ended, or is another process.
     pub fn new(wanted: Parent, at_start: u32) -> Result<Self, ParentError> {
         match wanted {
             Parent::Any if at_start == FIRST => Err(ParentError::Orphan),
@@ -73,8 +73,8 @@ impl LivingParent {
         }
     }
 
-    /// Waits until the process has ended, which is noticed within a quarter of a second: from then on the node has
-    /// another parent.
+    /// Waits until the parent process has ended. This process then has another parent, which a check every 250 ms
+    /// detects.
     pub async fn ended(self) {
         while parent_id() == self.id {
             sleep(PERIOD).await;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-/// Time between two messages, and before the first.
+/// Time between two log lines, and before the first line.
 const RHYTHM: Duration = Duration::from_secs(1);
 
-/// Work that is counted in blocks. Work of less than one second gives no log line.
+/// Progress of work on blocks. Work of less than one second has no log line.
 #[derive(Debug)]
 pub(crate) struct Progress {
     what: &'static str,
@@ -17,14 +17,14 @@ impl Progress {
         Self { what, last: Instant::now() }
     }
 
-    /// Records that `done` of `all` blocks are done, and logs it if the last line is old enough.
+    /// Reports that `done` of `all` blocks are done. Logs a line if the last line is at least one second old.
     pub(crate) fn log(&mut self, done: u64, all: u64) {
         if let Some(message) = self.message(done, all, Instant::now()) {
             tracing::info!("{message}");
         }
     }
 
-    /// Returns the log line at the time `now`; `None` if the last one is too recent.
+    /// Returns the log line at the time `now`; `None` if the last line is less than one second old.
     fn message(&mut self, done: u64, all: u64, now: Instant) -> Option<String> {
         if now.saturating_duration_since(self.last) < RHYTHM {
             return None;

@@ -1,4 +1,4 @@
-//! Limits what other processes of the host can read of this process and of its files.
+//! Protection of the memory and the files of this process against other processes of the host.
 
 use std::io;
 
@@ -7,21 +7,21 @@ use rustix::{
     process::{Resource, Rlimit, setrlimit, umask},
 };
 
-/// Sets the umask: only the owner can use files and directories that this process creates from now on. That includes
-/// files of the storage engine.
+/// Sets the umask, so that only the owner can access files and directories that this process creates later. These
+/// include the files of the storage engine.
 pub fn protect_files() {
     umask(Mode::RWXG | Mode::RWXO);
 }
 
-/// Keeps the memory of this process, in which there are keys, out of core dumps and away from debuggers of the same
-/// user.
+/// Disables core dumps, and prevents that other processes of the same user attach debuggers. The memory has secret
+/// keys.
 ///
 /// # Errors
 ///
 /// The error of the operating system.
 pub fn protect_memory() -> io::Result<()> {
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-    // A limit of 0 does not hold where the system pipes cores to a program.
+    // The limit of 0 has no effect on a system that pipes core dumps to a program.
     #[cfg(target_os = "linux")]
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     Ok(())

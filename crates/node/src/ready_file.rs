@@ -1,4 +1,5 @@
-//! The ready file: it shows the program that started the node that the node is ready, and has its addresses.
+//! The ready file. The program that started the node reads it to detect that the node is ready, and to get its
+//! addresses.
 
 use std::{
     ffi::OsString,
@@ -9,10 +10,10 @@ use std::{
 
 use crate::files;
 
-/// Reason why there is no ready file.
+/// Reason why the ready file cannot be written or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadyFileError {
-    /// The path names something else than a file.
+    /// The path names an entry that is not a regular file.
     #[error("ready-file: expected the name of a new or ordinary file, got {}, which is {kind}", path.display())]
     NotAFile {
         /// The path.
@@ -20,14 +21,14 @@ pub enum ReadyFileError {
         /// The kind of the existing entry.
         kind: &'static str,
     },
-    /// The system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} the ready file {}", path.display())]
     Io {
         /// The action that failed.
         action: &'static str,
         /// The path.
         path: PathBuf,
-        /// The answer of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -41,12 +42,13 @@ pub struct ReadyFile {
 }
 
 impl ReadyFile {
-    /// Reserves `path` for the ready file, and removes the file of an earlier node. Its content would otherwise be
-    /// mistaken for that of this node.
+    /// Reserves `path` for the ready file, and removes the ready file of an earlier node. Otherwise a program could
+    /// read the addresses of the earlier node.
     ///
     /// # Errors
     ///
-    /// [`ReadyFileError::NotAFile`] for a link, a directory or a device.
+    /// [`ReadyFileError::NotAFile`] for a link, a directory or a device. [`ReadyFileError::Io`] if the file cannot be
+    /// removed.
     pub fn prepare(path: PathBuf) -> Result<Self, ReadyFileError> {
         let failed = |action, source| ReadyFileError::Io { action, path: path.clone(), source };
         match fs::symlink_metadata(&path) {
@@ -65,7 +67,7 @@ impl ReadyFile {
         Ok(Self { path, text: None })
     }
 
-    /// Writes the file as a whole, so that a reader never sees a part of it. Only its owner can read it.
+    /// Writes the file. A reader gets either no file or the complete file. Only the owner can read the file.
     ///
     /// # Errors
     ///
@@ -81,7 +83,7 @@ impl ReadyFile {
         Ok(())
     }
 
-    /// Removes the file, unless another program has put another one in its place.
+    /// Removes the file, unless another program has replaced it.
     ///
     /// # Errors
     ///
@@ -98,7 +100,7 @@ impl ReadyFile {
     }
 }
 
-/// Returns a name next to the file that no other process uses.
+/// Returns a path in the same directory that no other process uses.
 fn draft_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -155,7 +157,7 @@ mod tests {
         let error = ReadyFile::prepare(path.clone()).unwrap_err().to_string();
         assert!(error.contains("which is a link"), "{error}");
         assert!(ReadyFile::prepare(directory.path().to_owned()).unwrap_err().to_string().contains("a directory"));
-        // A link that appears later is replaced, not followed; and one in place of the draft.
+        // A link that is created later at the path, or at the path of the draft, is replaced and not followed.
         fs::remove_file(&path).unwrap();
         let mut file = ReadyFile::prepare(path.clone()).unwrap();
         std::os::unix::fs::symlink(&target, &path).unwrap();

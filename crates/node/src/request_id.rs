@@ -1,5 +1,5 @@
-//! The name of a request: in the header `X-Request-Id` of request and answer, and in each line of the log that is
-//! written for it.
+//! The id of a request. It is in the header `X-Request-Id` of the request and the response, and in each log line about
+//! the request.
 
 use std::{
     fmt,
@@ -13,28 +13,28 @@ use std::{
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// Where clients and proxies write it.
+/// The header in which clients and proxies send the id.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest name that is taken from a client.
+/// Maximum length of an id from a client, in bytes.
 const LONGEST: usize = 64;
 
 tokio::task_local! {
     static CURRENT: RequestId;
 }
 
-/// The name of a request.
+/// The id of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RequestId {
-    /// By its client.
+    /// An id from the client.
     Given(HeaderValue),
-    /// An id from this node: a number for the process, and the number of requests before without an id. It is unique on
-    /// this node, and very probably between nodes.
+    /// An id from this node: a random number of the process, and the number of earlier ids. The id is unique on this
+    /// node, and very probably among nodes.
     Made(u32, u64),
 }
 
 impl RequestId {
-    /// Takes the name that the client has given, if it is one, or makes one.
+    /// Returns the id in the headers if it is valid, or a new id.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         match headers.get(&HEADER) {
             Some(given) if is_sane(given.as_bytes()) => Self::Given(given.clone()),
@@ -48,12 +48,12 @@ impl RequestId {
         Self::Made(*PROCESS, MADE.fetch_add(1, Relaxed))
     }
 
-    /// The name of the request that is being answered here.
+    /// Returns the id of the request that this task serves; `None` outside of a request.
     pub(crate) fn current() -> Option<Self> {
         CURRENT.try_with(Clone::clone).ok()
     }
 
-    /// Answers the request of this name.
+    /// Runs `answer` with this id as the current id.
     pub(crate) fn scope<F: Future>(self, answer: F) -> impl Future<Output = F::Output> {
         CURRENT.scope(self, answer)
     }
@@ -79,7 +79,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Lets work that another thread does for this request know its name.
+/// Returns `work` with the current id, so that log lines on another thread have the id.
 pub(crate) fn carried<T>(work: impl FnOnce() -> T + Send) -> impl FnOnce() -> T + Send {
     let id = RequestId::current();
     move || match id {
@@ -88,7 +88,7 @@ pub(crate) fn carried<T>(work: impl FnOnce() -> T + Send) -> impl FnOnce() -> T 
     }
 }
 
-/// Whether a name can stand in a log: not empty, not long, letters, digits and `-_.`.
+/// Returns whether an id is safe in a log: 1 to 64 letters, digits and the characters `-_.`.
 fn is_sane(name: &[u8]) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }

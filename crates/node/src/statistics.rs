@@ -1,4 +1,5 @@
-//! Rates of blocks and transactions, for the network methods: our only floating point.
+//! Rates of blocks and transactions for the network methods. This module has the only floating-point arithmetic of the
+//! node.
 #![expect(
     clippy::float_arithmetic,
     clippy::cast_precision_loss,
@@ -8,17 +9,18 @@
 use silica_chain::Statistics;
 use silica_protocol::Timestamp;
 
-/// Returns the count of Tx blocks, genesis included.
+/// Returns the number of Tx blocks, including the genesis block.
 pub(crate) fn tx_blocks(figures: &Statistics) -> u64 {
     figures.latest_tx_block.get().saturating_add(1)
 }
 
-/// Returns the count of DS blocks, genesis included.
+/// Returns the number of DS blocks, including the genesis block.
 pub(crate) fn ds_blocks(figures: &Statistics) -> u64 {
     figures.latest_ds_block.get().saturating_add(1)
 }
 
-/// Returns the transactions of the latest Tx block for each second since the one before it; 0 where that is genesis.
+/// Returns the transactions of the latest Tx block per second since the previous Tx block. Returns 0 if the previous
+/// block is the genesis block.
 pub(crate) fn transaction_rate(figures: &Statistics) -> f64 {
     match figures.previous_tx_block_time {
         Some(previous) if figures.latest_tx_block.get() > 1 => {
@@ -28,24 +30,24 @@ pub(crate) fn transaction_rate(figures: &Statistics) -> f64 {
     }
 }
 
-/// Returns the Tx blocks for each second since block 1; 0 without block 1.
+/// Returns the number of Tx blocks per second since Tx block 1. Returns 0 without Tx block 1.
 pub(crate) fn tx_block_rate(figures: &Statistics) -> f64 {
     figures.first_tx_block_time.map_or(0.0, |first| per_second(tx_blocks(figures), first, figures.tx_block_time))
 }
 
-/// Returns the DS blocks for each second since DS block 1; 0 without it.
+/// Returns the number of DS blocks per second since DS block 1. Returns 0 without DS block 1.
 pub(crate) fn ds_block_rate(figures: &Statistics) -> f64 {
     figures.first_ds_block_time.map_or(0.0, |first| per_second(ds_blocks(figures), first, figures.ds_block_time))
 }
 
-/// Returns the whole seconds from one Tx block to the next, on average since block 1; 0 without a second one.
+/// Returns the average time between two Tx blocks since Tx block 1, in whole seconds. Returns 0 without Tx block 2.
 pub(crate) fn average_block_time(figures: &Statistics) -> u64 {
     let passed = figures.first_tx_block_time.and_then(|first| figures.tx_block_time.get().checked_sub(first.get()));
     let blocks = figures.latest_tx_block.get().saturating_sub(1);
     (passed.unwrap_or(0) / 1_000_000).checked_div(blocks).unwrap_or(0)
 }
 
-/// Returns the rate of `count` events between two times, per second. The rate is 0 if no time passed.
+/// Returns the rate of `count` events between two times, per second. Returns 0 if no time passed.
 /// (Reference: interface#chain-figures).
 fn per_second(count: u64, from: Timestamp, to: Timestamp) -> f64 {
     match to.get().checked_sub(from.get()) {

@@ -1,5 +1,5 @@
-//! Logs: one line per event on standard error, filtered by `--log`, in the form of `--log-format`. Panics are logged
-//! too. Log lines of a request have its id.
+//! The log: one line per event on standard error, filtered by `--log`, in the form of `--log-format`. Panics are logged
+//! too. Log lines about a request have its id.
 
 use std::{
     fmt,
@@ -20,7 +20,7 @@ use tracing_subscriber::{
 
 use crate::request_id::RequestId;
 
-/// Reason why a log filter is not understood.
+/// A log filter is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("--log {filter:?} is not a filter such as \"info\" or \"warn,silica_node=debug\"")]
 pub struct FilterError {
@@ -31,22 +31,22 @@ pub struct FilterError {
 /// The form of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Pretty,
-    /// An object of JSON on each line.
+    /// A JSON object on each line.
     Json,
 }
 
-/// Starts logging for the whole process and sends panics there.
+/// Starts the log of the process, including panics.
 ///
 /// # Errors
 ///
-/// [`FilterError`] when `filter` does not parse.
+/// [`FilterError`] if `filter` is invalid.
 pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
     let parsed = EnvFilter::try_new(filter).map_err(|source| FilterError { filter: filter.to_owned(), source })?;
     let builder = tracing_subscriber::fmt().with_env_filter(parsed).with_writer(io::stderr);
-    // A second start in one process, as tests do it, keeps the first subscriber.
+    // Tests start the log several times in one process. The first subscriber stays.
     drop(match form {
         LogFormat::Pretty => {
             builder.with_ansi(io::stderr().is_terminal()).event_format(Named(format::format())).try_init()
@@ -59,7 +59,7 @@ pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
     });
     panic::set_hook(Box::new(|panic| {
         if silica_state::is_engine_panic(panic) {
-            // A damaged file. The caller knows its meaning, and reports it as an error.
+            // The panic means a damaged file. The caller reports it as an error.
             tracing::debug!(%panic, "the storage engine panicked");
             return;
         }
@@ -69,7 +69,7 @@ pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
     Ok(())
 }
 
-/// Lines with the name of the request for which they are written.
+/// A format of log lines that adds the id of the current request.
 struct Named<F>(F);
 
 impl<S, N, F> FormatEvent<S, N> for Named<F>
@@ -86,7 +86,8 @@ where
     }
 }
 
-/// Puts the name into a line: as a member of an object, or at the end. A name needs no escapes.
+/// Writes a line with the id: as the first member of a JSON object, or at the end of text. An id has no characters that
+/// need escapes.
 fn write_named(writer: &mut impl fmt::Write, line: &str, id: &RequestId) -> fmt::Result {
     match line.strip_prefix('{') {
         Some(rest) => write!(writer, "{{\"request_id\":\"{id}\",{rest}"),

@@ -1,17 +1,17 @@
-//! Foreign text on a terminal: it cannot move the cursor, change colours or hide other text.
+//! Safe output of text from other sources. Such text must not move the cursor, change colours or hide other text.
 
 use std::fmt;
 
 use serde_json::value::RawValue;
 
-/// JSON of at least this length is printed without changes, because indentation would multiply the length of a nested
-/// text.
+/// Size from which JSON is printed without indentation, in bytes. Indentation would multiply the size of nested JSON.
 const INDENTED: usize = 1 << 20;
 
-/// How deep JSON is indented; what nests deeper stands in one line.
+/// Number of JSON levels with indentation. Deeper levels are on one line.
 const DEPTH: usize = 12;
 
-/// A text of others without characters that are not seen, or that change how others are.
+/// Returns the text with escapes for control characters, and for invisible characters that change the display of other
+/// characters.
 pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -23,10 +23,10 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
-/// JSON of others as JSON that can be shown. Numbers stay as they were written.
+/// JSON from another source, printed with indentation and escapes. Numbers are unchanged.
 pub(crate) struct Indented<'a>(pub(crate) &'a RawValue);
 
-/// The same in one line.
+/// JSON from another source, printed on one line with escapes. Numbers are unchanged.
 pub(crate) struct InLine<'a>(pub(crate) &'a RawValue);
 
 impl fmt::Display for Indented<'_> {
@@ -84,7 +84,7 @@ fn line(depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     (0..depth).try_for_each(|_| f.write_str("  "))
 }
 
-/// Writes a character of a text, as an escape if it would do something to a terminal.
+/// Writes a character of a string. Writes an escape for a control character or an invisible character.
 fn character(c: char, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let is_plain = matches!(c, '"' | '\'' | '\\') || c.escape_debug().len() == 1;
     if is_plain {
