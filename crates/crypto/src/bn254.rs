@@ -1,13 +1,14 @@
-//! The pairing-friendly curve `alt_bn128`, also called BN254, as Scilla defines it.
+//! The pairing-friendly curve `alt_bn128`, also called BN254, in the form of Scilla.
 //!
-//! Coordinates are big endian. They are reduced modulo the order of the field, and not checked against it: the
-//! reference builds its curve library with that check disabled. The point at infinity has coordinates of zero.
+//! Coordinates are big endian. A coordinate above the order of the field is reduced modulo this order, and not
+//! rejected: the reference builds its curve library without that check. Both coordinates of the point at infinity are
+//! zero.
 
 use ark_bn254::{Bn254, Fq, Fq2, G1Affine, G2Affine};
 use ark_ec::{AffineRepr, CurveGroup, pairing::Pairing};
 use ark_ff::{BigInteger, PrimeField, Zero};
 
-/// A point of the first group, unchecked: x and y.
+/// A point of the first group as x and y. The bytes are not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct G1Bytes {
     /// The first coordinate.
@@ -16,7 +17,7 @@ pub struct G1Bytes {
     pub y: [u8; 32],
 }
 
-/// A point of the second group, unchecked: x and y, each with its imaginary part first.
+/// A point of the second group as x and y, each with its imaginary part first. The bytes are not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct G2Bytes {
     /// The first coordinate.
@@ -26,17 +27,18 @@ pub struct G2Bytes {
 }
 
 impl G1Bytes {
-    /// Returns the sum; none if either is not a point of the curve.
+    /// Returns the sum of two points, or `None` if one of them is not on the curve.
     pub fn add(&self, other: &Self) -> Option<Self> {
         Some(Self::encode((self.decode()? + other.decode()?).into_affine()))
     }
 
-    /// Returns the multiple by a big-endian number, all bits of which count; none if this is not a point of the curve.
+    /// Returns the multiple by a big-endian number of 256 bits, which is not reduced. Returns `None` if the point is
+    /// not on the curve.
     pub fn mul(&self, scalar: &[u8; 32]) -> Option<Self> {
         Some(Self::encode(self.decode()?.mul_bigint(limbs(scalar)).into_affine()))
     }
 
-    /// Returns the opposite; none if this is not a point of the curve.
+    /// Returns the inverse of the point, or `None` if the point is not on the curve.
     pub fn neg(&self) -> Option<Self> {
         Some(Self::encode(-self.decode()?))
     }
@@ -46,7 +48,7 @@ impl G1Bytes {
         if x.is_zero() && y.is_zero() {
             return Some(G1Affine::identity());
         }
-        // The curve has prime order, so each point on it is in the group.
+        // Each point on the curve is in the group, because the curve has prime order.
         Some(G1Affine::new_unchecked(x, y)).filter(G1Affine::is_on_curve)
     }
 
@@ -66,7 +68,7 @@ impl G2Bytes {
     }
 }
 
-/// Returns whether the product of the pairings is one, or `None` if one of the points is not in its group.
+/// Returns whether the product of the pairings is one. Returns `None` if one of the points is not in its group.
 pub fn is_pairing_product_one(pairs: &[(G1Bytes, G2Bytes)]) -> Option<bool> {
     let points: Option<Vec<_>> = pairs.iter().map(|(one, two)| Some((one.decode()?, two.decode()?))).collect();
     let (ones, twos): (Vec<_>, Vec<_>) = points?.into_iter().unzip();
@@ -90,7 +92,7 @@ fn bytes(of: Fq) -> [u8; 32] {
     bytes
 }
 
-/// A big-endian number in pieces of 64 bits, the least first.
+/// Returns a big-endian number as limbs of 64 bits, the least significant limb first.
 fn limbs(number: &[u8; 32]) -> [u64; 4] {
     let mut limbs = [0; 4];
     for (limb, bytes) in limbs.iter_mut().rev().zip(number.chunks_exact(8)) {
@@ -118,7 +120,7 @@ mod tests {
         G1Bytes { x: number(1), y: number(2) }
     }
 
-    /// The generator of the second group, multiplied.
+    /// Returns a multiple of the generator of the second group.
     fn second(factor: u64) -> G2Bytes {
         let point = G2Projective::generator().mul_bigint([factor]).into_affine();
         let (x, y) = point.xy().unwrap();
@@ -173,7 +175,7 @@ mod tests {
 
     #[test]
     fn points_of_the_twist_beside_the_group_are_refused() {
-        // The twist has a large cofactor, so nearly every point that solves its equation is outside the group.
+        // The twist has a large cofactor. Therefore nearly every point on the twist is outside of the group.
         let found = (1_u64..50).find_map(|x| {
             let point = G2Affine::get_point_from_x_unchecked(Fq2::new(x.into(), Fq::zero()), true)?;
             (!point.is_in_correct_subgroup_assuming_on_curve()).then_some(point)

@@ -1,8 +1,8 @@
 //! The two-round co-signature of blocks (Reference: formats#co-signature-of-a-block).
 //!
-//! The committee first signs the serialised header. In the second round it signs the header together with the first
-//! signature and the bitmap of its signers. Position i of a bitmap is member i of the committee, in the order of its
-//! list.
+//! The committee first signs the serialized header. In the second round, it signs the header together with the first
+//! signature and the bitmap of its signers. Position i of a bitmap stands for member i of the committee, in the order
+//! of its member list.
 
 use silica_protocol::{CoSignatures, PublicKey, Signature};
 
@@ -14,10 +14,10 @@ use crate::{
     schnorr::{Domain, sign_in},
 };
 
-/// Returns the number of signers that a committee of `members` needs, neither more nor less: 0.667 of it, rounded up.
+/// Returns the exact number of signers that a committee of `members` members needs: 0.667 × `members`, rounded up.
 ///
-/// The reference (`src/libConsensus/ConsensusCommon.cpp`) multiplies doubles; its result is the same for every
-/// committee below 49,000 members.
+/// The reference multiplies floating-point numbers (`src/libConsensus/ConsensusCommon.cpp`). Its result is the same for
+/// every committee below 49,000 members.
 pub const fn quorum(members: usize) -> usize {
     (members * 667).div_ceil(1000)
 }
@@ -26,7 +26,7 @@ pub const fn quorum(members: usize) -> usize {
 ///
 /// # Errors
 ///
-/// [`SignError::EmptyMessage`] when the header has no bytes.
+/// [`SignError::EmptyMessage`] if the header has no bytes.
 #[expect(clippy::missing_panics_doc, reason = "two bytes count one bit")]
 pub fn cosign_alone(header: &[u8], key: &KeyPair) -> Result<CoSignatures, SignError> {
     let sign = |message: &[u8]| sign_in(Domain::Collective, message, key, Nonces::collective(key.secret(), message));
@@ -35,13 +35,15 @@ pub fn cosign_alone(header: &[u8], key: &KeyPair) -> Result<CoSignatures, SignEr
     Ok(cosignatures)
 }
 
-/// Verifies that a committee signed a block: the second round, which covers header, first signature and first bitmap.
+/// Verifies that a committee signed a block. The function verifies the second round, which covers the header, the first
+/// signature and the first bitmap.
 ///
-/// The first signature is not verified on its own, because newer reference nodes make it over a provisional header.
+/// The function does not verify the first signature, because newer nodes of the reference sign a provisional header in
+/// the first round.
 ///
 /// # Errors
 ///
-/// [`CoSignatureError`] names the bitmap or signature that is wrong, and the fault.
+/// [`CoSignatureError`] names the invalid bitmap or signature, and the fault.
 pub fn verify(cosignatures: &CoSignatures, header: &[u8], committee: &[PublicKey]) -> Result<(), CoSignatureError> {
     let uncountable =
         CoSignatureError::BitmapLength { round: 1, expected: committee.len(), got: cosignatures.b1.len() };
@@ -49,11 +51,11 @@ pub fn verify(cosignatures: &CoSignatures, header: &[u8], committee: &[PublicKey
     verify_round(2, &message, &cosignatures.cs2, &cosignatures.b2, committee)
 }
 
-/// Verifies the first round, if it was made over the final header.
+/// Verifies the first round. The first signature must be over the final header.
 ///
 /// # Errors
 ///
-/// [`CoSignatureError`] states whether bitmap or signature is wrong, and the fault.
+/// [`CoSignatureError`] names the invalid bitmap or signature, and the fault.
 pub fn verify_first_round(
     cosignatures: &CoSignatures,
     header: &[u8],
@@ -94,7 +96,7 @@ mod tests {
 
     const HEADER: &[u8] = b"a block header";
 
-    /// A published block with everything that its committee signed.
+    /// A published block, its co-signatures, and the keys of its committee.
     struct Block {
         header: Vec<u8>,
         cosignatures: CoSignatures,
@@ -243,7 +245,8 @@ mod tests {
         assert_eq!(cosign_alone(&[], &key), Err(SignError::EmptyMessage));
     }
 
-    /// Two signatures with one nonce and different challenges are two equations for the key.
+    /// Two signatures with the same nonce and different challenges reveal the key, because they are two linear
+    /// equations with two unknowns.
     #[test]
     fn signing_alone_shares_no_nonce_with_ordinary_signatures() {
         let key = KeyPair::generate(&mut Digests(0));

@@ -1,4 +1,4 @@
-//! Derives many keys from one seed, as hierarchical deterministic wallets do (BIP-32).
+//! Derivation of many keys from one seed, as in hierarchical deterministic wallets (BIP-32).
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use zeroize::Zeroizing;
 
 use crate::{error::SecretKeyError, key::SecretKey, scalar::Scalar};
 
-/// The key of the first HMAC in BIP-32.
+/// The HMAC key of the derivation of the first key (BIP-32).
 const MASTER: &[u8] = b"Bitcoin seed";
 
-/// First index whose child cannot be found from the public key of its parent.
+/// The first hardened index. The public key of a hardened child cannot be derived from the public key of its parent.
 const HARDENED: u32 = 1 << 31;
 
-/// A secret key from which further ones are derived.
+/// A secret key from which other keys are derived.
 ///
 /// # Examples
 ///
-/// The first account of a wallet of Zilliqa, whose number as a coin is 313 (BIP-44):
+/// The first account of a Zilliqa wallet. The coin type of Zilliqa is 313 (BIP-44):
 ///
 /// ```
 /// use silica_crypto::DerivableKey;
@@ -35,31 +35,31 @@ pub struct DerivableKey {
 }
 
 impl DerivableKey {
-    /// Derives the first key of a seed.
+    /// Derives the first key from a seed.
     ///
     /// # Errors
     ///
-    /// [`SecretKeyError::Range`] for one seed in 2¹²⁷.
+    /// [`SecretKeyError::Range`] for one seed in 2^127.
     pub fn from_seed(seed: &[u8]) -> Result<Self, SecretKeyError> {
         let (left, chain_code) = halves(MASTER, &[seed]);
         Ok(Self { secret: SecretKey::from_bytes(*left)?, chain_code })
     }
 
-    /// Derives the child with this index, which is below 2³¹.
+    /// Derives the child with this index, which must be below 2^31.
     ///
     /// # Errors
     ///
-    /// [`SecretKeyError::Range`] for one index in 2¹²⁷, and for one that is too high.
+    /// [`SecretKeyError::Range`] for an index of 2^31 or more, and for one lower index in 2^127.
     pub fn child(&self, index: u32) -> Result<Self, SecretKeyError> {
         let parent = self.secret.public();
         self.derive(parent.as_bytes(), Some(index).filter(|index| *index < HARDENED))
     }
 
-    /// Derives the hardened child with this index, which is below 2³¹.
+    /// Derives the hardened child with this index, which must be below 2^31.
     ///
     /// # Errors
     ///
-    /// As [`child`](Self::child).
+    /// The errors of [`child`](Self::child).
     pub fn hardened(&self, index: u32) -> Result<Self, SecretKeyError> {
         let mut parent = Zeroizing::new([0; 33]);
         let (_, number) = parent.split_at_mut(1);
@@ -67,7 +67,7 @@ impl DerivableKey {
         self.derive(&*parent, index.checked_add(HARDENED).filter(|index| *index >= HARDENED))
     }
 
-    /// Returns the key itself.
+    /// Returns the secret key.
     pub fn secret(&self) -> &SecretKey {
         &self.secret
     }
@@ -87,7 +87,7 @@ impl fmt::Debug for DerivableKey {
     }
 }
 
-/// The halves of an HMAC-SHA-512.
+/// Returns the two halves of an HMAC-SHA-512 over the concatenated parts.
 fn halves(key: &[u8], parts: &[&[u8]]) -> (Zeroizing<[u8; 32]>, Zeroizing<[u8; 32]>) {
     let mut mac = Hmac::<Sha512>::new_from_slice(key).expect("HMAC takes keys of any length");
     for part in parts {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn keys_are_those_of_the_standard() {
-        // The chain m/0'/1 of the first test vector of BIP-32, as the numbers in its extended keys.
+        // The keys m, m/0' and m/0'/1 of the first test vector of BIP-32, from its extended keys.
         let master = DerivableKey::from_seed(&hex::decode("000102030405060708090a0b0c0d0e0f").unwrap()).unwrap();
         let check = |key: &DerivableKey, expected: &str| assert_eq!(key.secret().to_hex().as_str(), expected);
         check(&master, "e8f32e723decf4051aefac8e2c93c9c5b214313817cdb01a1494b917c8436b35");

@@ -1,6 +1,6 @@
-//! ECDSA over secp256k1 with SHA-256, as Scilla defines it.
+//! ECDSA over secp256k1 with SHA-256, in the form of Scilla.
 //!
-//! Signatures are r and s, 32 bytes each, big endian.
+//! A signature is r and s, each a big-endian number of 32 bytes.
 
 use secp256k1::{
     Message,
@@ -8,7 +8,7 @@ use secp256k1::{
 };
 use sha2::{Digest, Sha256};
 
-/// Reason why ECDSA gives no answer.
+/// Reason why the arguments of an ECDSA function have no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EcdsaError {
     /// The key is not the compressed form of a point.
@@ -17,17 +17,17 @@ pub enum EcdsaError {
     /// The recovery id is above 3.
     #[error("recovery id: expected 0, 1, 2 or 3")]
     RecoveryId,
-    /// r or s is not below the order of the group.
+    /// One of r and s is not below the order of the group.
     #[error("signature: expected r and s below the order of secp256k1")]
     Signature,
-    /// No key made this signature.
+    /// No public key matches the signature.
     #[error("signature: no key recovers from it")]
     Unrecoverable,
 }
 
-/// Returns whether the signature over the SHA-256 of the message is valid under the key.
+/// Returns whether the signature over the SHA-256 of the message is valid for the key.
 ///
-/// A signature whose s is above half the order is invalid, as in libsecp256k1.
+/// A signature with s above half of the group order is invalid, as in libsecp256k1.
 ///
 /// # Errors
 ///
@@ -38,14 +38,14 @@ pub fn verify_ecdsa(message: &[u8], signature: &[u8; 64], key: &[u8; 33]) -> Res
     Ok(signature.verify(digest(message), &key).is_ok())
 }
 
-/// Recovers the key that signed the SHA-256 of the message, in the form 4, x, y.
+/// Recovers the public key of a signature over the SHA-256 of the message. The result is uncompressed: the byte 4, x
+/// and y.
 ///
-/// In contrast to [`verify_ecdsa`], s may be above half the order.
+/// s can be above half of the group order, unlike in [`verify_ecdsa`].
 ///
 /// # Errors
 ///
-/// [`EcdsaError::RecoveryId`] and [`EcdsaError::Signature`] name the malformed argument.
-/// [`EcdsaError::Unrecoverable`]: the arguments do not lead to a key.
+/// [`EcdsaError::RecoveryId`] and [`EcdsaError::Signature`] name the malformed argument. [`EcdsaError::Unrecoverable`]: no public key matches the arguments.
 pub fn recover_ecdsa(message: &[u8], signature: &[u8; 64], recovery_id: u32) -> Result<[u8; 65], EcdsaError> {
     let id = match recovery_id {
         0 => RecoveryId::Zero,
@@ -79,7 +79,7 @@ mod tests {
         (signature, id as u32, secp256k1::PublicKey::from_secret_key(&secret))
     }
 
-    /// The same signature with n - s, which belongs to the other parity.
+    /// Returns the signature with n - s in place of s. Its recovery id has the other parity.
     fn high(signature: [u8; 64]) -> [u8; 64] {
         let mut high = signature;
         let s = SecretKey::from_secret_bytes(signature[32..].try_into().unwrap()).unwrap();

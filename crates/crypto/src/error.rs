@@ -1,8 +1,8 @@
-//! The errors, one type for each operation. No message contains secret bytes.
+//! The error types, one for each operation. No error text contains secret bytes.
 
 use silica_protocol::PublicKey;
 
-/// Reason why bytes or text are not a secret key.
+/// Reason why bytes or a text are not a secret key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretKeyError {
     /// The text does not have 64 digits.
@@ -11,7 +11,7 @@ pub enum SecretKeyError {
         /// Number of given characters, without the optional `0x`.
         got: usize,
     },
-    /// The text holds a character that is not a hexadecimal digit.
+    /// The text has a character that is not a hexadecimal digit.
     #[error("secret key: character {position} is not a hexadecimal digit")]
     Digit {
         /// Position of the first wrong character, counted from 0 after the optional `0x`.
@@ -22,7 +22,7 @@ pub enum SecretKeyError {
     Range,
 }
 
-/// Reason why a message can not be signed.
+/// Reason why a message cannot be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
     /// The message has no bytes.
@@ -48,7 +48,7 @@ pub enum VerifyError {
         /// The given key.
         key: PublicKey,
     },
-    /// The signature was not made for this message with this key.
+    /// The signature does not match the message and the key.
     #[error("signature does not match message and public key")]
     Mismatch,
 }
@@ -67,7 +67,7 @@ pub enum AggregateError {
         /// The element.
         bytes: PublicKey,
     },
-    /// The points cancel out.
+    /// The sum is the point at infinity.
     #[error("sum is the point at infinity")]
     Infinity,
 }
@@ -84,7 +84,7 @@ pub enum RoundValueError {
     /// A challenge is 0, or not below the order of the group.
     #[error("challenge: expected a number from 1 to the order of secp256k1 less 1")]
     Challenge,
-    /// A response, or the sum of all, is 0, or not below the order of the group.
+    /// A response, or the sum of the responses, is 0 or not below the order of the group.
     #[error("response: expected a number from 1 to the order of secp256k1 less 1")]
     Response,
     /// The message to be signed has no bytes.
@@ -92,7 +92,7 @@ pub enum RoundValueError {
     EmptyMessage,
 }
 
-/// Reason why a response to a challenge is not that of a signer.
+/// Reason why a response to a challenge is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResponseError {
     /// The key is not the compressed form of a point.
@@ -101,12 +101,12 @@ pub enum ResponseError {
         /// The given key.
         key: PublicKey,
     },
-    /// The response does not fit the challenge, the key and the commit point.
+    /// The response does not match the challenge, the key and the commit point.
     #[error("response does not match challenge, public key and commit point")]
     Mismatch,
 }
 
-/// Reason why a proof of possession does not hold.
+/// Reason why a proof of possession is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PossessionError {
     /// The signed submission does not contain the key.
@@ -120,7 +120,7 @@ pub enum PossessionError {
     Signature(#[from] VerifyError),
 }
 
-/// Reason why a block was not signed by its committee.
+/// Reason why a co-signature of a block is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CoSignatureError {
     /// The bitmap does not have one bit for each member.
@@ -128,27 +128,27 @@ pub enum CoSignatureError {
     BitmapLength {
         /// The round, 1 or 2.
         round: u8,
-        /// Members of the committee.
+        /// Number of committee members.
         expected: usize,
-        /// Bits in the bitmap.
+        /// Number of bits in the bitmap.
         got: usize,
     },
-    /// The wrong number of members took part.
+    /// The number of signers is not the required number.
     #[error("round {round}: expected exactly {expected} signers, got {got}")]
     Quorum {
         /// The round, 1 or 2.
         round: u8,
-        /// Signers that a committee of this size needs.
+        /// Number of signers that a committee of this size needs.
         expected: usize,
-        /// Bits that are set.
+        /// Number of set bits.
         got: usize,
     },
-    /// The keys of the signers have no sum; positions count signers, not members.
+    /// The keys of the signers have no sum. Positions in `source` count signers, not members.
     #[error("keys of the signers of round {round}")]
     Aggregate {
         /// The round, 1 or 2.
         round: u8,
-        /// Why there is no sum.
+        /// The fault of the keys.
         source: AggregateError,
     },
     /// The collective signature does not verify.
@@ -156,7 +156,7 @@ pub enum CoSignatureError {
     Signature {
         /// The round, 1 or 2.
         round: u8,
-        /// Why it does not.
+        /// The fault of the signature.
         source: VerifyError,
     },
 }

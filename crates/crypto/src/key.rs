@@ -1,4 +1,4 @@
-//! Secret keys, which are never printed and are overwritten on drop, and key pairs.
+//! Secret keys and key pairs. A secret key is erased on drop, and has no text output except [`SecretKey::to_hex`].
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -8,11 +8,11 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::{error::SecretKeyError, scalar::Scalar};
 
-/// A secret key: a number from 1 to the order of secp256k1 less 1.
+/// A secret key: a number from 1 to n - 1, where n is the order of secp256k1.
 ///
-/// It has no `Display`, its `Debug` contains none of its bytes, and comparison takes constant time. Clones share its
-/// bytes, which are overwritten when the last clone is dropped. Only [`to_bytes`](Self::to_bytes) and
-/// [`to_hex`](Self::to_hex) copy them out.
+/// The type has no `Display`, and its `Debug` omits the bytes. Comparison takes constant time. Clones share the bytes,
+/// which are erased when the last clone is dropped. Only [`to_bytes`](Self::to_bytes) and [`to_hex`](Self::to_hex) copy
+/// the bytes.
 ///
 /// # Examples
 ///
@@ -34,18 +34,18 @@ impl SecretKey {
     /// Length in bytes.
     pub const LEN: usize = 32;
 
-    /// Reads big-endian bytes.
+    /// Creates a key from big-endian bytes.
     ///
     /// # Errors
     ///
-    /// [`SecretKeyError::Range`] when the number is 0 or not below the order of the group.
+    /// [`SecretKeyError::Range`] if the number is 0 or not below the order of the group.
     pub fn from_bytes(mut bytes: [u8; Self::LEN]) -> Result<Self, SecretKeyError> {
         let scalar = Scalar::from_bytes(bytes);
         bytes.zeroize();
         scalar.map(Self::new).ok_or(SecretKeyError::Range)
     }
 
-    /// Draws a key.
+    /// Creates a random key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         Self::new(random_scalar(rng))
     }
@@ -54,12 +54,12 @@ impl SecretKey {
         Self(Arc::new(scalar))
     }
 
-    /// Returns the big-endian bytes, which are overwritten when the result is dropped.
+    /// Returns the big-endian bytes. The result is erased on drop.
     pub fn to_bytes(&self) -> Zeroizing<[u8; Self::LEN]> {
         Zeroizing::new(*self.0.as_bytes())
     }
 
-    /// Returns 64 lower-case hexadecimal digits, which are overwritten when the result is dropped.
+    /// Returns 64 lower-case hexadecimal digits. The result is erased on drop.
     pub fn to_hex(&self) -> Zeroizing<String> {
         Zeroizing::new(hex::encode(self.0.as_bytes()))
     }
@@ -77,7 +77,7 @@ impl SecretKey {
 impl FromStr for SecretKey {
     type Err = SecretKeyError;
 
-    /// Reads 64 hexadecimal digits in any letter case, with or without `0x`. Not constant time.
+    /// Parses 64 hexadecimal digits in any letter case, with or without `0x`. Does not take constant time.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = text.strip_prefix("0x").unwrap_or(text);
         if digits.len() != 2 * Self::LEN {
@@ -98,7 +98,7 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// A secret key and its public key, which is computed once.
+/// A secret key and its public key, which is computed only once.
 ///
 /// # Examples
 ///
@@ -118,13 +118,13 @@ pub struct KeyPair {
 }
 
 impl KeyPair {
-    /// Completes a secret key.
+    /// Creates the key pair of a secret key.
     pub fn from_secret(secret: SecretKey) -> Self {
         let public = secret.public();
         Self { secret, public }
     }
 
-    /// Draws a key pair.
+    /// Creates a random key pair.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         Self::from_secret(SecretKey::generate(rng))
     }
@@ -139,7 +139,7 @@ impl KeyPair {
         self.public
     }
 
-    /// Returns the address of the account that this key pair signs for.
+    /// Returns the address of the account of this key pair.
     pub fn address(&self) -> Address {
         Address::from_public_key(&self.public)
     }
@@ -151,7 +151,7 @@ impl fmt::Debug for KeyPair {
     }
 }
 
-/// Draws until the bytes are a scalar, which takes a second attempt about once in 2¹²⁸.
+/// Returns a random scalar. Random bytes are not a scalar, and are replaced, about once in 2^128.
 pub(crate) fn random_scalar(rng: &mut impl CryptoRng) -> Scalar {
     let mut bytes = Zeroizing::new([0; 32]);
     loop {
@@ -260,7 +260,7 @@ mod tests {
         assert!(draws.0.is_empty());
     }
 
-    /// Returns its elements, the last one first, one for each request.
+    /// A random number generator that returns its elements, the last element first, one for each request.
     struct Draws(Vec<[u8; 32]>);
 
     impl TryRng for Draws {

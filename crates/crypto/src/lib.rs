@@ -15,37 +15,37 @@
 //! Layers, lowest first:
 //!
 //! - `error`, `scalar`, [`bn254`], `ecdsa`: all error types; arithmetic modulo the group order, and the sum s·G + r·P,
-//!   by libsecp256k1; the curves that the contract language needs beyond Schnorr.
-//! - `key`: [`SecretKey`]s, which are never printed and are overwritten on drop, and [`KeyPair`]s.
-//! - `derivation`, `nonce`: [`DerivableKey`]s, the hierarchy of keys of a seed; [`Nonces`], the secret number behind
-//!   each signature.
+//!   by libsecp256k1; the pairing-friendly curve and the ECDSA functions of Scilla.
+//! - `key`: [`SecretKey`]s, which are erased on drop, and [`KeyPair`]s.
+//! - `derivation`, `nonce`: [`DerivableKey`]s, which form a hierarchy of keys from one seed; [`Nonces`], the secret
+//!   numbers of signatures.
 //! - `schnorr`: [`sign`] and [`verify`].
-//! - [`multisig`]: several signers, one signature.
-//! - [`cosign`]: the two rounds of multisignatures under a block.
+//! - [`multisig`]: one signature of several signers.
+//! - [`cosign`]: the two rounds of multisignatures for a block.
 //!
 //! # Constant time
 //!
-//! These operations take constant time in the secrets, as far as libsecp256k1 does:
+//! The time of these operations does not depend on secrets, as far as libsecp256k1 guarantees constant time:
 //!
-//! - reading a [`SecretKey`] from bytes, and comparing two secret keys;
-//! - computing a public key or commit point, which libsecp256k1 also blinds;
-//! - computing a response k − r·d.
+//! - the creation of a [`SecretKey`] from bytes, and the comparison of two secret keys;
+//! - the computation of a public key or commit point, which libsecp256k1 also blinds;
+//! - the computation of a response k − r·d.
 //!
-//! The derivation of nonces hashes secrets of fixed length. The number of nonces that it tries depends on secrets, but
-//! exceeds one about once in 2¹²⁷ signatures.
+//! The derivation of nonces hashes secrets of fixed length. The number of attempts depends on secrets, but exceeds one
+//! only about once in 2^127 signatures.
 //!
-//! Verification does not take constant time, because its inputs are public. Reading a [`SecretKey`] from text does not
-//! take constant time either.
+//! Verification does not take constant time, because its inputs are public. The parsing of a [`SecretKey`] from text
+//! does not take constant time either.
 //!
 //! # Invariants
 //!
-//! - Secret numbers are overwritten when the value that owns them is dropped. This excludes copies that the compiler or
+//! - Secret numbers are erased when the value that owns them is dropped. This excludes copies that the compiler or
 //!   libsecp256k1 leave in dead stack frames.
-//! - No error and no `Debug` text shows secret bytes.
+//! - No error text and no `Debug` text has secret bytes.
 //! - The crate has no source of randomness: callers pass one as an argument. Functions without that argument are
 //!   deterministic.
-//! - The crate signs bytes; it has no type for a transaction or block header. Callers determine the keys of a
-//!   committee, and check that each member proved possession of its key.
+//! - The crate signs bytes. It has no type for a transaction or a block header. Callers determine the keys of a
+//!   committee, and check that each member has proved possession of its key.
 
 pub mod bn254;
 pub mod cosign;

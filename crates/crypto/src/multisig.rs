@@ -1,7 +1,8 @@
-//! Multisignatures: several signers, one signature under the sum of their keys (Reference: formats#multisignature).
+//! Multisignatures: one signature of several signers, which is valid for the sum of their keys
+//! (Reference: formats#multisignature).
 //!
-//! A leader collects hashes of commit points, and then the points. It sums points and keys, and sends the challenge.
-//! Then it collects a response from each signer, checks it, and sums the responses:
+//! A leader collects the hashes of commit points, and then the points. It adds the points and the keys, and sends the
+//! challenge. Then it collects a response from each signer, checks it, and adds the responses:
 //!
 //! ```
 //! use silica_crypto::{KeyPair, SecretKey, multisig::{self, Challenge, CommitPoint, CommitSecret}};
@@ -41,9 +42,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Keys are added without coefficients. A signer that chooses its key after it has seen the other keys could cancel
-//! them out. So a committee must require a [proof of possession](verify_possession) for each key. For the same reason,
-//! a signer must not see a point of another signer before it has sent the hash of its own point.
+//! The sum of keys has no coefficients. A signer that chooses its key after the other keys are known could cancel them
+//! out. Therefore a committee must require a [proof of possession](verify_possession) for each key. For the same
+//! reason, a signer must receive the points of other signers only after it has sent the hash of its own point.
 
 use std::fmt;
 
@@ -57,17 +58,17 @@ use crate::{
     schnorr::{self, Domain, challenge, respond, verify_in},
 };
 
-/// Prefix of the hash of a commit point.
+/// Prefix of the hash input of a commit point.
 const COMMIT_POINT: &[u8] = &[0x01];
 
-/// The nonce of one signer in one round. It answers one challenge, and is overwritten on drop.
+/// The nonce of one signer in one round. It is used for one challenge, and is erased on drop.
 pub struct CommitSecret(Scalar);
 
 impl CommitSecret {
-    /// Draws a random nonce.
+    /// Creates a random nonce.
     ///
-    /// A nonce that is derived from the message alone would repeat if the leader starts again with other signers. The
-    /// second challenge would differ, and two responses with one nonce reveal the key.
+    /// A nonce from the message alone would repeat if the leader starts again with other signers. The second challenge
+    /// would differ, and two responses with the same nonce reveal the key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         Self(random_scalar(rng))
     }
@@ -77,11 +78,11 @@ impl CommitSecret {
         CommitPoint(self.0.base_point())
     }
 
-    /// Answers the challenge, using up the nonce.
+    /// Computes the response to a challenge, and consumes the nonce.
     ///
     /// # Errors
     ///
-    /// [`RoundValueError::Response`] when the response would be 0, which takes a new round.
+    /// [`RoundValueError::Response`] if the response would be 0. The committee then needs a new round.
     pub fn respond(self, challenge: &Challenge, key: &SecretKey) -> Result<Response, RoundValueError> {
         respond(&self.0, &challenge.0, key.scalar()).map(Response).ok_or(RoundValueError::Response)
     }
@@ -93,36 +94,36 @@ impl fmt::Debug for CommitSecret {
     }
 }
 
-/// The point that a signer commits to, or the sum of those of all signers.
+/// The commit point of a signer, or the sum of the commit points of all signers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitPoint(PublicKey);
 
 impl CommitPoint {
-    /// Reads the compressed form.
+    /// Parses the compressed form.
     ///
     /// # Errors
     ///
-    /// [`RoundValueError::CommitPoint`] when the bytes are not a point.
+    /// [`RoundValueError::CommitPoint`] if the bytes are not a point.
     pub fn from_bytes(bytes: [u8; PublicKey::LEN]) -> Result<Self, RoundValueError> {
         let bytes = PublicKey::new(bytes);
         if decode(&bytes).is_some() { Ok(Self(bytes)) } else { Err(RoundValueError::CommitPoint { bytes }) }
     }
 
-    /// Borrows the compressed form.
+    /// Returns the compressed form.
     pub fn as_bytes(&self) -> &[u8; PublicKey::LEN] {
         self.0.as_bytes()
     }
 
-    /// Returns the hash by which a signer commits to the point before showing it.
+    /// Returns the hash that a signer sends before the point.
     pub fn hash(&self) -> CommitHash {
         CommitHash(reduce(sha256(&[COMMIT_POINT, self.as_bytes()])))
     }
 
-    /// Returns the sum of the points of all signers.
+    /// Returns the sum of commit points.
     ///
     /// # Errors
     ///
-    /// [`AggregateError::Empty`] and [`AggregateError::Infinity`] when there is no sum.
+    /// [`AggregateError::Empty`] without points, and [`AggregateError::Infinity`] if the sum is the point at infinity.
     pub fn aggregate(points: &[Self]) -> Result<Self, AggregateError> {
         total(points.iter().map(|point| &point.0)).map(Self)
     }
@@ -133,28 +134,28 @@ impl CommitPoint {
 pub struct CommitHash([u8; 32]);
 
 impl CommitHash {
-    /// Wraps the bytes that a signer sent.
+    /// Creates the hash from the bytes that a signer sent.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Borrows the bytes.
+    /// Returns the bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// The challenge of a round, to which its signers respond.
+/// The challenge of a round. Each signer computes a response to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge(Scalar);
 
 impl Challenge {
-    /// Hashes the sum of the commit points, the sum of the keys, and the message.
+    /// Computes the challenge: the hash of the sum of the commit points, the sum of the keys, and the message.
     ///
     /// # Errors
     ///
-    /// [`RoundValueError::EmptyMessage`] for a message without bytes, [`RoundValueError::Challenge`] when the hash is
-    /// 0, which takes a new round.
+    /// [`RoundValueError::EmptyMessage`] for a message without bytes. [`RoundValueError::Challenge`] if the hash is 0.
+    /// The committee then needs a new round.
     pub fn new(point: &CommitPoint, key: &PublicKey, message: &[u8]) -> Result<Self, RoundValueError> {
         if message.is_empty() {
             return Err(RoundValueError::EmptyMessage);
@@ -162,12 +163,12 @@ impl Challenge {
         Self::from_bytes(challenge(Domain::Collective, &point.0, key, message))
     }
 
-    /// Reads big-endian bytes. A signer should not respond to an unchecked challenge. It should compute the challenge
-    /// from the parts of the round, and compare it with the received one.
+    /// Creates a challenge from big-endian bytes. A signer should not respond to an unchecked challenge. It should
+    /// compute the challenge from the values of the round, and compare both.
     ///
     /// # Errors
     ///
-    /// [`RoundValueError::Challenge`] when the number is 0 or not below the order of the group.
+    /// [`RoundValueError::Challenge`] if the number is 0 or not below the order of the group.
     pub fn from_bytes(bytes: [u8; 32]) -> Result<Self, RoundValueError> {
         Scalar::from_bytes(bytes).map(Self).ok_or(RoundValueError::Challenge)
     }
@@ -178,16 +179,16 @@ impl Challenge {
     }
 }
 
-/// The answer of one signer to the challenge of a round.
+/// The response of one signer to the challenge of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response(Scalar);
 
 impl Response {
-    /// Reads big-endian bytes.
+    /// Creates a response from big-endian bytes.
     ///
     /// # Errors
     ///
-    /// [`RoundValueError::Response`] when the number is 0 or not below the order of the group.
+    /// [`RoundValueError::Response`] if the number is 0 or not below the order of the group.
     pub fn from_bytes(bytes: [u8; 32]) -> Result<Self, RoundValueError> {
         Scalar::from_bytes(bytes).map(Self).ok_or(RoundValueError::Response)
     }
@@ -197,12 +198,12 @@ impl Response {
         self.0.as_bytes()
     }
 
-    /// Checks that the response is that of the signer with this key and commit point.
+    /// Checks that the response comes from the signer with this key and this commit point.
     ///
     /// # Errors
     ///
-    /// [`ResponseError::Key`] when the key is not a point, [`ResponseError::Mismatch`] when the response does not
-    /// belong to the rest.
+    /// [`ResponseError::Key`] if the key is not a point. [`ResponseError::Mismatch`] if the response does not match the
+    /// other arguments.
     pub fn check(&self, challenge: &Challenge, key: &PublicKey, point: &CommitPoint) -> Result<(), ResponseError> {
         match sum(&self.0, &challenge.0, key) {
             Ok(sum) if sum == point.0 => Ok(()),
@@ -212,23 +213,24 @@ impl Response {
     }
 }
 
-/// Returns the sum of the keys of all signers, under which their signature verifies.
+/// Returns the sum of the keys of all signers. The signature of these signers is valid for this sum.
 ///
 /// # Errors
 ///
-/// [`AggregateError::Point`] when a key is not a point, [`AggregateError::Empty`] and [`AggregateError::Infinity`]
-/// when there is no sum.
+/// [`AggregateError::Point`] if a key is not a point, [`AggregateError::Empty`] without keys, and
+/// [`AggregateError::Infinity`] if the sum is the point at infinity.
 pub fn aggregate_keys(keys: &[PublicKey]) -> Result<PublicKey, AggregateError> {
     total(keys)
 }
 
-/// Makes the signature from the responses of all signers.
+/// Combines the responses of all signers to a signature.
 ///
 /// # Errors
 ///
-/// [`RoundValueError::Response`] when there are no responses or their sum is 0, which takes a new round.
+/// [`RoundValueError::Response`] if there are no responses or their sum is 0. In the second case, the committee needs a
+/// new round.
 pub fn combine(challenge: &Challenge, responses: &[Response]) -> Result<Signature, RoundValueError> {
-    // `None` is 0, which a scalar cannot be. It is the first sum, and can be an intermediate one.
+    // A scalar cannot be 0. Therefore `None` stands for 0, which is the initial sum and can be an intermediate sum.
     let add = |sum: Option<Scalar>, response: &Response| match sum {
         Some(sum) => sum.plus(&response.0),
         None => Some(response.0.clone()),
@@ -237,30 +239,31 @@ pub fn combine(challenge: &Challenge, responses: &[Response]) -> Result<Signatur
     Ok(Signature::new(join(challenge.as_bytes(), total.as_bytes())))
 }
 
-/// Verifies a signature under the sum of the keys of its signers.
+/// Verifies a signature for the sum of the keys of its signers.
 ///
 /// # Errors
 ///
-/// As [`schnorr::verify`].
+/// The errors of [`schnorr::verify`].
 pub fn verify(message: &[u8], signature: &Signature, aggregate: &PublicKey) -> Result<(), VerifyError> {
     verify_in(Domain::Collective, message, signature, aggregate)
 }
 
-/// Proves possession of a key: an ordinary signature over the serialised proof-of-work submission that contains it.
+/// Creates a proof of possession of a key. The proof is an ordinary signature over the serialized proof-of-work
+/// submission that contains the key.
 ///
 /// # Errors
 ///
-/// [`SignError::EmptyMessage`] when the submission has no bytes.
+/// [`SignError::EmptyMessage`] if the submission has no bytes.
 pub fn prove_possession(submission: &[u8], key: &KeyPair) -> Result<Signature, SignError> {
     schnorr::sign(submission, key)
 }
 
-/// Checks a proof of possession, and that the submission is about this key.
+/// Verifies a proof of possession, and checks that the submission contains this key.
 ///
 /// # Errors
 ///
-/// [`PossessionError::KeyAbsent`] when the submission does not contain the key, [`PossessionError::Signature`] when
-/// the signature does not verify.
+/// [`PossessionError::KeyAbsent`] if the submission does not contain the key. [`PossessionError::Signature`] if the
+/// signature is invalid.
 pub fn verify_possession(submission: &[u8], proof: &Signature, key: &PublicKey) -> Result<(), PossessionError> {
     if !submission.windows(PublicKey::LEN).any(|window| window == key.as_bytes()) {
         return Err(PossessionError::KeyAbsent { key: *key });
@@ -297,7 +300,7 @@ mod tests {
         (0..count).map(|seed| KeyPair::generate(&mut Digests(seed << 32))).collect()
     }
 
-    /// Runs all steps for the given signers.
+    /// Runs all steps of a round for the given signers.
     fn sign_together(message: &[u8], signers: &[KeyPair], rng: &mut Digests) -> (Signature, PublicKey) {
         let secrets: Vec<_> = signers.iter().map(|_| CommitSecret::generate(rng)).collect();
         let points: Vec<_> = secrets.iter().map(CommitSecret::point).collect();
@@ -312,7 +315,7 @@ mod tests {
         (combine(&challenge, &responses).unwrap(), key)
     }
 
-    /// Verifies here and with the slow path, which must agree.
+    /// Verifies a signature with this module and with k256. Both must agree.
     fn check(message: &[u8], signature: &Signature, key: &PublicKey) -> Result<(), VerifyError> {
         let verdict = verify(message, signature, key);
         assert_eq!(verdict.is_ok(), slow_verify(&[0x11], message, signature, key), "{verdict:?}");

@@ -1,9 +1,9 @@
 //! Derivation of nonces, the secret numbers of signatures.
 //!
-//! The nonce never appears on the wire, so each signer is free to choose it. Two signatures under one key must never
-//! share a nonce, because they would reveal the key. All three derivations are the generator HMAC-DRBG of NIST SP
-//! 800-90A with HMAC-SHA-256 under different seeds. RFC 6979 is that generator too: its steps b to g instantiate it,
-//! and its step h draws from it.
+//! A signature does not contain its nonce, so each signer can choose the derivation. Two signatures with the same key
+//! must never have the same nonce, because they would reveal the key. All three derivations use the generator HMAC-DRBG
+//! of NIST SP 800-90A with HMAC-SHA-256, with different seeds. RFC 6979 is the same generator: its steps b to g create
+//! the generator, and its step h gets numbers from it.
 
 use std::fmt;
 
@@ -18,42 +18,44 @@ use crate::{
     scalar::{Scalar, reduce},
 };
 
-/// The text that zilliqa-js appends to its personalisation string (`packages/zilliqa-js-crypto/src/schnorr.ts`).
+/// The text that zilliqa-js appends to its personalization string (`packages/zilliqa-js-crypto/src/schnorr.ts`).
 const ZILLIQA_JS_ALGORITHM: &[u8; 16] = b"Schnorr+SHA256  ";
 
-/// Separates the nonces of collective signatures by a single signer from those of ordinary signatures. Its length
-/// differs from that of the random bytes in [`Nonces::hedged`]. So the seeds differ for all random bytes.
+/// Part of the seed of collective signatures by a single signer, which makes their nonces differ from those of ordinary
+/// signatures. The text and the random bytes of [`Nonces::hedged`] have different lengths. Therefore the seeds differ
+/// for all random bytes.
 const COLLECTIVE: &[u8] = b"multisignature by a committee of one";
 
-/// A supply of nonces for one signature: the first that yields a valid signature is used, practically the first.
+/// A sequence of nonces for one signature. The first nonce almost always gives a valid signature; the next ones are for
+/// the other cases.
 #[derive(Debug)]
 pub struct Nonces(HmacDrbg);
 
 impl Nonces {
-    /// Derives nonces from the key and SHA-256 of the message by RFC 6979, so that signing twice gives the same
-    /// signature.
+    /// Derives nonces from the key and the SHA-256 of the message by RFC 6979. A repeated signature of the same message
+    /// is therefore the same.
     pub fn deterministic(key: &SecretKey, message: &[u8]) -> Self {
         Self::rfc6979(key, message, &[])
     }
 
-    /// Derives nonces as [`deterministic`](Self::deterministic) does, with 32 random bytes as the additional data of
-    /// RFC 6979, section 3.6. Should the random number generator be broken, they are as good as deterministic ones.
+    /// Derives nonces like [`deterministic`](Self::deterministic), with 32 random bytes as the additional data of RFC
+    /// 6979, section 3.6. If the random number generator is broken, the nonces are as secure as deterministic ones.
     pub fn hedged(key: &SecretKey, message: &[u8], rng: &mut impl CryptoRng) -> Self {
         let mut additional = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *additional);
         Self::rfc6979(key, message, &*additional)
     }
 
-    /// Derives nonces as zilliqa-js does, from the message and 64 random bytes but not from the key.
+    /// Derives nonces in the same way as zilliqa-js: from the message and 64 random bytes, without the key.
     ///
-    /// The random bytes alone keep the key secret here: they must be unpredictable and never used twice.
+    /// Only the random bytes protect the key. They must be unpredictable, and must never be used twice.
     pub fn zilliqa_js(message: &[u8], entropy: &[u8; 32], personalisation: &[u8; 32]) -> Self {
         Self(HmacDrbg::new(&[entropy, message, personalisation, ZILLIQA_JS_ALGORITHM]))
     }
 
-    /// Derives the nonces of a collective signature with a single signer, which receives no challenge but its own. An
-    /// ordinary signature over the same message has another challenge. With the same nonce, the two signatures would
-    /// reveal the key; therefore the seed differs.
+    /// Derives the nonces of a collective signature with a single signer. This signer makes its challenge itself, so
+    /// the nonces can be deterministic. An ordinary signature of the same message has another challenge. With the same
+    /// nonce, the two signatures would reveal the key. Therefore the seed differs.
     pub(crate) fn collective(key: &SecretKey, message: &[u8]) -> Self {
         Self::rfc6979(key, message, COLLECTIVE)
     }
@@ -71,11 +73,11 @@ impl Nonces {
     }
 }
 
-/// The generator, in requests of 32 bytes each. Key and value are overwritten on drop.
+/// The generator. Each request returns 32 bytes. Key and value are erased on drop.
 struct HmacDrbg {
     key: Hmac<Sha256>,
     value: Zeroizing<[u8; 32]>,
-    /// Whether a request was answered, and its closing update is missing.
+    /// Whether the update after the last request is pending.
     answered: bool,
 }
 
@@ -87,7 +89,8 @@ impl HmacDrbg {
         drbg
     }
 
-    /// Answers one request. The update that closes a request waits for the next, because mostly none follows.
+    /// Returns the next 32 bytes. The update after a request is delayed until the next request, because most signatures
+    /// need only one.
     fn generate(&mut self) -> &[u8; 32] {
         if self.answered {
             self.update(0, &[]);
@@ -156,7 +159,7 @@ mod tests {
         }
     }
 
-    /// Expected values from a few lines over Python's `hmac` module.
+    /// The expected values come from an independent implementation with the module `hmac` of Python.
     #[test]
     fn generator_continues_after_a_refused_value() {
         let seed: Vec<u8> = (0..64).collect();

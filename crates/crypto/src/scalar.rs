@@ -1,4 +1,4 @@
-//! Numbers modulo the group order, and the two multiplications of points that the other modules use.
+//! Arithmetic modulo the group order, and the two point multiplications that the other modules use.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use silica_protocol::PublicKey;
 
 /// A number from 1 to n - 1, where n is the order of the group, that may be secret.
 ///
-/// libsecp256k1 reads, computes and compares it in constant time. The bytes are overwritten on drop.
+/// libsecp256k1 parses scalars, computes with them, and compares them in constant time. The bytes are erased on drop.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Scalar(secp256k1::SecretKey);
 
 impl Scalar {
-    /// Reads big-endian bytes, or returns `None` when they are 0 or not below n.
+    /// Creates a scalar from big-endian bytes. Returns `None` if the number is 0 or not below n.
     pub(crate) fn from_bytes(bytes: [u8; 32]) -> Option<Self> {
         secp256k1::SecretKey::from_secret_bytes(bytes).ok().map(Self)
     }
@@ -32,7 +32,7 @@ impl Scalar {
         Self(product.expect("a product is 0 modulo a prime only if a factor is"))
     }
 
-    /// Returns the sum, or `None` when it is 0 modulo n.
+    /// Returns the sum, or `None` if it is 0 modulo n.
     pub(crate) fn plus(&self, addend: &Self) -> Option<Self> {
         let mut addend = secp256k1::Scalar::from(addend.0);
         let sum = self.0.add_tweak(&addend);
@@ -46,8 +46,8 @@ impl Scalar {
 
     /// Returns the multiple of the generator, in constant time.
     ///
-    /// libsecp256k1 blinds this multiplication, and the secp256k1 crate draws a fresh blinding after each use, at the
-    /// cost of a second multiplication. That doubles the price of a signature and is left as it is: signing is rare.
+    /// libsecp256k1 blinds this multiplication. The crate `secp256k1` creates new blinding values after each use with a
+    /// second multiplication, which doubles the time of a signature. This is acceptable, because signing is rare.
     pub(crate) fn base_point(&self) -> PublicKey {
         PublicKey::new(secp256k1::PublicKey::from_secret_key(&self.0).serialize())
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for Scalar {
     }
 }
 
-/// Reduces a public digest modulo n. Every digest is below 2n, so that one subtraction is enough.
+/// Reduces a public digest modulo n. Each digest is below 2n, so that one subtraction is enough.
 pub(crate) fn reduce(mut digest: [u8; 32]) -> [u8; 32] {
     if digest >= CURVE_ORDER {
         let mut borrow = false;
@@ -85,10 +85,10 @@ pub(crate) enum NoSum {
     Infinity,
 }
 
-/// Returns s·G + r·P for the point P of `key`. Not constant time: all arguments are public.
+/// Returns s·G + r·P for the point P of `key`. Does not take constant time, because all arguments are public.
 ///
 /// ECDSA recovery computes x⁻¹·(t·R − z·G) for the point R with the coordinate x, in one double multiplication inside
-/// libsecp256k1. With R = P, t = r·x and z = −s·x that is the sum we want, and the decoding of P comes with it.
+/// libsecp256k1. With R = P, t = r·x and z = −s·x, the result is s·G + r·P. The recovery also decodes P.
 pub(crate) fn sum(s: &Scalar, r: &Scalar, key: &PublicKey) -> Result<PublicKey, NoSum> {
     let [prefix, x @ ..] = *key.as_bytes();
     let parity = match prefix {
@@ -104,7 +104,7 @@ pub(crate) fn sum(s: &Scalar, r: &Scalar, key: &PublicKey) -> Result<PublicKey, 
     }
 }
 
-/// Returns the point of a compressed key.
+/// Returns the point of a compressed key, or `None` if the bytes are not a point.
 pub(crate) fn decode(key: &PublicKey) -> Option<secp256k1::PublicKey> {
     secp256k1::PublicKey::from_byte_array_compressed(key.to_bytes()).ok()
 }
@@ -115,8 +115,8 @@ fn recover(x: &Scalar, t: &Scalar, z: &Scalar, parity: RecoveryId) -> Option<Pub
     Some(PublicKey::new(point.serialize()))
 }
 
-/// Returns the sum for a key whose x coordinate is not below the group order, which is one key in 2¹²⁷. Public key
-/// recovery would need a reduced x coordinate and a flag for it, and cannot express x = n.
+/// Returns the sum for a key whose x coordinate is not below the group order, which is one key in 2^127. For such a
+/// key, ECDSA recovery would need a reduced x coordinate and a flag. It does not support x = n.
 fn sum_in_two_steps(s: &Scalar, r: &Scalar, key: &PublicKey) -> Result<PublicKey, NoSum> {
     let multiple = decode(key).ok_or(NoSum::Key)?.mul_tweak(&r.0.into()).map_err(|_| NoSum::Infinity)?;
     let sum = multiple.add_exp_tweak(&s.0.into()).map_err(|_| NoSum::Infinity)?;
@@ -203,7 +203,7 @@ mod tests {
             bytes[31] = 5;
             bytes
         };
-        // 0, 5, n + 1 and p - 1 are no x coordinates; p and what follows are no coordinates.
+        // No point has the x coordinate 0, 5, n + 1 or p - 1. Numbers from p on are not coordinates.
         for x in [[0; 32], five, order_plus(1), prime_less_one, prime, [0xff; 32]] {
             for key in [compressed(2, x), compressed(3, x)] {
                 assert_eq!(slow_sum(one(), one(), &key), None, "{key}");

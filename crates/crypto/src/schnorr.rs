@@ -1,8 +1,8 @@
-//! EC-Schnorr over secp256k1: sign and verify (Reference: formats#schnorr-sign, formats#schnorr-verify).
+//! EC-Schnorr signatures over secp256k1 (Reference: formats#schnorr-sign, formats#schnorr-verify).
 //!
-//! A signature of the message m under the key P = d·G is r ‖ s with r = SHA-256(Q ‖ P ‖ m) mod n and s = k − r·d mod n,
-//! where Q = k·G for the nonce k, and points are hashed in compressed form. The verifier computes Q = s·G + r·P and
-//! compares r with the hash. There is no rule of low s: each message has about n signatures under each key.
+//! A signature of the message m with the key P = d·G is r ‖ s. Here r = SHA-256(Q ‖ P ‖ m) mod n, s = k − r·d mod n, Q
+//! = k·G, and k is the nonce. Points are hashed in compressed form. The verifier computes Q = s·G + r·P, and compares r
+//! with the hash. A large s is valid too, so that each message has about n signatures for each key.
 
 use rand_core::CryptoRng;
 use silica_protocol::{PublicKey, Signature, sha256};
@@ -14,7 +14,7 @@ use crate::{
     scalar::{NoSum, Scalar, join, reduce, sum},
 };
 
-/// Signs a message with a nonce derived by RFC 6979, so that signing again gives the same signature.
+/// Signs a message with a nonce of RFC 6979. A repeated signature of the same message is therefore the same.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub fn sign_with_rng(message: &[u8], key: &KeyPair, rng: &mut impl CryptoRng) ->
     sign_with(message, key, Nonces::hedged(key.secret(), message, rng))
 }
 
-/// Signs a message with the given nonces, which the caller must have created for only this message and key.
+/// Signs a message with the given nonces. The caller must have created these nonces for this message and this key only.
 ///
 /// # Errors
 ///
@@ -41,21 +41,21 @@ pub fn sign_with(message: &[u8], key: &KeyPair, nonces: Nonces) -> Result<Signat
     sign_in(Domain::Signature, message, key, nonces)
 }
 
-/// Verifies a signature, without allocating.
+/// Verifies a signature. Does not allocate memory.
 ///
-/// The time is about 4 % more than libsecp256k1 takes for an ECDSA signature of the same length (bench `schnorr`). Both
-/// figures include the parsing of key and signature. The difference is the conversion of the sum to affine coordinates
-/// before it is hashed.
+/// The function takes about 4 % more time than libsecp256k1 for an ECDSA signature (bench `schnorr`). Both times
+/// include the parsing of key and signature. The difference is the conversion of the sum to affine coordinates before
+/// the hash.
 ///
 /// # Errors
 ///
-/// [`VerifyError::EmptyMessage`], [`VerifyError::Challenge`], [`VerifyError::Response`] and [`VerifyError::Key`] name
-/// the malformed argument. [`VerifyError::Mismatch`]: the signature does not belong to message and key.
+/// [`VerifyError::EmptyMessage`], [`VerifyError::Challenge`], [`VerifyError::Response`] and [`VerifyError::Key`] name the malformed argument. [`VerifyError::Mismatch`]: the signature does not match the message and the key.
 pub fn verify(message: &[u8], signature: &Signature, key: &PublicKey) -> Result<(), VerifyError> {
     verify_in(Domain::Signature, message, signature, key)
 }
 
-/// The purpose of a hash: ordinary signatures hash no prefix, the collective challenge hashes the byte `0x11`.
+/// The purpose of a challenge. The hash input of an ordinary signature has no prefix. The hash input of a collective
+/// signature begins with the byte `0x11`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Domain {
     Signature,
@@ -78,7 +78,7 @@ pub(crate) fn sign_in(
     }
 }
 
-/// Signs with the nonce `k`, or returns `None` when r or s would be 0.
+/// Signs with the nonce `k`. Returns `None` if r or s would be 0.
 fn sign_with_nonce(domain: Domain, message: &[u8], key: &KeyPair, k: &Scalar) -> Option<Signature> {
     let r = Scalar::from_bytes(challenge(domain, &k.base_point(), &key.public(), message))?;
     let s = respond(k, &r, key.secret().scalar())?;
@@ -99,7 +99,7 @@ pub(crate) fn verify_in(
     if challenge(domain, &commitment, key, message) == r { Ok(()) } else { Err(VerifyError::Mismatch) }
 }
 
-/// Returns the point that the signer committed to if the signature is valid: s·G + r·P.
+/// Returns s·G + r·P. For a valid signature, this sum is the commitment of the signer.
 pub(crate) fn commitment(signature: &Signature, key: &PublicKey) -> Result<PublicKey, VerifyError> {
     let (r, s) = halves(signature);
     let r = Scalar::from_bytes(r).ok_or(VerifyError::Challenge)?;
@@ -119,7 +119,7 @@ pub(crate) fn challenge(domain: Domain, commitment: &PublicKey, key: &PublicKey,
     reduce(sha256(&[prefix, commitment.as_bytes(), key.as_bytes(), message]))
 }
 
-/// Returns k − r·d, or `None` when it is 0. Constant time in `k` and `d`.
+/// Returns k − r·d, or `None` if it is 0. Takes constant time in `k` and `d`.
 pub(crate) fn respond(k: &Scalar, r: &Scalar, d: &Scalar) -> Option<Scalar> {
     d.times(r).negated().plus(k)
 }
@@ -150,7 +150,7 @@ mod tests {
         KeyPair::generate(&mut Digests(seed))
     }
 
-    /// Verifies here and with the slow path, which must agree.
+    /// Verifies a signature with this module and with k256. Both must agree.
     fn check(message: &[u8], signature: &Signature, key: &PublicKey) -> Result<(), VerifyError> {
         let verdict = verify(message, signature, key);
         assert_eq!(verdict.is_ok(), slow_verify(&[], message, signature, key), "{verdict:?}");
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// Wrong lengths fail already where bytes become keys and signatures.
+    /// Verifies a test vector. A signature or key with a wrong length does not verify.
     fn verifies(case: &Value) -> bool {
         let signature = Signature::from_slice(&bytes(&case["signature"]));
         let key = PublicKey::from_slice(&bytes(&case["public_key"]));

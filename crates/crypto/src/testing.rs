@@ -1,4 +1,5 @@
-//! Helpers of the tests: vectors, numbers drawn from a seed, and arithmetic independent of libsecp256k1.
+//! Helpers of the tests: test vectors, deterministic random numbers, and arithmetic with k256, which is independent of
+//! libsecp256k1.
 
 use std::fs;
 
@@ -19,7 +20,7 @@ use crate::{
 /// Order of the group, big endian.
 pub(crate) const ORDER: [u8; 32] = secp256k1::constants::CURVE_ORDER;
 
-/// Returns the vectors of one kind from a file, of which there must be some.
+/// Returns the test vectors of one kind from a file. Panics if there are none.
 pub(crate) fn vectors(file: &str, kind: &str) -> Vec<Value> {
     let mut cases = all_vectors(file);
     cases.retain(|case| case["kind"] == kind);
@@ -60,14 +61,14 @@ pub(crate) fn scalar(value: &Value) -> Scalar {
     Scalar::from_bytes(array(value)).unwrap()
 }
 
-/// A distance from the order of the group, as bytes.
+/// Returns the group order plus `distance`, as bytes.
 pub(crate) fn order_plus(distance: i8) -> [u8; 32] {
     let mut bytes = ORDER;
     bytes[31] = bytes[31].checked_add_signed(distance).unwrap();
     bytes
 }
 
-/// Digests of a counter, each used for one request.
+/// A random number generator. Each request returns the SHA-256 of a counter.
 pub(crate) struct Digests(pub(crate) u64);
 
 impl TryRng for Digests {
@@ -91,12 +92,12 @@ impl TryRng for Digests {
 
 impl TryCryptoRng for Digests {}
 
-/// Any key pair.
+/// A strategy for key pairs.
 pub(crate) fn any_key_pair() -> impl Strategy<Value = KeyPair> {
     any::<u64>().prop_map(|seed| KeyPair::generate(&mut Digests(seed)))
 }
 
-/// Scalars from the whole range, with those at its ends more often than by chance.
+/// A strategy for scalars. Numbers at both ends of the range are more frequent than by chance.
 pub(crate) fn any_scalar() -> impl Strategy<Value = [u8; 32]> {
     let small = (1_u8..5).prop_map(|number| {
         let mut bytes = [0; 32];
@@ -108,7 +109,7 @@ pub(crate) fn any_scalar() -> impl Strategy<Value = [u8; 32]> {
     prop_oneof![1 => small, 1 => large, 6 => middle]
 }
 
-/// Points whose x coordinate is not below the order of the group. One of them is n itself.
+/// Returns points whose x coordinate is not below the order of the group. One x coordinate is n.
 pub(crate) fn points_above_order() -> Vec<PublicKey> {
     let near_order = (0..32).map(order_plus);
     let below_prime = (1_u8..32).map(|distance| {
@@ -138,13 +139,13 @@ pub(crate) fn point(key: &PublicKey) -> Option<ProjectivePoint> {
     point.map(ProjectivePoint::from)
 }
 
-/// Encodes a point, unless it is at infinity, with k256.
+/// Encodes a point with k256. Returns `None` for the point at infinity.
 pub(crate) fn encode(point: ProjectivePoint) -> Option<PublicKey> {
     let infinite: bool = point.is_identity().into();
     (!infinite).then(|| PublicKey::from_slice(&point.to_affine().to_bytes()).unwrap())
 }
 
-/// Reads a number from 1 to n - 1 with k256.
+/// Creates a scalar with k256. Returns `None` for 0, and for numbers of n or more.
 pub(crate) fn slow_scalar(bytes: [u8; 32]) -> Option<k256::Scalar> {
     let number: Option<k256::Scalar> = k256::Scalar::from_repr(bytes.into()).into();
     number.filter(|number| *number != k256::Scalar::ZERO)
@@ -155,12 +156,12 @@ pub(crate) fn slow_reduce(digest: [u8; 32]) -> [u8; 32] {
     <k256::Scalar as Reduce<k256::FieldBytes>>::reduce(&digest.into()).to_repr().into()
 }
 
-/// Returns s·G + r·P, computed with k256 as it is written.
+/// Returns s·G + r·P, computed directly with k256.
 pub(crate) fn slow_sum(s: [u8; 32], r: [u8; 32], key: &PublicKey) -> Option<PublicKey> {
     encode(ProjectivePoint::GENERATOR * slow_scalar(s)? + point(key)? * slow_scalar(r)?)
 }
 
-/// Verifies with k256, step by step (Reference: formats#schnorr-verify).
+/// Verifies a signature with k256, in the steps of the reference (Reference: formats#schnorr-verify).
 pub(crate) fn slow_verify(prefix: &[u8], message: &[u8], signature: &Signature, key: &PublicKey) -> bool {
     let (r, s) = signature.as_bytes().split_at(32);
     let Some(commitment) = slow_sum(s.try_into().unwrap(), r.try_into().unwrap(), key) else { return false };
