@@ -423,7 +423,7 @@ fn blocks_proofs_and_methods_are_shown() {
     }
 
     let got = ask(&node, &format!("proof get {contract} greeting"));
-    check(&got, DONE, &["Tx block 1, state root", "as the node says", "accountProof"]);
+    check(&got, DONE, &["Tx block 1, state root", "reported by the node", "accountProof"]);
     let root = node.result("GetLatestTxBlock", &json!([]))["header"]["StateRootHash"].as_str().unwrap().to_owned();
     let address = contract.to_string();
     let args = ["proof", "verify", "--root", &root, "--address", &address, "--variable", "greeting"];
@@ -445,7 +445,7 @@ fn commands_wait_for_the_block() {
     let to = Wallet::stranger(7).address();
     let hash = Wallet::funded(0).payment(1, to, 1_000_000_000_000).hash();
     let sent = ask(&node, &format!("send {to} 1 --test-account 1 --wait 0"));
-    check(&sent, DONE, &[&format!("transaction    {hash}"), "sent; ask for it with: silica tx"]);
+    check(&sent, DONE, &[&format!("transaction    {hash}"), "sent; to query it: silica tx"]);
     check(&ask(&node, &format!("tx {hash}")), WRONG, &["waits for a block (1)"]);
     check(
         &ask(&node, &format!("tx {hash} --wait 1")),
@@ -642,7 +642,7 @@ fn error_about_a_low_balance_has_the_amounts() {
     let node = Node::start(&[]);
     let to = Wallet::stranger(7).hex();
     node.result("silica_setBalance", &json!([Wallet::funded(0).hex(), "5500000000000"]));
-    let figures = "the account has 5.5 ZIL, and is to pay 6 ZIL and for each unit of gas 0.002 ZIL";
+    let figures = "the account has 5.5 ZIL, and must pay 6 ZIL, and 0.002 ZIL for each gas unit";
     for more in ["", " --gas-limit 50"] {
         let ended = ask(&node, &format!("send {to} 6 --test-account 1{more}"));
         check(&ended, FAILED, &["Insufficient funds", figures]);

@@ -110,7 +110,7 @@ fn time_of_the_next_block_is_set() {
 fn time_does_not_go_back_or_beyond_its_end() {
     let node = Node::start(&[]);
     let latest = latest_time(&node);
-    let past = format!("timestamp: expected a time after that of the latest block, {latest}, got {latest}");
+    let past = format!("timestamp: expected a time after {latest}, the time of the latest block, got {latest}");
     check_error(&node, "silica_setNextBlockTimestamp", &json!([latest.to_string()]), (-8, &past));
     let (code, text) = node.error("silica_setNextBlockTimestamp", &json!(["0"]));
     assert!(code == -8 && text.ends_with("got 0"), "{text}");
@@ -129,7 +129,9 @@ fn time_does_not_go_back_or_beyond_its_end() {
     }
     node.result("silica_setNextBlockTimestamp", &json!(["253402300799999999"]));
     let seconds = |got: u32| {
-        format!("seconds: expected no more than lead to 253402300799999999, the end of the year 9999, got {got}")
+        format!(
+            "seconds: expected seconds after which the time is at most 253402300799999999, the end of the year 9999, got {got}"
+        )
     };
     check_error(&node, "silica_increaseTime", &json!([1]), (-8, &seconds(1)));
     // Block production continues after the latest time.

@@ -124,7 +124,7 @@ fn state_that_is_not_kept_is_no_nought() {
     for method in ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"] {
         let ask = |block: &str| json!([account(&Wallet::funded(0)), block]);
         check_error(&node, method, &ask("0x3d"), (-32000, "block 61 not found"));
-        let gone = "the state after block 0 is no longer kept, the earliest is that after block 11";
+        let gone = "expected block 11 or later, the blocks whose states the node keeps, got block 0";
         check_error(&node, method, &ask("earliest"), (-32000, gone));
         node.result(method, &ask("0xb"));
     }
@@ -313,7 +313,7 @@ fn errors_of_misspelt_parameters_have_the_position() {
     };
     let (twenty, whole) = ("0x and 40 hexadecimal digits", "0x and 64 hexadecimal digits");
     let tag =
-        "0x and a number in hexadecimal digits without leading noughts, latest, earliest, pending, safe or finalized";
+        "0x and a number in hexadecimal digits without leading zeros, latest, earliest, pending, safe or finalized";
     for method in ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"] {
         for text in ["", "0x", &address[2..], &address[..41], "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7"] {
             wrong(method, json!([text, "latest"]), 0, twenty, text);

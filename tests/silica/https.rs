@@ -237,7 +237,11 @@ fn server_without_a_valid_certificate_is_rejected() {
         &[&url, "certificate for this host, got one for", "other.test"],
     );
     let url = format!("https://localhost:{}", terminate_tls(EXPIRED, &node).port());
-    check_error(&format!("block --url {url}"), &trusted, &[&url, "expected a valid one, got one that has expired"]);
+    check_error(
+        &format!("block --url {url}"),
+        &trusted,
+        &[&url, "expected a valid certificate, got one that has expired"],
+    );
     assert_eq!(node.result("GetNumTransactions", &json!([])), "0");
 }
 
@@ -245,7 +249,7 @@ fn server_without_a_valid_certificate_is_rejected() {
 fn scheme_of_the_url_must_be_that_of_the_server() {
     let node = Node::start(&[]);
     let line = format!("block --url https://{}", node.address());
-    check_error(&line, &[("SSL_CERT_FILE", CA)], &["https://127.0.0.1", "expected TLS, got something else"]);
+    check_error(&line, &[("SSL_CERT_FILE", CA)], &["https://127.0.0.1", "expected TLS, got other data"]);
     let line = format!("block --url http://{}", terminate_tls(SERVER, &node));
     check_error(&line, &[], &["http://127.0.0.1", "failed"]);
     check_error(

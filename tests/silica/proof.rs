@@ -159,10 +159,10 @@ fn own_node_proves_values_and_absence_at_blocks_of_the_window() {
         &contract,
         &["--variable", "greeting"],
         "latest",
-        &["Tx block       2  as the node says", "as the node says\naccount", "value        \"Hello, world\""],
+        &["Tx block       2  reported by the node", "reported by the node\naccount", "value        \"Hello, world\""],
     );
     check_at(node, &contract, &visits, "2", &["value        \"1\""]);
-    check_at(node, &contract, &visits, "1", &["absent", "and these very keys"]);
+    check_at(node, &contract, &visits, "1", &["absent", "and these keys"]);
     check_at(node, &contract, &["--variable", "visits"], "1", &["a map without entries"]);
     check_at(node, &contract, &["--variable", "visits"], "2", &["absent", "under the name alone"]);
     check_at(node, &contract, &["--variable", "_addr"], "latest", &[&format!("value        0x{contract}")]);
@@ -179,7 +179,7 @@ fn own_node_proves_values_and_absence_at_blocks_of_the_window() {
         &[&args(&[])[..], &["--root", &root]].concat(),
         "",
         PROVEN,
-        &["as the node says\nstate root", &format!("{root}\n")],
+        &["reported by the node\nstate root", &format!("{root}\n")],
     );
     let root = "11".repeat(32);
     check(&[&args(&[])[..], &["--root", &root]].concat(), "", REFUTED, &["state root", &root]);

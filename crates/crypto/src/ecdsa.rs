@@ -21,7 +21,7 @@ pub enum EcdsaError {
     #[error("signature: expected r and s below the order of secp256k1")]
     Signature,
     /// No public key matches the signature.
-    #[error("signature: no key recovers from it")]
+    #[error("signature: no public key matches it")]
     Unrecoverable,
 }
 

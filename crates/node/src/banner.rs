@@ -206,7 +206,7 @@ impl fmt::Display for Banner {
         }
         match data_dir {
             Some(path) => writeln!(f, "  data       {}", path.display())?,
-            None => writeln!(f, "  data       in memory, forgotten at the end")?,
+            None => writeln!(f, "  data       in memory, deleted at the stop")?,
         }
         match block_mode {
             BlockMode::Instant => writeln!(f, "  blocks     with each transaction; latest is {latest}")?,
@@ -217,7 +217,7 @@ impl fmt::Display for Banner {
             BlockMode::ManualImmediate => {
                 writeln!(
                     f,
-                    "  blocks     with each transaction; IncreaseBlocknum moves the block number; latest is {latest}"
+                    "  blocks     with each transaction; only IncreaseBlocknum increases the block number; latest is {latest}"
                 )?;
             }
             BlockMode::Manual => writeln!(f, "  blocks     with IncreaseBlocknum; latest is {latest}")?,
@@ -225,7 +225,7 @@ impl fmt::Display for Banner {
         writeln!(
             f,
             "  developers {}",
-            if *developer { DEVELOPERS_ON } else { "off: methods for developers are refused" }
+            if *developer { DEVELOPERS_ON } else { "off: the node rejects methods for developers" }
         )?;
         writeln!(f, "  node key   {node_key} ({})", Address::from_public_key(node_key).to_bech32())?;
         writeln!(f)?;

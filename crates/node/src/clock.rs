@@ -22,7 +22,7 @@ const MICROSECONDS: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ClockError {
     /// The time is not after the time of the latest block.
-    #[error("expected a time after that of the latest block, {latest}, got {got}")]
+    #[error("expected a time after {latest}, the time of the latest block, got {got}")]
     Past {
         /// The time of the latest block.
         latest: Timestamp,
@@ -36,7 +36,7 @@ pub(crate) enum ClockError {
         got: Timestamp,
     },
     /// The time plus the seconds is beyond the year 9999.
-    #[error("expected no more than lead to {LATEST}, the end of the year 9999, got {got}")]
+    #[error("expected seconds after which the time is at most {LATEST}, the end of the year 9999, got {got}")]
     TooMany {
         /// The given number of seconds.
         got: u32,

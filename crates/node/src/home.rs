@@ -49,7 +49,7 @@ impl Home {
 /// Example requests: purpose, method and parameters.
 const EXAMPLES: [(&str, &str, &str); 2] = [
     ("The latest block and the state of the network:", "GetBlockchainInfo", "[]"),
-    ("Every method with its parameters and answers (OpenRPC):", "rpc.discover", "[]"),
+    ("All methods with their parameters and results (OpenRPC):", "rpc.discover", "[]"),
 ];
 
 const HEAD: &str = "<!DOCTYPE html>
@@ -71,7 +71,7 @@ pre { background: #eee; color: #000; padding: .7em; overflow-x: auto; }
 ";
 
 const MIDDLE: &str = "</table>
-<p>A wallet or an SDK takes the JSON-RPC URL and the chain id; transactions carry the transaction version. From another
+<p>A wallet or an SDK needs the JSON-RPC URL and the chain id. A transaction has the transaction version. From another
 machine or through a proxy, use the address of this page.</p>
 ";
 

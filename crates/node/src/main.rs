@@ -221,7 +221,7 @@ fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
                 Ok(()) => ExitCode::from(answer.exit_status()),
                 Err(error) => {
                     if let Some(hash) = answer.sent() {
-                        drop(writeln!(io::stderr(), "transaction {hash} was sent; ask for it with: silica tx {hash}"));
+                        drop(writeln!(io::stderr(), "transaction {hash} was sent; to query it: silica tx {hash}"));
                     }
                     complain(&*error, ExitCode::from(NO_ANSWER))
                 }

@@ -22,7 +22,7 @@ pub enum MaintenanceError {
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// The accounts file of the genesis block is invalid.
-    #[error("accounts of the genesis")]
+    #[error("the genesis accounts are invalid")]
     Accounts(#[from] GenesisError),
     /// The store cannot be opened.
     #[error("cannot open the chain in {}{}", path.display(), remedy(source))]
@@ -33,7 +33,7 @@ pub enum MaintenanceError {
         source: OpenError,
     },
     /// The state is lost.
-    #[error("the derived state is lost: {reason}; it can be rebuilt with `silica db rebuild`, or by starting the node")]
+    #[error("the derived state is lost: {reason}; run `silica db rebuild` or start the node to rebuild it")]
     StateLost {
         /// The fault of the state.
         reason: String,
@@ -112,7 +112,7 @@ pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
 
 /// Verifies the content of a store, but does not execute its blocks.
 pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
-    let mut progress = Progress::new("reading everything");
+    let mut progress = Progress::new("checking the stored blocks");
     let report = store.check(&mut |done, all| progress.log(done, all)).map_err(MaintenanceError::Check)?;
     Ok(DbReport { check: Some(report), ..summary(store) })
 }

@@ -104,23 +104,27 @@ impl Metrics {
         registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         registry.register_with_unit(
             "rpc_request_duration",
-            "Time from the parameters of a call to its answer, or to the first piece of a long one",
+            "Time from the parameters of a call to its response, or to the first chunk of a long response",
             Unit::Seconds,
             latencies.clone(),
         );
-        registry.register("rpc_errors", "Calls that were answered with an error", errors.clone());
-        registry.register("http_requests", "Requests that were answered", statuses.clone());
+        registry.register("rpc_errors", "Calls whose response is an error", errors.clone());
+        registry.register("http_requests", "Requests with a response", statuses.clone());
         registry.register("http_connections", "Open connections", connections.clone());
         registry.register("websocket_sessions", "Open WebSocket sessions", sessions.clone());
         registry.register("block_height", "Number of the latest Tx block", at_head.tx_block.clone());
         registry.register("ds_block_height", "Number of the latest DS block", at_head.ds_block.clone());
         registry.register("transactions", "Transactions in blocks", at_head.transactions.clone());
         registry.register("pool_transactions", "Transactions that wait for a block", at_head.waiting.clone());
-        registry.register("ready", "1 if the node takes requests and makes blocks, or else 0", at_head.ready.clone());
-        registry.register("code_cache_programs", "Checked contracts in memory", at_head.programs.clone());
+        registry.register(
+            "ready",
+            "1 if the node accepts requests and makes blocks, otherwise 0",
+            at_head.ready.clone(),
+        );
+        registry.register("code_cache_programs", "Compiled contracts in the contract cache", at_head.programs.clone());
         registry.register_with_unit(
             "code_cache",
-            "Memory that checked contracts take, about",
+            "Approximate memory of the contract cache",
             Unit::Bytes,
             at_head.program_bytes.clone(),
         );

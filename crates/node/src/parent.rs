@@ -37,13 +37,13 @@ impl FromStr for Parent {
 pub enum ParentError {
     /// The parent is process 1. The previous parent has ended, or process 1 started the node.
     #[error(
-        "exit-with-parent: the process that started the node has ended: its parent is process 1 now. If process 1 started \
-         it, use --exit-with-parent=1"
+        "exit-with-parent: expected the process that started the node as its parent, got process 1; if process 1 \
+         started the node, use --exit-with-parent=1"
     )]
     Orphan,
     /// Another process is the parent.
     #[error(
-        "exit-with-parent: expected process {expected} as the parent of the node, got process {got}: it has ended, or did not start the node itself"
+        "exit-with-parent: expected process {expected} as the parent of the node, got process {got}; process {expected} has ended, or did not start the node itself"
     )]
     Other {
         /// The expected process id.

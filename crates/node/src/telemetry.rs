@@ -22,7 +22,7 @@ use crate::request_id::RequestId;
 
 /// A log filter is invalid.
 #[derive(Debug, thiserror::Error)]
-#[error("--log {filter:?} is not a filter such as \"info\" or \"warn,silica_node=debug\"")]
+#[error("--log: expected a filter such as \"info\" or \"warn,silica_node=debug\", got {filter:?}")]
 pub struct FilterError {
     filter: String,
     source: tracing_subscriber::filter::ParseError,

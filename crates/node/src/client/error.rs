@@ -81,7 +81,9 @@ pub enum ClientError {
         what: &'static str,
     },
     /// The path of a key file looks like a key.
-    #[error("--key-file: expected the path of a file, got what looks like a secret key; consider that key stolen")]
+    #[error(
+        "--key-file: expected the path of a file, got a text that looks like a secret key; treat this key as stolen"
+    )]
     KeyAsPath,
     /// `--test-account` is used for a network on another machine, whose chain id is not the id of the isolated server.
     /// There, other users would take the money.
@@ -143,7 +145,7 @@ pub enum ClientError {
         similar: Option<&'static str>,
     },
     /// A transaction would fail.
-    #[error("the transaction would fail, and was not sent: {reason} (--gas-limit sends it nevertheless)")]
+    #[error("the transaction would fail, and was not sent: {reason} (to send it nevertheless, set --gas-limit)")]
     WouldFail {
         /// The node's reason.
         reason: String,

@@ -125,7 +125,7 @@ fn check_private(path: &Path, file: &File) -> Result<(), ClientError> {
     }
     // The advice of the other error, `chmod 600`, does not fit a device or a pipe.
     if !metadata.is_file() {
-        return Err(ClientError::KeyIsNoFile { path, what: "none, and others can read it" });
+        return Err(ClientError::KeyIsNoFile { path, what: "not a regular file, and others can read it" });
     }
     Err(ClientError::KeyIsOpen { path, mode })
 }
@@ -169,7 +169,8 @@ mod tests {
     #[test]
     fn only_the_mode_of_a_file_is_a_hint() {
         let directory = tempfile::tempdir().unwrap();
-        for (path, what) in [(Path::new("/dev/null"), "which is none"), (directory.path(), "a directory")] {
+        for (path, what) in [(Path::new("/dev/null"), "which is not a regular file"), (directory.path(), "a directory")]
+        {
             let error = of_file(path).unwrap_err().to_string();
             assert!(error.contains(what) && !error.contains("chmod"), "{error}");
         }

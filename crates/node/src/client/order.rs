@@ -256,7 +256,7 @@ async fn with_figures(rpc: &Rpc<'_>, terms: &Terms, amount: Qa, error: &RpcError
     match rpc.get::<Balance>(BALANCE, &[terms.sender.to_string()]).await {
         Ok(Balance { balance: Dec(balance), .. }) => {
             let [has, pays, price] = [balance, amount, terms.gas_price.get()].map(in_zil);
-            format!("{reason}; the account has {has}, and is to pay {pays} and for each unit of gas {price}")
+            format!("{reason}; the account has {has}, and must pay {pays}, and {price} for each gas unit")
         }
         // Without the balance, the text has only the reason.
         Err(_) => reason,
@@ -310,7 +310,7 @@ fn sent(hash: TxHash, contract: Option<Address>, is_json: bool) -> Answer {
         return Answer::json(&Report::new(hash, contract, None));
     }
     let mut rows = Rows::default();
-    rows.row("transaction", hash).row("status", format!("sent; ask for it with: silica tx {hash}"));
+    rows.row("transaction", hash).row("status", format!("sent; to query it: silica tx {hash}"));
     rows.maybe("contract", contract.map(both_forms));
     Answer::done(rows)
 }
@@ -414,22 +414,22 @@ pub(super) fn dropped(hash: TxHash, status: u8) -> ClientError {
 /// Returns the reason of a drop status as text (Reference: execution#statuses).
 fn drop_reason(status: u8) -> &'static str {
     match status {
-        10 => "its cost is more than can be counted",
-        11 => "init data, message or libraries of the contract cannot be used",
-        12 => "no interpreter has the contract's version",
-        13 => "there is no account of the sender",
-        14 => "its gas limit is above that of a block",
-        15 => "it is of no kind that is executed",
+        10 => "its cost exceeds 128 bits",
+        11 => "the init data, message or libraries of the contract are invalid",
+        12 => "no interpreter supports the version of the contract",
+        13 => "the account of the sender does not exist",
+        14 => "its gas limit is above the gas limit of a block",
+        15 => "its kind is unknown",
         18 => "the code is too large",
-        19 => "signature, chain id or version are wrong",
+        19 => "its signature, chain id or version is wrong",
         20 => "its gas limit is too low",
-        21 => "the sender cannot pay for it",
+        21 => "the sender has too little money",
         22 => "its gas price is too low",
         24 => "another transaction has its nonce and pays more",
         25 => "the recipient cannot receive",
         26 => "another contract has the address",
-        27 => "its nonce is used up",
-        _ => "the node does not say why",
+        27 => "its nonce is already used",
+        _ => "the node reports no reason",
     }
 }
 

@@ -95,7 +95,7 @@ impl Executed {
         let Self { amount: Dec(amount), gas_price: Dec(price), nonce: Dec(nonce), receipt, .. } = self;
         let sender = self.sender_key.0.impersonated().unwrap_or_else(|| Address::from_public_key(&self.sender_key.0));
         let gas = receipt.cumulative_gas.0;
-        let fee = gas.checked_cost(*price).map_or_else(|| "more than can be counted".to_owned(), in_zil);
+        let fee = gas.checked_cost(*price).map_or_else(|| "more than 128 bits".to_owned(), in_zil);
         let mut rows = Rows::default();
         let status = if receipt.success { "done" } else { "failed: of all it did, the fee remains" };
         rows.row("transaction", hash).row("status", status).row("block", &receipt.block);
@@ -165,13 +165,13 @@ fn error_text(error: ReceiptError) -> &'static str {
     match error {
         ReceiptError::CheckerFailed => "the code is rejected",
         ReceiptError::RunnerFailed => "the deployment failed",
-        ReceiptError::BalanceTransferFailed => "there is not enough money",
-        ReceiptError::ExecuteCmdFailed | ReceiptError::ExecuteCmdTimeout => "the contract did not come to its end",
+        ReceiptError::BalanceTransferFailed => "the sender has too little money",
+        ReceiptError::ExecuteCmdFailed | ReceiptError::ExecuteCmdTimeout => "the execution of the contract did not end",
         ReceiptError::CallContractFailed => "the transition failed",
-        ReceiptError::CreateContractFailed => "the contract could not be made",
-        ReceiptError::ContractNotExist => "there is no such contract",
+        ReceiptError::CreateContractFailed => "the contract was not created",
+        ReceiptError::ContractNotExist => "the contract does not exist",
         ReceiptError::LogEntryInstallFailed => "an event has no name or no parameters",
-        ReceiptError::MessageCorrupted => "a message lacks something",
+        ReceiptError::MessageCorrupted => "a message lacks a required member",
         ReceiptError::ReceiptIsNull => "a message is for the null address",
         ReceiptError::MaxEdgesReached => "too many contracts call each other",
         ReceiptError::ChainCallDiffShard => "a contract of another shard is called",
@@ -187,7 +187,7 @@ fn error_text(error: ReceiptError) -> &'static str {
         | ReceiptError::NoOutput
         | ReceiptError::OutputIllegal
         | ReceiptError::MapDepthMissing
-        | ReceiptError::InternalError => "the interpreter was not understood",
+        | ReceiptError::InternalError => "the output of the interpreter was invalid",
     }
 }
 

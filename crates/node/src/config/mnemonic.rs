@@ -31,13 +31,13 @@ pub enum MnemonicError {
         got: usize,
     },
     /// A word is not in the English list of BIP-39.
-    #[error("expected words of the English list of BIP-39, but word {position} is none")]
+    #[error("expected words of the English list of BIP-39, got another word at position {position}")]
     Word {
         /// Position of the word, from 1.
         position: usize,
     },
     /// All words are in the list, but their checksum does not match.
-    #[error("the checksum does not match: a word is wrong, or two have changed places")]
+    #[error("the checksum does not match: a word is wrong, or two words are swapped")]
     Checksum,
 }
 

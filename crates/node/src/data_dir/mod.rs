@@ -97,7 +97,7 @@ pub enum DataDirError {
     },
     /// A newer program wrote the directory.
     #[error(
-        "data directory {} has format {found}, this program knows formats up to {FORMAT}; use a newer silica",
+        "data directory {} has format {found}, this program supports formats up to {FORMAT}; use a newer silica",
         path.display()
     )]
     Newer {

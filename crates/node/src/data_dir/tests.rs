@@ -102,7 +102,7 @@ fn check_manifest(text: &str, words: &str) {
 
 #[test]
 fn manifest_of_a_newer_program_is_refused_by_its_number() {
-    check_manifest(r#"{"format":3,"engine":"other"}"#, "has format 3, this program knows formats up to 2");
+    check_manifest(r#"{"format":3,"engine":"other"}"#, "has format 3, this program supports formats up to 2");
     check_manifest(r#"{"format":0}"#, "damaged");
     check_manifest(r#"{"format":1}"#, "damaged");
     check_manifest(r#"{"format":2}"#, "damaged");

@@ -25,7 +25,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// The accounts file has invalid content.
-    #[error("accounts file {}", path.display())]
+    #[error("accounts file {} is invalid", path.display())]
     Accounts {
         /// The file.
         path: PathBuf,

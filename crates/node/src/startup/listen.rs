@@ -32,7 +32,7 @@ pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Resu
             tracing::warn!(
                 %addr,
                 %error,
-                "failed to bind the port for subscribers; they use the main port. --websocket sets another port"
+                "failed to bind the port for subscribers; subscribers use the main port; --websocket sets another port"
             );
             Ok(None)
         }
@@ -62,7 +62,7 @@ pub(super) fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: 
             tracing::warn!("no client can request a block: methods for developers are off, see --developer");
         }
         (_, false, BlockMode::ManualImmediate) => {
-            tracing::warn!("no client can move the block number: methods for developers are off, see --developer");
+            tracing::warn!("no client can increase the block number: methods for developers are off, see --developer");
         }
         (Developer::Auto, false, _) => {
             tracing::info!(

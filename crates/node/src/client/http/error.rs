@@ -55,7 +55,7 @@ pub enum HttpError {
         fault: CertificateFault,
     },
     /// The server does not use TLS.
-    #[error("expected TLS, got something else; a node without TLS has a URL that begins with http://")]
+    #[error("expected TLS, got other data; a node without TLS has a URL that begins with http://")]
     NoTls,
     /// The TLS handshake failed.
     #[error("TLS: {reason}")]
@@ -111,10 +111,10 @@ pub enum CertificateFault {
         names: String,
     },
     /// The period of the certificate has ended.
-    #[error("expected a valid one, got one that has expired")]
+    #[error("expected a valid certificate, got one that has expired")]
     Expired,
     /// The period of the certificate has not begun.
-    #[error("expected a valid one, got one for a later time; the clock of this machine may be wrong")]
+    #[error("expected a valid certificate, got one for a later time; the clock of this machine may be wrong")]
     NotYetValid,
     /// Another fault.
     #[error("{0}")]

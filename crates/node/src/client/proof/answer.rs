@@ -37,7 +37,7 @@ pub enum AnswerError {
         member: &'static str,
     },
     /// The response has an unknown member.
-    #[error("{parent} has a member {member:?} that is no part of a proof")]
+    #[error("{parent} has a member {member:?} that is not a part of a proof")]
     Unknown {
         /// The object that has the unknown member.
         parent: &'static str,

@@ -39,5 +39,5 @@ pub(in crate::client) async fn get(args: &GetProofArgs) -> Result<Answer, Client
     let params = [args.address.to_string(), hash.to_string(), block.header.number.clone()];
     let proof = rpc.ask("GetStateProof", &params).await?;
     let (number, root) = (visible(&block.header.number), visible(&block.header.state_root));
-    Ok(Answer::json(&proof).with_note(format!("Tx block {number}, state root {root}, as the node says")))
+    Ok(Answer::json(&proof).with_note(format!("Tx block {number}, state root {root}, reported by the node")))
 }

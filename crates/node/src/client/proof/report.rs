@@ -57,7 +57,7 @@ impl fmt::Display for Variable {
 }
 
 /// The end of a line whose value the node reports without a proof.
-const HEARSAY: &str = "  as the node says";
+const HEARSAY: &str = "  reported by the node";
 
 impl fmt::Display for ProofReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,13 +69,13 @@ impl fmt::Display for ProofReport {
         write!(f, "account        0x{address}  {}", address.to_bech32())?;
         match &proven.account {
             Some(account) => write_account(account, f)?,
-            None => write!(f, "\n  absent       it is proven that there is no such account")?,
+            None => write!(f, "\n  absent       the proof shows that the account does not exist")?,
         }
         let Some(variable) = variable else { return Ok(()) };
         write!(f, "\nvariable       {variable}")?;
         match &proven.variable {
             Some(value) => write!(f, "\n  value        {}", Shown { value, variable, address }),
-            None => write!(f, "\n  absent       it is proven that nothing is stored under {}", Place(variable)),
+            None => write!(f, "\n  absent       the proof shows that nothing is stored under {}", Place(variable)),
         }
     }
 }
@@ -90,7 +90,7 @@ impl fmt::Display for Place<'_> {
             Variable::Named(_, indices) if indices.is_empty() => {
                 "the name alone; entries of a map are under their keys"
             }
-            Variable::Named(..) => "the name and these very keys",
+            Variable::Named(..) => "the name and these keys",
             Variable::Hashed(_) => "the hash",
         })
     }
@@ -98,7 +98,9 @@ impl fmt::Display for Place<'_> {
 
 fn write_account(account: &Account, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "\n  balance      {} Qa\n  nonce        {}", account.balance, account.nonce)?;
-    let Some(contract) = account.contract else { return write!(f, "\n  code hash    none: it is no contract") };
+    let Some(contract) = account.contract else {
+        return write!(f, "\n  code hash    none: the account is not a contract");
+    };
     write!(f, "\n  code hash    {}", contract.code_hash)?;
     match contract.storage_root {
         Some(root) => write!(f, "\n  storage root {root}"),

@@ -46,19 +46,19 @@ pub(crate) enum EthFault {
         block: BlockNumber,
     },
     /// No block that the node has read has this hash. The next call reads older blocks.
-    #[error("no block from {oldest} on has this hash, older ones have not been looked at yet: ask again")]
+    #[error("no block from number {oldest} on has this hash; the next call reads older blocks")]
     Unseen {
         /// The oldest block that the node has read.
         oldest: BlockNumber,
     },
     /// No block in the range of the search has this hash. The search does not read older blocks.
-    #[error("no block from {oldest} on has this hash, and older ones are not found by theirs")]
+    #[error("no block from number {oldest} on has this hash; older blocks have no search by hash")]
     TooOld {
         /// The oldest block that the node has read.
         oldest: BlockNumber,
     },
     /// The node does not keep the state after the block.
-    #[error("the state after block {block} is no longer kept, the earliest is that after block {earliest}")]
+    #[error("expected block {earliest} or later, the blocks whose states the node keeps, got block {block}")]
     StateGone {
         /// The block.
         block: BlockNumber,
@@ -161,7 +161,7 @@ impl BlockTag {
 impl FromParam for BlockTag {
     type Fault = Misspelt;
     const NAME: &'static str = "EthBlockTag";
-    const DESCRIPTION: &'static str = "0x and a number in hexadecimal digits without leading noughts, latest, earliest, \
+    const DESCRIPTION: &'static str = "0x and a number in hexadecimal digits without leading zeros, latest, earliest, \
                                        pending, safe or finalized";
     const EXAMPLE: &'static str = "latest";
 
