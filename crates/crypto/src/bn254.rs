@@ -11,18 +11,18 @@ use ark_ff::{BigInteger, PrimeField, Zero};
 /// A point of the first group as x and y. The bytes are not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct G1Bytes {
-    /// The first coordinate.
+    /// The x coordinate, big endian.
     pub x: [u8; 32],
-    /// The second coordinate.
+    /// The y coordinate, big endian.
     pub y: [u8; 32],
 }
 
 /// A point of the second group as x and y, each with its imaginary part first. The bytes are not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct G2Bytes {
-    /// The first coordinate.
+    /// The x coordinate: imaginary part and real part, each 32 bytes, big endian.
     pub x: [u8; 64],
-    /// The second coordinate.
+    /// The y coordinate: imaginary part and real part, each 32 bytes, big endian.
     pub y: [u8; 64],
 }
 

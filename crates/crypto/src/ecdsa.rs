@@ -45,7 +45,8 @@ pub fn verify_ecdsa(message: &[u8], signature: &[u8; 64], key: &[u8; 33]) -> Res
 ///
 /// # Errors
 ///
-/// [`EcdsaError::RecoveryId`] and [`EcdsaError::Signature`] name the malformed argument. [`EcdsaError::Unrecoverable`]: no public key matches the arguments.
+/// [`EcdsaError::RecoveryId`] and [`EcdsaError::Signature`] name the malformed argument. [`EcdsaError::Unrecoverable`]:
+/// no public key matches the arguments.
 pub fn recover_ecdsa(message: &[u8], signature: &[u8; 64], recovery_id: u32) -> Result<[u8; 65], EcdsaError> {
     let id = match recovery_id {
         0 => RecoveryId::Zero,

@@ -64,7 +64,7 @@ pub enum AggregateError {
     Point {
         /// Position of the element, counted from 0.
         position: usize,
-        /// The element.
+        /// Bytes of the element.
         bytes: PublicKey,
     },
     /// The sum is the point at infinity.

@@ -31,7 +31,7 @@ use crate::{error::SecretKeyError, scalar::Scalar};
 pub struct SecretKey(Arc<Scalar>);
 
 impl SecretKey {
-    /// Length in bytes.
+    /// Length of a secret key, in bytes.
     pub const LEN: usize = 32;
 
     /// Creates a key from big-endian bytes.

@@ -173,7 +173,7 @@ impl Challenge {
         Scalar::from_bytes(bytes).map(Self).ok_or(RoundValueError::Challenge)
     }
 
-    /// Borrows the big-endian bytes.
+    /// Returns the big-endian bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }
@@ -193,7 +193,7 @@ impl Response {
         Scalar::from_bytes(bytes).map(Self).ok_or(RoundValueError::Response)
     }
 
-    /// Borrows the big-endian bytes.
+    /// Returns the big-endian bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }

@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`SignError::EmptyMessage`], as the reference node refuses empty messages.
+/// [`SignError::EmptyMessage`], because the reference rejects empty messages.
 pub fn sign(message: &[u8], key: &KeyPair) -> Result<Signature, SignError> {
     sign_with(message, key, Nonces::deterministic(key.secret(), message))
 }
@@ -27,7 +27,7 @@ pub fn sign(message: &[u8], key: &KeyPair) -> Result<Signature, SignError> {
 ///
 /// # Errors
 ///
-/// [`SignError::EmptyMessage`], as the reference node refuses empty messages.
+/// [`SignError::EmptyMessage`], because the reference rejects empty messages.
 pub fn sign_with_rng(message: &[u8], key: &KeyPair, rng: &mut impl CryptoRng) -> Result<Signature, SignError> {
     sign_with(message, key, Nonces::hedged(key.secret(), message, rng))
 }
@@ -36,7 +36,7 @@ pub fn sign_with_rng(message: &[u8], key: &KeyPair, rng: &mut impl CryptoRng) ->
 ///
 /// # Errors
 ///
-/// [`SignError::EmptyMessage`], as the reference node refuses empty messages.
+/// [`SignError::EmptyMessage`], because the reference rejects empty messages.
 pub fn sign_with(message: &[u8], key: &KeyPair, nonces: Nonces) -> Result<Signature, SignError> {
     sign_in(Domain::Signature, message, key, nonces)
 }
@@ -49,7 +49,8 @@ pub fn sign_with(message: &[u8], key: &KeyPair, nonces: Nonces) -> Result<Signat
 ///
 /// # Errors
 ///
-/// [`VerifyError::EmptyMessage`], [`VerifyError::Challenge`], [`VerifyError::Response`] and [`VerifyError::Key`] name the malformed argument. [`VerifyError::Mismatch`]: the signature does not match the message and the key.
+/// [`VerifyError::EmptyMessage`], [`VerifyError::Challenge`], [`VerifyError::Response`] and [`VerifyError::Key`] name
+/// the malformed argument. [`VerifyError::Mismatch`]: the signature does not match the message and the key.
 pub fn verify(message: &[u8], signature: &Signature, key: &PublicKey) -> Result<(), VerifyError> {
     verify_in(Domain::Signature, message, signature, key)
 }

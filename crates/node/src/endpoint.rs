@@ -18,7 +18,7 @@ use crate::{
 /// for the first call.
 const ARRIVED: u32 = 1;
 
-/// The handler of the server.
+/// The handler of JSON-RPC, subscriptions and pages.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     service: Service,

@@ -32,7 +32,7 @@ const LOST_AND_FOUND: &str = "lost+found";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} cannot be trusted: expected {expected}, got {got}; {remedy}", path.display())]
 pub struct UntrustedFile {
-    /// The entry.
+    /// Path of the entry.
     pub path: PathBuf,
     /// The expected property.
     pub expected: String,

@@ -16,7 +16,7 @@ pub enum ReadyFileError {
     /// The path names an entry that is not a regular file.
     #[error("ready-file: expected the name of a new or ordinary file, got {}, which is {kind}", path.display())]
     NotAFile {
-        /// The path.
+        /// Path of the ready file.
         path: PathBuf,
         /// The kind of the existing entry.
         kind: &'static str,
@@ -26,7 +26,7 @@ pub enum ReadyFileError {
     Io {
         /// The action that failed.
         action: &'static str,
-        /// The path.
+        /// Path of the ready file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,

@@ -40,7 +40,7 @@ pub struct DbArgs {
     /// TOML file of a node's options. Its data-dir applies if neither the flag nor the environment variable is set.
     #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Directory that holds the chain.
+    /// Directory of the chain.
     #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
     pub data_dir: PathBuf,
 }

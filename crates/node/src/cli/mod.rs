@@ -72,7 +72,7 @@ pub enum Command {
     Openrpc,
     /// Print completions for a shell.
     Completions {
-        /// The shell.
+        /// Shell for which the completions are.
         shell: Shell,
     },
     /// Print the manual page.

@@ -46,7 +46,7 @@ pub struct NewArgs {
     /// Path of the new file. The file must not exist.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Print JSON.
+    /// Print the output as JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -60,7 +60,7 @@ pub struct AddressArgs {
     /// The key of the address.
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Print JSON.
+    /// Print the output as JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -74,7 +74,7 @@ pub struct BalanceArgs {
     /// The key of the account.
     #[command(flatten)]
     pub key: KeyArgs,
-    /// The node.
+    /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,
 }

@@ -20,7 +20,7 @@ pub enum AmountError {
     /// The text has more decimals than its unit has.
     #[error("expected at most {most} decimals of {unit}, got {got}: a Qa cannot be divided")]
     Decimals {
-        /// The unit.
+        /// Name of the unit.
         unit: &'static str,
         /// The number of decimals of the unit.
         most: u32,

@@ -31,7 +31,7 @@ pub struct BlockArgs {
     /// Show a DS block instead of a Tx block.
     #[arg(long)]
     pub ds: bool,
-    /// The node.
+    /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,
 }

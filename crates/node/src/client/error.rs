@@ -30,9 +30,9 @@ pub enum ClientError {
     File {
         /// The operation that failed.
         action: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file exceeds its size limit.
@@ -54,7 +54,7 @@ pub enum ClientError {
     Key {
         /// The source of the value: an option or a variable.
         place: String,
-        /// The fault.
+        /// The fault of the key.
         source: SecretKeyError,
     },
     /// Users other than the owner can read the key file.
@@ -64,7 +64,7 @@ pub enum ClientError {
         visible(&path.display().to_string()), visible(&path.display().to_string())
     )]
     KeyIsOpen {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The permission bits of the file.
         mode: u32,
@@ -75,7 +75,7 @@ pub enum ClientError {
         visible(&path.display().to_string())
     )]
     KeyIsNoFile {
-        /// The path.
+        /// The given path.
         path: PathBuf,
         /// The kind of file.
         what: &'static str,
@@ -92,7 +92,7 @@ pub enum ClientError {
          {url} with chain {chain}"
     )]
     TestAccount {
-        /// The node.
+        /// URL of the node.
         url: String,
         /// The chain id that the node reports.
         chain: u16,
@@ -105,15 +105,15 @@ pub enum ClientError {
          it, and a payment for a test network would be valid on the main network"
     )]
     MainNetwork {
-        /// The node.
+        /// URL of the node.
         url: String,
     },
     /// A request got no usable response.
     #[error("request to {url} failed (--url or SILICA_URL names another node; `silica` starts one here)")]
     Connection {
-        /// The node.
+        /// URL of the node.
         url: String,
-        /// The reason.
+        /// The error of the HTTP client.
         source: HttpError,
     },
     /// The node returned an unexpected response.
@@ -121,7 +121,7 @@ pub enum ClientError {
     Answer {
         /// The method that was called.
         method: String,
-        /// The fault.
+        /// The fault of the response.
         reason: String,
     },
     /// The node rejected the request.
@@ -141,7 +141,7 @@ pub enum ClientError {
         method: String,
         /// The node's reason.
         reason: String,
-        /// The method of ours with the most similar name.
+        /// The most similar method name of this node; `None` if no name is similar.
         similar: Option<&'static str>,
     },
     /// A transaction would fail.
@@ -150,20 +150,20 @@ pub enum ClientError {
         /// The node's reason.
         reason: String,
     },
-    /// A transaction was sent, and its status is not known.
+    /// A transaction was sent, and its status is unknown.
     #[error(
         "transaction {hash} was sent, and its status is not known; to query it: silica tx {hash}; to send it again, use \
          --nonce {nonce}, so that it cannot be paid twice"
     )]
     Unsure {
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
-        /// Its nonce.
+        /// Nonce of the transaction.
         nonce: Nonce,
         /// The error after sending.
         source: Box<Self>,
     },
-    /// The node requires a high gas price, to which the user has not agreed.
+    /// The minimum gas price of the node is above the limit of the client, and the command line has no gas price.
     #[error("the minimum gas price of the node is {price} Qa; expected at most {most} Qa without --gas-price")]
     Dear {
         /// The minimum gas price of the node.
@@ -174,25 +174,25 @@ pub enum ClientError {
     /// The node accepted a transaction, and dropped it later.
     #[error("transaction {hash} was dropped: {reason} (status {status})")]
     Dropped {
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
-        /// The reason.
+        /// Reason of the drop, as text.
         reason: String,
         /// Number of the status of the transaction (Reference: execution#statuses).
         status: u8,
     },
-    /// A transaction is not in a block yet.
+    /// A transaction is in no block after the time limit.
     #[error("transaction {hash} is not in a block after {seconds} s; to query it later: silica tx {hash}")]
     Late {
-        /// The transaction.
+        /// Hash of the transaction.
         hash: TxHash,
-        /// The time limit.
+        /// The time limit, in seconds.
         seconds: u64,
     },
     /// The requested object does not exist.
     #[error("there is no {0}")]
     Absent(String),
-    /// A contract is rejected, or the client cannot read it.
+    /// The checker rejects a contract, or the client cannot parse it.
     #[error("{0}")]
     Contract(String),
 }
@@ -210,7 +210,7 @@ impl ClientError {
         Self::Answer { method: hide_keys(&visible(method)), reason: visible(&reason.to_string()) }
     }
 
-    /// Adds the transaction to an error after it was sent, unless the error names it already.
+    /// Adds hash and nonce of a sent transaction to an error. An error that already has the hash stays unchanged.
     pub(super) fn after_sending(self, hash: TxHash, nonce: Nonce) -> Self {
         if matches!(self, Self::Dropped { .. } | Self::Late { .. }) {
             return self;

@@ -1,7 +1,7 @@
-//! Texts without secret keys.
+//! Removal of secret keys from texts.
 
-/// Minimum number of hexadecimal digits of a text that may be a secret key. A key has 64 digits, of which a user may
-/// have omitted or repeated some. An address has 40.
+/// Minimum number of hexadecimal digits of a text that may be a secret key. A key has 64 digits, but a user can omit or
+/// repeat some by mistake. An address has 40 digits, and stays visible.
 const LIKE_A_KEY: usize = 48;
 
 /// Returns the text without parts that may be secret keys. A user can type a key in a wrong place.

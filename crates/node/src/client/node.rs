@@ -36,7 +36,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_TIMEOUT")]
     pub timeout: u64,
-    /// Print JSON.
+    /// Print the output as JSON.
     #[arg(long)]
     pub json: bool,
 }

@@ -46,7 +46,7 @@ const MAIN: ChainId = ChainId::new(1);
 /// Options of a transaction. The client gets the values of absent options from the node.
 #[derive(Clone, Debug, Args)]
 pub struct OrderArgs {
-    /// The node.
+    /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,
     /// The key that signs.
@@ -220,7 +220,7 @@ struct Taken {
     id: Hex<TxHash>,
 }
 
-/// Returns a gas limit for an order.
+/// Returns the gas limit for a transaction: the estimate of the node, and a tenth more for contracts.
 async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, ClientError> {
     const METHOD: &str = "silica_estimateGas";
     let Order { to, amount, code, data } = order;

@@ -23,7 +23,7 @@ pub struct RpcArgs {
     /// is always read as JSON.
     #[arg(value_name = "PARAM", allow_negative_numbers = true)]
     pub params: Vec<String>,
-    /// The node.
+    /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,
 }

@@ -21,7 +21,7 @@ pub struct StateArgs {
     /// Key of the field's map, without quotes. Nested maps have one key for each map, from the outermost.
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     pub keys: Vec<String>,
-    /// The node.
+    /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,
 }

@@ -24,7 +24,7 @@ pub struct TxArgs {
     /// Time to wait for the block of the transaction, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = value_parser!(u64).range(0..=86_400))]
     pub wait: u64,
-    /// The node.
+    /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,
 }

@@ -10,23 +10,23 @@ pub enum ConfigError {
     /// The TOML file cannot be read.
     #[error("cannot read configuration file {}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file is not TOML.
     #[error("{place}: expected TOML: {reason}")]
     Syntax {
-        /// The line.
+        /// File and line of the fault.
         place: FileLocation,
-        /// The fault.
+        /// The error of the TOML parser.
         reason: String,
     },
     /// The file has a key that is no option.
     #[error("{place}: unknown key {key:?}{}", nearest.as_ref().map(|near| format!("; did you mean {near:?}?")).unwrap_or_default())]
     Unknown {
-        /// The line.
+        /// File and line of the fault.
         place: FileLocation,
         /// The unknown key.
         key: String,
@@ -36,9 +36,9 @@ pub enum ConfigError {
     /// The file has an invalid value of an option.
     #[error("{place}: {key}: {wrong}")]
     Value {
-        /// The line.
+        /// File and line of the fault.
         place: FileLocation,
-        /// The option.
+        /// Name of the option.
         key: String,
         /// The expected and the actual value.
         wrong: String,
@@ -54,9 +54,9 @@ pub enum ConfigError {
     /// An option requires another option.
     #[error("{option} (by {origin}) requires {needed}")]
     MissingCompanion {
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// Its source.
+        /// Source of the option.
         origin: Origin,
         /// The required option.
         needed: &'static str,

@@ -41,7 +41,7 @@ use crate::{
     rpc::RpcLimits,
 };
 
-/// Whether a block is flushed to disk before it is acknowledged.
+/// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Durability {
     /// The node flushes first. A crash loses no acknowledged block.
@@ -86,7 +86,7 @@ pub struct Config {
     pub operator_listen: Option<SocketAddr>,
     /// The chain id, or `None` for the chain id of the data directory.
     pub chain_id: Option<ChainId>,
-    /// When the node makes blocks.
+    /// The block mode.
     pub block_mode: BlockMode,
     /// The secret that clients need to pause the node, or `None` to disable the pause.
     pub pause_id: Option<String>,
@@ -110,13 +110,13 @@ pub struct Config {
     pub proof_window: u64,
     /// Memory of the cache of state, in bytes.
     pub cache_bytes: u64,
-    /// Whether a block is flushed to disk before it is acknowledged.
+    /// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
     pub durability: Durability,
     /// Maximum number of pending transactions.
     pub max_pending: u32,
     /// Maximum number of pending transactions of one sender that need a lower nonce or more balance.
     pub max_gapped: u32,
-    /// Whether the node answers methods for developers.
+    /// Whether the node serves methods for developers.
     pub developer: Developer,
     /// Hosts and origins that can call methods for developers, and trusted proxies.
     pub access: Access,

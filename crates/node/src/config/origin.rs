@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use super::Profile;
 
-/// A line of a file.
+/// A file, and the number of a line in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLocation {
     pub(super) path: PathBuf,

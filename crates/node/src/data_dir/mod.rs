@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! silica-data/
-//!   lock            held by the process that uses the directory
+//!   lock            locked by the process that uses the directory
 //!   node.key        secret key of the node, hexadecimal, readable by its owner only
 //!   accounts.json   accounts of the genesis block, in the form of the isolated server; readable by its owner only
 //!   manifest.json   version of this layout, and the fixed parameters; written after the files above
@@ -10,7 +10,7 @@
 //!   pool            transactions that were pending when the node stopped
 //!   pool.unreadable a file `pool` that could not be read
 //!   check/          temporary files of `silica db check`
-//!   dumps/          dumps that callers of `silica_dump` requested
+//!   dumps/          dumps that clients of `silica_dump` requested
 //! ```
 
 mod manifest;
@@ -74,7 +74,7 @@ pub enum DataDirError {
     /// Another process holds the lock.
     #[error("data directory {} is in use by another process; stop it, or choose another with --data-dir", path.display())]
     InUse {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The directory has no manifest, but files of another program.
@@ -84,7 +84,7 @@ pub enum DataDirError {
         path.display()
     )]
     Foreign {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// The first foreign file.
         found: String,
@@ -92,7 +92,7 @@ pub enum DataDirError {
     /// There is no chain in the directory.
     #[error("directory {} contains no chain", path.display())]
     Empty {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// A newer program wrote the directory.
@@ -101,7 +101,7 @@ pub enum DataDirError {
         path.display()
     )]
     Newer {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// The version of the format of the directory.
         found: u32,
@@ -109,7 +109,7 @@ pub enum DataDirError {
     /// A newer program made the chain in the directory.
     #[error("data directory {}", path.display())]
     Rules {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// The unknown rules.
         source: UnknownRules,
@@ -121,7 +121,7 @@ pub enum DataDirError {
         path.display()
     )]
     OtherChain {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// The parameter.
         name: &'static str,
@@ -135,9 +135,9 @@ pub enum DataDirError {
     /// The content of a file is invalid.
     #[error("{} is damaged: {reason}", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The fault.
+        /// The fault of the file.
         reason: String,
     },
     /// Other users may have created the directory or one of its entries, or can change them.
@@ -148,7 +148,7 @@ pub enum DataDirError {
     Io {
         /// The action that failed.
         action: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,

@@ -51,7 +51,7 @@ pub enum DumpError {
     /// A file with this name exists.
     #[error("{} exists already", path.display())]
     Exists {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The record cannot be read.
@@ -60,7 +60,7 @@ pub enum DumpError {
     /// The file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -71,7 +71,7 @@ pub enum DumpError {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot load {}", file.display())]
 pub struct NotLoaded {
-    /// The file.
+    /// Path of the file.
     file: PathBuf,
     /// The reason.
     source: DumpFault,
@@ -106,7 +106,7 @@ pub enum DumpFault {
     /// All sections are valid, but do not form a chain.
     #[error("the sections do not form a chain: {what}")]
     Inconsistent {
-        /// The fault.
+        /// The fault of the sections.
         what: &'static str,
     },
     /// The file cannot be read.
@@ -115,13 +115,13 @@ pub enum DumpFault {
     /// The path of the data directory has a file or a directory with content.
     #[error("{} is not empty; expected a new or empty directory", path.display())]
     Occupied {
-        /// The place.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The path of the data directory is a mount point. A directory cannot be renamed to a mount point.
     #[error("{} is a mount point; expected a directory below it", path.display())]
     MountPoint {
-        /// The place.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// Another load is running, or was interrupted.
@@ -130,7 +130,7 @@ pub enum DumpFault {
         path.display()
     )]
     Unfinished {
-        /// The place.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The operating system returned an error.

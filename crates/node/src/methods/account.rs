@@ -1,4 +1,4 @@
-//! Accounts.
+//! Methods for accounts.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

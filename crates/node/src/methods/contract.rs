@@ -141,9 +141,9 @@ impl Streamed for GetSmartContractState {
 struct GetSmartContractSubState {
     /// Address of the contract.
     address: Text<Address>,
-    /// The name of the field; may be empty.
+    /// Name of the field; empty for all fields.
     field: String,
-    /// Keys of the map as text without quotes, the outermost first; may be empty.
+    /// Keys of the map as text without quotes, the outermost first; empty for the whole field.
     indices: Vec<Value>,
 }
 
@@ -389,7 +389,7 @@ impl Method for GetStateProof {
             BlockOrLatest::Latest => None,
         };
         let block = at.snapshot.proof_block(block)?;
-        // Both lengths are checked before either content (Reference: interface#get-a-state-proof).
+        // The node checks both lengths before the content of either parameter (Reference: interface#get-a-state-proof).
         let (address, variable) = match (self.address.get(), self.variable.get()) {
             (Ok(address), Ok(variable)) => (address, variable),
             (Err(fault @ AddressError::Hex(HexError::Length { .. })), _) => return Err(fault.into()),

@@ -1,4 +1,4 @@
-//! Control of a development node: blocks, time, the pool, snapshots and dumps.
+//! Control of a development node: blocks, time, the pool, savepoints and dumps.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -144,7 +144,7 @@ impl Command for SetNextBlockTimestamp {
 /// the signature of the transaction is all zeros, and its public key is 13 zero bytes and the address of the sender.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SendTransaction {
-    /// The transaction.
+    /// The unsigned transaction.
     transaction: SimulatedTransactionParam,
 }
 

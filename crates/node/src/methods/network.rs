@@ -1,4 +1,4 @@
-//! The network as a whole, and the software of this node.
+//! Methods for the network as a whole and for the software of this node.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -48,7 +48,7 @@ impl From<SimulationError> for CallError {
 /// of accounts and contract variables.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SimulateTransaction {
-    /// The transaction.
+    /// The unsigned transaction.
     transaction: SimulatedTransactionParam,
 }
 
@@ -68,7 +68,7 @@ impl Command for SimulateTransaction {
 /// error has the reason.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EstimateGas {
-    /// The transaction.
+    /// The unsigned transaction.
     transaction: SimulatedTransactionParam,
 }
 

@@ -36,7 +36,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// Methods that the reference rejects on a lookup node (Reference: interface#status-server).
 pub(crate) const NOT_ON_LOOKUP: [&str; 3] = ["DisablePoW", "GetNodeState", "SetVoteInPow"];
 
-/// Returns `ok` if the node answers.
+/// Returns the text `ok`. A response means that the node serves requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Healthcheck {}
 

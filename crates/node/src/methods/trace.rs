@@ -80,7 +80,7 @@ impl Command for TraceTransaction {
 /// result of `silica_simulateTransaction`, and the calls and statements as in `silica_traceTransaction`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TraceCall {
-    /// The transaction.
+    /// The unsigned transaction.
     transaction: SimulatedTransactionParam,
 }
 

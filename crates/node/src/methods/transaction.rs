@@ -41,7 +41,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// modes, it responds when the transaction is in the pool.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct CreateTransaction {
-    /// The transaction.
+    /// The signed transaction.
     transaction: SubmittedTransaction,
 }
 
@@ -152,7 +152,7 @@ impl Method for GetRecentTransactions {
 /// `next`. New blocks do not change a page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionsForAddress {
-    /// The address.
+    /// The address whose transactions the result has.
     address: Text<Address>,
     /// Order, size and start of the page; optional.
     #[serde(default)]

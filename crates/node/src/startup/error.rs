@@ -19,7 +19,7 @@ pub enum StartError {
     /// The accounts file cannot be read.
     #[error("cannot read accounts file {}", path.display())]
     AccountsFile {
-        /// The file.
+        /// Path of the accounts file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -27,7 +27,7 @@ pub enum StartError {
     /// The accounts file has invalid content.
     #[error("accounts file {} is invalid", path.display())]
     Accounts {
-        /// The file.
+        /// Path of the accounts file.
         path: PathBuf,
         /// The fault of the file.
         source: GenesisError,
@@ -54,7 +54,7 @@ pub enum StartError {
     /// The server cannot listen.
     #[error("cannot listen on {addr}{}", listen_hint(source))]
     Listen {
-        /// The address.
+        /// The listen address.
         addr: SocketAddr,
         /// The error of the operating system.
         source: io::Error,

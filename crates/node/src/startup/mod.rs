@@ -36,7 +36,7 @@ use crate::{
     rpc::Offer,
 };
 
-/// A Zilliqa node.
+/// A Zilliqa node, which [`Node::start`] starts.
 #[derive(Debug)]
 pub struct Node;
 
@@ -102,7 +102,7 @@ impl Node {
     }
 }
 
-/// A running node.
+/// A running node, which [`stop`](Self::stop) stops in order.
 #[derive(Debug)]
 pub struct RunningNode {
     addr: SocketAddr,

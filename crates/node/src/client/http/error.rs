@@ -17,13 +17,13 @@ pub enum HttpError {
     Connect {
         /// Host and port of the node or of the proxy.
         address: String,
-        /// The error of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The connection was not ready in time.
     #[error("no connection within {limit:?}")]
     ConnectTimeout {
-        /// The limit.
+        /// The time limit.
         limit: Duration,
     },
     /// The environment names a proxy of a kind that the client does not support.
@@ -51,7 +51,7 @@ pub enum HttpError {
     Certificate {
         /// The host of the URL.
         host: String,
-        /// The fault.
+        /// The fault of the certificate.
         fault: CertificateFault,
     },
     /// The server does not use TLS.
@@ -60,7 +60,7 @@ pub enum HttpError {
     /// The TLS handshake failed.
     #[error("TLS: {reason}")]
     Tls {
-        /// The reason.
+        /// The error text of the library.
         reason: String,
     },
     /// The server closed the connection before the end of the response.
@@ -69,7 +69,7 @@ pub enum HttpError {
     /// The response is not HTTP/1.1, or exceeds the limits of its head.
     #[error("expected a response of HTTP/1.1: {reason}")]
     Protocol {
-        /// The reason.
+        /// The error text of the library.
         reason: String,
     },
     /// The response has a status other than 200.
@@ -83,7 +83,7 @@ pub enum HttpError {
     /// The body of the response exceeds its size limit.
     #[error("expected a response of at most {limit} bytes, got a larger one")]
     TooLarge {
-        /// The limit.
+        /// The size limit, in bytes.
         limit: usize,
     },
     /// The body is not UTF-8.
@@ -92,7 +92,7 @@ pub enum HttpError {
     /// The response was not complete in time.
     #[error("no response within {limit:?}")]
     Timeout {
-        /// The limit.
+        /// The time limit.
         limit: Duration,
     },
 }

@@ -70,15 +70,15 @@ pub enum LoadError {
     /// The target is on another machine.
     #[error("expected a target on this machine, or --allow-remote, got {target}")]
     Remote {
-        /// The target.
+        /// Address of the target.
         target: SocketAddr,
     },
     /// A request got no usable response.
     #[error("request to {target} failed")]
     Connection {
-        /// The node.
+        /// Address of the node.
         target: SocketAddr,
-        /// The reason.
+        /// The error of the HTTP client.
         source: HttpError,
     },
     /// The node returned an unexpected response.
@@ -104,7 +104,7 @@ pub enum LoadError {
     /// The time limit passed before all transactions were in blocks.
     #[error("time limit of {limit:?} exceeded with {missing} transactions not in blocks")]
     TimeLimit {
-        /// The limit.
+        /// The time limit.
         limit: Duration,
         /// Number of transactions that are in no block.
         missing: u64,

@@ -33,7 +33,7 @@ pub enum AnswerError {
     /// A required member is missing.
     #[error("{member} is missing")]
     Missing {
-        /// The member.
+        /// Name of the member.
         member: &'static str,
     },
     /// The response has an unknown member.
@@ -41,13 +41,13 @@ pub enum AnswerError {
     Unknown {
         /// The object that has the unknown member.
         parent: &'static str,
-        /// The member.
+        /// Name of the member.
         member: String,
     },
     /// A trie node is not an even number of hexadecimal digits.
     #[error("{member}: expected an even number of hexadecimal digits, without prefix: {reason}")]
     Hex {
-        /// The node.
+        /// Position of the trie node in the response.
         member: String,
         /// The fault of the digits.
         reason: hex::FromHexError,
@@ -55,7 +55,7 @@ pub enum AnswerError {
     /// A trie node is an empty string.
     #[error("{member}: expected hexadecimal digits, got none")]
     Empty {
-        /// The node.
+        /// Position of the trie node in the response.
         member: String,
     },
 }

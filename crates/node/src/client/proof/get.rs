@@ -25,7 +25,7 @@ pub struct GetProofArgs {
     /// Number of the Tx block whose state the proof is for, or `latest`.
     #[arg(long, value_name = "NUMBER", default_value = "latest")]
     pub block: WhichBlock,
-    /// The node.
+    /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,
 }

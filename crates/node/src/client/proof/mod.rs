@@ -30,7 +30,7 @@ use super::{
     values::{WhichBlock, any_address, variable_name},
 };
 
-/// Commands for proofs.
+/// Commands for state proofs.
 #[derive(Debug, Subcommand)]
 pub enum ProofCommand {
     /// Verify a response of `GetStateProof` against the state root of a Tx block, and print what it proves.
@@ -91,9 +91,9 @@ pub enum VerifyError {
     /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Standard input cannot be read.
@@ -102,9 +102,9 @@ pub enum VerifyError {
     /// A request got no usable response.
     #[error("request to {url} failed")]
     Connection {
-        /// The node.
+        /// URL of the node.
         url: String,
-        /// The reason.
+        /// The error of the HTTP client.
         source: HttpError,
     },
     /// The node returned an unexpected response.

@@ -355,7 +355,7 @@ impl Command for EthGetBlockByHash {
     }
 }
 
-/// A transaction in a block; null if no block has it.
+/// A transaction in a block; null if no block has the transaction.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionByHash {
     /// Hash of the transaction.

@@ -42,7 +42,7 @@ pub(crate) enum EthFault {
     /// The block does not exist yet.
     #[error("block {block} not found")]
     NoSuchBlock {
-        /// The block.
+        /// Number of the block.
         block: BlockNumber,
     },
     /// No block that the node has read has this hash. The next call reads older blocks.
@@ -60,7 +60,7 @@ pub(crate) enum EthFault {
     /// The node does not keep the state after the block.
     #[error("expected block {earliest} or later, the blocks whose states the node keeps, got block {block}")]
     StateGone {
-        /// The block.
+        /// Number of the block.
         block: BlockNumber,
         /// The earliest block whose state the node keeps.
         earliest: BlockNumber,

@@ -133,7 +133,7 @@ impl Place {
 pub(crate) struct Block {
     /// Always 0: a block needs no proof of work.
     difficulty: Quantity,
-    /// Always empty.
+    /// Always empty: a Tx block has no such data.
     extra_data: Bytes,
     /// Gas limit of the block.
     gas_limit: Quantity,
@@ -145,9 +145,9 @@ pub(crate) struct Block {
     logs_bloom: Bytes,
     /// Account of the leader who proposed the block.
     miner: PrefixedHex<Address>,
-    /// Always zeros.
+    /// Always zeros: a block needs no proof of work.
     mix_hash: PrefixedHex<TxRoot>,
-    /// Always zeros.
+    /// Always zeros: a block needs no proof of work.
     nonce: Bytes,
     /// Number of the block.
     number: Quantity,
@@ -163,13 +163,13 @@ pub(crate) struct Block {
     state_root: PrefixedHex<StateRoot>,
     /// Time of the block, in seconds since 1970.
     timestamp: Quantity,
-    /// Always 0.
+    /// Always 0: a block needs no proof of work.
     total_difficulty: Quantity,
     /// The transactions of the block, or their hashes.
     transactions: Transactions,
     /// Always zeros: the header of a Tx block has no root of its transactions. Each micro block has one.
     transactions_root: PrefixedHex<TxRoot>,
-    /// Always empty.
+    /// Always empty: a Tx block has no uncles.
     uncles: [Bytes; 0],
 }
 
@@ -226,7 +226,7 @@ pub(crate) struct Transaction {
     place: Place,
     /// The chain id of `eth_chainId`.
     chain_id: Quantity,
-    /// The sender.
+    /// Address of the sender.
     from: PrefixedHex<Address>,
     /// Gas limit of the transaction, in gas units of Zilliqa.
     gas: Quantity,
@@ -242,9 +242,9 @@ pub(crate) struct Transaction {
     r: Bytes,
     /// Second half of the EC-Schnorr signature.
     s: Bytes,
-    /// The recipient; null for a deployment.
+    /// Address of the recipient; null for a deployment.
     to: Option<PrefixedHex<Address>>,
-    /// Always 0.
+    /// Always 0, the type of a legacy transaction of Ethereum.
     #[serde(rename = "type")]
     kind: Quantity,
     /// Always 0: the public key cannot be recovered from an EC-Schnorr signature.
@@ -289,21 +289,21 @@ pub(crate) struct Receipt {
     cumulative_gas_used: Quantity,
     /// Gas price, in wei for each gas unit.
     effective_gas_price: Wei,
-    /// The sender.
+    /// Address of the sender.
     from: PrefixedHex<Address>,
     /// Charged gas, in gas units of Zilliqa.
     gas_used: Quantity,
-    /// Always empty.
+    /// Always empty: `GetTransaction` has the events of contracts.
     logs: [Bytes; 0],
     /// Bloom filter of the logs: always zeros, because a receipt has no logs.
     logs_bloom: Bytes,
     /// 1 for success, 0 for failure.
     status: Quantity,
-    /// The recipient; null for a deployment.
+    /// Address of the recipient; null for a deployment.
     to: Option<PrefixedHex<Address>>,
     /// Hash of the transaction.
     transaction_hash: PrefixedHex<TxHash>,
-    /// Always 0.
+    /// Always 0, the type of a legacy transaction of Ethereum.
     #[serde(rename = "type")]
     kind: Quantity,
 }
