@@ -47,7 +47,7 @@ pub(crate) fn average_block_time(figures: &Statistics) -> u64 {
     (passed.unwrap_or(0) / 1_000_000).checked_div(blocks).unwrap_or(0)
 }
 
-/// Returns the rate of `count` events between two times, per second. Returns 0 if no time passed.
+/// Returns the rate of `count` events between two times, per second. Returns 0 if no time passed
 /// (Reference: interface#chain-figures).
 fn per_second(count: u64, from: Timestamp, to: Timestamp) -> f64 {
     match to.get().checked_sub(from.get()) {

@@ -29,7 +29,7 @@ pub enum AccountCommand {
     #[command(after_help = EXIT_STATUS)]
     New(NewArgs),
     /// Show the test accounts, which have money on a new chain, with their numbers for --test-account. Their keys are
-    /// public: on a real network, other users take their money at once.
+    /// public: on a real network, other users take their money immediately.
     #[command(after_help = EXIT_STATUS)]
     List(NodeArgs),
     /// Show all forms of an address, or of the address of a key.

@@ -101,8 +101,8 @@ struct TxBody {
 const LATEST_TX_BLOCK: &str = "GetLatestTxBlock";
 const TX_BLOCK: &str = "GetTxBlock";
 
-/// Gets the latest Tx block. In the block mode `manual-immediate`, a node has no method for it. The client then gets
-/// the block by its number.
+/// Gets the latest Tx block. In the block mode `manual-immediate`, a node has no method for the latest block. The
+/// client then gets the block by its number.
 async fn latest_tx_block(rpc: &Rpc<'_>) -> Result<(&'static str, Box<RawValue>), ClientError> {
     const NEXT: &str = "GetCurrentMiniEpoch";
     match rpc.try_ask(LATEST_TX_BLOCK, &[""]).await? {

@@ -123,7 +123,7 @@ fn check_private(path: &Path, file: &File) -> Result<(), ClientError> {
     if mode & OTHERS == 0 {
         return Ok(());
     }
-    // The advice of the other error, `chmod 600`, does not fit a device or a pipe.
+    // The advice of `KeyIsOpen`, `chmod 600`, does not fit a device or a pipe.
     if !metadata.is_file() {
         return Err(ClientError::KeyIsNoFile { path, what: "not a regular file, and others can read it" });
     }

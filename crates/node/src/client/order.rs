@@ -1,5 +1,5 @@
-//! Sends a transaction. The client gets missing values from the node, signs and submits the transaction, and waits for
-//! its block.
+//! Submission of a transaction. The client gets missing values from the node, signs and submits the transaction, and
+//! waits for its block.
 
 use std::{
     io::{self, IsTerminal, Write},

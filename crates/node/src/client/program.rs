@@ -1,5 +1,5 @@
-//! Finds the parameters of a contract in its source. The source is a file or comes from a node, together with the
-//! libraries that it imports.
+//! Search for the parameters of a contract in its source. The source is a file or comes from a node, together with the
+//! libraries that the source imports.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ const LONGEST: usize = 1 << 20;
 /// Maximum number of libraries that the client fetches for one contract. It bounds the requests to a false node.
 const MOST_LIBRARIES: usize = 64;
 
-/// Gas limit of the checker, in its own gas units. The gas limit of a block is far lower.
+/// Gas limit of the checker. It is far above the gas limit of a block.
 const GAS: u64 = 1_000_000;
 
 fn options() -> Options {
@@ -138,7 +138,7 @@ impl Interface {
     }
 }
 
-/// Fetches the source of a contract or a library, and the names of libraries in its init data.
+/// Fetches the source of a contract or a library, and parses its init data.
 async fn program_at(rpc: &Rpc<'_>, address: &Address) -> Result<(String, Origin), ClientError> {
     #[derive(Deserialize)]
     struct Code {
@@ -156,7 +156,7 @@ async fn program_at(rpc: &Rpc<'_>, address: &Address) -> Result<(String, Origin)
     Ok((code.code, origin))
 }
 
-/// Parses init data as a node does before it checks a contract, and returns the names of libraries in the init data.
+/// Parses init data with the rules of a node. Returns the names in the init data, for example of libraries.
 pub(super) fn read_init_data(text: &str) -> Result<Origin, String> {
     let origin =
         read_document(INIT, text.as_bytes()).and_then(|document| read_origin(INIT, document.root(), Rules::default()));

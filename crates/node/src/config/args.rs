@@ -64,8 +64,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
     /// When the node makes blocks: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each
-    /// transaction, and empty blocks at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate` (with
-    /// each transaction, but only `IncreaseBlocknum` increases the block number that contracts read).
+    /// transaction, and empty blocks at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate`. In
+    /// the last mode, each transaction gets a block, but only `IncreaseBlocknum` increases the block number of
+    /// contracts.
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
     /// Secret that `TogglePause` and `CheckPause` require [default: no secret; both methods are disabled].
@@ -121,8 +122,7 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
     pub max_connections: u32,
-    /// Maximum number of pending transactions. Above the limit, the node evicts the transaction with the lowest
-    /// priority.
+    /// Maximum number of pending transactions. In a full pool, a better transaction evicts another one.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..=10_000_000),
           env = "SILICA_MAX_PENDING")]
     pub max_pending: u32,
@@ -162,8 +162,8 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_IDLE_TIMEOUT")]
     pub idle_timeout: u64,
-    /// Maximum number of calls from one address each second, and at once. 0 means no limit. An expensive method counts
-    /// as several calls.
+    /// Maximum rate of calls from one address, in calls per second. It is also the maximum burst. 0 means no limit. An
+    /// expensive method counts as several calls.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 0,
           env = "SILICA_RATE_LIMIT")]
     pub rate_limit: u32,
@@ -179,8 +179,8 @@ pub struct RunArgs {
     /// File that the node writes when it is ready, and removes when it stops. The file has the JSON of `--banner json`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FILE", env = "SILICA_READY_FILE")]
     pub ready_file: Option<PathBuf>,
-    /// Stop when the parent process ends. With a PID, the node stops when the process with this number ends, also if it
-    /// ended before the start of the node.
+    /// Stop when the parent process ends. With a PID, the parent must be the process with this number. Otherwise the
+    /// node does not start.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "PID", num_args = 0..=1, require_equals = true,
           default_missing_value = "any", env = "SILICA_EXIT_WITH_PARENT")]
     pub exit_with_parent: Option<Parent>,

@@ -24,7 +24,7 @@ pub struct Mnemonic(Zeroizing<String>);
 /// Reason why a text is not a mnemonic. The error does not show any of the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MnemonicError {
-    /// The number of words is not that of a mnemonic.
+    /// A mnemonic cannot have this number of words.
     #[error("expected 12, 15, 18, 21 or 24 words, got {got}")]
     Count {
         /// The number of words.

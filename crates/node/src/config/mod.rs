@@ -50,7 +50,7 @@ pub enum Durability {
     Relaxed,
 }
 
-/// Whether the node serves methods for developers. On a real network, no client can do what these methods do.
+/// Whether the node serves methods for developers, which a real network does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Developer {
     /// Only if all servers listen on loopback addresses.

@@ -30,7 +30,7 @@ const COMMENTED_OUT: [&str; 2] = ["profile", "accounts"];
 #[derive(Clone, Debug)]
 struct Setting {
     arg: Arg,
-    /// `None` if no source gives a value, and there is no default. The text of a secret is empty.
+    /// `None` if neither a source nor the default gives a value. The text of a secret is empty.
     value: Option<OsString>,
     origin: Origin,
 }
@@ -53,8 +53,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Combines the options of the command line and the environment with those of the TOML file and the profile that
-    /// they name.
+    /// Combines the options of the command line and the environment with the options of the TOML file and of the
+    /// profile.
     ///
     /// # Errors
     ///

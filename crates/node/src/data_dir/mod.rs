@@ -191,8 +191,8 @@ impl DataDir {
         // Resolve symbolic links once. Otherwise the path could name another directory after the check and the lock.
         let path = &path.canonicalize().map_err(|source| io_error("open directory", path, source))?;
         let directory = files::open_directory(path).map_err(|error| file_error("open directory", path, error))?;
-        // Lock the directory too: another process can remove and replace the lock file, but not the locked directory.
-        // Some file systems cannot lock directories.
+        // Lock the directory too. Its lock stays valid if another process removes or replaces the lock file. Some file
+        // systems cannot lock directories.
         if matches!(directory.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(DataDirError::InUse { path: path.to_owned() });
         }
@@ -417,6 +417,8 @@ impl DataDir {
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         let path = self.path.join(name);
         let draft = self.path.join(format!("{name}.new"));
+        // Flush the content before the rename, and the directory after the rename. Otherwise a crash could leave the
+        // final name without its content.
         let written = files::create_anew(&draft).and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync_all()

@@ -266,7 +266,7 @@ fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
 /// The files of the data directory that a dump has.
 const FILES: [(Kind, &str); 3] = [(Kind::Manifest, MANIFEST), (Kind::Key, KEY), (Kind::Accounts, ACCOUNTS)];
 
-/// Writes the chain of a data directory to a file. No node must use the directory.
+/// Writes the chain of a data directory to a file. Fails if a node uses the directory.
 ///
 /// # Errors
 ///
@@ -360,6 +360,7 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
         made => made.map_err(|source| io_error("make", &draft, source))?,
     }
     let loaded = fill(input, &head, &draft).and_then(|report| {
+        // Flush the draft before the rename, and its parent after the rename, so that a crash leaves no partial directory.
         let moved = sync_directory(&draft)
             .and_then(|()| fs::rename(&draft, &path))
             .and_then(|()| sync_directory(parent_of(&path)));

@@ -141,7 +141,7 @@ impl RunningNode {
     ///
     /// # Errors
     ///
-    /// [`StopError`]. The stored chain is complete nevertheless.
+    /// [`StopError`]. The stored chain is complete even then.
     pub async fn stop(self) -> Result<(), StopError> {
         let Self { stop, http, driver, handle, data_dir, .. } = self;
         stop.send_replace(true);
@@ -164,9 +164,9 @@ impl RunningNode {
     }
 }
 
-/// Returns the genesis accounts whose secret keys are in the accounts file, with their balances at the head, in the
-/// order of the file. Without `show_keys`, returns only accounts with public keys, because terminals and logs show the
-/// banner.
+/// Returns the accounts of the accounts file that have a secret key, with their balances at the head. Test accounts are
+/// first, in ascending order of their numbers. Without `show_keys`, the result has only public keys, because terminals
+/// and logs show the banner.
 fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> {
     let Ok(file) = AccountsFile::parse(accounts) else { return Vec::new() };
     let snapshot = chain.snapshot();

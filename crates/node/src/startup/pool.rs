@@ -47,6 +47,7 @@ pub(super) fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(),
             }
             Err(source) => failure = failure.or(Some(source)),
         }
+        // A full disk can have space for fewer transactions.
         most = most.saturating_sub(most.div_ceil(4));
     }
     let lost = waiting.saturating_sub(kept);

@@ -143,7 +143,7 @@ impl fmt::Display for LoadReport {
 ///
 /// # Errors
 ///
-/// A [`LoadError`] means that the load was incomplete. Its measurements are discarded.
+/// [`LoadError`]. The measurements of a failed load are discarded.
 pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     let target = args.target;
     if !target.ip().is_loopback() && !args.allow_remote {

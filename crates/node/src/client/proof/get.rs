@@ -1,4 +1,4 @@
-//! `silica proof get`: gets a state proof from a node, as input for `silica proof verify`.
+//! `silica proof get`: a state proof from a node, as input for `silica proof verify`.
 
 use clap::Args;
 use silica_chain::variable_key;

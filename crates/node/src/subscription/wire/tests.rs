@@ -14,7 +14,7 @@ const QUICK: Times = Times {
     linger: Duration::from_millis(100),
 };
 
-/// Both ends of a connection whose buffer has `bytes` bytes, and the sender that stops the node.
+/// Both ends of a connection with a buffer of limited size, and the sender that stops the node.
 struct Pair {
     wire: Wire<DuplexStream>,
     client: WebSocketStream<DuplexStream>,
