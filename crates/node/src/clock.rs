@@ -16,6 +16,7 @@ pub(crate) fn now() -> Timestamp {
 /// blocks.
 pub(crate) const LATEST: Timestamp = Timestamp::new(253_402_300_799_999_999);
 
+/// Microseconds in a second.
 const MICROSECONDS: u64 = 1_000_000;
 
 /// Reason why a clock cannot be set.

@@ -207,6 +207,7 @@ fn load(args: LoadArgs) -> Result<(), AnyError> {
 
 /// Runs a client command. Prints its answer or its error, and returns its exit status.
 fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
+    /// Exit status without a response, as in `--help`.
     const NO_ANSWER: u8 = 2;
     let answer = match Runtime::new() {
         Ok(runtime) => runtime.block_on(command),
@@ -233,6 +234,7 @@ fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
 
 /// Verifies a proof, and prints the result. The exit status states the result for scripts.
 fn verify(args: &VerifyArgs) -> ExitCode {
+    /// Exit status without a response to verify, as in `--help`.
     const NOTHING_TO_CHECK: u8 = 2;
     let runtime = match Runtime::new() {
         Ok(runtime) => runtime,

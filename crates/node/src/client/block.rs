@@ -209,6 +209,7 @@ struct Utc(Timestamp);
 
 impl fmt::Display for Utc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Seconds in a day.
         const DAY: u64 = 86_400;
         let micros = self.0.get();
         let (seconds, part) = (micros / 1_000_000, micros % 1_000_000);
@@ -224,6 +225,7 @@ impl fmt::Display for Utc {
 /// The years of the calculation begin on 1 March, so that a leap day is the last day of its year. An era of 400 such
 /// years has 146,097 days.
 fn date(days: u64) -> (u64, u64, u64) {
+    /// Days in 400 years.
     const ERA: u64 = 146_097;
     // The days from 1 March of the year 0 to 1 January 1970.
     let days = days.saturating_add(719_468);

@@ -200,6 +200,7 @@ pub enum ClientError {
 impl ClientError {
     /// Returns the error for an argument with an invalid value.
     pub(super) fn argument(argument: impl Into<String>, expected: impl Into<String>, got: impl AsRef<str>) -> Self {
+        /// Maximum length of the printed part of a value, in characters.
         const SHOWN: usize = 80;
         let got: String = hide_keys(got.as_ref()).chars().take(SHOWN).collect();
         Self::Argument { argument: argument.into(), expected: expected.into(), got: format!("{got:?}") }

@@ -113,6 +113,7 @@ fn read_key(place: &str, text: &str) -> Result<KeyPair, ClientError> {
 #[cfg(unix)]
 fn check_private(path: &Path, file: &File) -> Result<(), ClientError> {
     use std::os::unix::fs::MetadataExt;
+    /// Permission bits of all users except the owner.
     const OTHERS: u32 = 0o077;
     let failed = |source| ClientError::File { action: "read", path: path.to_owned(), source };
     let metadata = file.metadata().map_err(failed)?;

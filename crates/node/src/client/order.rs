@@ -448,6 +448,7 @@ impl Progress {
     }
 
     fn report(&mut self, elapsed: Duration) {
+        /// Time between two lines without a terminal, so that a log file stays short.
         const BETWEEN_LINES: Duration = Duration::from_secs(15);
         if elapsed < self.next {
             return;

@@ -203,8 +203,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     }
 }
 
+/// The end of a session after a fault of the node.
 const FAILED: End = End::ClosedByNode(CloseCode::Error, "the node failed to process a message");
 
+/// The end of a session whose notification exceeds a memory limit.
 const TOO_MANY_EVENTS: End = End::ClosedByNode(CloseCode::Error, "the events of a block are too large");
 
 /// Applies a message of a subscriber to the topics. Looks up which addresses are contracts.

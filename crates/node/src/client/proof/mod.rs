@@ -124,7 +124,7 @@ pub enum VerifyError {
     /// The response has a proof of a variable, but the command line does not name the variable.
     #[error("stateProof: expected --variable or --variable-hash, because the response is about a variable")]
     WhichVariable,
-    /// The response has more than [`MAX_ANSWER`] bytes.
+    /// The response has more than 64 MiB.
     #[error("expected a response of at most {MAX_ANSWER} bytes")]
     TooLong,
     /// The response does not have the form of a result of `GetStateProof`.
