@@ -5,7 +5,7 @@
 //!
 //! # Examples
 //!
-//! A payment of the main network, as its sender signed it:
+//! A payment of the Zilliqa main network with its signature:
 //!
 //! ```
 //! use silica_protocol::{Address, ChainId, Gas, GasPrice, Nonce, Qa, Transaction, TransactionKind, Version};
@@ -41,26 +41,26 @@
 //!   [`BlockNumber`], [`Nonce`] and other counters; [`to_styled_json`].
 //! - `amount`, `hash`, `key`, `version`: [`Qa`]; one type for each kind of hash; [`PublicKey`] and [`Signature`];
 //!   [`Version`] and [`ChainId`].
-//! - `address`, `gas`, `proto`: [`Address`]; [`Gas`] and [`GasPrice`]; the protobuf messages, which are private, and
-//!   the checks that all decoders share.
-//! - `account`, `block`, `contract`, `impersonation`, `simulation`, `transaction`: [`Account`], the value in the trie;
-//!   [`TxBlock`], [`DsBlock`] and [`MicroBlock`] with headers and hashes; [`InitData`] and the keys of storage;
-//!   placeholders for keys; [`SimulationRequest`]; [`Transaction`], whose `encode` writes the bytes to sign.
+//! - `address`, `gas`, `proto`: [`Address`]; [`Gas`] and [`GasPrice`]; the private protobuf messages, and the checks of
+//!   all decoders.
+//! - `account`, `block`, `contract`, `impersonation`, `simulation`, `transaction`: [`Account`]; [`TxBlock`],
+//!   [`DsBlock`] and [`MicroBlock`] with headers and hashes; [`InitData`] and the keys of storage; placeholders for
+//!   keys; [`SimulationRequest`]; [`Transaction`], whose `encode` writes the bytes to sign.
 //! - `receipt`, `state_delta`: [`Receipt`] and [`StateDelta`].
 //! - [`rpc`]: the JSON of requests and responses. Only the types of this module have a JSON form.
 //!
 //! # Invariants
 //!
 //! - A decoded value encodes to the same bytes, and an encoded value decodes to the same value. A decoder never panics.
-//!   It rejects bytes that are not in canonical form; the error names the field that does not fit.
-//! - Hashes are computed, and never stored next to the hashed value. If a message repeats a hash, the decoder compares
-//!   it.
-//! - All additions and multiplications of money and gas are checked.
-//! - The crate reads no clock and no randomness. Hashed values contain no floating-point numbers, and no order of a
-//!   hash map.
-//! - The crate does not check curves, tries or chains. A [`PublicKey`] may be no point of the curve, and a
-//!   [`Signature`] may be false. A root may belong to no trie, and a block may follow no other block. `silica-crypto`,
-//!   `silica-state` and `silica-chain` check these.
+//!   It rejects bytes that are not in canonical form. The error names the field with the fault.
+//! - The crate computes each hash from its value. No type stores a hash next to the value. If a message repeats a hash,
+//!   the decoder compares it with the computed hash.
+//! - All additions and multiplications of money and gas are checked for overflow.
+//! - The crate reads no clock and no randomness. Hashed values contain no floating-point numbers, and do not depend on
+//!   the order of a hash map.
+//! - The crate does not check curves, tries or chains. A [`PublicKey`] can lie outside the curve, and a [`Signature`]
+//!   can be false. A root can belong to no trie, and a block can have no predecessor. `silica-crypto`, `silica-state`
+//!   and `silica-chain` check these.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod account;

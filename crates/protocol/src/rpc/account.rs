@@ -1,4 +1,4 @@
-//! Accounts: balance, and proofs of state.
+//! Accounts: their balances, and state proofs.
 
 use std::{borrow::Cow, fmt};
 
@@ -11,9 +11,9 @@ use crate::{account::Account, amount::Qa, bytes::fmt_upper};
 /// Balance and nonce of an account (`GetBalance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Balance {
-    /// Money of the account, in Qa.
+    /// Balance of the account, in Qa.
     pub balance: Dec<Qa>,
-    /// Number of transactions of the account that were executed; the next one carries one more.
+    /// Nonce of the account. Its next transaction has this number plus 1.
     pub nonce: u64,
 }
 
@@ -23,21 +23,21 @@ impl From<&Account> for Balance {
     }
 }
 
-/// The nodes of two tries that prove the value of a contract's variable (`GetStateProof`).
+/// State proof: the nodes of two tries that prove the value of a variable of a contract (`GetStateProof`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateProof {
-    /// Nodes of the account trie on the way to the contract's account, ascending by their bytes.
+    /// Nodes of the account trie from the root to the account of the contract, in the order of their bytes.
     #[serde(rename = "accountProof", default, skip_serializing_if = "Vec::is_empty")]
     pub account: Vec<ProofNode>,
-    /// Nodes of the contract's storage trie on the way to the variable, ascending by their bytes.
+    /// Nodes of the contract's storage trie from the root to the variable, in the order of their bytes.
     #[serde(rename = "stateProof", default, skip_serializing_if = "Vec::is_empty")]
     pub state: Vec<ProofNode>,
 }
 
 impl StateProof {
-    /// Makes a proof of the nodes of both tries, given in whatever order.
+    /// Returns the proof of the nodes of both tries, which can be in any order.
     ///
-    /// They come out sorted and each once, since the C++ node gathers them in an ordered set
+    /// The proof has each node once, in the order of the bytes, because the C++ node collects nodes in an ordered set
     /// (Reference: formats#state-proof).
     pub fn new(account: Vec<Vec<u8>>, state: Vec<Vec<u8>>) -> Self {
         let sorted = |mut nodes: Vec<Vec<u8>>| {
@@ -49,7 +49,7 @@ impl StateProof {
     }
 }
 
-/// A trie node in its RLP form, which JSON spells as upper-case hexadecimal digits.
+/// A trie node in its RLP form. JSON has it as upper-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProofNode(pub Vec<u8>);
 

@@ -15,17 +15,17 @@ use crate::{address::Address, amount::Qa, hash::TxHash, number::BlockNumber};
 /// Options of a query for the transactions of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryOptions {
-    /// Block and position behind which the page begins.
+    /// Block and position of the transaction before the page; `None` for the first page.
     pub cursor: Option<(BlockNumber, u32)>,
-    /// Transactions of the page at most.
+    /// Largest number of transactions on the page.
     pub limit: usize,
-    /// Whether the oldest come first.
+    /// Whether the page begins with the oldest transaction.
     pub oldest_first: bool,
 }
 
-/// Transactions of a page if nothing is said.
+/// Limit of a page if the request has no limit.
 const USUAL_LIMIT: usize = 100;
-/// Transactions of the largest page.
+/// Largest limit of a page, in transactions.
 const LARGEST_LIMIT: u64 = 1000;
 
 impl Default for HistoryOptions {
@@ -34,33 +34,33 @@ impl Default for HistoryOptions {
     }
 }
 
-/// Reason why an object is none of these options.
+/// Reason why a JSON object has no valid [`HistoryOptions`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryOptionsError {
-    /// There is a member that means nothing here.
+    /// The object has an unknown member.
     #[error("{member:?} is no option, expected cursor, limit or order")]
     Unknown {
-        /// The beginning of its name.
+        /// The first 64 characters of the name of the member.
         member: String,
     },
-    /// A member has another type, or cannot be read.
+    /// A member has the wrong type or an invalid value.
     #[error("{member}: expected {expected}, got {got}")]
     Value {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
-        /// What it has to be.
+        /// A description of valid values.
         expected: &'static str,
-        /// The beginning of what came.
+        /// The first 64 characters of the JSON of the value.
         got: String,
     },
 }
 
 impl HistoryOptions {
-    /// Reads the JSON object of the options. Members may be null or left out.
+    /// Reads the options from a JSON object. Members can be null or absent.
     ///
     /// # Errors
     ///
-    /// [`HistoryOptionsError`] names the first member that is wrong.
+    /// [`HistoryOptionsError`] for an unknown member, or for the first invalid one of `cursor`, `limit` and `order`.
     pub fn from_json(mut object: Map<String, Value>) -> Result<Self, HistoryOptionsError> {
         let mut take = |member: &'static str| object.remove(member).filter(|value| !value.is_null());
         let (cursor, limit, order) = (take("cursor"), take("limit"), take("order"));
@@ -88,7 +88,7 @@ impl HistoryOptions {
     }
 }
 
-/// Reads block and position as a cursor has them.
+/// Reads a cursor: block number and position, with a colon between them. Returns `None` for any other value.
 fn place(json: &Value) -> Option<(BlockNumber, u32)> {
     let (block, position) = json.as_str()?.split_once(':')?;
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -99,12 +99,13 @@ fn unfit(member: &'static str, expected: &'static str, json: &Value) -> HistoryO
     HistoryOptionsError::Value { member, expected, got: beginning(&json.to_string()) }
 }
 
-/// Returns so much of `text` that an error says what came without carrying a whole request.
+/// Returns the first 64 characters of `text`, so that errors stay short.
 fn beginning(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// The parameter: any JSON object, and what it amounts to.
+/// The parameter with the options. An object with invalid options is an error of the method, so the deserializer keeps
+/// this error as a value. It fails only if the JSON is neither an object nor null.
 #[derive(Clone, Debug)]
 pub struct HistoryOptionsParam(pub Result<HistoryOptions, HistoryOptionsError>);
 
@@ -131,29 +132,29 @@ impl JsonSchema for HistoryOptionsParam {
     }
 }
 
-/// The form of the transactions of an address.
+/// Options for the list of the transactions of an address.
 #[derive(JsonSchema)]
 #[schemars(rename = "HistoryOptions")]
 #[expect(dead_code, reason = "it is only described")]
 struct HistoryOptionsJson {
-    /// What the page before has as `next`; left out for the first page.
+    /// The `next` of the previous page; absent for the first page.
     cursor: Option<String>,
-    /// Transactions of the page at most; 100 if left out.
+    /// Largest number of transactions on the page; 100 if absent.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
-    /// Which come first; the newest if left out.
+    /// Order of the transactions; the newest first if absent.
     order: Option<HistoryOrderJson>,
 }
 
-/// Which transactions come first.
+/// Order of a list of transactions.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "HistoryOrder")]
 #[expect(dead_code, reason = "it is only described")]
 enum HistoryOrderJson {
-    /// The newest.
+    /// The newest transactions first.
     Newest,
-    /// The oldest.
+    /// The oldest transactions first.
     Oldest,
 }
 
@@ -161,52 +162,52 @@ enum HistoryOrderJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AddressHistory")]
 pub struct AddressHistoryJson {
-    /// The cursor of the next page; null when there is nothing more.
+    /// The cursor of the next page; null on the last page.
     pub next: Option<String>,
-    /// The transactions, in the order that was asked for. There may be fewer than were asked for, or none, although there
-    /// are more pages.
+    /// The transactions, in the requested order. A page that is not the last one can have fewer transactions than the
+    /// limit, or none.
     pub transactions: Vec<AddressTransactionJson>,
 }
 
-/// A transaction that concerns an address.
+/// A transaction in which an address has a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AddressTransaction")]
 pub struct AddressTransactionJson {
-    /// Money that it moved, or would have, in Qa.
+    /// Amount of the transaction, in Qa. A failed transaction does not move it.
     pub amount: Dec<Qa>,
-    /// Number of the Tx block that holds it.
+    /// Number of the Tx block with the transaction.
     pub block: Dec<BlockNumber>,
-    /// Its hash, by which `GetTransaction` tells more.
+    /// Hash of the transaction, for `GetTransaction`.
     pub hash: Hex<TxHash>,
     /// Position among the transactions of the block, from 0.
     pub position: u32,
-    /// The recipient; zero for a deployment.
+    /// The recipient; the null address for a deployment.
     pub recipient: Hex<Address>,
-    /// What the address has to do with it.
+    /// The roles of the address in the transaction.
     pub roles: Vec<AddressRoleJson>,
     /// The sender.
     pub sender: Hex<Address>,
-    /// Whether it succeeded.
+    /// Whether the transaction succeeded.
     pub success: bool,
 }
 
-/// What an address has to do with a transaction.
+/// A role of an address in a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AddressRole")]
 pub enum AddressRoleJson {
-    /// The transaction deployed it, or would have.
+    /// The address is the contract of the deployment, which can have failed.
     Contract,
-    /// The transaction was for it.
+    /// The address is the recipient of the transaction.
     Recipient,
-    /// It sent the transaction.
+    /// The address is the sender of the transaction.
     Sender,
-    /// In the transaction, it sent or was sent a message of a contract.
+    /// A contract at the address sent a message in the transaction, or the address received a message from a contract.
     Transition,
 }
 
 impl AddressHistoryJson {
-    /// Returns the cursor that stands for a block and a position.
+    /// Returns the cursor for a block and a position.
     pub fn cursor(block: BlockNumber, position: u32) -> String {
         format!("{block}:{position}")
     }

@@ -13,12 +13,13 @@ use crate::{
     number::{BlockNumber, DsBlockNumber, ShardId, Timestamp},
 };
 
-/// What the one figure `rewards` of a Tx block's header stands for, which JSON shows as two.
+/// The meaning of `rewards` in the header of a Tx block. The header has one number for two amounts, and JSON has a
+/// member for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RewardKind {
-    /// The coinbase reward: the block is the last of its DS epoch.
+    /// The coinbase reward, in a vacuous block.
     Coinbase,
-    /// The fees of its transactions: any other block.
+    /// The fees of the transactions, in any other block.
     Fees,
 }
 
@@ -26,9 +27,9 @@ pub enum RewardKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TxBlock")]
 pub struct TxBlockJson {
-    /// What the header does not cover.
+    /// The parts of the block that the header does not contain.
     pub body: TxBlockBodyJson,
-    /// What is hashed and signed, and the time.
+    /// The fields that are hashed and signed, and the timestamp.
     pub header: TxBlockHeaderJson,
 }
 
@@ -36,10 +37,12 @@ pub struct TxBlockJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TxBlockBody")]
 pub struct TxBlockBodyJson {
-    /// Who took part in the first round of signing, in the order of the DS committee; in the verbose form only.
+    /// For each member of the DS committee, whether it took part in the first round of signing; in the verbose form
+    /// only.
     #[serde(rename = "B1", default, skip_serializing_if = "Option::is_none")]
     pub b1: Option<Vec<bool>>,
-    /// Who took part in the second round of signing; in the verbose form only.
+    /// For each member of the DS committee, whether it took part in the second round of signing; in the verbose form
+    /// only.
     #[serde(rename = "B2", default, skip_serializing_if = "Option::is_none")]
     pub b2: Option<Vec<bool>>,
     /// Hash of the block.
@@ -51,7 +54,7 @@ pub struct TxBlockBodyJson {
     /// Collective signature of the second round.
     #[serde(rename = "HeaderSign")]
     pub cs2: UpperHex<Signature>,
-    /// The micro blocks.
+    /// The micro blocks of the block.
     #[serde(rename = "MicroBlockInfos")]
     pub micro_blocks: Vec<MbInfoJson>,
 }
@@ -60,31 +63,31 @@ pub struct TxBlockBodyJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TxBlockHeader")]
 pub struct TxBlockHeaderJson {
-    /// Number of the block; 18446744073709551615 when there is no such block.
+    /// Number of the block; 18446744073709551615 if the requested block does not exist.
     #[serde(rename = "BlockNum")]
     pub number: Dec<BlockNumber>,
-    /// Hash of the DS committee's keys; in the verbose form only.
+    /// Hash of the keys of the DS committee; in the verbose form only.
     #[serde(rename = "CommitteeHash", default, skip_serializing_if = "Option::is_none")]
     pub committee_hash: Option<Hex<CommitteeHash>>,
-    /// Number of the DS block in force.
+    /// Number of the DS block of the DS epoch.
     #[serde(rename = "DSBlockNum")]
     pub ds_block: Dec<DsBlockNumber>,
-    /// Gas that the block may use, in units.
+    /// Gas limit of the block, in gas units.
     #[serde(rename = "GasLimit")]
     pub gas_limit: Dec<Gas>,
-    /// Gas that its transactions used, in units.
+    /// Gas that the transactions of the block used, in gas units.
     #[serde(rename = "GasUsed")]
     pub gas_used: Dec<Gas>,
     /// Hash of the list of micro blocks.
     #[serde(rename = "MbInfoHash")]
     pub mb_info_hash: Hex<MbInfoHash>,
-    /// Key of the leader who proposed the block.
+    /// Public key of the leader that proposed the block.
     #[serde(rename = "MinerPubKey")]
     pub miner: PrefixedUpperHex<PublicKey>,
     /// Number of micro blocks.
     #[serde(rename = "NumMicroBlocks")]
     pub micro_block_count: u64,
-    /// Number of pages of 2500 transactions.
+    /// Number of pages, each with at most 2500 transactions.
     #[serde(rename = "NumPages")]
     pub page_count: u32,
     /// Number of transactions.
@@ -96,55 +99,55 @@ pub struct TxBlockHeaderJson {
     /// Coinbase reward in Qa; 0 unless the block is the last of its DS epoch.
     #[serde(rename = "Rewards")]
     pub rewards: Dec<Qa>,
-    /// Hash of the block's changes of state.
+    /// Hash of the state delta of the block.
     #[serde(rename = "StateDeltaHash")]
     pub state_delta_hash: Hex<StateDeltaHash>,
     /// Root of the account trie after the block.
     #[serde(rename = "StateRootHash")]
     pub state_root: Hex<StateRoot>,
-    /// When the block was made, in microseconds since 1970-01-01 UTC.
+    /// Creation time of the block, in microseconds since 1970-01-01 UTC.
     #[serde(rename = "Timestamp")]
     pub timestamp: Dec<Timestamp>,
     /// Fees of the transactions in Qa; 0 if the block is the last of its DS epoch.
     #[serde(rename = "TxnFees")]
     pub fees: Dec<Qa>,
-    /// Version of the header's layout.
+    /// Version of the format of the header.
     #[serde(rename = "Version")]
     pub version: u32,
 }
 
-/// A micro block as its Tx block lists it.
+/// A micro block in the list of its Tx block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "MicroBlockInfo")]
 pub struct MbInfoJson {
     /// Hash of the micro block.
     #[serde(rename = "MicroBlockHash")]
     pub hash: Hex<BlockHash>,
-    /// Shard that made it; the DS committee counts as the shard after the last.
+    /// Shard of the micro block. The DS committee has the number after the last shard.
     #[serde(rename = "MicroBlockShardId")]
     pub shard: u32,
-    /// Hash of its transaction hashes; zero when it has none.
+    /// Hash of the transaction hashes of the micro block; zero without transactions.
     #[serde(rename = "MicroBlockTxnRootHash")]
     pub tx_root: Hex<TxRoot>,
 }
 
 impl TxBlockJson {
-    /// Returns the plain form of a block.
+    /// Returns the plain form of a Tx block.
     pub fn new(block: &TxBlock, rewards: RewardKind) -> Self {
         Self::with_hash(block, block.header.hash(), rewards)
     }
 
-    /// Returns the verbose form of a block.
+    /// Returns the verbose form of a Tx block.
     pub fn verbose(block: &TxBlock, rewards: RewardKind) -> Self {
         Self::new(block, rewards).with_details(block)
     }
 
-    /// Returns the plain form of the block by which the C++ node answers for a block that does not exist.
+    /// Returns the plain form of the dummy that the C++ node returns for a Tx block that does not exist.
     pub fn missing() -> Self {
         Self::with_hash(&TxBlock::missing(), BlockHash::ZERO, RewardKind::Fees)
     }
 
-    /// Returns the verbose form of the block by which the C++ node answers for a block that does not exist.
+    /// Returns the verbose form of the dummy that the C++ node returns for a Tx block that does not exist.
     pub fn missing_verbose() -> Self {
         Self::missing().with_details(&TxBlock::missing())
     }
@@ -206,19 +209,21 @@ impl From<&MbInfo> for MbInfoJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DsBlock")]
 pub struct DsBlockJson {
-    /// Who took part in the first round of signing, in the order of the DS committee; in the verbose form only.
+    /// For each member of the DS committee, whether it took part in the first round of signing; in the verbose form
+    /// only.
     #[serde(rename = "B1", default, skip_serializing_if = "Option::is_none")]
     pub b1: Option<Vec<bool>>,
-    /// Who took part in the second round of signing; in the verbose form only.
+    /// For each member of the DS committee, whether it took part in the second round of signing; in the verbose form
+    /// only.
     #[serde(rename = "B2", default, skip_serializing_if = "Option::is_none")]
     pub b2: Option<Vec<bool>>,
     /// Collective signature of the first round; in the verbose form only.
     #[serde(rename = "CS1", default, skip_serializing_if = "Option::is_none")]
     pub cs1: Option<UpperHex<Signature>>,
-    /// Hash of the previous DS block, zero for the first two blocks; in the verbose form only.
+    /// Hash of the previous DS block; zero for DS blocks 0 and 1; in the verbose form only.
     #[serde(rename = "PrevDSHash", default, skip_serializing_if = "Option::is_none")]
     pub prev_ds_hash: Option<Hex<BlockHash>>,
-    /// What is hashed and signed, and the time.
+    /// The fields that are hashed and signed, and the timestamp.
     pub header: DsBlockHeaderJson,
     /// Collective signature of the second round.
     #[serde(rename = "signature")]
@@ -229,67 +234,67 @@ pub struct DsBlockJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DsBlockHeader")]
 pub struct DsBlockHeaderJson {
-    /// Number of the block; 18446744073709551615 when there is no such block.
+    /// Number of the block; 18446744073709551615 if the requested block does not exist.
     #[serde(rename = "BlockNum")]
     pub number: Dec<DsBlockNumber>,
-    /// Hash of the DS committee's keys; in the verbose form only.
+    /// Hash of the keys of the DS committee; in the verbose form only.
     #[serde(rename = "CommitteeHash", default, skip_serializing_if = "Option::is_none")]
     pub committee_hash: Option<Hex<CommitteeHash>>,
-    /// Proof-of-work difficulty for joining a shard, in leading zero bits.
+    /// Difficulty of the proof of work that admits a node to a shard, in leading zero bits.
     #[serde(rename = "Difficulty")]
     pub difficulty: u8,
-    /// Proof-of-work difficulty for joining the DS committee, in leading zero bits.
+    /// Difficulty of the proof of work that admits a node to the DS committee, in leading zero bits.
     #[serde(rename = "DifficultyDS")]
     pub ds_difficulty: u8,
-    /// Tx epoch in which the block was made; in the verbose form only.
+    /// Tx epoch of the creation of the block; in the verbose form only.
     #[serde(rename = "EpochNum", default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Dec<BlockNumber>>,
-    /// Lowest price of a unit of gas during the DS epoch, in Qa.
+    /// Minimum gas price during the DS epoch, in Qa.
     #[serde(rename = "GasPrice")]
     pub gas_price: Dec<GasPrice>,
-    /// Votes on proposals; absent when there are none.
+    /// Votes on governance proposals; absent if there are none.
     #[serde(rename = "Governance", default, skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<ProposalJson>,
-    /// Key of the leader who proposed the block.
+    /// Public key of the leader that proposed the block.
     #[serde(rename = "LeaderPubKey")]
     pub leader: PrefixedUpperHex<PublicKey>,
-    /// Keys of members removed from the DS committee, in the order of removal; in the verbose form only.
+    /// Keys of the members that left the DS committee, in the order of removal; in the verbose form only.
     #[serde(rename = "MembersEjected", default, skip_serializing_if = "Option::is_none")]
     pub removed: Option<Vec<PrefixedUpperHex<PublicKey>>>,
-    /// Keys of the new members of the DS committee, ascending.
+    /// Keys of the new members of the DS committee, in ascending order.
     #[serde(rename = "PoWWinners")]
     pub pow_winners: Vec<PrefixedUpperHex<PublicKey>>,
-    /// Where the new members listen, in the same order; in the verbose form only.
+    /// IP addresses and ports of the new members, in the order of `PoWWinners`; in the verbose form only.
     #[serde(rename = "PoWWinnersIP", default, skip_serializing_if = "Option::is_none")]
     pub pow_winner_peers: Option<Vec<PeerJson>>,
     /// Hash of the previous block of the DS committee.
     #[serde(rename = "PrevHash")]
     pub prev_hash: Hex<BlockHash>,
-    /// Bytes kept for later use; in the verbose form only.
+    /// Reserved bytes, all zero; in the verbose form only.
     #[serde(rename = "ReservedField", default, skip_serializing_if = "Option::is_none")]
     pub reserved: Option<Hex<Reserved>>,
-    /// Software that the network runs; in the verbose form only.
+    /// Software versions of the network; in the verbose form only.
     #[serde(rename = "SWInfo", default, skip_serializing_if = "Option::is_none")]
     pub software: Option<SwInfoJson>,
     /// Hash of the sharding structure; in the verbose form only.
     #[serde(rename = "ShardingHash", default, skip_serializing_if = "Option::is_none")]
     pub sharding_hash: Option<Hex<ShardingHash>>,
-    /// When the block was made, in microseconds since 1970-01-01 UTC.
+    /// Creation time of the block, in microseconds since 1970-01-01 UTC.
     #[serde(rename = "Timestamp")]
     pub timestamp: Dec<Timestamp>,
-    /// Version of the header's layout; in the verbose form only.
+    /// Version of the format of the header; in the verbose form only.
     #[serde(rename = "Version", default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
 }
 
-/// Where a node listens.
+/// Address on which a node listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Peer")]
 pub struct PeerJson {
-    /// IPv4 address, dotted.
+    /// IPv4 address in dotted decimal form.
     #[serde(rename = "IP")]
     pub ip: std::net::Ipv4Addr,
-    /// Port.
+    /// Port number.
     pub port: u32,
 }
 
@@ -305,40 +310,40 @@ pub struct SwInfoJson {
     pub node: SwVersionJson,
 }
 
-/// Version of one program: major, minor, fix, the DS block from which it is in force, and four bytes of the commit.
+/// Version of a program: major, minor, fix, the first DS block with this version, and four bytes of the commit hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SwVersion")]
 pub struct SwVersionJson(pub u32, pub u32, pub u32, pub Dec<DsBlockNumber>, pub u32);
 
-/// Votes on a proposal.
+/// Votes on a governance proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Proposal")]
 pub struct ProposalJson {
-    /// Votes of the DS committee; absent when there are none.
+    /// Votes of the DS committee; absent if there are none.
     #[serde(rename = "DSVotes", default, skip_serializing_if = "Vec::is_empty")]
     pub ds_votes: Vec<VoteJson>,
     /// Number of the proposal.
     #[serde(rename = "ProposalId")]
     pub id: u32,
-    /// Votes of the shards; absent when there are none.
+    /// Votes of the shards; absent if there are none.
     #[serde(rename = "ShardVotes", default, skip_serializing_if = "Vec::is_empty")]
     pub shard_votes: Vec<VoteJson>,
 }
 
-/// How many voted for one value.
+/// Number of votes for one value of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Vote")]
 pub struct VoteJson {
     /// Number of votes.
     #[serde(rename = "VoteCount")]
     pub count: u32,
-    /// The value.
+    /// The value that the votes chose.
     #[serde(rename = "VoteValue")]
     pub value: u32,
 }
 
 impl DsBlockJson {
-    /// Returns the verbose form of a block; `previous` is the hash of the DS block before it.
+    /// Returns the verbose form of a DS block. `previous` is the hash of the previous DS block.
     pub fn verbose(block: &DsBlock, previous: BlockHash) -> Self {
         let DsBlock { header, cosignatures, timestamp: _ } = block;
         let plain = Self::from(block);
@@ -362,19 +367,19 @@ impl DsBlockJson {
         }
     }
 
-    /// Returns the plain form of the block by which the C++ node answers for a block that does not exist.
+    /// Returns the plain form of the dummy that the C++ node returns for a DS block that does not exist.
     pub fn missing() -> Self {
         Self::from(&DsBlock::missing())
     }
 
-    /// Returns the verbose form of the block by which the C++ node answers for a block that does not exist.
+    /// Returns the verbose form of the dummy that the C++ node returns for a DS block that does not exist.
     pub fn missing_verbose() -> Self {
         Self::verbose(&DsBlock::missing(), BlockHash::ZERO)
     }
 }
 
 impl From<&DsBlock> for DsBlockJson {
-    /// Returns the plain form.
+    /// Returns the plain form of the DS block.
     fn from(block: &DsBlock) -> Self {
         let DsBlock { header, cosignatures, timestamp } = block;
         Self {
@@ -434,16 +439,16 @@ impl From<(&u32, &Votes)> for ProposalJson {
     }
 }
 
-/// A block in the form that is stored and relayed (`GetRawDSBlock`, `GetRawTxBlock`).
+/// The serialized bytes of a block (`GetRawDSBlock`, `GetRawTxBlock`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawBlock {
-    /// The serialised block, as upper-case hexadecimal digits.
+    /// The bytes as upper-case hexadecimal digits.
     #[schemars(regex(pattern = "^([0-9A-F]{2})+$"))]
     pub data: String,
 }
 
 impl RawBlock {
-    /// Returns the form of a block that is `serialised`.
+    /// Returns the JSON form of the serialized bytes of a block.
     pub fn new(serialised: &[u8]) -> Self {
         Self { data: hex::encode_upper(serialised) }
     }
@@ -452,7 +457,7 @@ impl RawBlock {
 /// One page of a list of blocks, newest first (`TxBlockListing`, `DSBlockListing`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockListing {
-    /// At most ten blocks.
+    /// The blocks of the page, at most ten.
     #[serde(rename = "data")]
     pub blocks: Vec<BlockListingEntry>,
     /// Number of the last page, counted from 1.
@@ -471,8 +476,8 @@ pub struct BlockListingEntry {
     pub hash: Hex<BlockHash>,
 }
 
-/// Hashes of a block's transactions: at the position of each shard those of its micro block, or null where a shard
-/// has none and a later one has (`GetTransactionsForTxBlock`).
+/// Hashes of the transactions of a block, by shard (`GetTransactionsForTxBlock`). An array has the hashes of the micro
+/// block of a shard at the position of the shard number. A shard without a micro block is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TransactionsByShard(pub Vec<Option<Vec<Hex<TxHash>>>>);
@@ -496,7 +501,7 @@ impl FromIterator<(ShardId, Vec<TxHash>)> for TransactionsByShard {
 /// One page of a block's transactions (`GetTransactionsForTxBlockEx`, `GetTxnBodiesForTxBlockEx`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionsPage<T> {
-    /// Number of this page, counted from 0.
+    /// Number of the page, counted from 0.
     #[serde(rename = "CurrPage")]
     pub page: u64,
     /// Number of pages.

@@ -1,4 +1,4 @@
-//! Contracts, and their parameters: those of their creation, and those of their messages and events.
+//! Contracts: their code, state, interface and parameters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::text::{Dec, Hex};
 use crate::{address::Address, contract::ContractParam, number::BlockNumber};
 
-/// The program of a contract.
+/// The source code of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContractCode {
-    /// Its text.
+    /// The source code.
     pub code: String,
 }
 
-/// A contract of a user.
+/// A contract that an account deployed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SmartContract {
-    /// Where it is.
+    /// Address of the contract.
     pub address: Hex<Address>,
 }
 
@@ -25,46 +25,46 @@ pub struct SmartContract {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StatePage")]
 pub struct StatePageJson {
-    /// Number of the Tx block after which this is the state.
+    /// Number of the Tx block. The page has the state after this block.
     pub block: Dec<BlockNumber>,
-    /// The entries, in the order of the bytes of their stored keys.
+    /// The entries, in the byte order of their stored keys.
     pub entries: Vec<StateEntryJson>,
-    /// The cursor of the next page; null when this is the last.
+    /// The cursor of the next page; null on the last page.
     pub next: Option<String>,
 }
 
-/// A field of a contract, or an entry of its map.
+/// A field of a contract, or an entry of a map field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StateEntry")]
 pub struct StateEntryJson {
-    /// Keys of the map, as text without quotes, from the outermost; empty for a whole field.
+    /// Keys of nested maps as text without quotes, from the outermost map; empty for a whole field.
     pub indices: Vec<String>,
-    /// The value in the JSON form of the contract language. A map that is empty is an object without members; any other
-    /// map has an entry for each of its innermost values.
+    /// The value in the JSON form of Scilla. An empty map is an object without members. A map that is not empty has one
+    /// entry for each of its innermost values.
     pub value: Value,
     /// Name of the field.
     pub variable: String,
 }
 
-/// What a contract offers: its parameters, fields, transitions and events, as the checker of the contract language tells it.
-/// Types are written as the contract language prints them.
+/// The interface of a contract: parameters, fields, transitions and events, as the Scilla checker reports them. Types
+/// have the form in which Scilla prints them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContractInterface")]
 pub struct ContractInterfaceJson {
-    /// Data types that it defines or uses.
+    /// Data types that the contract defines or uses.
     #[serde(rename = "ADTs")]
     pub data_types: Vec<DataTypeJson>,
-    /// Events that it may write.
+    /// Events that the contract can emit.
     pub events: Vec<ComponentJson>,
-    /// Fields.
+    /// Fields of the contract.
     pub fields: Vec<FieldInfoJson>,
     /// Parameters of the deployment.
     pub params: Vec<TypedNameJson>,
-    /// What only the contract itself can call.
+    /// Procedures: only components of the contract can call them.
     pub procedures: Vec<ComponentJson>,
-    /// Version of the contract language.
+    /// Major version of Scilla that the contract declares.
     pub scilla_major_version: String,
-    /// What messages can call.
+    /// Transitions: transactions and messages can call them.
     pub transitions: Vec<ComponentJson>,
     /// Name of the contract.
     #[serde(rename = "vname")]
@@ -87,38 +87,38 @@ pub struct TypedNameJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "FieldInfo")]
 pub struct FieldInfoJson {
-    /// How many maps lie within each other, with which its type begins.
+    /// Number of nested maps at the start of the type: 2 for `Map Uint32 (Map Uint32 String)`.
     pub depth: u32,
-    /// Its type.
+    /// Type of the field.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Its name.
+    /// Name of the field.
     #[serde(rename = "vname")]
     pub name: String,
 }
 
-/// A transition, a procedure or an event, and its parameters.
+/// A transition, a procedure or an event, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContractComponent")]
 pub struct ComponentJson {
-    /// Its parameters, in their order.
+    /// The parameters, in the order of the source.
     pub params: Vec<TypedNameJson>,
-    /// Its name.
+    /// Name of the component or event.
     #[serde(rename = "vname")]
     pub name: String,
 }
 
-/// A data type of the contract language.
+/// A data type of Scilla.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DataType")]
 pub struct DataTypeJson {
-    /// Its constructors.
+    /// The constructors of the data type.
     #[serde(rename = "tmap")]
     pub constructors: Vec<ConstructorJson>,
-    /// Its name.
+    /// Name of the data type.
     #[serde(rename = "tname")]
     pub name: String,
-    /// Its type parameters.
+    /// Type parameters of the data type.
     #[serde(rename = "tparams")]
     pub parameters: Vec<String>,
 }
@@ -127,24 +127,24 @@ pub struct DataTypeJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DataTypeConstructor")]
 pub struct ConstructorJson {
-    /// The types of its arguments.
+    /// Types of the arguments of the constructor.
     #[serde(rename = "argtypes")]
     pub arguments: Vec<String>,
-    /// Its name.
+    /// Name of the constructor.
     #[serde(rename = "cname")]
     pub name: String,
 }
 
-/// A named and typed value of the contract language.
+/// A Scilla value with its name and type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContractParam")]
 pub struct ContractParamJson {
-    /// Type, as the contract language prints it.
+    /// Type, in the form in which Scilla prints it.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Value: text for numbers, strings and bytes, arrays and objects for the rest.
+    /// Value: text for numbers, strings and bytes; an array or object for other types.
     pub value: Value,
-    /// Name.
+    /// Name of the parameter.
     #[serde(rename = "vname")]
     pub name: String,
 }

@@ -1,25 +1,25 @@
 //! Requests, responses and batches: the JSON-RPC members around the parameters and the result of a method.
 //!
-//! The rules are those of the C++ node's library (Reference: interface#request, interface#batch). Some of them differ
-//! from JSON-RPC 2.0:
+//! The rules are those of the JSON-RPC library of the C++ node (Reference: interface#request, interface#batch). Some of
+//! them differ from JSON-RPC 2.0:
 //!
-//! | Body | Answer |
+//! | Body | Response |
 //! |---|---|
 //! | not JSON, or nested more than [`MAX_DEPTH`] levels deep | one error -32700, `id` null |
-//! | a scalar, an empty array, an array longer than allowed | one error -32600, `id` null |
-//! | an object that breaks a rule below | error -32600, its own `id` if that is a string, integral number or null |
-//! | an array | one answer for each element, in order; elements that are not objects answer -32600, `id` null |
+//! | a scalar, an empty array, an array above the batch limit | one error -32600, `id` null |
+//! | an object that breaks a rule below | error -32600, with its own `id` if that is a string, integral number or null |
+//! | an array | one response for each element, in order; -32600 with `id` null for an element that is no object |
 //!
 //! - `jsonrpc` is the string `2.0`; `method` is a string; `params` is an array, an object, null or absent; `id` is a
-//!   string, a number without fraction (`1.0` counts) or null; other members are ignored.
-//! - A request without `id` is no notification. If its method exists, the response is error -32604 with `id` null. A
+//!   string, an integral number (`1.0` is integral) or null. Other members are ignored.
+//! - A request without `id` is not a notification. If its method exists, the response is error -32604 with `id` null. A
 //!   dispatcher therefore checks in this order: the method exists (-32601), the request has an `id`
 //!   ([`Request::require_id`], -32604), the parameters fit (-32602).
-//! - If an object has two members of one name, the last one counts. Comments count as white space. The parser ignores
-//!   text after the first JSON value, as the C++ node does.
+//! - If an object has two members with the same name, the last one counts. Comments count as white space. The parser
+//!   ignores text after the first JSON value, as the C++ node does.
 //!
-//! A request borrows from its body. Its parameters stay text until a method reads them. Its `id` stays the text of the
-//! request, so that the response repeats it with its JSON type and without a conversion.
+//! A request borrows from its body. Its parameters stay text until a method reads them. Its `id` stays text as well, so
+//! that the response repeats it without a conversion.
 
 use std::{borrow::Cow, fmt};
 
@@ -31,44 +31,45 @@ use serde_json::value::RawValue;
 
 use super::{error::RpcError, number::integral};
 
-/// Levels of arrays and objects that a body may nest. Parameters of a request that was accepted are below the
-/// recursion limit of `serde_json`, so reading them cannot fail for their depth.
+/// Largest number of nested arrays and objects in a body. The parameters of an accepted request have one level less.
+/// They are below the recursion limit of `serde_json`, so a method can always read them.
 pub const MAX_DEPTH: usize = 128;
 
-/// A request body, read.
+/// A request body after parsing.
 #[derive(Clone, Debug)]
 pub enum Body<'a> {
-    /// One request, or a body that is none: answered with one object.
+    /// One request, or an invalid body. The response is one object.
     Single(Entry<'a>),
-    /// At least one element: answered with an array.
+    /// A batch with at least one element. The response is an array.
     Batch(Vec<Entry<'a>>),
 }
 
-/// One element of a body: a request, or the reason why it is none.
+/// One element of a body: a request, or the error of an element that is not a request.
 pub type Entry<'a> = Result<Request<'a>, Rejection<'a>>;
 
 /// A well-formed request.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// Its `id`; `None` when the member is absent.
+    /// The `id` of the request; `None` if the member is absent.
     pub id: Option<Id<'a>>,
-    /// Name of the method, in its own letter case.
+    /// Name of the method, in the letter case of the request.
     pub method: Cow<'a, str>,
-    /// An array or an object; `None` when the member is absent or null.
+    /// The parameters, an array or an object; `None` if the member is absent or null.
     pub params: Option<Cow<'a, RawValue>>,
 }
 
-/// Something that is not a well-formed request.
+/// The error response to an invalid body or element.
 #[derive(Clone, Debug)]
 pub struct Rejection<'a> {
-    /// The `id` for the answer.
+    /// The `id` of the error response.
     pub id: Id<'a>,
-    /// The error for the answer.
+    /// The error of the error response.
     pub error: RpcError,
 }
 
 impl<'a> Body<'a> {
-    /// Reads a request body of at most `batch_limit` requests. Invalid bodies and requests become a [`Rejection`].
+    /// Reads a request body. A batch above `batch_limit` elements is invalid. Invalid bodies and requests become a
+    /// [`Rejection`].
     ///
     /// # Examples
     ///
@@ -89,14 +90,15 @@ impl<'a> Body<'a> {
             .unwrap_or(Self::Single(Err(Rejection::PARSE_ERROR)))
     }
 
-    /// Reads strict JSON, and ignores the text after it.
+    /// Reads strict JSON without comments, and ignores the text after the first value. Returns `None` if it is not
+    /// JSON.
     fn read(body: &'a [u8], batch_limit: usize) -> Option<Self> {
         let read = if let Ok(text) = std::str::from_utf8(body) {
-            // Known to be text, so that none of its strings has to be looked at for that.
+            // The body is valid UTF-8, so the parser does not check each string again.
             let levels = Levels::AtMost(MAX_DEPTH.saturating_sub(1));
             serde_json::Deserializer::from_str(text).deserialize_any(BodyVisitor { batch_limit, levels })
         } else {
-            // Reads bytes, not text: invalid UTF-8 is ignored where the parser does not read it.
+            // This parser reads bytes, and ignores invalid UTF-8 in values that it skips.
             let levels = if is_deeper(body, MAX_DEPTH) { return None } else { Levels::Counted };
             serde_json::Deserializer::from_slice(body).deserialize_any(BodyVisitor { batch_limit, levels })
         };
@@ -120,12 +122,12 @@ impl Request<'_> {
     ///
     /// # Errors
     ///
-    /// [`RpcError::PROCEDURE_IS_METHOD`] when the request has none; its answer carries [`Id::NULL`].
+    /// [`RpcError::PROCEDURE_IS_METHOD`] if the request has no `id`. The error response has [`Id::NULL`].
     pub fn require_id(&self) -> Result<&Id<'_>, RpcError> {
         self.id.as_ref().ok_or(RpcError::PROCEDURE_IS_METHOD)
     }
 
-    /// Returns the same request without borrowing from its body, to be carried elsewhere.
+    /// Returns a copy of the request that does not borrow from the body.
     pub fn into_owned(self) -> Request<'static> {
         Request {
             id: self.id.map(Id::into_owned),
@@ -140,15 +142,15 @@ impl Request<'_> {
 pub struct Id<'a>(Cow<'a, str>);
 
 impl<'a> Id<'a> {
-    /// The `id` of responses to bodies and requests without an `id`.
+    /// The `id` of the response to a body or request without an `id`.
     pub const NULL: Self = Self(Cow::Borrowed("null"));
 
-    /// Returns the JSON text, as it came.
+    /// Returns the JSON text of the id, as in the request.
     pub fn as_json(&self) -> &str {
         &self.0
     }
 
-    /// Returns the same id without borrowing from its body.
+    /// Returns a copy of the id that does not borrow from the body.
     pub fn into_owned(self) -> Id<'static> {
         Id(Cow::Owned(self.0.into_owned()))
     }
@@ -170,11 +172,11 @@ impl From<u64> for Id<'_> {
     }
 }
 
-/// Writes a successful response: exactly `id`, `jsonrpc` and `result`.
+/// Writes a successful response with the members `id`, `jsonrpc` and `result`.
 ///
 /// # Errors
 ///
-/// The error of `serde_json` if `result` has no JSON form. Then nothing is written.
+/// The error of `serde_json` if `result` has no JSON form. `out` is then unchanged.
 pub fn write_result<T: Serialize + ?Sized>(out: &mut Vec<u8>, id: &Id<'_>, result: &T) -> serde_json::Result<()> {
     let start = out.len();
     let end = write_result_in_parts(out, id, &[]);
@@ -186,8 +188,8 @@ pub fn write_result<T: Serialize + ?Sized>(out: &mut Vec<u8>, id: &Id<'_>, resul
     written
 }
 
-/// Writes the beginning of a successful response, with the beginning of the JSON text of its result. Returns the bytes
-/// that the caller writes after the rest of this JSON text.
+/// Writes the start of a successful response, up to and including `beginning`, the first part of the result. After the
+/// rest of the result, the caller writes the returned bytes.
 pub fn write_result_in_parts(out: &mut Vec<u8>, id: &Id<'_>, beginning: &[u8]) -> &'static [u8] {
     out.extend_from_slice(RESULT_BEGINS);
     out.extend_from_slice(id.as_json().as_bytes());
@@ -200,7 +202,7 @@ const RESULT_BEGINS: &[u8] = b"{\"id\":";
 const RESULT_FOLLOWS: &[u8] = b",\"jsonrpc\":\"2.0\",\"result\":";
 const RESULT_ENDS: &[u8] = b"}";
 
-/// Writes a failed answer: exactly `error`, `id` and `jsonrpc`.
+/// Writes an error response with the members `error`, `id` and `jsonrpc`.
 #[expect(clippy::missing_panics_doc, reason = "writing an error to a vector cannot fail")]
 pub fn write_error(out: &mut Vec<u8>, id: &Id<'_>, error: &RpcError) {
     out.extend_from_slice(b"{\"error\":");
@@ -210,11 +212,11 @@ pub fn write_error(out: &mut Vec<u8>, id: &Id<'_>, error: &RpcError) {
     out.extend_from_slice(b",\"jsonrpc\":\"2.0\"}");
 }
 
-/// Writes a request, as a client does.
+/// Writes a request of a client.
 ///
 /// # Errors
 ///
-/// The error of `serde_json` if `params` has no JSON form. Then nothing is written.
+/// The error of `serde_json` if `params` has no JSON form. `out` is then unchanged.
 pub fn write_request<T: Serialize + ?Sized>(
     out: &mut Vec<u8>,
     id: &Id<'_>,
@@ -231,7 +233,7 @@ pub fn write_request<T: Serialize + ?Sized>(
     let start = out.len();
     out.extend_from_slice(b"{\"id\":");
     out.extend_from_slice(id.as_json().as_bytes());
-    // What follows is an object of its own, whose brace gives way to a comma.
+    // The other members are serialized as a second object. A comma replaces its opening brace.
     let brace = out.len();
     let written = serde_json::to_writer(&mut *out, &Object { jsonrpc: "2.0", method, params });
     match (&written, out.get_mut(brace)) {
@@ -241,7 +243,7 @@ pub fn write_request<T: Serialize + ?Sized>(
     written
 }
 
-/// An answer, as a client reads it: no member may be missing, unknown or double.
+/// A response that a client reads. The parser rejects missing, unknown and repeated members.
 #[derive(Clone, Debug)]
 pub struct Response<'a> {
     /// The `id` of the request.
@@ -275,7 +277,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Response<'a> {
             result: Option<&'a RawValue>,
         }
 
-        // The result may well be null, which `Option` would take for absence.
+        // A null result is present. `Option` alone would read null as absent.
         fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
             <&RawValue>::deserialize(deserializer).map(Some)
         }
@@ -294,17 +296,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for Response<'a> {
     }
 }
 
-/// How many levels a JSON value may nest.
+/// The number of levels that a JSON value can nest.
 #[derive(Clone, Copy, Debug)]
 enum Levels {
     /// At most this number of levels.
     AtMost(usize),
-    /// As many as it does: they were counted in the whole body.
+    /// No limit, because the depth of the whole body was checked before.
     Counted,
 }
 
 impl Levels {
-    /// Returns the levels for the values inside.
+    /// Returns the limit for the values inside an array or object.
     const fn inner(self) -> Self {
         match self {
             Self::AtMost(levels) => Self::AtMost(levels.saturating_sub(1)),
@@ -312,7 +314,7 @@ impl Levels {
         }
     }
 
-    /// Returns a value that is not too deep as it is.
+    /// Returns the value, or an error if it nests too deep.
     fn check<E: de::Error>(self, json: &RawValue) -> Result<&RawValue, E> {
         match self {
             Self::AtMost(levels) if is_deeper(json.get().as_bytes(), levels) => Err(E::custom("nested too deep")),
@@ -321,7 +323,7 @@ impl Levels {
     }
 }
 
-/// Passes over a value.
+/// Skips a value, and checks its depth.
 impl<'de> DeserializeSeed<'de> for Levels {
     type Value = ();
 
@@ -335,9 +337,9 @@ impl<'de> DeserializeSeed<'de> for Levels {
 
 /// Reads a body of any JSON type in one pass.
 struct BodyVisitor {
-    /// Elements that an array may have; the elements themselves are read with 0, since batches do not nest.
+    /// Largest number of elements of an array. It is 0 for the elements of a batch, because batches do not nest.
     batch_limit: usize,
-    /// Of what is in the array or object.
+    /// Limit for the values in the array or object.
     levels: Levels,
 }
 
@@ -406,7 +408,7 @@ impl Rejection<'_> {
     const PARSE_ERROR: Self = Self { id: Id::NULL, error: RpcError::PARSE_ERROR };
 }
 
-/// Reads the members of an object and judges them once all are known, the last of equal names counting.
+/// Reads all members of an object, then checks them. Of members with the same name, the last one counts.
 fn read_request<'de, A: MapAccess<'de>>(mut members: A, levels: Levels) -> Result<Entry<'de>, A::Error> {
     #[derive(Deserialize)]
     #[serde(field_identifier, rename_all = "lowercase")]
@@ -440,7 +442,7 @@ fn read_request<'de, A: MapAccess<'de>>(mut members: A, levels: Levels) -> Resul
     };
     let (version, method) = (text(jsonrpc)?, text(method)?);
     if id.is_some() {
-        // An id is echoed as it came, so what its escapes stand for is checked here.
+        // The response repeats the id as it is, so this line only checks its escapes.
         text(id)?;
     }
     let known_id = id.and_then(|json| Id::from_json(json.get()));
@@ -457,11 +459,11 @@ fn read_request<'de, A: MapAccess<'de>>(mut members: A, levels: Levels) -> Resul
     })
 }
 
-/// Returns the content of a JSON string, or `None` when `json` is of another type.
+/// Returns the content of a JSON string, or `None` if `json` has another type.
 ///
 /// # Errors
 ///
-/// When an escape in the string stands for no character.
+/// An error if an escape in the string is not a valid character.
 pub(super) fn read_string(json: &RawValue) -> serde_json::Result<Option<Cow<'_, str>>> {
     let Some(opened) = json.get().strip_prefix('"') else { return Ok(None) };
     match opened.strip_suffix('"') {
@@ -472,7 +474,7 @@ pub(super) fn read_string(json: &RawValue) -> serde_json::Result<Option<Cow<'_, 
 
 /// Returns whether the first JSON value of `text` nests more than `levels` levels.
 fn is_deeper(text: &[u8], levels: usize) -> bool {
-    // Almost every value is too short, or has too few brackets altogether, which a plain count finds out at once.
+    // Most values have fewer bytes or brackets than `levels`. A count is faster than a parser.
     if text.len() <= levels || text.iter().filter(|byte| matches!(byte, b'[' | b'{')).count() <= levels {
         return false;
     }
@@ -491,7 +493,7 @@ fn is_deeper(text: &[u8], levels: usize) -> bool {
     false
 }
 
-/// Returns `body` with each comment replaced by a blank, or `None` when it has none.
+/// Returns `body` with a blank in place of each comment, or `None` if it has no comment.
 fn blank_comments(body: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(body.len());
     let (mut found, mut rest) = (false, body);
@@ -524,7 +526,7 @@ fn blank_comments(body: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Splits what follows the opening quote of a JSON string after its closing quote.
+/// Splits `text`, which follows an opening quote, after the closing quote of the JSON string.
 fn split_string(text: &[u8]) -> (&[u8], &[u8]) {
     let mut rest = text;
     loop {
@@ -546,7 +548,7 @@ mod tests {
 
     const INVALID: &str = "INVALID_JSON_REQUEST: The JSON sent is not a valid JSON-RPC Request object";
 
-    /// Answers as a node with three methods would: one without parameters, two that take one string.
+    /// Answers an entry like a node with three methods: one has no parameters, and two take one string.
     fn answer_one(out: &mut Vec<u8>, entry: Entry<'_>) {
         let call = |request: &Request<'_>| {
             let value = match &*request.method {
@@ -590,7 +592,7 @@ mod tests {
         assert_eq!(answer(body.as_bytes()), expected, "{body:.200}");
     }
 
-    /// `body` is answered with an error of this code that carries this `id`.
+    /// Checks that the response to `body` is an error with this code and this `id`.
     fn check_error(body: &str, code: i32, id: &str) {
         let answer = answer(body.as_bytes());
         let response = Response::parse(&answer).unwrap();
@@ -810,7 +812,7 @@ mod tests {
             let body = |depth| request(member, &nested("[", depth, "]"));
             check_result(&body(MAX_DEPTH - 1), "1");
             check_error(&body(MAX_DEPTH), -32700, "null");
-            // As an element of a batch it is a level further down; so are elements that are none.
+            // An element of a batch has one level more, whether or not the element is a request.
             let batch = |depth| format!("[{},{}]", body(depth), nested("[", depth + 1, "]"));
             assert!(answer(batch(MAX_DEPTH - 2).as_bytes()).starts_with(r#"[{"id":1,"#));
             check_error(&batch(MAX_DEPTH - 1), -32700, "null");
@@ -911,7 +913,7 @@ mod tests {
         }
     }
 
-    /// JSON of the kind that requests are made of, with every member in every type.
+    /// Returns JSON values that resemble requests: each member can have any type.
     fn requests() -> impl Strategy<Value = Value> {
         let scalar = prop_oneof![
             Just(json!(null)),
@@ -932,7 +934,7 @@ mod tests {
         })
     }
 
-    /// An answer is JSON whatever came.
+    /// Checks that the response to any body is valid JSON-RPC.
     fn check_any(body: &[u8]) {
         let answer = answer(body);
         let answers: Value = serde_json::from_str(&answer).unwrap();

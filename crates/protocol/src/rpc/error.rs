@@ -1,4 +1,4 @@
-//! The numeric error codes, each named once, and the error object of a response.
+//! The error codes, and the error object of a response.
 
 use std::{borrow::Cow, fmt};
 
@@ -6,52 +6,53 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::{Value, json};
 
-/// Code of an error, as the C++ node numbers them.
+/// An error code of the C++ node.
 ///
-/// Which failure gets which code is chosen in `node::rpc::error`; here they only have names.
+/// The module `node::rpc::error` chooses the code of each failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct RpcErrorCode(i32);
 
 impl RpcErrorCode {
-    /// The body, or something in it, is not JSON; also stored data that is no JSON (`RPC_PARSE_ERROR`).
+    /// The body or a JSON text in it is not JSON, or stored data are not JSON (`RPC_PARSE_ERROR`).
     pub const PARSE_ERROR: Self = Self(-32700);
-    /// The request lacks its `id` (no name in the node's own list).
+    /// The request has no `id`. The C++ node has no name for this code.
     pub const PROCEDURE_IS_METHOD: Self = Self(-32604);
     /// The node failed (`RPC_INTERNAL_ERROR`).
     pub const INTERNAL_ERROR: Self = Self(-32603);
-    /// Parameters of the wrong number, type or form (`RPC_INVALID_PARAMS`).
+    /// The number, type or form of the parameters is wrong (`RPC_INVALID_PARAMS`).
     pub const INVALID_PARAMS: Self = Self(-32602);
-    /// No such method (`RPC_METHOD_NOT_FOUND`).
+    /// The method does not exist (`RPC_METHOD_NOT_FOUND`).
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
-    /// The request is malformed, or the method is switched off (`RPC_INVALID_REQUEST`).
+    /// The request is malformed, or the method is disabled (`RPC_INVALID_REQUEST`).
     pub const INVALID_REQUEST: Self = Self(-32600);
-    /// The node has no time or memory for it just now; also, what was asked for in Ethereum's spelling is not there. Its
-    /// clients take the number for "server error".
+    /// The node has no resources left for the request. Methods of Ethereum also return this code for a block or state
+    /// that the node does not have. Ethereum clients call this code "server error".
     pub const SERVER_ERROR: Self = Self(-32000);
-    /// Declared by the node, never raised (`RPC_METHOD_DEPRECATED`).
+    /// The C++ node declares this code, and never returns it (`RPC_METHOD_DEPRECATED`).
     pub const METHOD_DEPRECATED: Self = Self(-32);
-    /// There are no blocks yet (`RPC_IN_WARMUP`).
+    /// The C++ node has no blocks yet (`RPC_IN_WARMUP`).
     pub const IN_WARMUP: Self = Self(-28);
-    /// A transaction is refused: chain, version, code size, gas price or signature (`RPC_VERIFY_REJECTED`).
+    /// Admission rejects a transaction for its chain id, version, code size, gas price or signature
+    /// (`RPC_VERIFY_REJECTED`).
     pub const VERIFY_REJECTED: Self = Self(-26);
-    /// Declared by the node, never raised (`RPC_VERIFY_ERROR`).
+    /// The C++ node declares this code, and never returns it (`RPC_VERIFY_ERROR`).
     pub const VERIFY_ERROR: Self = Self(-25);
-    /// Declared by the node, never raised (`RPC_DESERIALIZATION_ERROR`).
+    /// The C++ node declares this code, and never returns it (`RPC_DESERIALIZATION_ERROR`).
     pub const DESERIALIZATION_ERROR: Self = Self(-22);
-    /// Not found, or not to be stored (`RPC_DATABASE_ERROR`).
+    /// A transaction or proof does not exist, or the pool is full (`RPC_DATABASE_ERROR`).
     pub const DATABASE_ERROR: Self = Self(-20);
-    /// A parameter or member of a transaction is wrong (`RPC_INVALID_PARAMETER`).
+    /// A parameter, or a member of a transaction, is invalid (`RPC_INVALID_PARAMETER`).
     pub const INVALID_PARAMETER: Self = Self(-8);
-    /// Unknown account, not a contract, or bad address (`RPC_INVALID_ADDRESS_OR_KEY`).
+    /// The account does not exist or is not a contract, or the address is invalid (`RPC_INVALID_ADDRESS_OR_KEY`).
     pub const INVALID_ADDRESS_OR_KEY: Self = Self(-5);
-    /// Declared by the node, never raised (`RPC_TYPE_ERROR`).
+    /// The C++ node declares this code, and never returns it (`RPC_TYPE_ERROR`).
     pub const TYPE_ERROR: Self = Self(-3);
     /// Any other failure (`RPC_MISC_ERROR`).
     pub const MISC_ERROR: Self = Self(-1);
 
-    /// Returns the number.
+    /// Returns the code as a number.
     pub const fn get(self) -> i32 {
         self.0
     }
@@ -63,7 +64,7 @@ impl fmt::Display for RpcErrorCode {
     }
 }
 
-/// The `error` member of an answer.
+/// The `error` member of a response.
 ///
 /// # Examples
 ///
@@ -76,12 +77,12 @@ impl fmt::Display for RpcErrorCode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
-    /// What kind of error.
+    /// The error code.
     pub code: RpcErrorCode,
-    /// What went wrong, for people.
+    /// A description for people.
     pub message: Cow<'static, str>,
-    /// What programs can read of it. In an error that a method raises it is null unless there are details; in one of the
-    /// protocol layer, raised before any method ran, it is absent unless there are details.
+    /// Details for programs. Without details, an error of a method has null, and an error of the protocol layer has no
+    /// `data`.
     pub data: Option<Value>,
 }
 
@@ -94,7 +95,7 @@ impl RpcError {
         RpcErrorCode::INVALID_REQUEST,
         "INVALID_JSON_REQUEST: The JSON sent is not a valid JSON-RPC Request object",
     );
-    /// There is no such method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: Self = Self::protocol(
         RpcErrorCode::METHOD_NOT_FOUND,
         "METHOD_NOT_FOUND: The method being requested is not available on this server",
@@ -104,22 +105,22 @@ impl RpcError {
         RpcErrorCode::INVALID_PARAMS,
         "INVALID_PARAMS: Invalid method parameters (invalid name and/or type) recognised",
     );
-    /// The request has no `id`; there are no notifications.
+    /// The request has no `id`. The server accepts no notifications.
     pub const PROCEDURE_IS_METHOD: Self = Self::protocol(
         RpcErrorCode::PROCEDURE_IS_METHOD,
         "PROCEDURE_IS_METHOD: The requested notification is declared as a method",
     );
-    /// The node failed; the details are for the operator only.
+    /// The node failed. The details are in the log of the node.
     ///
-    /// The text ends in a blank because the C++ library appends details there. This node writes them to its log.
+    /// The text ends with a blank, because the C++ library appends the details.
     pub const INTERNAL_ERROR: Self = Self::protocol(RpcErrorCode::INTERNAL_ERROR, "INTERNAL_ERROR: ");
 
-    /// Returns the error that a method raises with this code and text.
+    /// Returns an error of a method, with null as `data`.
     pub fn new(code: RpcErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), data: Some(Value::Null) }
     }
 
-    /// Returns the error that a method raises with this code and constant text.
+    /// Returns an error of a method with a constant text, and with null as `data`.
     pub const fn from_static(code: RpcErrorCode, message: &'static str) -> Self {
         Self { code, message: Cow::Borrowed(message), data: Some(Value::Null) }
     }
@@ -128,14 +129,15 @@ impl RpcError {
         Self { code, message: Cow::Borrowed(message), data: None }
     }
 
-    /// Adds what was expected and what came instead, as members of `data`. Code and message stay as clients know them.
+    /// Replaces `data` with an object of the members `expected` and `got`. Code and message do not change, because
+    /// clients compare them.
     #[must_use]
     pub fn with_expected(self, expected: impl Into<Value>, got: impl Into<Value>) -> Self {
         let (expected, got): (Value, Value) = (expected.into(), got.into());
         Self { data: Some(json!({ "expected": expected, "got": got })), ..self }
     }
 
-    /// Adds the name that the caller may have meant, as a member of `data`.
+    /// Replaces `data` with an object that suggests `name` in its member `didYouMean`.
     #[must_use]
     pub fn with_suggestion(self, name: &str) -> Self {
         Self { data: Some(json!({ "didYouMean": name })), ..self }
@@ -156,7 +158,7 @@ impl Serialize for RpcError {
 }
 
 impl<'de> Deserialize<'de> for RpcError {
-    /// Reads the error object of any server.
+    /// Reads the error object of a server. `data` can be absent.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -167,7 +169,7 @@ impl<'de> Deserialize<'de> for RpcError {
             message: String,
         }
 
-        /// Null is something else than nothing.
+        /// Returns `Some` for null, which differs from an absent member.
         fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
             Value::deserialize(deserializer).map(Some)
         }

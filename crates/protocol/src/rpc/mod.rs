@@ -1,10 +1,10 @@
 //! JSON forms of requests and responses, and the envelope around them.
 //!
 //! Domain types have no JSON form. Each type of this module is the JSON form of a domain type, together with its
-//! conversion. Modules in reading order:
+//! conversion. The modules, in reading order:
 //!
-//! - [`envelope`] (request, response, batch), [`error`] (codes, each named once), [`text`] (the spellings of numbers
-//!   and bytes) and [`number`] (the rules by which numbers are read);
+//! - [`envelope`] (request, response, batch), [`error`] (error codes), [`text`] (JSON forms of numbers and bytes) and
+//!   [`number`] (the rules for numbers in requests);
 //! - the resources: [`transaction`], [`receipt`], [`block`], [`account`], [`address_history`], [`contract`],
 //!   [`network`], [`simulation`], [`trace`];
 //! - notifications: [`subscription`].

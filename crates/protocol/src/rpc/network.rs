@@ -1,6 +1,6 @@
-//! The network: its figures, its nodes and its software.
+//! The network: statistics, nodes and software versions.
 //!
-//! Rates are the only floating-point numbers in this module. `node::statistics` computes them.
+//! Only rates are floating-point numbers. `node::statistics` computes them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,28 +11,28 @@ use crate::{
     number::{BlockNumber, DsBlockNumber},
 };
 
-/// Figures of the whole chain (`GetBlockchainInfo`).
+/// Statistics of the chain (`GetBlockchainInfo`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockchainInfo {
     /// Number of the latest DS block.
     #[serde(rename = "CurrentDSEpoch")]
     pub current_ds_epoch: Dec<DsBlockNumber>,
-    /// Number of the Tx block in progress: one more than that of the latest.
+    /// Number of the next Tx block: the number of the latest Tx block plus 1.
     #[serde(rename = "CurrentMiniEpoch")]
     pub current_mini_epoch: Dec<BlockNumber>,
     /// DS blocks per second.
     #[serde(rename = "DSBlockRate")]
     pub ds_block_rate: f64,
-    /// Number of DS blocks, that of genesis included.
+    /// Number of DS blocks, including the genesis block.
     #[serde(rename = "NumDSBlocks")]
     pub ds_blocks: Dec<u64>,
-    /// Number of nodes known.
+    /// Number of other nodes that the node has contact with.
     #[serde(rename = "NumPeers")]
     pub peers: u64,
-    /// Number of transactions in all Tx blocks but that of genesis.
+    /// Number of transactions in all Tx blocks except the genesis block.
     #[serde(rename = "NumTransactions")]
     pub transactions: Dec<u64>,
-    /// Number of Tx blocks, that of genesis included.
+    /// Number of Tx blocks, including the genesis block.
     #[serde(rename = "NumTxBlocks")]
     pub tx_blocks: Dec<u64>,
     /// Number of transactions in the Tx blocks of the current DS epoch.
@@ -41,7 +41,7 @@ pub struct BlockchainInfo {
     /// Number of transactions in the latest Tx block.
     #[serde(rename = "NumTxnsTxEpoch")]
     pub transactions_in_tx_epoch: Dec<u64>,
-    /// Nodes of each shard.
+    /// Number of nodes in each shard.
     #[serde(rename = "ShardingStructure")]
     pub sharding: ShardingStructure,
     /// Transactions per second.
@@ -52,57 +52,57 @@ pub struct BlockchainInfo {
     pub tx_block_rate: f64,
 }
 
-/// How many nodes each shard has (`GetShardingStructure`).
+/// Number of nodes in each shard (`GetShardingStructure`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardingStructure {
-    /// Number of nodes, one figure for each shard; the DS committee is not among them.
+    /// One number of nodes for each shard, without the DS committee.
     #[serde(rename = "NumPeers")]
     pub peers: Vec<u64>,
 }
 
-/// The DS committee of today (`GetCurrentDSComm`).
+/// The current DS committee (`GetCurrentDSComm`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DsCommittee {
     /// Number of the latest DS block.
     #[serde(rename = "CurrentDSEpoch")]
     pub current_ds_epoch: Dec<DsBlockNumber>,
-    /// Number of the Tx block in progress.
+    /// Number of the next Tx block.
     #[serde(rename = "CurrentTxEpoch")]
     pub current_tx_epoch: Dec<BlockNumber>,
-    /// Number of members that hold their seat without proof of work.
+    /// Number of DS guards: members that need no proof of work.
     #[serde(rename = "NumOfDSGuard")]
     pub guards: u64,
-    /// Keys of the members, in the order of the committee.
+    /// Public keys of the members, in the order of the committee.
     #[serde(rename = "dscomm")]
     pub members: Vec<PrefixedUpperHex<PublicKey>>,
 }
 
-/// Who made blocks in a DS epoch (`GetMinerInfo`).
+/// The miners of a DS epoch (`GetMinerInfo`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MinerInfo {
-    /// Keys of the DS committee, without guards.
+    /// Public keys of the DS committee, without guards.
     #[serde(rename = "dscommittee")]
     pub ds_committee: Vec<PrefixedUpperHex<PublicKey>>,
-    /// The shards.
+    /// The miners of each shard.
     pub shards: Vec<ShardMiners>,
 }
 
-/// The nodes of one shard (`GetMinerInfo`).
+/// The miners of a shard (`GetMinerInfo`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardMiners {
-    /// Keys of the members, without guards.
+    /// Public keys of the members, without guards.
     pub nodes: Vec<PrefixedUpperHex<PublicKey>>,
-    /// Number of members, guards included.
+    /// Number of members, including guards.
     pub size: u64,
 }
 
 /// A node of the network (`GetShardMembers`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeInfo {
-    /// Where the node listens: address and port in angle brackets.
+    /// IP address and port of the node, in angle brackets.
     #[serde(rename = "NetworkInfo")]
     pub network: String,
-    /// Key of the node.
+    /// Public key of the node.
     #[serde(rename = "PubKey")]
     pub key: PrefixedUpperHex<PublicKey>,
 }
@@ -110,10 +110,10 @@ pub struct NodeInfo {
 /// The software of this node (`GetVersion`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeVersion {
-    /// The commit that the node was built from; absent when that is not known.
+    /// Commit hash of the build; absent if unknown.
     #[serde(rename = "Commit", default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Version of the node, after a `v`.
+    /// Version of the node, with the prefix `v`.
     #[serde(rename = "Version")]
     pub version: String,
 }

@@ -1,10 +1,10 @@
-//! Numbers as the C++ node reads them: JSON numbers, and text that should contain a number.
+//! The rules of the C++ node for numbers: JSON numbers, and text with a number.
 //!
-//! Clients rely on few of these rules. But each rule decides between a result and an error, so this module keeps all of
+//! Clients rely on few of these rules. But each rule decides between a result and an error, so this module has all of
 //! them (Reference: interface#request, interface#decimal-number, interface#amount-in-a-request).
 
-/// Returns the value of a JSON number without fraction, or `None` when it has one or lies outside the range that the
-/// node's JSON library calls integral, -2^63 to 2^64 - 1.
+/// Returns the value of an integral JSON number. Returns `None` if the number has a fraction, or is outside the range
+/// from -2^63 to 2^64 - 1. The JSON library of the C++ node has the same range.
 ///
 /// # Examples
 ///
@@ -28,7 +28,8 @@ pub fn integral(json: &str) -> Option<i128> {
     if digits().all(|digit| digit == b'0') {
         return Some(0);
     }
-    // Where the point stands among the digits; an exponent too long to be read cannot be made up for by digits.
+    // The position of the point among the digits. An exponent above `i64` gives `None`: no text is long enough to
+    // balance it.
     let point = i64::try_from(whole.len()).ok()?.checked_add(exponent.parse().ok()?)?;
     let point = usize::try_from(point).ok()?;
     if digits().skip(point).any(|digit| digit != b'0') {
@@ -43,11 +44,11 @@ pub fn integral(json: &str) -> Option<i128> {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
-/// Reads an unsigned number of 64 bits as C does with automatic base (Reference: interface#number-of-any-base):
+/// Reads an unsigned number of 64 bits like `strtoull` of C with base 0 (Reference: interface#number-of-any-base):
 ///
-/// - `0x` introduces hexadecimal digits, and `0` octal digits.
-/// - White space and a sign may precede the digits, and any text may follow them.
-/// - A text without digits is 0. A number that is too large becomes 2^64 - 1. A minus counts from 2^64 down.
+/// - The prefix `0x` means hexadecimal digits, and the prefix `0` octal digits.
+/// - White space and a sign can precede the digits, and any text can follow them.
+/// - A text without digits is 0. A number above 2^64 - 1 becomes 2^64 - 1. A minus sign gives 2^64 minus the number.
 ///
 /// # Examples
 ///
@@ -74,10 +75,11 @@ pub fn c_unsigned(text: &str) -> u64 {
     }
 }
 
-/// Reads an unsigned number of 128 bits as the C++ node reads amounts and prices. `0x` introduces hexadecimal digits,
-/// and `0` octal digits. A text without digits is 0. All other texts, and numbers that are too large, are `None`.
+/// Reads an unsigned number of 128 bits with the rules of the C++ node for amounts and prices. The prefix `0x` means
+/// hexadecimal digits, and the prefix `0` octal digits. A text without digits is 0. Returns `None` for any other text,
+/// and for a number above 2^128 - 1.
 ///
-/// (The C++ node wraps a number that is too large, and accepts a minus. No client can intend either.)
+/// The C++ node wraps numbers above 2^128 - 1, and accepts a minus sign. No client can intend either of them.
 ///
 /// # Examples
 ///
@@ -101,7 +103,7 @@ pub fn amount(text: &str) -> Option<u128> {
     })
 }
 
-/// Removes leading white space and a sign; returns whether the sign is a minus, and the rest.
+/// Removes leading white space and a sign. Returns whether the sign is a minus, and the rest of the text.
 fn split_sign(text: &str) -> (bool, &str) {
     let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
     match text.strip_prefix('-') {
@@ -116,7 +118,7 @@ enum Number {
     TooLarge,
 }
 
-/// Reads the digits that `text` begins with.
+/// Reads the digits at the start of `text`.
 fn leading_number(text: &str, radix: u32) -> Number {
     let mut digits = text.chars().map_while(|digit| digit.to_digit(radix)).peekable();
     if digits.peek().is_none() {

@@ -17,33 +17,34 @@ use crate::{
     receipt::{ContractMessage, EventLog, Exception, Receipt, ReceiptError, Transition},
 };
 
-/// What became of an executed transaction.
+/// The receipt of an executed transaction.
 ///
-/// A payment or a successful deployment has the first three members only. A failed transaction always has `errors` and
-/// `exceptions`, even when they are empty (the customer's document wants both; the C++ node leaves out empty ones).
+/// A successful payment or deployment has only the members `cumulative_gas`, `epoch_num` and `success`. A failed
+/// transaction always has `errors` and `exceptions`. They can be empty: clients expect both, although the C++ node
+/// omits empty ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Receipt")]
 pub struct ReceiptJson {
-    /// Whether the called contract accepted the money; absent unless a contract was called and ran.
+    /// Whether the called contract accepted the money; absent unless a contract ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<bool>,
-    /// Gas charged for this transaction, in units.
+    /// Gas that the transaction paid for, in gas units.
     pub cumulative_gas: Dec<Gas>,
-    /// Number of the Tx block that holds the transaction.
+    /// Number of the Tx block with the transaction.
     #[serde(rename = "epoch_num")]
     pub epoch: Dec<BlockNumber>,
-    /// Codes of errors, by the number of contract-to-contract calls attempted before; absent on success.
+    /// Error codes, by the number of earlier chained calls; absent on success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, Vec<u8>>>,
-    /// Events, absent when there are none.
+    /// Events of contracts; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub event_logs: Vec<EventLogJson>,
-    /// What the interpreter reported, from the throw outward; absent on success.
+    /// Errors of the interpreter, the innermost first; absent on success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exceptions: Option<Vec<ExceptionJson>>,
     /// Whether the transaction took effect.
     pub success: bool,
-    /// Messages that contracts sent, absent when there are none.
+    /// Messages of contracts; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transitions: Vec<TransitionJson>,
 }
@@ -55,19 +56,19 @@ pub struct EventLogJson {
     /// Name of the event.
     #[serde(rename = "_eventname")]
     pub name: String,
-    /// The emitting contract.
+    /// Address of the contract that emitted the event.
     pub address: PrefixedHex<Address>,
-    /// Parameters.
+    /// Parameters of the event.
     pub params: Vec<ContractParamJson>,
 }
 
-/// An error that the interpreter reported.
+/// An error of the interpreter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Exception")]
 pub struct ExceptionJson {
-    /// Line of the contract's source, from 1; 0 when unknown.
+    /// Line in the source of the contract, from 1; 0 if unknown.
     pub line: u32,
-    /// Text of the report.
+    /// Text of the error.
     pub message: String,
 }
 
@@ -75,33 +76,34 @@ pub struct ExceptionJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Transition")]
 pub struct TransitionJson {
-    /// Whether the called contract accepted the money; absent when the message ran no contract.
+    /// Whether the called contract accepted the money; absent if the message ran no contract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<bool>,
-    /// The sending contract.
+    /// Address of the contract that sent the message.
     #[serde(rename = "addr")]
     pub address: PrefixedHex<Address>,
-    /// 0 for messages of the contract that the transaction calls, 1 for those of a contract called by it, and so on.
+    /// Depth of the sender in the chain of calls: 0 for the contract that the transaction calls, 1 for a contract that
+    /// this contract calls, and so on.
     pub depth: u32,
     /// The message.
     #[serde(rename = "msg")]
     pub message: ContractMessageJson,
 }
 
-/// The body of a message from a contract.
+/// The content of a message of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContractMessage")]
 pub struct ContractMessageJson {
-    /// Money sent along, in Qa.
+    /// Amount of money in the message, in Qa.
     #[serde(rename = "_amount")]
     pub amount: Dec<Qa>,
-    /// Account or contract that the message is for.
+    /// Address of the account or contract that receives the message.
     #[serde(rename = "_recipient")]
     pub recipient: PrefixedHex<Address>,
-    /// Transition to run; may be empty.
+    /// Name of the transition to run; can be empty.
     #[serde(rename = "_tag")]
     pub tag: String,
-    /// Parameters.
+    /// Parameters of the message.
     pub params: Vec<ContractParamJson>,
 }
 
@@ -163,7 +165,7 @@ mod tests {
     use crate::contract::ContractParam;
 
     fn check(receipt: Receipt, expected: &Value) {
-        // The text that is stored and hashed says the same.
+        // The receipt text that is stored and hashed has the same content.
         assert_eq!(&serde_json::from_str::<Value>(&receipt.to_styled_json()).unwrap(), expected);
         let shape = ReceiptJson::from(receipt);
         assert_eq!(&serde_json::to_value(&shape).unwrap(), expected);
