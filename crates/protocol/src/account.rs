@@ -8,7 +8,7 @@ use crate::{
     proto::{ProtoAccountBase, decode, expect_bytes, expect_canonical, expect_present, expect_value, expect_wrapped},
 };
 
-/// The state of one account, without the contents of its contract.
+/// The state of an account, without the storage of its contract.
 ///
 /// # Examples
 ///
@@ -19,11 +19,11 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Money of the account.
+    /// Balance of the account, in Qa.
     pub balance: Qa,
-    /// Nonce of the last executed transaction.
+    /// Nonce of the last executed transaction of the account, 0 without one.
     pub nonce: Nonce,
-    /// Present iff the account is a contract or library.
+    /// The contract or library of the account; `None` for other accounts.
     pub contract: Option<ContractAccount>,
 }
 
@@ -32,21 +32,21 @@ pub struct Account {
 pub struct ContractAccount {
     /// Hash of the code and the stored init data.
     pub code_hash: CodeHash,
-    /// Root of the storage trie; `None` before any storage exists, which a zero root also means.
+    /// Root of the storage trie; `None` or zero if the storage is empty.
     pub storage_root: Option<StorageRoot>,
 }
 
-/// Version of the layout of accounts.
+/// Version of the format of accounts.
 pub(crate) const ACCOUNT_VERSION: u32 = 1;
 
-/// Longest form: 6 bytes before the balance, 16 of balance, 11 of nonce, 34 for each hash.
+/// Largest length of an encoded account: 6 bytes before the balance, 16 of balance, 11 of nonce, 34 for each hash.
 const LEN_MAX: usize = 101;
 
 impl Account {
     /// Appends the value of the account in the account trie (`ProtoAccountBase`) to `out`.
     ///
-    /// Accounts are the values that a node encodes and decodes most often, so both functions are written by hand. A
-    /// test compares them with the message structure.
+    /// The node encodes and decodes accounts more often than other values. Therefore both functions are handwritten. A
+    /// test compares them with the protobuf message.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&HEAD);
         out.extend_from_slice(&self.balance.to_be_bytes());
@@ -73,7 +73,7 @@ impl Account {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the field that does not fit.
+    /// [`DecodeError`] for a missing, invalid or not canonical field.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         match Self::maybe_canonical(bytes) {
             Some(account) => Ok(account),
@@ -81,7 +81,8 @@ impl Account {
         }
     }
 
-    /// Reads the canonical form; `None` for another form, whose fault the slower decoder finds.
+    /// Reads the canonical form. Returns `None` for any other form. The caller then runs the slower decoder to find the
+    /// fault.
     fn maybe_canonical(bytes: &[u8]) -> Option<Self> {
         let (balance, rest) = bytes.strip_prefix(&HEAD)?.split_first_chunk()?;
         let mut rest = rest.strip_prefix(&[NONCE])?;
@@ -135,7 +136,7 @@ impl ContractAccount {
     }
 }
 
-/// Version 1, then the beginning of a wrapped balance.
+/// The bytes before the balance: version 1, and the start of the wrapped balance.
 const HEAD: [u8; 6] = [0x08, 1, 0x12, 18, 0x0a, 16];
 const NONCE: u8 = 0x18;
 const CODE_HASH: [u8; 2] = [0x22, 32];
@@ -154,7 +155,7 @@ mod tests {
 
     codec_properties!(codec, Account, any_account());
 
-    /// The same account by way of the message structure.
+    /// Returns the bytes of the account from the protobuf message.
     fn encode_message(account: &Account) -> Vec<u8> {
         let bytes_of = |hash: Option<[u8; 32]>| hash.map(Vec::from).unwrap_or_default();
         ProtoAccountBase {

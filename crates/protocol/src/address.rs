@@ -14,7 +14,7 @@ use crate::{
 fixed_bytes! {
     /// Address of an account or contract.
     ///
-    /// `FromStr` takes forty hexadecimal digits in any letter case, with or without `0x`, and checks no checksum.
+    /// `FromStr` takes 40 hexadecimal digits in any letter case, with or without `0x`. It does not check the checksum.
     ///
     /// # Examples
     ///
@@ -30,39 +30,39 @@ fixed_bytes! {
 
 static HRP: LazyLock<Hrp> = LazyLock::new(|| Hrp::parse("zil").expect("three lower-case letters are a valid prefix"));
 
-/// The prefix of a bech32 address and its separator.
+/// Prefix and separator of a bech32 address.
 const BECH32_PREFIX: &str = "zil1";
 
-/// Characters of a bech32 address: prefix and separator, 32 words of five bits, and six of checksum.
+/// Number of characters of a bech32 address: 4 of prefix and separator, 32 of data, and 6 of checksum.
 const BECH32_LEN: usize = 42;
 
-/// Characters of its checksum.
+/// Number of characters of the bech32 checksum.
 const BECH32_CHECKSUM_LEN: usize = 6;
 
 /// Reason why text is not a bech32 address with the prefix `zil`. Its text names the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bech32Error {
-    /// It begins otherwise.
+    /// The text does not begin with `zil1`.
     #[error("{BECH32_PREFIX} at the beginning")]
     Prefix {
-        /// The beginning of the text.
+        /// The first four characters of the text.
         got: String,
     },
-    /// It is too short or too long.
+    /// The text is too short or too long.
     #[error("{BECH32_LEN} characters")]
     Length {
         /// Number of given characters.
         got: usize,
     },
-    /// It holds a character that bech32 does not use.
+    /// The text has a character that bech32 does not use.
     #[error("a letter or digit of bech32, which are qpzry9x8gf2tvdw0s3jn54khce6mua7l, as character {}", position.saturating_add(1))]
     Character {
         /// Position of the first such character, counted from 0.
         position: usize,
-        /// The character.
+        /// The invalid character.
         got: char,
     },
-    /// The checksum, the last characters, does not match the others: at least one character is wrong.
+    /// The last six characters are not the checksum of the others.
     #[error("a checksum, the last {BECH32_CHECKSUM_LEN} characters, that matches the rest")]
     Checksum {
         /// The given checksum.
@@ -81,16 +81,16 @@ impl Bech32Error {
     }
 }
 
-/// Reason why text is not an address in the requested form.
+/// Reason why text is not an address in the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// The text is not forty hexadecimal digits.
+    /// The text is not 40 hexadecimal digits.
     #[error(transparent)]
     Hex(#[from] HexError),
     /// The letter case of the digits does not match the checksum.
     #[error("checksum of address is wrong, expected {expected}")]
     Checksum {
-        /// The same address in its checksummed form.
+        /// The same address with a correct checksum.
         expected: String,
         /// The given address without `0x`.
         got: String,
@@ -121,13 +121,13 @@ impl AddressError {
 }
 
 impl Address {
-    /// Returns the address of the account that `key` signs for: the last 20 bytes of SHA-256 of the key.
+    /// Returns the address of the account of a public key: the last 20 bytes of the SHA-256 of the key.
     pub fn from_public_key(key: &PublicKey) -> Self {
         Self::last_twenty(sha256(&[key.as_bytes()]))
     }
 
-    /// Returns the address of the contract that `creator` deploys when its account nonce is `nonce`, which is one
-    /// less than the nonce of the deploying transaction.
+    /// Returns the address of the contract that `creator` deploys. `nonce` is the nonce of the creator before the
+    /// deployment, which is the nonce of the transaction minus 1.
     pub fn of_contract(creator: &Self, nonce: Nonce) -> Self {
         Self::last_twenty(sha256(&[creator.as_bytes(), &nonce.get().to_be_bytes()]))
     }
@@ -139,11 +139,11 @@ impl Address {
 
     /// Returns the checksummed hexadecimal form, without prefix.
     ///
-    /// Digit `i` is upper case iff it is a letter and bit `255 - 6 i` of SHA-256 of the twenty bytes is set
-    /// (Reference: formats#checksum).
+    /// The digit at position `i` is upper case iff it is a letter and bit `255 - 6 i` of the SHA-256 of the 20 bytes is
+    /// set (Reference: formats#checksum).
     pub fn to_checksum(&self) -> String {
         let hash = sha256(&[&self.0]);
-        // Every sixth bit: four of each three bytes.
+        // Every sixth bit of the hash: four bits of three bytes.
         let (triples, _) = hash.as_chunks();
         let bits = triples.iter().flat_map(|[a, b, c]| [a & 0x80, a & 0x02, b & 0x08, c & 0x20]);
         let digits = self.to_string();
@@ -155,36 +155,36 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// [`AddressError::Hex`] when the text is not forty digits, [`AddressError::Checksum`] when a letter has the
-    /// wrong case.
+    /// [`AddressError::Hex`] if the text is not 40 digits, and [`AddressError::Checksum`] if a letter has the wrong
+    /// case.
     pub fn from_checksum(text: &str) -> Result<Self, AddressError> {
         let address: Self = text.parse()?;
         let (expected, got) = (address.to_checksum(), strip_prefix(text));
         if got == expected { Ok(address) } else { Err(AddressError::Checksum { expected, got: got.to_owned() }) }
     }
 
-    /// Returns the bech32 form (BIP-173, prefix `zil`).
+    /// Returns the address in bech32 (BIP-173) with the prefix `zil`.
     #[expect(clippy::missing_panics_doc, reason = "it does not panic")]
     pub fn to_bech32(&self) -> String {
         bech32::encode::<Bech32>(*HRP, &self.0).expect("twenty bytes are below the length limit of bech32")
     }
 
-    /// Reads the bech32 form (BIP-173, prefix `zil`, lower case).
+    /// Reads an address in bech32 (BIP-173) with the prefix `zil`, in lower case.
     ///
     /// # Errors
     ///
-    /// [`AddressError::Bech32`] with the first thing that is wrong, in the order of [`Bech32Error`].
+    /// [`AddressError::Bech32`] with the first fault, in the order of the variants of [`Bech32Error`].
     pub fn from_bech32(text: &str) -> Result<Self, AddressError> {
         let Some(rest) = text.strip_prefix(BECH32_PREFIX) else {
             let got = text.chars().take(BECH32_PREFIX.len()).collect();
             return Err(AddressError::Bech32(Bech32Error::Prefix { got }));
         };
-        // A word beyond the 32 would not change the bytes: the decoder takes its bits for padding.
+        // The decoder treats the bits of an additional word as padding, so it would accept a longer text.
         let got = text.chars().count();
         if got != BECH32_LEN {
             return Err(AddressError::Bech32(Bech32Error::Length { got }));
         }
-        // After a prefix in lower case, letters in upper case are none of bech32's.
+        // The prefix is in lower case, and bech32 does not mix letter cases.
         let is_foreign = |c: char| c.is_ascii_uppercase() || Fe32::from_char(c).is_err();
         if let Some((position, got)) = rest.chars().enumerate().find(|(_, c)| is_foreign(*c)) {
             let position = position.saturating_add(BECH32_PREFIX.len());
@@ -198,8 +198,8 @@ impl Address {
         })
     }
 
-    /// Returns the virtual shard of the address among `shards`: its last four bytes, big endian, modulo their
-    /// number; shard 0 when there are none (Reference: execution#shard-of-an-address).
+    /// Returns the virtual shard of the address: its last four bytes as a big-endian number, modulo `shards`. The
+    /// result is shard 0 if `shards` is 0 (Reference: execution#shard-of-an-address).
     pub fn shard(&self, shards: u32) -> ShardId {
         let [.., a, b, c, d] = self.0;
         ShardId::new(u32::from_be_bytes([a, b, c, d]).checked_rem(shards).unwrap_or(0))

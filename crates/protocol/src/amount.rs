@@ -1,4 +1,4 @@
-//! Money in Qa, the smallest unit, with checked arithmetic.
+//! Money in Qa, the smallest unit, with arithmetic that checks for overflow.
 
 use std::{fmt, str::FromStr};
 
@@ -19,11 +19,11 @@ use crate::number::{NumberError, parse_decimal};
 pub struct Qa(u128);
 
 impl Qa {
-    /// Nothing.
+    /// The amount of 0 Qa.
     pub const ZERO: Self = Self(0);
-    /// The largest amount that the formats can hold.
+    /// The largest amount: 2^128 - 1 Qa.
     pub const MAX: Self = Self(u128::MAX);
-    /// Qa in one Zil.
+    /// Number of Qa in one Zil.
     pub const PER_ZIL: u128 = 1_000_000_000_000;
 
     /// Wraps a number of Qa.
@@ -31,7 +31,7 @@ impl Qa {
         Self(qa)
     }
 
-    /// Returns the amount of `zil` whole Zil, or `None` when it does not fit 128 bits.
+    /// Returns the amount in Qa for a number of Zil, or `None` if it does not fit 128 bits.
     pub const fn from_zil(zil: u128) -> Option<Self> {
         match zil.checked_mul(Self::PER_ZIL) {
             Some(qa) => Some(Self(qa)),
@@ -44,12 +44,12 @@ impl Qa {
         self.0
     }
 
-    /// Whether the amount is zero.
+    /// Returns whether the amount is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns the sum, or `None` when it does not fit 128 bits.
+    /// Returns the sum, or `None` if it does not fit 128 bits.
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {
             Some(qa) => Some(Self(qa)),
@@ -57,7 +57,7 @@ impl Qa {
         }
     }
 
-    /// Returns the difference, or `None` when `other` is larger.
+    /// Returns the difference, or `None` if `other` is larger.
     pub const fn checked_sub(self, other: Self) -> Option<Self> {
         match self.0.checked_sub(other.0) {
             Some(qa) => Some(Self(qa)),
@@ -65,17 +65,17 @@ impl Qa {
         }
     }
 
-    /// Returns the sixteen bytes, big endian, in which amounts are written everywhere.
+    /// Returns 16 bytes, big endian. All formats of the protocol have amounts in this form.
     pub const fn to_be_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
-    /// Reads sixteen bytes, big endian.
+    /// Reads 16 bytes, big endian.
     pub const fn from_be_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_be_bytes(bytes))
     }
 
-    /// Returns the amount in Zil with exactly twelve decimals.
+    /// Returns the amount in Zil with exactly 12 decimals.
     pub fn to_zil_string(self) -> String {
         format!("{}.{:012}", self.0 / Self::PER_ZIL, self.0 % Self::PER_ZIL)
     }

@@ -1,4 +1,4 @@
-//! Random values of the crate's types for property tests, and the properties that every codec has.
+//! Random values of the types of this crate for property tests, and the properties of every codec.
 #![expect(clippy::arithmetic_side_effects, reason = "an overflow fails the test")]
 
 use std::{fmt::Debug, net::Ipv4Addr};
@@ -55,7 +55,7 @@ macro_rules! codec_properties {
 
                 #[test]
                 fn trailing_field_is_refused(value in $strategy) {
-                    // The number zero in field 31, which no message has.
+                    // Field 31 with the number 0. No message has this field.
                     let bytes = [value.encode(), vec![0xf8, 1, 0]].concat();
                     prop_assert!(<$type>::decode(&bytes).is_err());
                 }
@@ -65,7 +65,7 @@ macro_rules! codec_properties {
 }
 pub(crate) use codec_properties;
 
-/// Something that can happen to bytes.
+/// A random change of encoded bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum Damage {
     Append(Vec<u8>),
@@ -100,13 +100,13 @@ pub(crate) fn any_damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// Reads bytes that must be refused, and compares the reason.
+/// Checks that a decoder rejects bytes with the expected error.
 #[track_caller]
 pub(crate) fn check_refused<T: Debug + PartialEq>(result: &Result<T, DecodeError>, expected: &DecodeError) {
     assert_eq!(result.as_ref(), Err(expected));
 }
 
-/// Names a field of the wrong length.
+/// Returns the error of a field with a wrong length.
 pub(crate) const fn wrong_length(field: &'static str, expected: usize, got: usize) -> DecodeError {
     DecodeError::Length { field, expected, got }
 }
@@ -131,7 +131,7 @@ fn any_signature() -> impl Strategy<Value = Signature> {
     any::<([u8; 32], [u8; 32])>().prop_map(|halves| Signature::from_slice(&[halves.0, halves.1].concat()).unwrap())
 }
 
-/// Numbers of all sizes, so that each length of their coding occurs.
+/// Returns numbers of all sizes, so that each length of a varint occurs.
 fn any_u64() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0_u32..=63).prop_map(|(number, shift)| number >> shift)
 }
@@ -158,7 +158,7 @@ pub(crate) fn any_transaction() -> impl Strategy<Value = Transaction> {
     })
 }
 
-/// Returns arbitrary JSON without fractions. Reading its text again gives the same value.
+/// Returns arbitrary JSON without fractions. The text of each value reads back as the same value.
 pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),

@@ -1,4 +1,4 @@
-//! The macro that declares types of a fixed number of bytes, with their parsing, formatting and conversion.
+//! The macro that declares types with a fixed number of bytes, and its functions for hexadecimal text.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ pub enum HexError {
     /// The text does not have two digits for each byte.
     #[error("expected {expected} hexadecimal digits, got {got}")]
     Length {
-        /// Digits that were expected.
+        /// Expected number of digits.
         expected: usize,
         /// Number of given characters, without the optional `0x`.
         got: usize,
     },
-    /// The text holds a character that is not a hexadecimal digit.
+    /// The text has a character that is not a hexadecimal digit.
     #[error("character {position} is not a hexadecimal digit")]
     Digit {
-        /// Position of the first wrong character, counted from 0 after the optional `0x`.
+        /// Position of the first invalid character, counted from 0 after the optional `0x`.
         position: usize,
-        /// The character.
+        /// The invalid character.
         got: char,
     },
 }
@@ -59,7 +59,7 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Result<[u8; N], HexError> 
     }
 }
 
-/// Reads two digits for each byte without a branch, since requests are full of them.
+/// Reads two digits for each byte without a branch, because requests have many hexadecimal digits.
 fn decode<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     let (pairs, rest) = digits.as_chunks();
     let (mut bytes, mut all) = ([0; N], 0);
@@ -74,7 +74,7 @@ fn decode<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     (all < 16).then_some(bytes)
 }
 
-/// Value of a digit, or more than any has.
+/// Returns the value of a hexadecimal digit, or 255 for any other character.
 const fn value(digit: u8) -> u8 {
     match digit {
         b'0'..=b'9' => digit.wrapping_sub(b'0'),
@@ -94,7 +94,7 @@ pub(crate) fn fmt_upper(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result
     fmt_hex(bytes, f, <[u8]>::make_ascii_uppercase)
 }
 
-/// Writes digits in groups: responses have many of them, and each call of a formatter is slow.
+/// Writes up to 128 digits at once, because responses have many digits, and each call of a formatter is slow.
 fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8])) -> fmt::Result {
     let mut buffer = [0; 128];
     for chunk in bytes.chunks(64) {
@@ -106,10 +106,10 @@ fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8]))
     Ok(())
 }
 
-/// Declares a newtype over `[u8; N]`.
+/// Declares a type that wraps `[u8; N]`.
 ///
-/// `Display`, `Debug` and `LowerHex` print lower-case hexadecimal without prefix, `UpperHex` upper case;
-/// `FromStr` takes any letter case and an optional `0x`.
+/// `Display`, `Debug` and `LowerHex` write lower-case hexadecimal digits without prefix, and `UpperHex` upper-case
+/// digits. `FromStr` takes digits in any letter case, with an optional `0x`.
 macro_rules! fixed_bytes {
     ($(#[$meta:meta])* $name:ident, $len:literal) => {
         $(#[$meta])*
@@ -127,7 +127,7 @@ macro_rules! fixed_bytes {
                 Self(bytes)
             }
 
-            /// Copies a slice, or returns `None` when its length is not [`Self::LEN`].
+            /// Copies a slice, or returns `None` if its length is not [`Self::LEN`].
             pub fn from_slice(bytes: &[u8]) -> Option<Self> {
                 bytes.try_into().ok().map(Self)
             }
@@ -142,7 +142,7 @@ macro_rules! fixed_bytes {
                 self.0
             }
 
-            /// Whether every byte is zero.
+            /// Returns whether all bytes are zero.
             pub fn is_zero(&self) -> bool {
                 self.0 == [0; $len]
             }
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::address::Address;
 
-    /// Forty characters that end like this.
+    /// Returns 40 characters that end with `tail`.
     fn forty(tail: &str) -> String {
         format!("{tail:0>40}")
     }
@@ -223,12 +223,12 @@ mod tests {
         check_refused("0x", &length(0));
         check_refused(&forty("")[1..], &length(39));
         check_refused(&format!("0{}", forty("")), &length(41));
-        // The prefix is taken off once, and only in lower case.
+        // The parser removes one lower-case prefix only.
         check_refused(&format!("0x0x{}", forty("")), &length(42));
         check_refused(&format!("0X{}", forty("")), &length(42));
         check_refused(&forty("g"), &HexError::Digit { position: 39, got: 'g' });
         check_refused(&forty(" 0"), &HexError::Digit { position: 38, got: ' ' });
-        // Forty bytes, but fewer characters; and forty characters, but more bytes.
+        // The first text has 40 bytes but fewer characters, and the second has 40 characters but more bytes.
         check_refused(&format!("{}é€", "0".repeat(35)), &length(37));
         check_refused(&forty("é"), &HexError::Digit { position: 39, got: 'é' });
     }

@@ -1,4 +1,4 @@
-//! Contracts: init parameters and their stored form, code hash, and the keys of storage.
+//! Contracts: init data with their stored form, code hash, and the keys of contract storage.
 
 use std::fmt;
 
@@ -11,19 +11,20 @@ use crate::{
     styled_json::to_styled_json,
 };
 
-/// A named and typed value: an init parameter, or a parameter of a message or event.
+/// A Scilla value with its name and type: an init parameter, or a parameter of a message or event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractParam {
-    /// Name (`vname`).
+    /// Name of the parameter (`vname`).
     pub name: String,
-    /// Type, as Scilla prints it (`type`).
+    /// Type, in the form in which Scilla prints it (`type`).
     pub type_name: String,
-    /// Value in Scilla's JSON form (`value`).
+    /// Value in the JSON form of Scilla (`value`).
     pub value: Value,
 }
 
 impl ContractParam {
-    /// Reads an object with `vname`, `type` and `value`; other members are passed over.
+    /// Reads an object with `vname`, `type` and `value`, and ignores other members. The error is the name of the
+    /// missing or invalid member.
     pub(crate) fn from_json(value: &Value) -> Result<Self, &'static str> {
         let text = |member| value.get(member).and_then(Value::as_str).map(str::to_owned);
         Ok(Self {
@@ -36,8 +37,8 @@ impl ContractParam {
 
 /// The init data of a contract or library: a JSON array of parameters.
 ///
-/// A deployment contains the array of its sender. The array that is stored, hashed and passed to the interpreter has
-/// two more parameters, and is serialised again.
+/// A deployment contains the array of its sender. The deployment adds two parameters and serialises the array again.
+/// The node stores, hashes and runs the contract with this second array.
 ///
 /// # Examples
 ///
@@ -51,7 +52,7 @@ impl ContractParam {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitData {
-    /// The array as it was read, each element a parameter. Members beyond the three are kept, since they are hashed.
+    /// The elements of the array. The stored text also has their additional members, because the code hash covers them.
     array: Value,
 }
 
@@ -61,31 +62,31 @@ pub enum InitDataError {
     /// The text is not JSON.
     #[error("init data is not JSON: {reason}")]
     Json {
-        /// The fault that the parser found.
+        /// The error of the JSON parser.
         reason: String,
     },
     /// The text is JSON, but not an array.
     #[error("init data: expected an array, got {got}")]
     NotArray {
-        /// The kind of the given value.
+        /// The JSON type of the given value.
         got: &'static str,
     },
-    /// An element lacks a member, or the member has another type.
+    /// An element lacks a member, or the member has the wrong type.
     #[error("init data: element {index} has no valid {member}")]
     Element {
         /// Position of the element, counted from 0.
         index: usize,
-        /// The member that was expected.
+        /// The name of the member.
         member: &'static str,
     },
 }
 
 impl InitData {
-    /// Reads the text of an array of parameters.
+    /// Reads a JSON array of parameters.
     ///
     /// # Errors
     ///
-    /// [`InitDataError`], with the expected form and the position.
+    /// [`InitDataError`] if the text is not a JSON array, or an element is not a parameter.
     pub fn parse(text: &str) -> Result<Self, InitDataError> {
         let array: Value =
             serde_json::from_str(text).map_err(|source| InitDataError::Json { reason: source.to_string() })?;
@@ -103,8 +104,8 @@ impl InitData {
         self.array.as_array().into_iter().flatten().map(param).collect()
     }
 
-    /// Returns the init data that is stored when these are deployed: `_creation_block` is the block that is being
-    /// made and `_this_address` the new contract.
+    /// Adds the two parameters of a deployment: `_creation_block`, the number of the block in production, and
+    /// `_this_address`, the address of the new contract.
     #[must_use]
     pub fn deployed(mut self, creation_block: BlockNumber, contract: &Address) -> Self {
         self.array.as_array_mut().into_iter().for_each(|elements| {
@@ -116,7 +117,7 @@ impl InitData {
         self
     }
 
-    /// Returns the stored text (Reference: formats#code-hash, formats#styled-json).
+    /// Returns the text of the init data as the node stores it (Reference: formats#code-hash, formats#styled-json).
     pub fn to_styled_json(&self) -> String {
         to_styled_json(&self.array)
     }
@@ -134,16 +135,17 @@ const fn kind_of(value: &Value) -> &'static str {
 }
 
 impl CodeHash {
-    /// Returns the hash of a contract from its code and the text of its stored init data.
+    /// Returns the code hash of a contract, from its code and the text of its stored init data.
     pub fn of(code: &str, stored_init_data: &str) -> Self {
         Self::new(sha256(&[code.as_bytes(), stored_init_data.as_bytes()]))
     }
 }
 
-/// The plain key of an entry of contract storage: the contract, a variable and its map indices, each with a separator.
+/// The plain key of an entry of contract storage. It has the address of the contract, the name of the variable, and the
+/// keys of maps, each with a separator at its end.
 ///
-/// Its SHA-256 is the entry's place in the storage trie, and the "variable hash" of a state proof. Plain keys also name
-/// the changed entries of a state delta.
+/// The SHA-256 of the plain key is the key of the entry in the storage trie, and the variable hash of a state proof. A
+/// state delta names its changed entries by their plain keys.
 ///
 /// # Examples
 ///
@@ -161,13 +163,13 @@ impl CodeHash {
 pub struct StorageKey(String);
 
 impl StorageKey {
-    /// The character after each part of a key. JSON text escapes it, and names cannot hold it.
+    /// The character after each part of a key. JSON text escapes this character, and names cannot contain it.
     pub const SEPARATOR: char = '\u{16}';
-    /// The value of an entry that is an empty map.
+    /// The stored value of an empty map.
     pub const EMPTY_MAP: [u8; 2] = [0x12, 0];
 
-    /// Returns the key of a field or, with `indices`, of an entry of a map. An index is the JSON text of the map's key,
-    /// quotes included.
+    /// Returns the key of a field or, with `indices`, of an entry of a map field. An index is the JSON text of a map
+    /// key, with its quotes.
     pub fn entry(contract: &Address, field: &str, indices: &[impl AsRef<str>]) -> Self {
         let mut key = contract.to_string();
         key.push(Self::SEPARATOR);
@@ -178,23 +180,23 @@ impl StorageKey {
         Self(key)
     }
 
-    /// Returns the key of the contract's own address. Because of this entry, each contract has a different storage
-    /// root.
+    /// Returns the key of the entry with the address of the contract. This entry makes the storage root of each
+    /// contract unique.
     pub fn address(contract: &Address) -> Self {
         Self::entry(contract, "_addr", NO_INDEX)
     }
 
-    /// Returns the key of the language version.
+    /// Returns the key of the entry with the version of Scilla.
     pub fn version(contract: &Address) -> Self {
         Self::entry(contract, "_version", NO_INDEX)
     }
 
-    /// Returns the key of the map depth of a field.
+    /// Returns the key of the entry with the map depth of a field.
     pub fn depth(contract: &Address, field: &str) -> Self {
         Self::entry(contract, "_depth", &[field])
     }
 
-    /// Returns the key of the type of a field.
+    /// Returns the key of the entry with the type of a field.
     pub fn type_of(contract: &Address, field: &str) -> Self {
         Self::entry(contract, "_type", &[field])
     }
@@ -204,7 +206,7 @@ impl StorageKey {
         &self.0
     }
 
-    /// Returns the entry's place in the storage trie.
+    /// Returns the key of the entry in the storage trie.
     pub fn variable_hash(&self) -> VariableHash {
         VariableHash::new(sha256(&[self.0.as_bytes()]))
     }
@@ -218,7 +220,7 @@ impl StorageKey {
 const NO_INDEX: &[&str] = &[];
 
 impl fmt::Display for StorageKey {
-    /// Writes the key with a visible sign for each separator.
+    /// Writes the key with the visible character `␖` in place of each separator.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.replace(Self::SEPARATOR, "␖"))
     }

@@ -1,59 +1,59 @@
-//! The error of decoders of binary messages.
+//! The error of the decoders of binary messages.
 
-/// Reason why bytes do not contain the requested message.
+/// Reason why bytes are not the expected message.
 ///
-/// Fields have the names of the protocol's definition, after the name of their message.
+/// A field has the name of its message, a dot, and its name in the protobuf definition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The bytes are not a protobuf message of this shape.
+    /// The bytes are not a protobuf message with the expected fields.
     #[error("malformed {message}: {reason}")]
     Malformed {
-        /// The message that was expected.
+        /// The name of the expected message.
         message: &'static str,
-        /// The fault that the protobuf decoder found.
+        /// The error of the protobuf decoder.
         reason: String,
     },
-    /// A field that is always written is not there.
+    /// A required field is absent.
     #[error("{field} is missing")]
     Missing {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
     },
-    /// A field of fixed length has another length.
+    /// A field has the wrong length.
     #[error("{field}: expected {expected} bytes, got {got}")]
     Length {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// Length that was expected.
+        /// The expected length, in bytes.
         expected: usize,
-        /// The given length.
+        /// The given length, in bytes.
         got: usize,
     },
-    /// A field does not hold UTF-8 text.
+    /// A text field is not UTF-8.
     #[error("{field}: expected UTF-8 text, got byte {position} that is not")]
     Text {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// Position of the first wrong byte.
+        /// Position of the first byte that is not UTF-8, from 0.
         position: usize,
     },
-    /// A field has a value that it cannot have here.
+    /// A field has an invalid value.
     #[error("{field}: expected {expected}, got {got}")]
     Value {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// Value or range that was expected.
+        /// The expected value or range.
         expected: String,
         /// The given value.
         got: String,
     },
-    /// The message is readable, yet not written as the protocol writes it: unknown or repeated fields, another order,
-    /// or longer forms of numbers. Such bytes have another hash than the message they seem to hold.
+    /// The message is readable, but not in canonical form: it has unknown or repeated fields, another order of fields,
+    /// or longer forms of numbers. Its hash would differ from the hash of the canonical form.
     #[error("{message} is not in its canonical form from byte {position} on")]
     NotCanonical {
-        /// The message that was expected.
+        /// The name of the expected message.
         message: &'static str,
-        /// Position of the first byte that differs from the canonical form.
+        /// Position of the first byte that differs from the canonical form, from 0.
         position: usize,
     },
 }

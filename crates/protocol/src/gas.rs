@@ -1,4 +1,4 @@
-//! Gas, its price, and their product in Qa.
+//! Gas, gas prices, and fees in Qa.
 
 use std::{fmt, str::FromStr};
 
@@ -7,7 +7,7 @@ use crate::{
     number::{NumberError, parse_decimal},
 };
 
-/// A quantity of gas, in whole units.
+/// An amount of gas, in gas units.
 ///
 /// # Examples
 ///
@@ -22,7 +22,7 @@ use crate::{
 pub struct Gas(u64);
 
 impl Gas {
-    /// No gas.
+    /// The amount of 0 gas units.
     pub const ZERO: Self = Self(0);
 
     /// Wraps a number of gas units.
@@ -35,7 +35,7 @@ impl Gas {
         self.0
     }
 
-    /// Returns the sum, or `None` when it does not fit 64 bits.
+    /// Returns the sum, or `None` if it does not fit 64 bits.
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {
             Some(units) => Some(Self(units)),
@@ -43,7 +43,7 @@ impl Gas {
         }
     }
 
-    /// Returns the difference, or `None` when `other` is larger.
+    /// Returns the difference, or `None` if `other` is larger.
     pub const fn checked_sub(self, other: Self) -> Option<Self> {
         match self.0.checked_sub(other.0) {
             Some(units) => Some(Self(units)),
@@ -58,7 +58,7 @@ impl Gas {
 }
 
 impl fmt::Display for Gas {
-    /// Writes the number of units in decimal.
+    /// Writes the number of gas units in decimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -67,23 +67,23 @@ impl fmt::Display for Gas {
 impl FromStr for Gas {
     type Err = NumberError;
 
-    /// Reads a number of units in decimal digits, without sign or space.
+    /// Reads a number of gas units in decimal digits, without sign or space.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse_decimal(text, u64::MAX).map(Self)
     }
 }
 
-/// The price of one unit of gas, in Qa.
+/// A gas price: Qa per gas unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GasPrice(Qa);
 
 impl GasPrice {
-    /// Wraps a price in Qa for one unit of gas.
+    /// Wraps a price in Qa per gas unit.
     pub const fn new(qa: Qa) -> Self {
         Self(qa)
     }
 
-    /// Returns the price in Qa for one unit of gas.
+    /// Returns the price in Qa per gas unit.
     pub const fn get(self) -> Qa {
         self.0
     }

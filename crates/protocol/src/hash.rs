@@ -1,10 +1,10 @@
-//! Hashes of 32 bytes, one type for each kind of hashed value, and the digest function.
+//! Hashes of 32 bytes, one type for each kind of hashed value, and the hash functions.
 
 use sha2::{Digest, Sha256};
 
 use crate::bytes::fixed_bytes;
 
-/// SHA-256 of the concatenation of `parts`.
+/// Returns the SHA-256 of the concatenation of `parts`.
 pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -13,13 +13,13 @@ pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// SHA-256 of the concatenation of `parts`, or zero for none: how the protocol hashes lists that may be empty.
+/// Returns the SHA-256 of the concatenation of `parts`, or zero without parts. The protocol hashes lists in this way.
 pub(crate) fn sha256_or_zero(parts: &[&[u8]]) -> [u8; 32] {
     if parts.is_empty() { [0; 32] } else { sha256(parts) }
 }
 
 fixed_bytes! {
-    /// Identity of a transaction: SHA-256 of its core information.
+    /// Hash of a transaction: SHA-256 of its core information.
     ///
     /// # Examples
     ///
@@ -38,11 +38,11 @@ fixed_bytes! {
     BlockHash, 32
 }
 fixed_bytes! {
-    /// Root of the account trie (Keccak-256).
+    /// Root of the account trie, a Keccak-256 hash.
     StateRoot, 32
 }
 fixed_bytes! {
-    /// Root of the storage trie of one contract (Keccak-256).
+    /// Root of the storage trie of a contract, a Keccak-256 hash.
     StorageRoot, 32
 }
 fixed_bytes! {
@@ -50,23 +50,23 @@ fixed_bytes! {
     CodeHash, 32
 }
 fixed_bytes! {
-    /// SHA-256 of the serialised changes of state of a block or micro block; zero when there are none.
+    /// SHA-256 of the serialised state delta of a block or micro block; zero without changes.
     StateDeltaHash, 32
 }
 fixed_bytes! {
-    /// SHA-256 of the concatenated transaction hashes of a micro block; zero when there are none.
+    /// SHA-256 of the concatenated transaction hashes of a micro block; zero without transactions.
     TxRoot, 32
 }
 fixed_bytes! {
-    /// SHA-256 of the concatenated receipt texts of a micro block; zero when there are none.
+    /// SHA-256 of the concatenated receipt texts of a micro block; zero without transactions.
     ReceiptsHash, 32
 }
 fixed_bytes! {
-    /// SHA-256 of the concatenated micro block infos of a Tx block; zero when there are none.
+    /// SHA-256 of the concatenated micro block infos of a Tx block; zero without micro blocks.
     MbInfoHash, 32
 }
 fixed_bytes! {
-    /// SHA-256 of the serialised list of a committee's keys.
+    /// SHA-256 of the serialised list of the keys of a committee.
     CommitteeHash, 32
 }
 fixed_bytes! {
@@ -74,7 +74,7 @@ fixed_bytes! {
     ShardingHash, 32
 }
 fixed_bytes! {
-    /// SHA-256 of the plain storage key of a contract variable: its key in the storage trie.
+    /// SHA-256 of the plain key of a contract variable. It is the key of the variable in the storage trie.
     VariableHash, 32
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn parts_are_hashed_as_one_text() {
-        // FIPS 180-2, appendix B.1.
+        // The test vector of FIPS 180-2, appendix B.1.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".parse();
         assert_eq!(abc, Ok(TxHash::new(sha256(&[b"abc"]))));
         assert_eq!(sha256(&[b"a", b"", b"bc"]), sha256(&[b"abc"]));

@@ -1,13 +1,14 @@
-//! Placeholders for the keys of accounts that a developer network impersonates: their transactions have no signature.
+//! Placeholders for public keys of accounts that a developer impersonates. Transactions of these accounts have no
+//! signature.
 
 use crate::{address::Address, key::PublicKey};
 
-/// Number of bytes before the address.
+/// Number of zero bytes before the address.
 const PADDING: usize = PublicKey::LEN - Address::LEN;
 
 impl PublicKey {
-    /// Returns the placeholder for the key of `address`: zeros, then the address. It is not a key, because a key begins
-    /// with 2 or 3.
+    /// Returns the placeholder for the public key of `address`: zeros, then the address. It cannot be a real key,
+    /// because a key begins with 2 or 3.
     ///
     /// # Examples
     ///
@@ -26,7 +27,7 @@ impl PublicKey {
         Self::new(bytes)
     }
 
-    /// Returns the address of a placeholder, or `None` for bytes that may be a key.
+    /// Returns the address of a placeholder, or `None` for other bytes.
     pub fn impersonated(&self) -> Option<Address> {
         let (padding, address) = self.as_bytes().split_at_checked(PADDING)?;
         let address = Address::new(address.try_into().ok()?);

@@ -1,9 +1,9 @@
-//! Public keys and signatures as undecoded bytes. `crypto` checks whether a key is a point of the curve.
+//! Public keys and signatures as bytes. The crate `crypto` checks whether a key is a point of the curve.
 
 use crate::bytes::fixed_bytes;
 
 fixed_bytes! {
-    /// A public key in SEC1 compressed form: 2 or 3 for the parity of y, then x, 33 bytes.
+    /// A public key in compressed SEC1 form: one byte 2 or 3 for the parity of y, then 32 bytes of x.
     ///
     /// # Examples
     ///

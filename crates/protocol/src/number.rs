@@ -1,29 +1,29 @@
-//! Counters, each of its own type: block numbers, nonces, shards and time.
+//! Counters: block numbers, nonces, shard numbers and times, each with its own type.
 
 use std::{fmt, str::FromStr};
 
-/// Reason why text is not a number in the range of its type.
+/// Reason why text is not a number of the expected type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     /// The text is not a sequence of decimal digits.
     #[error("expected decimal digits, got {got:?}")]
     Digits {
-        /// The beginning of the given text.
+        /// The first 64 characters of the text.
         got: String,
     },
-    /// The number is too large.
+    /// The number is above the maximum.
     #[error("expected a number up to {max}, got {got:?}")]
     Range {
-        /// The largest number that fits.
+        /// The largest number of the type.
         max: u128,
-        /// The beginning of the given text.
+        /// The first 64 characters of the text.
         got: String,
     },
 }
 
-/// Reads decimal digits, without sign, space or separator, of a number up to `max`.
+/// Reads a number up to `max` in decimal digits, without sign, space or separator.
 pub(crate) fn parse_decimal<T: TryFrom<u128> + Into<u128>>(text: &str, max: T) -> Result<T, NumberError> {
-    // Longer texts are cut so that an error cannot carry a whole request body.
+    // An error has at most 64 characters of the text, because the text can be as long as a request.
     let got = || text.chars().take(64).collect();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(NumberError::Digits { got: got() });
@@ -32,7 +32,7 @@ pub(crate) fn parse_decimal<T: TryFrom<u128> + Into<u128>>(text: &str, max: T) -
     number.and_then(|number| number.try_into().ok()).ok_or_else(|| NumberError::Range { max: max.into(), got: got() })
 }
 
-/// Declares a newtype over an integer that counts: no arithmetic but the step to a neighbour.
+/// Declares a type that wraps an integer. A counter has no arithmetic except the next and previous number.
 macro_rules! counter {
     ($(#[$meta:meta])* $name:ident, $int:ty) => {
         $(#[$meta])*
@@ -50,7 +50,7 @@ macro_rules! counter {
                 self.0
             }
 
-            /// Returns the following number, or `None` at the end of the range.
+            /// Returns the next number, or `None` at the end of the range.
             pub const fn next(self) -> Option<Self> {
                 match self.0.checked_add(1) {
                     Some(value) => Some(Self(value)),
@@ -58,7 +58,7 @@ macro_rules! counter {
                 }
             }
 
-            /// Returns the preceding number, or `None` at zero.
+            /// Returns the previous number, or `None` at zero.
             pub const fn previous(self) -> Option<Self> {
                 match self.0.checked_sub(1) {
                     Some(value) => Some(Self(value)),
@@ -103,11 +103,12 @@ counter! {
     DsBlockNumber, u64
 }
 counter! {
-    /// Number of executed transactions of an account; in a transaction, its position among those of its sender, from 1.
+    /// Nonce of an account: the nonce of its last executed transaction, 0 without one. The nonces of the transactions
+    /// of an account count from 1.
     Nonce, u64
 }
 counter! {
-    /// A virtual shard; the DS committee counts as the shard after the last.
+    /// Number of a virtual shard. The DS committee has the number after the last shard.
     ShardId, u32
 }
 counter! {
@@ -116,12 +117,12 @@ counter! {
 }
 
 impl BlockNumber {
-    /// The number by which clients recognise a block that does not exist (`INIT_BLOCK_NUMBER` of the C++ node).
+    /// The number of the dummy for a block that does not exist (`INIT_BLOCK_NUMBER` of the C++ node).
     pub const MISSING: Self = Self(u64::MAX);
 }
 
 impl DsBlockNumber {
-    /// The number by which clients recognise a block that does not exist (`INIT_BLOCK_NUMBER` of the C++ node).
+    /// The number of the dummy for a block that does not exist (`INIT_BLOCK_NUMBER` of the C++ node).
     pub const MISSING: Self = Self(u64::MAX);
 }
 

@@ -1,19 +1,19 @@
-//! The protobuf messages of the protocol, as `prost` writes and reads them, and the steps that all decoders share.
+//! The protobuf messages of the protocol for `prost`, and the checks of all decoders.
 //!
-//! Names, numbers and presence are those of `ZilliqaMessage.proto` (Zilliqa/Zilliqa, src/libMessage). An `optional`
-//! field is written even if it is zero; a plain scalar is omitted if it is zero. Members that never occur in generation
-//! 8.1 are not declared: a message that contains them is not canonical (Reference: formats#protobuf).
+//! Names, numbers and presence of fields come from `ZilliqaMessage.proto` (Zilliqa/Zilliqa, src/libMessage). An
+//! `optional` field is written even if it is zero; a plain scalar is omitted if it is zero. Fields that generation 8.1
+//! never writes are not declared: a message that contains them is not canonical (Reference: formats#protobuf).
 
 use prost::Message;
 
 use crate::{error::DecodeError, key::PublicKey};
 
-/// Reads a message, of which `name` is the name in errors.
+/// Reads a message. `name` is its name in errors.
 pub(crate) fn decode<M: Message + Default>(name: &'static str, bytes: &[u8]) -> Result<M, DecodeError> {
     M::decode(bytes).map_err(|source| DecodeError::Malformed { message: name, reason: source.to_string() })
 }
 
-/// Rejects `given` unless it equals its canonical form.
+/// Returns an error unless `given` equals its canonical form.
 pub(crate) fn expect_canonical(name: &'static str, canonical: &[u8], given: &[u8]) -> Result<(), DecodeError> {
     if canonical == given {
         return Ok(());
@@ -22,17 +22,17 @@ pub(crate) fn expect_canonical(name: &'static str, canonical: &[u8], given: &[u8
     Err(DecodeError::NotCanonical { message: name, position })
 }
 
-/// Takes a field that is always written.
+/// Returns the value of a required field, or an error if it is absent.
 pub(crate) fn expect_present<T>(field: &'static str, value: Option<T>) -> Result<T, DecodeError> {
     value.ok_or(DecodeError::Missing { field })
 }
 
-/// Takes a field of exactly `N` bytes.
+/// Returns the value of a field with exactly `N` bytes, or an error for another length.
 pub(crate) fn expect_bytes<const N: usize>(field: &'static str, bytes: &[u8]) -> Result<[u8; N], DecodeError> {
     bytes.try_into().map_err(|_| DecodeError::Length { field, expected: N, got: bytes.len() })
 }
 
-/// Takes a wrapped field of exactly `N` bytes.
+/// Returns the value of a wrapped field with exactly `N` bytes, or an error if it is absent or has another length.
 pub(crate) fn expect_wrapped<const N: usize>(
     field: &'static str,
     value: Option<&ByteArray>,
@@ -40,12 +40,12 @@ pub(crate) fn expect_wrapped<const N: usize>(
     expect_bytes(field, &expect_present(field, value)?.data)
 }
 
-/// Takes a field of UTF-8 text.
+/// Returns the value of a UTF-8 text field, or an error for other bytes.
 pub(crate) fn expect_text(field: &'static str, bytes: Vec<u8>) -> Result<String, DecodeError> {
     String::from_utf8(bytes).map_err(|error| DecodeError::Text { field, position: error.utf8_error().valid_up_to() })
 }
 
-/// Rejects a field with another value than the only valid one.
+/// Returns an error unless a field has its only valid value.
 pub(crate) fn expect_value<T: PartialEq + ToString>(
     field: &'static str,
     expected: &T,
@@ -57,7 +57,7 @@ pub(crate) fn expect_value<T: PartialEq + ToString>(
     Err(DecodeError::Value { field, expected: expected.to_string(), got: got.to_string() })
 }
 
-/// Bytes in a nested message, which marks their presence.
+/// Bytes in a message of their own, so that empty bytes differ from an absent field.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ByteArray {
     #[prost(bytes = "vec", tag = "1")]
@@ -70,7 +70,7 @@ impl ByteArray {
         Self { data: bytes.as_ref().to_vec() }
     }
 
-    /// Wraps the keys of a list.
+    /// Wraps each key of a list.
     pub(crate) fn wrap_keys(keys: &[PublicKey]) -> Vec<Self> {
         keys.iter().map(Self::wrap).collect()
     }
@@ -282,7 +282,7 @@ pub(crate) struct ProtoMicroBlockHeader {
     pub(crate) numtxs: Option<u32>,
     #[prost(message, optional, tag = "10")]
     pub(crate) minerpubkey: Option<ByteArray>,
-    // Left out when it is zero, unlike its namesake in a Tx block.
+    // This field is omitted if it is zero. The same field of a Tx block is always written.
     #[prost(uint64, tag = "11")]
     pub(crate) dsblocknum: u64,
     #[prost(bytes = "vec", tag = "12")]

@@ -1,4 +1,4 @@
-//! Transactions to be simulated.
+//! Simulated transactions.
 
 use crate::{
     address::Address,
@@ -9,20 +9,20 @@ use crate::{
 /// A transaction to simulate: all fields of a signed transaction, except nonce, version, key and signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationRequest {
-    /// The account that would sign it.
+    /// Address of the account that would sign the transaction.
     pub sender: Address,
-    /// The recipient; zero for a deployment.
+    /// Address of the recipient; the null address for a deployment.
     pub to: Address,
-    /// Money that moves to the recipient.
+    /// Amount of money for the recipient.
     pub amount: Qa,
-    /// Price of a unit of gas, or `None` for the lowest in force.
+    /// Gas price; `None` means the minimum gas price.
     pub gas_price: Option<GasPrice>,
-    /// Gas that it may use, or `None` for the most that its committee takes and the sender can pay.
+    /// Gas limit; `None` means the largest gas limit that the committee accepts and the sender can pay.
     pub gas_limit: Option<Gas>,
-    /// Source of the contract to deploy; may be empty.
+    /// Source code of the contract to deploy; can be empty.
     pub code: String,
-    /// Init parameters of a deployment, message of a call; may be empty.
+    /// Init data of a deployment, or message of a call; can be empty.
     pub data: String,
-    /// Whether the DS committee is to execute it.
+    /// Whether the DS committee executes the transaction.
     pub priority: bool,
 }

@@ -1,4 +1,4 @@
-//! State deltas: the changes of a block or micro block, in the form that the hash in its header covers.
+//! State deltas: the changes of state of a block or micro block, in the form that the reference hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,37 +31,37 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDelta {
-    /// The changed accounts. Reference nodes also list accounts that they only read.
+    /// The changed accounts, by address. Reference nodes also list accounts that they only read.
     pub accounts: BTreeMap<Address, AccountDelta>,
 }
 
-/// The changes of one account.
+/// The changes of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountDelta {
-    /// Change of the balance.
+    /// Change of the balance of the account.
     pub balance: BalanceChange,
-    /// By how much the nonce grew.
+    /// Increase of the nonce of the account.
     pub nonce_increase: u64,
-    /// Code and init data, if the account became a contract or library.
+    /// Code and init data, if the block deployed a contract or library at this address.
     pub deployed: Option<DeployedContract>,
-    /// Entries of storage that were written.
+    /// The written storage entries with their new values.
     pub written: BTreeMap<StorageKey, Vec<u8>>,
-    /// Entries of storage that were removed.
+    /// The removed storage entries.
     pub removed: BTreeSet<StorageKey>,
 }
 
 /// The contract that a deployment adds to an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeployedContract {
-    /// Hash of code and init data.
+    /// Hash of the code and of the stored init data.
     pub code_hash: CodeHash,
-    /// Source of the contract or library.
+    /// Source code of the contract or library.
     pub code: String,
-    /// Stored text of the init data.
+    /// Text of the stored init data.
     pub init_data: String,
 }
 
-/// A difference between two balances.
+/// Difference between two balances: an absolute value and a sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BalanceChange {
     magnitude: Qa,
@@ -74,19 +74,19 @@ impl BalanceChange {
         Self { magnitude: Qa::new(new.get().abs_diff(old.get())), increase: new.get() > old.get() }
     }
 
-    /// Returns the difference without its sign.
+    /// Returns the absolute value of the difference.
     pub const fn magnitude(self) -> Qa {
         self.magnitude
     }
 
-    /// Whether the balance grew.
+    /// Returns whether the balance increased.
     pub const fn is_increase(self) -> bool {
         self.increase
     }
 }
 
 impl StateDelta {
-    /// Returns the hash that headers carry, zero when no account is listed.
+    /// Returns the hash of the delta for a block header; zero if the delta lists no account.
     pub fn hash(&self) -> StateDeltaHash {
         let bytes = self.encode();
         let bytes = Some(&*bytes).filter(|bytes| !bytes.is_empty());
@@ -106,7 +106,7 @@ impl StateDelta {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the field that does not fit.
+    /// [`DecodeError`] for a missing, invalid or not canonical field.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoAccountStore";
         let message: ProtoAccountStore = decode(NAME, bytes)?;
@@ -146,7 +146,8 @@ impl AccountDelta {
     fn from_message(message: ProtoAccount) -> Result<Self, DecodeError> {
         let base = expect_present("Account.base", message.base)?;
         expect_value("AccountBase.version", &ACCOUNT_VERSION, &base.version)?;
-        // Check for a root here: the canonical check would only report a position, and this check names the field.
+        // A delta has no storage root. This check names the field, and the canonical check would only report a
+        // position.
         expect_bytes::<0>("AccountBase.storageroot", &base.storageroot)?;
         let magnitude = Qa::from_be_bytes(expect_wrapped("AccountBase.balance", base.balance.as_ref())?);
         if message.numbersign && magnitude.is_zero() {
@@ -198,7 +199,7 @@ mod tests {
         StateDelta { accounts: [(Address::ZERO, account)].into() }
     }
 
-    /// Breaks the message of one account and compares the reason of refusal.
+    /// Changes the protobuf message of an account, and checks the error of the decoder.
     #[track_caller]
     fn check_account(edit: impl FnOnce(&mut ProtoAccount), expected: &DecodeError) {
         check_store(|entry| edit(entry.account.as_mut().unwrap()), expected);
@@ -246,7 +247,7 @@ mod tests {
             |account| account.base.as_mut().unwrap().codehash = vec![1; 31],
             &wrong_length("AccountBase.codehash", 32, 31),
         );
-        // Code without a hash is no deployment.
+        // Code without a hash is not a deployment.
         check_account(|account| account.base.as_mut().unwrap().codehash.clear(), &wrong_length("Account.code", 0, 1));
         check_account(
             |account| {
@@ -283,7 +284,7 @@ mod tests {
         check_refused(&StateDelta::decode(&store.encode_to_vec()), &expected);
         store.entries.swap(0, 1);
         assert!(StateDelta::decode(&store.encode_to_vec()).is_ok());
-        // The same account twice.
+        // The same account occurs twice.
         store.entries[1].address = vec![0; 20];
         assert!(matches!(StateDelta::decode(&store.encode_to_vec()), Err(DecodeError::NotCanonical { .. })));
     }

@@ -7,15 +7,16 @@ use std::fmt::{self, Display, Write};
 
 use serde_json::{Map, Number, Value};
 
-/// A one-line array has less than this many bytes between its brackets and their spaces: the library's right margin of
-/// 74, less the four that those take. The library's other rule, fewer than 25 elements, follows from it.
+/// An array is on one line if the text between its brackets and blanks has less than this number of bytes. jsoncpp has
+/// a right margin of 74, and the brackets and blanks take four. Its other rule, less than 25 elements, follows from
+/// this one.
 const LINE: usize = 70;
-/// Bytes that a text begins with, so that it seldom has to move: a receipt with an event and two messages has 1,700.
+/// Initial capacity of a text, in bytes. A receipt with an event and two messages has 1,700 bytes, so few texts grow.
 const ROOM: usize = 2048;
 /// Significant digits of a number with a fraction.
 const DIGITS: i32 = 17;
 
-/// Writes `value` as styled text.
+/// Returns `value` as styled text.
 ///
 /// Members are sorted by the bytes of their names. There is no line feed at the end.
 ///
@@ -36,15 +37,15 @@ fn written<O: Output>(value: &Value, out: O) -> O {
     writer.out
 }
 
-/// The destination of text.
+/// A destination for text.
 pub(crate) trait Output: Write + Default {
     /// Adds text.
     fn push_str(&mut self, text: &str) {
-        // Neither destination rejects a write.
+        // No destination returns an error.
         let _ = self.write_str(text);
     }
 
-    /// Adds what another destination has.
+    /// Adds the content of another destination.
     fn append(&mut self, other: &Self);
 
     /// Returns the number of bytes so far.
@@ -61,7 +62,7 @@ impl Output for String {
     }
 }
 
-/// The length of a text that is not made, in bytes.
+/// Counts the bytes of a text, and does not store the text.
 #[derive(Default)]
 pub(crate) struct Length(usize);
 
@@ -82,12 +83,12 @@ impl Output for Length {
     }
 }
 
-/// How text is laid out.
+/// The layout of JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Without white space between the tokens.
     Compact,
-    /// As the library does it.
+    /// With the white space of jsoncpp.
     Styled,
 }
 
@@ -98,7 +99,7 @@ enum Place {
     LineStart,
 }
 
-/// Text that is being written.
+/// Writes JSON text to a destination.
 struct Writer<O> {
     out: O,
     layout: Layout,
@@ -106,12 +107,12 @@ struct Writer<O> {
     line_start: String,
 }
 
-/// Writes an object, whose members `write` adds.
+/// Returns the text of an object. `write` adds its members.
 pub(crate) fn write_object(layout: Layout, write: impl FnOnce(&mut Members<'_>)) -> String {
     object_to(String::with_capacity(ROOM), layout, write)
 }
 
-/// Returns the length of the styled text of an object, whose members `write` adds.
+/// Returns the number of bytes of the styled text of an object. `write` adds its members.
 pub(crate) fn object_len(write: impl FnOnce(&mut Members<'_, Length>)) -> usize {
     object_to(Length::default(), Layout::Styled, write).bytes()
 }
@@ -122,8 +123,7 @@ fn object_to<O: Output>(out: O, layout: Layout, write: impl FnOnce(&mut Members<
     writer.out
 }
 
-/// The members of an object that is being written, of which there is at least one. They are added in the order of the
-/// bytes of their names.
+/// Adds members to an object. `write` must add at least one member, and add members in the byte order of their names.
 pub(crate) struct Members<'w, O = String> {
     writer: &'w mut Writer<O>,
     is_empty: bool,
@@ -148,7 +148,7 @@ impl<O: Output> Members<'_, O> {
         push_string(&mut self.name(name).out, value);
     }
 
-    /// Adds a string that has no character that is quoted.
+    /// Adds a string without characters that need an escape.
     pub(crate) fn plain(&mut self, name: &str, value: impl Display) {
         self.name(name).push(format_args!("\"{value}\""));
     }
@@ -261,7 +261,7 @@ impl<O: Output> Writer<O> {
     }
 
     fn push(&mut self, text: fmt::Arguments<'_>) {
-        // Neither destination rejects a write.
+        // No destination returns an error.
         let _ = self.out.write_fmt(text);
     }
 
@@ -293,7 +293,8 @@ fn one_line<O: Output>(elements: &[Value]) -> Option<O> {
     Some(line)
 }
 
-/// Sorts members by the bytes of their names, which another crate's choice of features could keep the map from doing.
+/// Sorts members by the bytes of their names. A feature of `serde_json`, which any crate can enable, keeps another
+/// order.
 fn sorted(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut members: Vec<_> = members.iter().collect();
     members.sort_by_key(|(name, _)| *name);
@@ -308,7 +309,7 @@ fn push_scalar(out: &mut impl Output, value: &Value) {
     }
 }
 
-/// Writes a string as the library quotes it: the solidus, DEL and everything beyond ASCII stay as they are.
+/// Writes a string with the escapes of jsoncpp, which writes `/`, DEL and all characters beyond ASCII as they are.
 fn push_string(out: &mut impl Output, text: &str) {
     out.push_str("\"");
     let mut rest = text;
@@ -348,7 +349,7 @@ fn number_text(number: &Number) -> String {
     }
 }
 
-/// Writes a number with a fraction as C's `%.17g` does, and with `.0` where that would look like an integer.
+/// Writes a number with a fraction like `%.17g` of C. Adds `.0` to a result without point and exponent.
 fn float_text(float: f64) -> String {
     let scientific = format!("{float:.16e}");
     let (mantissa, exponent) = scientific.split_once('e').expect("this format always has an exponent");
@@ -378,7 +379,7 @@ mod tests {
         assert_eq!(to_styled_json(value), expected);
     }
 
-    /// Styled text of an array of one string with so many characters.
+    /// Returns the styled text of an array with one string of `len` characters.
     fn array_of_one(len: usize) -> String {
         to_styled_json(&json!(["x".repeat(len)]))
     }
@@ -402,7 +403,7 @@ mod tests {
 
     #[test]
     fn line_of_73_columns_is_the_longest() {
-        // Four columns of brackets and two of quotes.
+        // Brackets and blanks take four columns, and quotes two.
         assert_eq!(array_of_one(67), format!("[ \"{}\" ]", "x".repeat(67)));
         assert_eq!(array_of_one(68), format!("[\n\t\"{}\"\n]", "x".repeat(68)));
     }
@@ -425,7 +426,7 @@ mod tests {
     #[test]
     fn twenty_three_elements_are_the_most_on_a_line() {
         check(&json!(vec![1; 23]), &format!("[ {}1 ]", "1, ".repeat(22)));
-        // 24 digits make 4 + 46 + 24 = 74 columns; the library would refuse 25 elements of no width at all.
+        // 24 digits make 4 + 46 + 24 = 74 columns. jsoncpp also breaks the line of any array with 25 elements.
         check(&json!(vec![1; 24]), &format!("[\n\t{}1\n]", "1,\n\t".repeat(23)));
         check(&json!(vec![1; 25]), &format!("[\n\t{}1\n]", "1,\n\t".repeat(24)));
     }

@@ -1,11 +1,11 @@
-//! Chain id and message version, packed into one number.
+//! Chain id and message version in one number.
 
 use std::{fmt, str::FromStr};
 
 use crate::number::{NumberError, parse_decimal};
 
-/// Identity of a network: 1 main network, 333 developer test network, 222 isolated server; 2 to 9 are reserved for the
-/// core.
+/// Number of a network: 1 is the main network, 333 the developer test network, 222 an isolated server. 2 to 9 are
+/// reserved for the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(u16);
 
@@ -36,7 +36,7 @@ impl FromStr for ChainId {
     }
 }
 
-/// The `version` member of a transaction: chain id in the upper sixteen bits, message version in the lower.
+/// The `version` member of a transaction: chain id in the upper 16 bits, message version in the lower 16 bits.
 ///
 /// # Examples
 ///
@@ -50,10 +50,10 @@ impl FromStr for ChainId {
 pub struct Version(u32);
 
 impl Version {
-    /// The message version of a Scilla-generation transaction.
+    /// The message version of transactions of generation 8.1.
     pub const MESSAGE: u16 = 1;
 
-    /// Returns the version of an ordinary transaction on the chain `id`.
+    /// Returns the version of a transaction on the chain `id`.
     pub const fn of_chain(id: ChainId) -> Self {
         Self(((id.0 as u32) << 16) | Self::MESSAGE as u32)
     }
@@ -68,13 +68,13 @@ impl Version {
         self.0
     }
 
-    /// Returns the upper half.
+    /// Returns the chain id, in the upper 16 bits.
     pub const fn chain_id(self) -> ChainId {
         let [high, low, _, _] = self.0.to_be_bytes();
         ChainId(u16::from_be_bytes([high, low]))
     }
 
-    /// Returns the lower half.
+    /// Returns the message version, in the lower 16 bits.
     pub const fn message_version(self) -> u16 {
         let [_, _, high, low] = self.0.to_be_bytes();
         u16::from_be_bytes([high, low])

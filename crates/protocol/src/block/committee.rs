@@ -1,4 +1,4 @@
-//! Committees, which make blocks: keys of members, their network addresses, and hashes of both.
+//! Committees: public keys of members, their network addresses, and hashes of both.
 
 use std::{fmt, net::Ipv4Addr};
 
@@ -10,7 +10,7 @@ use crate::{
     proto::{ByteArray, ProtoCommittee, ProtoShard, ProtoShardMember, ProtoShardingStructure},
 };
 
-/// Network address of a committee member: twenty bytes, of which four hold an IPv4 address and four the port.
+/// Network address of a committee member in 20 bytes. Four bytes contain the IPv4 address, and four bytes the port.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ use crate::{
 pub struct Peer([u8; 20]);
 
 impl Peer {
-    /// Packs an address and a port.
+    /// Packs an IP address and a port.
     pub const fn new(ip: Ipv4Addr, port: u16) -> Self {
         let [a, b, c, d] = ip.octets();
         let [high, low] = port.to_be_bytes();
@@ -48,7 +48,7 @@ impl Peer {
         Ipv4Addr::new(a, b, c, d)
     }
 
-    /// Returns the port, for which the packed form has more room than networks have ports.
+    /// Returns the port. It has 32 bits in the packed form, so a value above 65,535 is possible.
     pub const fn port(self) -> u32 {
         let [.., a, b, c, d] = self.0;
         u32::from_be_bytes([a, b, c, d])
@@ -61,22 +61,22 @@ impl fmt::Display for Peer {
     }
 }
 
-/// A member of a shard, as the sharding structure lists it.
+/// A member of a shard in the sharding structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardMember {
-    /// Key of the member.
+    /// Public key of the member.
     pub key: PublicKey,
-    /// Where the member listens.
+    /// Network address of the member.
     pub peer: Peer,
-    /// Standing of the member.
+    /// Reputation of the member, by which the reference ranks solutions of the proof of work.
     pub reputation: u32,
 }
 
-/// Version of the layout of the sharding structure.
+/// Version of the format of the sharding structure.
 const SHARDING_VERSION: u32 = 1;
 
 impl CommitteeHash {
-    /// Returns the hash of a committee from the keys of its members, in its order.
+    /// Returns the hash of the public keys of a committee, in the order of the committee.
     pub fn of(keys: &[PublicKey]) -> Self {
         Self::new(sha256(&[&ProtoCommittee { members: ByteArray::wrap_keys(keys) }.encode_to_vec()]))
     }

@@ -1,4 +1,4 @@
-//! The two rounds of collective signatures under a block.
+//! The two rounds of collective signatures of a block.
 
 use crate::{
     error::DecodeError,
@@ -6,30 +6,31 @@ use crate::{
     proto::{ByteArray, ProtoCoSignatures, expect_wrapped},
 };
 
-/// The collective signatures of the committee that agreed on a block.
+/// The collective signatures of the committee that signed a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoSignatures {
     /// Signature of the first round, over the header.
     pub cs1: Signature,
     /// The bitmap of signers of the first round, in the order of the committee.
     pub b1: Vec<bool>,
-    /// Signature of the second round, over the header and the result of the first.
+    /// Signature of the second round, over the header and the result of the first round.
     pub cs2: Signature,
     /// The bitmap of signers of the second round, in the order of the committee.
     pub b2: Vec<bool>,
 }
 
 impl CoSignatures {
-    /// Returns the co-signatures of a block before its committee has signed. The bitmaps have `bits` members.
+    /// Returns the co-signatures of a block before its committee signs. Each bitmap has `bits` members.
     ///
-    /// Micro blocks and genesis blocks count one member; DS and Tx blocks all of the DS committee.
+    /// Micro blocks and genesis blocks have a bitmap with one member. Other DS and Tx blocks have a member for each key
+    /// of the DS committee.
     pub fn unsigned(bits: usize) -> Self {
         Self { cs1: Signature::ZERO, b1: vec![false; bits], cs2: Signature::ZERO, b2: vec![false; bits] }
     }
 
     /// Returns the message of the second round: the serialised header, `CS1` and the packed `B1`.
     ///
-    /// Returns `None` when the bits are too many to be counted in two bytes; no committee is that large.
+    /// Returns `None` if `b1` has more than 65,535 bits.
     pub fn message_for_second_round(&self, header: &[u8]) -> Option<Vec<u8>> {
         Some([header, self.cs1.as_bytes(), &pack_bits(&self.b1)?].concat())
     }
@@ -53,8 +54,9 @@ impl CoSignatures {
     }
 }
 
-/// Returns the signed form of a bit vector: the number of bits in two bytes, big endian, then the bits, the first in
-/// the highest place, padded with zeros to a whole byte. `None` when there are more than 65,535 bits.
+/// Returns the packed form of a bitmap, which the committee signs. It has the number of bits in two bytes, big endian,
+/// and then the bits. The first bit is the highest one of its byte, and zeros fill the last byte. Returns `None` above
+/// 65,535 bits.
 pub fn pack_bits(bits: &[bool]) -> Option<Vec<u8>> {
     let count = u16::try_from(bits.len()).ok()?;
     let byte =

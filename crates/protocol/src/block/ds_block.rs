@@ -24,7 +24,7 @@ fixed_bytes! {
     Reserved, 128
 }
 
-/// The header of a DS block: the part that is hashed and signed.
+/// The header of a DS block: the fields that are hashed and signed.
 ///
 /// # Examples
 ///
@@ -39,48 +39,48 @@ fixed_bytes! {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DsBlockHeader {
-    /// Version of the header's layout.
+    /// Version of the format of the header.
     pub version: u32,
-    /// Hash of the keys of the DS committee that made the block.
+    /// Hash of the keys of the DS committee that signs the block.
     pub committee_hash: CommitteeHash,
     /// Hash of the previous block of the DS committee.
     pub prev_hash: BlockHash,
-    /// Proof-of-work difficulty for joining the DS committee, in leading zero bits.
+    /// Difficulty of the proof of work that admits a node to the DS committee, in leading zero bits.
     pub ds_difficulty: u8,
-    /// Proof-of-work difficulty for joining a shard, in leading zero bits.
+    /// Difficulty of the proof of work that admits a node to a shard, in leading zero bits.
     pub difficulty: u8,
-    /// Key of the leader that proposed the block.
+    /// Public key of the leader that proposed the block.
     pub leader: PublicKey,
     /// Number of the block.
     pub number: DsBlockNumber,
-    /// Tx epoch in which the block was made.
+    /// Tx epoch of the creation of the block.
     pub epoch: BlockNumber,
-    /// Lowest price of gas during the DS epoch.
+    /// Minimum gas price during the DS epoch.
     pub gas_price: GasPrice,
-    /// Software that the network runs.
+    /// Software versions of the network.
     pub software: SwInfo,
-    /// New members of the DS committee.
+    /// Public keys of the new members of the DS committee, with their network addresses.
     pub pow_winners: BTreeMap<PublicKey, Peer>,
     /// Hash of the sharding structure.
     pub sharding_hash: ShardingHash,
-    /// Kept for later use.
+    /// Reserved bytes, all zero in generation 8.1.
     pub reserved: Reserved,
-    /// Members removed from the DS committee, in the order of removal.
+    /// Public keys of the members that left the DS committee, in the order of removal.
     pub removed: Vec<PublicKey>,
-    /// Votes on governance proposals, by proposal.
+    /// Votes on governance proposals, by the number of the proposal.
     pub proposals: BTreeMap<u32, Votes>,
 }
 
-/// Votes on one governance proposal: how many chose each value.
+/// Votes on a governance proposal: the number of votes for each value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Votes {
-    /// Votes of the DS committee, by value.
+    /// Number of votes of the DS committee, by value.
     pub ds: BTreeMap<u32, u32>,
-    /// Votes of the miners, by value.
+    /// Number of votes of the miners, by value.
     pub miners: BTreeMap<u32, u32>,
 }
 
-/// Versions of the node and of the interpreter that the network runs.
+/// Versions of the node and of the interpreter in the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwInfo {
     /// Version of the node.
@@ -89,43 +89,44 @@ pub struct SwInfo {
     pub interpreter: SwVersion,
 }
 
-/// Version of one program.
+/// Version of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwVersion {
     /// Major version.
     pub major: u32,
     /// Minor version.
     pub minor: u32,
-    /// Number of the fix.
+    /// Fix version.
     pub fix: u32,
-    /// DS block from which the version is in force.
+    /// The first DS block with this version.
     pub upgrade_at: DsBlockNumber,
-    /// First four bytes of the commit.
+    /// First four bytes of the commit hash.
     pub commit: u32,
 }
 
 /// A DS block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DsBlock {
-    /// The part that is hashed and signed.
+    /// The fields that are hashed and signed.
     pub header: DsBlockHeader,
     /// Signatures of the DS committee.
     pub cosignatures: CoSignatures,
-    /// When the block was made.
+    /// Creation time of the block.
     pub timestamp: Timestamp,
 }
 
 impl DsBlockHeader {
-    /// Version of the header's layout.
+    /// Version of the format of the header.
     pub const VERSION: u32 = 2;
-    /// Version of the header's layout in block 0.
+    /// Version of the format of the header of block 0.
     pub const GENESIS_VERSION: u32 = 1;
-    /// Difficulty of joining a shard in block 0, below which it does not fall (`POW_DIFFICULTY`).
+    /// Difficulty for shards in block 0, in leading zero bits. It is also the lowest difficulty (`POW_DIFFICULTY`).
     pub const INITIAL_DIFFICULTY: u8 = 3;
-    /// Difficulty of joining the DS committee in block 0, below which it does not fall (`DS_POW_DIFFICULTY`).
+    /// Difficulty for the DS committee in block 0, in leading zero bits. It is also the lowest difficulty
+    /// (`DS_POW_DIFFICULTY`).
     pub const INITIAL_DS_DIFFICULTY: u8 = 5;
 
-    /// Returns the header of block 0 of the network whose first leader is `leader`.
+    /// Returns the header of block 0 of a network. `leader` is the public key of its first leader.
     pub fn genesis(leader: PublicKey) -> Self {
         Self {
             version: Self::GENESIS_VERSION,
@@ -160,7 +161,7 @@ impl DsBlockHeader {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the field that does not fit.
+    /// [`DecodeError`] for a missing, invalid or not canonical field.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoDSBlock.DSBlockHeader";
         let header = Self::from_message(decode(NAME, bytes)?)?;
@@ -222,7 +223,7 @@ impl DsBlockHeader {
     }
 }
 
-/// The previous hash of block 0.
+/// The previous hash in the header of block 0, as in the C++ node.
 const GENESIS_PREV_HASH: [u8; 32] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
     32,
@@ -285,7 +286,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
 }
 
 impl DsBlock {
-    /// Returns the block by which the C++ node answers for a block that does not exist: a default-constructed one.
+    /// Returns the dummy that the C++ node returns for a block that does not exist: a default-constructed block.
     pub fn missing() -> Self {
         Self {
             header: DsBlockHeader {
@@ -302,7 +303,7 @@ impl DsBlock {
         }
     }
 
-    /// Returns the stored and relayed form, which `GetRawDSBlock` answers too.
+    /// Returns the serialised block, which is stored and relayed. It is also the result of `GetRawDSBlock`.
     pub fn encode(&self) -> Vec<u8> {
         self.encode_with(self.header.hash())
     }
@@ -317,14 +318,14 @@ impl DsBlock {
         ProtoDsBlock { header: Some(self.header.to_message()), blockbase: Some(base) }.encode_to_vec()
     }
 
-    /// Reads the stored and relayed form.
+    /// Reads a serialised block.
     ///
     /// Does not verify the signatures.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the field that does not fit; [`DecodeError::Value`] for `blockhash` when it is not the hash
-    /// of the header.
+    /// [`DecodeError`] for a missing, invalid or not canonical field. The field `blockhash` is invalid if it is not the
+    /// hash of the header.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoDSBlock";
         let message: ProtoDsBlock = decode(NAME, bytes)?;
@@ -356,7 +357,7 @@ mod tests {
         DsBlock { header, cosignatures: CoSignatures::unsigned(1), timestamp: Timestamp::new(1) }
     }
 
-    /// Breaks the message of a header and compares the reason of refusal.
+    /// Changes the protobuf message of a header, and checks the error of the decoder.
     #[track_caller]
     fn check(edit: impl FnOnce(&mut ProtoDsBlockHeader), expected: &DecodeError) {
         let mut message = ProtoDsBlockHeader::decode(&*block().header.encode()).unwrap();

@@ -1,14 +1,15 @@
-//! Writes the fields of headers one after the other, without building their protobuf message.
+//! Writes the fields of headers one after the other, without a protobuf message in between.
 //!
-//! A node that makes many blocks at once hashes millions of headers. The bytes equal those of the messages in
-//! [`proto`](crate::proto); tests compare them.
+//! A node that makes millions of empty blocks at once hashes a header for each. The bytes equal the bytes of the
+//! messages in [`proto`](crate::proto). Tests compare them.
 
 use crate::hash::{BlockHash, CommitteeHash};
 
-/// Bytes for which there is room at once: more than most headers have.
+/// Initial capacity in bytes. Most headers are shorter.
 const USUAL: usize = 384;
 
-/// The encoded fields. Field numbers are below 16, and nested messages are shorter than 128 bytes.
+/// The encoded fields. Field numbers must be below 16, and nested messages shorter than 128 bytes, because tags and
+/// lengths have one byte each.
 pub(super) struct Fields(Vec<u8>);
 
 impl Fields {
@@ -34,7 +35,7 @@ impl Fields {
         }
     }
 
-    /// A number that is left out when it is zero.
+    /// Writes a number unless it is zero.
     pub(super) fn implicit(&mut self, field: u8, number: u64) {
         if number != 0 {
             self.number(field, number);
@@ -45,12 +46,12 @@ impl Fields {
         self.nested(field, |fields| fields.0.extend_from_slice(bytes));
     }
 
-    /// Writes bytes as a nested message.
+    /// Writes bytes as a nested message with one field.
     pub(super) fn wrapped(&mut self, field: u8, bytes: &[u8]) {
         self.nested(field, |fields| fields.bytes(1, bytes));
     }
 
-    /// A message, or bytes.
+    /// Writes a nested message or bytes, with a length of one byte.
     pub(super) fn nested(&mut self, field: u8, write: impl FnOnce(&mut Self)) {
         self.0.push(field << 3 | 2);
         let at = self.0.len();
@@ -62,7 +63,7 @@ impl Fields {
         }
     }
 
-    /// Writes the fields at the beginning of every header.
+    /// Writes the fields that every header begins with.
     pub(super) fn base(&mut self, version: u32, committee_hash: &CommitteeHash, prev_hash: &BlockHash) {
         self.nested(1, |fields| {
             fields.implicit(1, version.into());

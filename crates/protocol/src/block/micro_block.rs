@@ -1,4 +1,4 @@
-//! Micro blocks: one shard's transactions of a Tx epoch.
+//! Micro blocks: the transactions of one shard in a Tx epoch.
 
 use prost::Message;
 
@@ -16,34 +16,34 @@ use crate::{
     },
 };
 
-/// The header of a micro block: the part that is hashed and signed.
+/// The header of a micro block: the fields that are hashed and signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MicroBlockHeader {
-    /// Version of the header's layout.
+    /// Version of the format of the header.
     pub version: u32,
-    /// Hash of the keys of the shard or DS committee.
+    /// Hash of the keys of the committee that signs the block.
     pub committee_hash: CommitteeHash,
-    /// Hash of the last Tx block.
+    /// Hash of the previous Tx block.
     pub prev_hash: BlockHash,
-    /// Shard that made the block.
+    /// Shard of the block.
     pub shard: ShardId,
-    /// Gas that the block may use.
+    /// Gas limit of the block.
     pub gas_limit: Gas,
-    /// Gas that its transactions used.
+    /// Gas that the transactions of the block used.
     pub gas_used: Gas,
-    /// Coinbase reward in the DS committee's block of a vacuous epoch, transaction fees in any other.
+    /// Coinbase reward if the DS committee makes the block in a vacuous epoch; fees of the transactions otherwise.
     pub rewards: Qa,
-    /// The Tx block that is being made.
+    /// Number of the Tx block in production.
     pub epoch: BlockNumber,
     /// Hash of the transaction hashes.
     pub tx_root: TxRoot,
     /// Number of transactions.
     pub tx_count: u32,
-    /// Key of the leader that proposed the block.
+    /// Public key of the leader that proposed the block.
     pub miner: PublicKey,
-    /// The DS block in force.
+    /// Number of the DS block of the DS epoch.
     pub ds_block: DsBlockNumber,
-    /// Hash of the block's changes of state.
+    /// Hash of the state delta of the block.
     pub state_delta_hash: StateDeltaHash,
     /// Hash of the receipts.
     pub receipts_hash: ReceiptsHash,
@@ -52,18 +52,18 @@ pub struct MicroBlockHeader {
 /// A micro block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MicroBlock {
-    /// The part that is hashed and signed.
+    /// The fields that are hashed and signed.
     pub header: MicroBlockHeader,
-    /// The transactions, in the order of their execution.
+    /// Hashes of the transactions, in the order of execution.
     pub tx_hashes: Vec<TxHash>,
-    /// Signatures of the shard.
+    /// Signatures of the committee.
     pub cosignatures: CoSignatures,
-    /// When the block was made.
+    /// Creation time of the block.
     pub timestamp: Timestamp,
 }
 
 impl MicroBlockHeader {
-    /// Version of the header's layout.
+    /// Version of the format of the header.
     pub const VERSION: u32 = 1;
 
     /// Returns the hash of the block.
@@ -93,7 +93,7 @@ impl MicroBlockHeader {
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the field that does not fit.
+    /// [`DecodeError`] for a missing, invalid or not canonical field.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoMicroBlock.MicroBlockHeader";
         let header = Self::from_message(decode(NAME, bytes)?)?;
@@ -142,9 +142,9 @@ impl MicroBlockHeader {
 }
 
 impl TxRoot {
-    /// Returns the hash of the transaction hashes of a micro block, in the order of execution.
+    /// Returns the hash of the concatenated transaction hashes of a micro block, in the order of execution.
     ///
-    /// They are hashed one after the other: in spite of its name this is no root of a tree.
+    /// The reference calls this hash a root, but it has no tree.
     pub fn of(hashes: &[TxHash]) -> Self {
         let parts: Vec<&[u8]> = hashes.iter().map(AsRef::as_ref).collect();
         Self::new(sha256_or_zero(&parts))
@@ -152,7 +152,7 @@ impl TxRoot {
 }
 
 impl MicroBlock {
-    /// Returns the stored and relayed form.
+    /// Returns the serialised block, which is stored and relayed.
     pub fn encode(&self) -> Vec<u8> {
         let header = self.header.to_message();
         let hash = BlockHash::new(sha256(&[&header.encode_to_vec()]));
@@ -164,14 +164,14 @@ impl MicroBlock {
         message.encode_to_vec()
     }
 
-    /// Reads the stored and relayed form.
+    /// Reads a serialised block.
     ///
     /// Does not verify the signatures, and does not compare the transactions with the count and the hash in the header.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the field that does not fit; [`DecodeError::Value`] for `blockhash` when it is not the hash
-    /// of the header.
+    /// [`DecodeError`] for a missing, invalid or not canonical field. The field `blockhash` is invalid if it is not the
+    /// hash of the header.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoMicroBlock";
         let message: ProtoMicroBlock = decode(NAME, bytes)?;
@@ -221,7 +221,7 @@ mod tests {
         MicroBlock { header, tx_hashes, cosignatures: CoSignatures::unsigned(1), timestamp: Timestamp::new(1) }
     }
 
-    /// Breaks the message of a block and compares the reason of refusal.
+    /// Changes the protobuf message of a block, and checks the error of the decoder.
     #[track_caller]
     fn check(edit: impl FnOnce(&mut ProtoMicroBlock), expected: &DecodeError) {
         let mut message = ProtoMicroBlock::decode(&*block().encode()).unwrap();

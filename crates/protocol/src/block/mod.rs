@@ -1,4 +1,4 @@
-//! Blocks: headers and their hashes, bodies, co-signatures and the committees that make them.
+//! Blocks: headers and their hashes, bodies, co-signatures, and the committees that sign them.
 
 mod committee;
 mod cosignature;
@@ -22,7 +22,7 @@ pub use self::{
     tx_block::{MbInfo, TxBlock, TxBlockHeader},
 };
 
-/// Writes the members that every header has.
+/// Returns the message with the fields of every header.
 fn header_base(version: u32, committee_hash: &CommitteeHash, prev_hash: &BlockHash) -> ProtoBlockHeaderBase {
     ProtoBlockHeaderBase {
         version,
@@ -31,7 +31,7 @@ fn header_base(version: u32, committee_hash: &CommitteeHash, prev_hash: &BlockHa
     }
 }
 
-/// Reads the members that every header has: version, committee and previous block.
+/// Reads the fields of every header: version, committee hash and previous hash.
 fn parse_header_base(base: Option<ProtoBlockHeaderBase>) -> Result<(u32, CommitteeHash, BlockHash), DecodeError> {
     let base = expect_present("BlockHeaderBase", base)?;
     let committee_hash = expect_bytes("BlockHeaderBase.committeehash", &base.committeehash)?;
@@ -39,7 +39,7 @@ fn parse_header_base(base: Option<ProtoBlockHeaderBase>) -> Result<(u32, Committ
     Ok((base.version, CommitteeHash::new(committee_hash), BlockHash::new(prev_hash)))
 }
 
-/// Writes the members that every block has in addition to its header.
+/// Returns the message with the fields that every block has in addition to its header.
 fn block_base(hash: BlockHash, cosignatures: &CoSignatures, timestamp: Timestamp) -> ProtoBlockBase {
     ProtoBlockBase {
         blockhash: hash.as_bytes().to_vec(),
@@ -48,7 +48,8 @@ fn block_base(hash: BlockHash, cosignatures: &CoSignatures, timestamp: Timestamp
     }
 }
 
-/// Reads the members that every block has in addition to its header. The hash must be `expected`.
+/// Reads the fields that every block has in addition to its header. Returns an error if the block hash is not
+/// `expected`.
 fn parse_block_base(
     expected: BlockHash,
     base: Option<ProtoBlockBase>,

@@ -1,4 +1,4 @@
-//! Tx blocks: the chain of final blocks, one for each Tx epoch.
+//! Tx blocks: one final block for each Tx epoch.
 
 use prost::Message;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The header of a Tx block: the part that is hashed and signed.
+/// The header of a Tx block: the fields that are hashed and signed.
 ///
 /// # Examples
 ///
@@ -31,70 +31,70 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxBlockHeader {
-    /// Version of the header's layout.
+    /// Version of the format of the header.
     pub version: u32,
-    /// Hash of the DS committee's keys.
+    /// Hash of the keys of the DS committee.
     pub committee_hash: CommitteeHash,
     /// Hash of the previous Tx block.
     pub prev_hash: BlockHash,
-    /// Gas limit, summed over the micro blocks.
+    /// Sum of the gas limits of the micro blocks.
     pub gas_limit: Gas,
-    /// Gas used, summed over the micro blocks.
+    /// Sum of the gas that the micro blocks used.
     pub gas_used: Gas,
-    /// Coinbase reward of a vacuous block, transaction fees of any other.
+    /// Coinbase reward of a vacuous block; fees of the transactions of any other block.
     pub rewards: Qa,
     /// Number of the block.
     pub number: BlockNumber,
     /// Root of the account trie after the block.
     pub state_root: StateRoot,
-    /// Hash of the block's changes of state.
+    /// Hash of the state delta of the block.
     pub state_delta_hash: StateDeltaHash,
     /// Hash of the list of micro blocks.
     pub mb_info_hash: MbInfoHash,
-    /// Number of transactions, summed over the micro blocks.
+    /// Number of transactions in all micro blocks.
     pub tx_count: u32,
-    /// Key of the leader that proposed the block.
+    /// Public key of the leader that proposed the block.
     pub miner: PublicKey,
-    /// The DS block in force.
+    /// Number of the DS block of the DS epoch.
     pub ds_block: DsBlockNumber,
 }
 
-/// A micro block as its Tx block lists it.
+/// A micro block in the list of its Tx block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MbInfo {
     /// Hash of the micro block.
     pub hash: BlockHash,
-    /// Hash of its transaction hashes.
+    /// Hash of the transaction hashes of the micro block.
     pub tx_root: TxRoot,
-    /// Shard that made it.
+    /// Shard of the micro block.
     pub shard: ShardId,
 }
 
 /// A Tx block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxBlock {
-    /// The part that is hashed and signed.
+    /// The fields that are hashed and signed.
     pub header: TxBlockHeader,
-    /// The micro blocks, ascending by shard, the DS committee's own last.
+    /// The micro blocks, in ascending order of shards. The micro block of the DS committee is the last.
     pub micro_blocks: Vec<MbInfo>,
     /// Signatures of the DS committee.
     pub cosignatures: CoSignatures,
-    /// When the block was made.
+    /// Creation time of the block.
     pub timestamp: Timestamp,
 }
 
 impl TxBlockHeader {
-    /// Version of the header's layout.
+    /// Version of the format of the header.
     pub const VERSION: u32 = 1;
-    /// Transactions on one page of a block (`NUM_TXNS_PER_PAGE`).
+    /// Largest number of transactions on a page of a block (`NUM_TXNS_PER_PAGE`).
     pub const TRANSACTIONS_PER_PAGE: u32 = 2_500;
 
-    /// Returns the number of pages that the block's transactions fill, 0 without any.
+    /// Returns the number of pages for the transactions of the block; 0 without transactions.
     pub const fn page_count(&self) -> u32 {
         self.tx_count.div_ceil(Self::TRANSACTIONS_PER_PAGE)
     }
 
-    /// Returns the header of block 0 of the network whose first leader is `leader`.
+    /// Returns the header of block 0 of a network. `leader` is the public key of its first leader.
     pub const fn genesis(leader: PublicKey) -> Self {
         Self {
             version: Self::VERSION,
@@ -140,7 +140,7 @@ impl TxBlockHeader {
     /// Reads the bytes that are hashed and signed.
     ///
     /// # Errors
-    ///
+    /// [`DecodeError`] for a missing, invalid or not canonical field.
     /// [`DecodeError`] with the field that does not fit.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoTxBlock.TxBlockHeader";
@@ -208,9 +208,9 @@ impl MbInfo {
 }
 
 impl MbInfoHash {
-    /// Returns the hash of the list of micro blocks of a Tx block, in its order.
+    /// Returns the hash of the list of micro blocks of a Tx block, in the order of the list; zero for an empty list.
     ///
-    /// The serialised infos are hashed one after the other, without tags or lengths between them.
+    /// The hash covers the concatenated bytes of the entries, without tags or lengths between them.
     pub fn of(infos: &[MbInfo]) -> Self {
         let mut fields = Fields::new();
         for info in infos {
@@ -224,7 +224,7 @@ impl MbInfoHash {
 }
 
 impl TxBlock {
-    /// Returns the block by which the C++ node answers for a block that does not exist: a default-constructed one.
+    /// Returns the dummy that the C++ node returns for a block that does not exist: a default-constructed block.
     pub fn missing() -> Self {
         Self {
             header: TxBlockHeader {
@@ -242,7 +242,7 @@ impl TxBlock {
         }
     }
 
-    /// Returns the stored and relayed form, which `GetRawTxBlock` answers too.
+    /// Returns the serialised block, which is stored and relayed. It is also the result of `GetRawTxBlock`.
     pub fn encode(&self) -> Vec<u8> {
         self.encode_with(self.header.hash())
     }
@@ -261,14 +261,14 @@ impl TxBlock {
         message.encode_to_vec()
     }
 
-    /// Reads the stored and relayed form.
+    /// Reads a serialised block.
     ///
     /// Does not verify the signatures, and does not compare the list of micro blocks with the hash in the header.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the field that does not fit; [`DecodeError::Value`] for `blockhash` when it is not the hash
-    /// of the header.
+    /// [`DecodeError`] for a missing, invalid or not canonical field. The field `blockhash` is invalid if it is not the
+    /// hash of the header.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoTxBlock";
         let message: ProtoTxBlock = decode(NAME, bytes)?;
@@ -314,7 +314,7 @@ mod tests {
         ProtoTxBlock::decode(&*block.encode()).unwrap()
     }
 
-    /// Breaks the message of a block and compares the reason of refusal.
+    /// Changes the protobuf message of a block, and checks the error of the decoder.
     #[track_caller]
     fn check(edit: impl FnOnce(&mut ProtoTxBlock), expected: &DecodeError) {
         let mut message = message();
@@ -396,7 +396,7 @@ mod tests {
         let bytes = zero.encode();
         let (base, rest) = bytes.split_at(72);
         assert_eq!(base[..2], [0x0a, 70]);
-        // Used gas and rewards follow at once: the gas limit is left out.
+        // Used gas and rewards follow directly, because a gas limit of zero is omitted.
         assert_eq!(rest[..6], [0x18, 0, 0x22, 18, 0x0a, 16]);
         assert_eq!(rest[22..26], [0x30, 0, 0x3a, 102]);
         assert_eq!(rest[128..130], [0x40, 0]);

@@ -1,6 +1,6 @@
-//! The list of reasons for failure in receipts.
+//! The error codes of receipts.
 
-/// Why a transaction failed.
+/// Reason why a transaction failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ReceiptError {
@@ -8,58 +8,58 @@ pub enum ReceiptError {
     CheckerFailed = 0,
     /// The deployment run failed.
     RunnerFailed = 1,
-    /// An accept or a message lacked the money.
+    /// An account has too little money for an `accept` or a message.
     BalanceTransferFailed = 2,
-    /// Not used.
+    /// Silica does not use this code.
     ExecuteCmdFailed = 3,
-    /// The interpreter took longer than allowed.
+    /// The interpreter exceeded its time limit.
     ExecuteCmdTimeout = 4,
-    /// The interpreter's output lacks the gas that remains.
+    /// The output of the interpreter has no remaining gas.
     NoGasRemainingFound = 5,
-    /// The output of the interpreter lacks the flag whether the contract accepted the money.
+    /// The output of the interpreter does not state whether the contract accepted the money.
     NoAcceptedFound = 6,
     /// The called transition failed.
     CallContractFailed = 7,
     /// The deployment run reported errors.
     CreateContractFailed = 8,
-    /// The interpreter's output is not JSON.
+    /// The output of the interpreter is not JSON.
     JsonOutputCorrupted = 9,
-    /// The contract's account vanished.
+    /// The account of the contract does not exist.
     ContractNotExist = 10,
-    /// Not used.
+    /// Silica does not use this code.
     StateCorrupted = 11,
     /// An event lacks its name or parameters.
     LogEntryInstallFailed = 12,
     /// A message lacks its tag, amount, parameters or recipient.
     MessageCorrupted = 13,
-    /// A message is for the null address.
+    /// The recipient of a message is the null address.
     ReceiptIsNull = 14,
-    /// Too many chained calls.
+    /// The transaction has too many chained calls.
     MaxEdgesReached = 15,
-    /// A chained call to a contract of another shard.
+    /// The callee of a chained call belongs to another shard.
     ChainCallDiffShard = 16,
-    /// The input of a chained call could not be prepared.
+    /// The node could not prepare the input of a chained call.
     PreparationFailed = 17,
-    /// Not used.
+    /// Silica does not use this code.
     NoOutput = 18,
-    /// The interpreter's output has neither results nor errors.
+    /// The output of the interpreter has neither results nor errors.
     OutputIllegal = 19,
-    /// Not used.
+    /// Silica does not use this code.
     MapDepthMissing = 20,
-    /// Too little gas left for the next run.
+    /// The remaining gas is too little for the next run.
     GasNotSufficient = 21,
-    /// Auxiliary data of the callee is unreadable.
+    /// Metadata of the callee are unreadable.
     InternalError = 22,
-    /// A chained call to a library.
+    /// The callee of a chained call is a library.
     LibraryAsRecipient = 23,
-    /// The callee has another language version than the caller.
+    /// Caller and callee have different versions of Scilla.
     VersionInconsistent = 24,
-    /// Libraries of the callee are missing or do not fit.
+    /// A library of the callee is missing, or has the wrong version.
     LibraryExtractionFailed = 25,
 }
 
 impl ReceiptError {
-    /// Every reason; its position is its code.
+    /// All error codes. The position of a code is its number.
     pub const ALL: [Self; 26] = [
         Self::CheckerFailed,
         Self::RunnerFailed,
@@ -89,12 +89,12 @@ impl ReceiptError {
         Self::LibraryExtractionFailed,
     ];
 
-    /// Returns the number that stands in the receipt.
+    /// Returns the number of the code in receipts.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// Returns the reason with this number.
+    /// Returns the code with this number, or `None` above 25.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }

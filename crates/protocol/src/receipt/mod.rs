@@ -34,27 +34,27 @@ pub use self::{error_code::ReceiptError, text::ReceiptTextError};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// Gas charged for this transaction (not summed over the block, in spite of the name).
+    /// Gas that this transaction paid for. In spite of its name, it is not a sum over the block.
     pub cumulative_gas: Gas,
-    /// Tx block in which the transaction was executed.
+    /// Number of the Tx block with the transaction.
     pub epoch: BlockNumber,
     /// Whether the transaction took effect.
     pub success: bool,
-    /// Whether the called contract accepted the money; `None` unless the transaction was a call that was evaluated.
+    /// Whether the called contract accepted the money; `None` unless a contract ran.
     pub accepted: Option<bool>,
-    /// Why the transaction failed, by the number of chained calls attempted before.
+    /// Error codes, by the number of earlier chained calls.
     pub errors: BTreeMap<u32, Vec<ReceiptError>>,
-    /// The exceptions of the interpreter, from the throw outward.
+    /// Errors of the interpreter, the innermost first.
     pub exceptions: Vec<Exception>,
-    /// Events in the order of the runs that emitted them; those of one run with the newest first, as the interpreter
-    /// reports them.
+    /// Events, in the order of the runs that emitted them. Within a run, the newest event is first, because the
+    /// interpreter reports events in this order.
     pub event_logs: Vec<EventLog>,
-    /// Messages, in the order in which they were emitted.
+    /// Messages of contracts, in the order in which they were sent.
     pub transitions: Vec<Transition>,
 }
 
 impl Receipt {
-    /// Returns the receipt of a payment, which is also that of a successful deployment.
+    /// Returns the receipt of a successful payment. A successful deployment has the same receipt.
     pub const fn payment(gas: Gas, epoch: BlockNumber) -> Self {
         Self {
             cumulative_gas: gas,
@@ -68,7 +68,7 @@ impl Receipt {
         }
     }
 
-    /// Returns the stored and relayed form: text and gas (`ProtoTransactionReceipt`).
+    /// Returns the serialised receipt, which is stored and relayed: text and gas (`ProtoTransactionReceipt`).
     pub fn encode(&self) -> Vec<u8> {
         let message = ProtoTransactionReceipt {
             receipt: self.to_styled_json().into_bytes(),
@@ -77,11 +77,12 @@ impl Receipt {
         prost::Message::encode_to_vec(&message)
     }
 
-    /// Reads the stored and relayed form.
+    /// Reads a serialised receipt.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the field that does not fit, among them a text that is not laid out as it is hashed.
+    /// [`DecodeError`] for a missing, invalid or not canonical field. Text with another layout than styled JSON is not
+    /// canonical.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoTransactionReceipt";
         const TEXT: &str = "ProtoTransactionReceipt.receipt";
@@ -97,7 +98,7 @@ impl Receipt {
 }
 
 impl ReceiptsHash {
-    /// Returns the hash of the texts of a micro block's receipts, in the order of its transactions.
+    /// Returns the hash of the receipt texts of a micro block, in the order of its transactions.
     pub fn of(texts: &[impl AsRef<str>]) -> Self {
         let texts: Vec<_> = texts.iter().map(|text| text.as_ref().as_bytes()).collect();
         Self::new(sha256_or_zero(&texts))
@@ -110,49 +111,49 @@ fn error_chain(error: &ReceiptTextError) -> String {
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
-/// An error that the interpreter reported.
+/// An error of the interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exception {
-    /// Line of the source, counted from 1; 0 when unknown.
+    /// Line in the source of the contract, counted from 1; 0 if unknown.
     pub line: u32,
-    /// Text of the report.
+    /// Text of the error.
     pub message: String,
 }
 
 /// An event that a contract emitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventLog {
-    /// The emitting contract.
+    /// Address of the contract that emitted the event.
     pub address: Address,
     /// Name of the event.
     pub name: String,
-    /// Parameters, as the interpreter printed them.
+    /// Parameters, in the JSON form of the interpreter.
     pub params: Vec<ContractParam>,
 }
 
-/// A message that a contract emitted.
+/// A message that a contract sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
-    /// The emitting contract.
+    /// Address of the contract that sent the message.
     pub address: Address,
-    /// Depth of the emitting run; the contract that the transaction calls runs at depth 0.
+    /// Depth of the run that sent the message. The contract that the transaction calls runs at depth 0.
     pub depth: u32,
     /// The message.
     pub message: ContractMessage,
-    /// Whether the called contract accepted the money; `None` when the message ran no contract.
+    /// Whether the called contract accepted the money; `None` if the message ran no contract.
     pub accepted: Option<bool>,
 }
 
-/// The body of a message from a contract.
+/// The content of a message of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractMessage {
-    /// Money sent along.
+    /// Amount of money in the message.
     pub amount: Qa,
-    /// Account or contract that the message is for.
+    /// Address of the account or contract that receives the message.
     pub recipient: Address,
-    /// Transition to run; may be empty.
+    /// Name of the transition to run; can be empty.
     pub tag: String,
-    /// Parameters, as the interpreter printed them.
+    /// Parameters, in the JSON form of the interpreter.
     pub params: Vec<ContractParam>,
 }
 

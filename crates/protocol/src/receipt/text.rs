@@ -1,4 +1,4 @@
-//! The text of a receipt: styled JSON, whose bytes are hashed.
+//! The text of a receipt: styled JSON. Its bytes are hashed.
 
 use std::collections::BTreeMap;
 
@@ -18,29 +18,29 @@ use crate::{
 /// Reason why text is not a receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiptTextError {
-    /// The text is not JSON of this shape.
+    /// The text is not JSON with the members of a receipt.
     #[error("malformed receipt: {reason}")]
     Json {
-        /// The fault that the parser found.
+        /// The error of the JSON parser.
         reason: String,
     },
-    /// A member does not hold a number of its range.
+    /// A member is not a number in its range.
     #[error("receipt member {member}")]
     Number {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
-        /// The fault of the number.
+        /// The error of the number.
         source: NumberError,
     },
-    /// A member does not hold an address.
+    /// A member is not an address.
     #[error("receipt member {member}")]
     Address {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
-        /// The fault of the text.
+        /// The error of the address.
         source: HexError,
     },
-    /// An error code that is not in the list.
+    /// An error code is above 25.
     #[error("receipt member errors: expected codes from 0 to 25, got {got}")]
     Code {
         /// The given code.
@@ -49,15 +49,15 @@ pub enum ReceiptTextError {
 }
 
 impl Receipt {
-    /// Returns the text that is hashed and answered.
+    /// Returns the text that is hashed, and that responses contain.
     ///
-    /// A receipt of failure has `errors` and `exceptions` even when they are empty (Reference: execution#receipts);
-    /// every other member is left out when there is nothing in it.
+    /// The receipt of a failed transaction has `errors` and `exceptions` even if they are empty
+    /// (Reference: execution#receipts). Any other empty member is omitted.
     pub fn to_styled_json(&self) -> String {
         self.write(Layout::Styled)
     }
 
-    /// Returns the same text without the white space of its layout.
+    /// Returns the same JSON without white space between the tokens.
     pub fn to_compact_json(&self) -> String {
         self.write(Layout::Compact)
     }
@@ -86,11 +86,11 @@ impl Receipt {
         })
     }
 
-    /// Reads the text of a receipt, in any layout.
+    /// Reads the text of a receipt in any layout.
     ///
     /// # Errors
     ///
-    /// [`ReceiptTextError`] with the member that does not fit.
+    /// [`ReceiptTextError`] with the first invalid member.
     pub fn from_json(text: &str) -> Result<Self, ReceiptTextError> {
         let text: ReceiptText =
             serde_json::from_str(text).map_err(|source| ReceiptTextError::Json { reason: source.to_string() })?;
@@ -99,8 +99,9 @@ impl Receipt {
 }
 
 impl ContractMessage {
-    /// Returns the number of bytes of the message as the called contract gets it: styled JSON with the sending contract
-    /// and the signer of the transaction, and without the recipient. The gas of a call pays for these bytes.
+    /// Returns the number of bytes of the message that the called contract receives. This message is styled JSON. It
+    /// has the address of the sending contract and of the signer of the transaction, and has no recipient. The gas of a
+    /// call pays for these bytes.
     pub fn call_len(&self, sender: &Address, origin: &Address) -> usize {
         object_len(|members| {
             members.plain("_amount", self.amount);
@@ -389,12 +390,12 @@ mod tests {
         codes.iter().map(|error| error.code().into()).collect()
     }
 
-    /// The text of a receipt by the long way.
+    /// Returns the text of a receipt from its `serde` form.
     fn generic_text(receipt: &Receipt) -> String {
         to_styled_json(&serde_json::to_value(ReceiptText::from(receipt)).unwrap())
     }
 
-    /// Takes the white space between the tokens out of JSON text.
+    /// Returns JSON text without the white space between its tokens.
     fn without_layout(text: &str) -> String {
         let (mut in_string, mut escaped) = (false, false);
         let keep = |character: &char| {

@@ -439,7 +439,7 @@ impl From<(&u32, &Votes)> for ProposalJson {
     }
 }
 
-/// The serialized bytes of a block (`GetRawDSBlock`, `GetRawTxBlock`).
+/// The serialised bytes of a block (`GetRawDSBlock`, `GetRawTxBlock`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawBlock {
     /// The bytes as upper-case hexadecimal digits.
@@ -448,7 +448,7 @@ pub struct RawBlock {
 }
 
 impl RawBlock {
-    /// Returns the JSON form of the serialized bytes of a block.
+    /// Returns the JSON form of the serialised bytes of a block.
     pub fn new(serialised: &[u8]) -> Self {
         Self { data: hex::encode_upper(serialised) }
     }

@@ -233,7 +233,7 @@ pub fn write_request<T: Serialize + ?Sized>(
     let start = out.len();
     out.extend_from_slice(b"{\"id\":");
     out.extend_from_slice(id.as_json().as_bytes());
-    // The other members are serialized as a second object. A comma replaces its opening brace.
+    // The other members are serialised as a second object. A comma replaces its opening brace.
     let brace = out.len();
     let written = serde_json::to_writer(&mut *out, &Object { jsonrpc: "2.0", method, params });
     match (&written, out.get_mut(brace)) {

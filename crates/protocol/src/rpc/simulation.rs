@@ -1,7 +1,7 @@
 //! Simulated transactions: parameters and results of `silica_simulateTransaction` and `silica_estimateGas`.
 //!
-//! Both methods are extensions of this node, so the spellings of the reference do not bind them. Members with a
-//! sensible default are optional. An error names the expected and the given value.
+//! Both methods are extensions of this node, so the spellings of the reference do not bind them. Most members are
+//! optional. An error names the expected and the given value.
 
 use std::borrow::Cow;
 
@@ -23,31 +23,31 @@ use crate::{
     simulation::SimulationRequest,
 };
 
-/// Reason why an object is not a transaction to be simulated.
+/// Reason why a JSON object has no valid [`SimulationRequest`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulatedTransactionError {
-    /// A member is missing.
+    /// A required member is absent.
     #[error("{member}: expected {expected}, got nothing")]
     Missing {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
-        /// What it has to be.
+        /// A description of valid values.
         expected: &'static str,
     },
-    /// There is a member that means nothing here.
+    /// The object has an unknown member.
     #[error("{member:?} is no member of a simulated transaction")]
     Unknown {
-        /// The beginning of its name.
+        /// The first 64 characters of the name of the member.
         member: String,
     },
-    /// A member has another type, or cannot be read.
+    /// A member has the wrong type or an invalid value.
     #[error("{member}: expected {expected}, got {got}")]
     Value {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
-        /// What it has to be.
+        /// A description of valid values.
         expected: &'static str,
-        /// The beginning of what came.
+        /// The first 64 characters of the JSON of the value.
         got: String,
     },
 }
@@ -57,11 +57,11 @@ const AMOUNT: &str = "a number of Qa as decimal text without leading zeros, belo
 const GAS: &str = "a number of units below 2^64, as decimal text without leading zeros or as a number";
 
 impl SimulationRequest {
-    /// Reads the JSON object of a transaction to be simulated.
+    /// Reads a simulated transaction from a JSON object. Optional members can be null or absent.
     ///
     /// # Errors
     ///
-    /// [`SimulatedTransactionError`] names the first member that is wrong.
+    /// [`SimulatedTransactionError`] for the first fault: an invalid member, an unknown member, or an absent one.
     pub fn from_json(mut object: Map<String, Value>) -> Result<Self, SimulatedTransactionError> {
         let mut take = |member: &'static str| object.remove(member).filter(|value| !value.is_null());
         let sender = take("senderAddr").map(|json| address("senderAddr", &json)).transpose()?;
@@ -112,11 +112,11 @@ fn gas(member: &'static str, json: &Value) -> Result<u64, SimulatedTransactionEr
     number.ok_or_else(|| unfit(member, GAS, json))
 }
 
-/// From here on a number that is written with a point or an exponent may have been rounded.
+/// Above 2^53, a floating-point number can be a rounded value.
 const ROUNDED: u128 = 1 << 53;
 
-/// Reads a number that is not negative, from text without anything but digits or from a number without a fraction. Text that
-/// begins with a zero is refused, since `CreateTransaction` takes it for octal digits.
+/// Reads a non-negative number, from a text of digits or from an integral number. Rejects text with a leading zero,
+/// because `CreateTransaction` reads such text as octal digits.
 fn decimal(json: &Value) -> Option<u128> {
     match json {
         Value::String(text) => {
@@ -139,13 +139,13 @@ fn flag(member: &'static str, json: &Value) -> Result<bool, SimulatedTransaction
     json.as_bool().ok_or_else(|| unfit(member, "true or false", json))
 }
 
-/// Returns so much of `text` that an error says what came without carrying a whole request.
+/// Returns the first 64 characters of `text`, so that errors stay short.
 fn beginning(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// The parameter of both methods: any JSON object, and what it amounts to. What is wrong with the object is kept for the
-/// method, as with [`SubmittedTransaction`](super::transaction::SubmittedTransaction).
+/// The parameter of both methods. An object with faults is an error of the method, so the deserializer keeps this error
+/// as a value, like [`SubmittedTransaction`](super::transaction::SubmittedTransaction).
 #[derive(Clone, Debug)]
 pub struct SimulatedTransactionParam(pub Result<SimulationRequest, SimulatedTransactionError>);
 
@@ -165,67 +165,68 @@ impl JsonSchema for SimulatedTransactionParam {
     }
 }
 
-/// A transaction to be simulated.
+/// A transaction to simulate.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SimulatedTransaction")]
 #[expect(dead_code, reason = "it is only described")]
 struct SimulatedTransactionJson {
-    /// Money that moves to the recipient, in Qa; none if left out.
+    /// Amount of money for the recipient, in Qa; 0 if absent.
     amount: Option<Dec<Qa>>,
-    /// Source of the contract to deploy.
+    /// Source code of the contract to deploy.
     code: Option<String>,
-    /// JSON text: init parameters of a deployment, message of a call.
+    /// JSON text: init data of a deployment, or message of a call.
     data: Option<String>,
-    /// Gas that the transaction may use at most, in units; if left out, as much as its committee takes and the sender can
+    /// Gas limit, in gas units. If absent, it is the largest gas limit that the committee accepts and the sender can
     /// pay.
     gas_limit: Option<Dec<Gas>>,
-    /// Price of a unit of gas, in Qa; the lowest in force if left out.
+    /// Gas price, in Qa; the minimum gas price if absent.
     gas_price: Option<Dec<GasPrice>>,
-    /// Whether the DS committee shall execute the transaction.
+    /// Whether the DS committee executes the transaction.
     priority: Option<bool>,
-    /// Who would sign it, as bech32 or in hexadecimal.
+    /// Address of the sender, as bech32 or in hexadecimal.
     sender_addr: String,
-    /// Recipient, as bech32 or in hexadecimal; may be left out for a deployment.
+    /// Address of the recipient, as bech32 or in hexadecimal; optional for a deployment.
     to_addr: Option<String>,
 }
 
-/// What would become of a transaction.
+/// The result of a simulated transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Simulation")]
 pub struct SimulationJson {
-    /// The accounts that would change, by address.
+    /// The accounts that the transaction would change, by address.
     pub changes: Vec<AccountChangeJson>,
-    /// Where a deployment would put the contract, whether it succeeds or not; absent for anything else.
+    /// Address of the contract that a deployment would create, even if the deployment fails; absent for other
+    /// transactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract_address: Option<Hex<Address>>,
-    /// What the sender would pay for gas, in Qa.
+    /// The fee that the sender would pay, in Qa.
     pub fee: Dec<Qa>,
-    /// The gas limit with which it was executed, in units.
+    /// The gas limit of the simulation, in gas units.
     pub gas_limit: Dec<Gas>,
-    /// The gas it would be charged, in units.
+    /// The gas that the transaction would pay for, in gas units.
     pub gas_used: Dec<Gas>,
-    /// Where it would be sent, in the words of `CreateTransaction`.
+    /// The committee that would execute the transaction, with a text of `CreateTransaction`.
     pub info: SubmissionInfo,
-    /// The receipt it would have, with events and with the messages that contracts send.
+    /// The receipt of the transaction, with the events and messages of contracts.
     pub receipt: ReceiptJson,
 }
 
-/// How an account would change. Members that would stay as they are are absent.
+/// Changes of an account. Members that would not change are absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AccountChange")]
 pub struct AccountChangeJson {
-    /// Whose account.
+    /// Address of the account.
     pub address: Hex<Address>,
-    /// Money, in Qa; the old value is null where there is no account yet.
+    /// Balance, in Qa; `old` is null if the account does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<ChangeJson<Dec<Qa>>>,
-    /// The contract that would be there from now on, by the hash of code and init data.
+    /// Hash of code and init data of the contract that the transaction would create.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_hash: Option<Hex<CodeHash>>,
-    /// Transactions of the account that were executed.
+    /// Nonce of the account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<ChangeJson<u64>>,
     /// The variables of the contract that would change.
@@ -233,39 +234,39 @@ pub struct AccountChangeJson {
     pub variables: Vec<VariableChangeJson>,
 }
 
-/// What something is, and what it would be.
+/// A value before and after a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ChangeJson<T> {
-    /// Afterwards.
+    /// The value after the transaction.
     pub new: T,
-    /// Now, or null when it is not there yet.
+    /// The value before the transaction; null if it does not exist.
     pub old: Option<T>,
 }
 
-/// How a variable of a contract, or an entry of its map, would change.
+/// Change of a field of a contract, or of an entry of a map field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "VariableChange")]
 pub struct VariableChangeJson {
-    /// Keys of the map, as text without quotes, from the outermost; empty for a whole variable.
+    /// Keys of nested maps as text without quotes, from the outermost map; empty for a whole field.
     pub indices: Vec<String>,
-    /// The value afterwards, in the JSON form of the contract language, or the text of that where it nests deep; null when
-    /// there is none.
+    /// The value after the transaction, in the JSON form of Scilla. A deeply nested value is the text of this JSON.
+    /// Null if there is no value.
     pub new: Option<Value>,
-    /// The value now.
+    /// The value before the transaction, in the same form; null if there is no value.
     pub old: Option<Value>,
-    /// Name of the variable.
+    /// Name of the field.
     pub variable: String,
 }
 
-/// The gas that a transaction needs.
+/// A gas estimate for a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "GasEstimate")]
 pub struct GasEstimateJson {
-    /// The lowest gas limit with which the transaction succeeds, in units.
+    /// The lowest gas limit with which the transaction succeeds, in gas units.
     pub gas_limit: Dec<Gas>,
-    /// The gas it is charged with that limit, in units.
+    /// The gas that the transaction pays for with this limit, in gas units.
     pub gas_used: Dec<Gas>,
 }
 

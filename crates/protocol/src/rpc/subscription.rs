@@ -1,6 +1,6 @@
-//! Notifications that subscribers receive after each Tx block (Reference: subscriptions#notifications).
+//! Notifications to subscribed clients after each Tx block (Reference: subscriptions#notifications).
 //!
-//! The types borrow their contents where possible, because the node serialises one block for many subscribers.
+//! The types borrow their contents where possible, because the node serialises one block for many sessions.
 
 use std::borrow::Cow;
 
@@ -13,18 +13,18 @@ use super::{
 };
 use crate::{address::Address, amount::Qa, hash::TxHash, receipt::EventLog};
 
-/// Something to which clients subscribe.
+/// A topic of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Topic {
-    /// Every Tx block.
+    /// All Tx blocks.
     NewBlock,
-    /// Events of certain contracts.
+    /// Events of chosen contracts.
     EventLog,
-    /// Transactions of certain accounts.
+    /// Transactions of chosen accounts.
     TxnLog,
 }
 
-/// The notification of a Tx block for one session, with the topics of its subscriptions.
+/// The notification of a session about a Tx block, with the data of each topic that the session subscribed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub struct Notification<'a> {
@@ -36,26 +36,26 @@ pub struct Notification<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "query")]
 pub enum TopicNews<'a> {
-    /// The block.
+    /// Data of the topic [`Topic::NewBlock`].
     NewBlock {
-        /// The block and its transactions.
+        /// The block and the hashes of its transactions.
         value: Box<Cow<'a, NewBlock>>,
     },
-    /// Events of contracts.
+    /// Data of the topic [`Topic::EventLog`].
     EventLog {
-        /// The contracts that reported any; absent when none did.
+        /// The contracts with events in the block; absent if there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         value: Vec<ContractEvents<'a>>,
     },
-    /// Transactions of accounts.
+    /// Data of the topic [`Topic::TxnLog`].
     TxnLog {
-        /// The accounts that sent or received any; absent when none did.
+        /// The accounts that sent or received transactions in the block; absent if there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         value: Vec<AccountTransactions<'a>>,
     },
-    /// Topics of which this message is the last.
+    /// The topics that end with this notification.
     Unsubscribe {
-        /// The topics.
+        /// The topics without a further notification.
         value: Vec<Topic>,
     },
 }
@@ -66,7 +66,7 @@ pub struct NewBlock {
     /// The block, in its plain form.
     #[serde(rename = "TxBlock")]
     pub block: TxBlockJson,
-    /// Hashes of its transactions by shard; empty when it has none.
+    /// Hashes of the transactions of the block, by shard; empty if the block has no transactions.
     #[serde(rename = "TxHashes")]
     pub transactions: TransactionsByShard,
 }
@@ -74,19 +74,19 @@ pub struct NewBlock {
 /// The events of one contract in a Tx block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContractEvents<'a> {
-    /// The contract.
+    /// Address of the contract.
     pub address: Hex<Address>,
-    /// Its events, in the order of transactions and receipts.
+    /// The events of the contract, in the order of the transactions and of their receipts.
     pub event_logs: Vec<Cow<'a, EventNews>>,
 }
 
-/// An event, without the contract that emitted it.
+/// An event, without the address of its contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventNews {
     /// Name of the event.
     #[serde(rename = "_eventname")]
     pub name: String,
-    /// Parameters.
+    /// Parameters of the event.
     pub params: Vec<ContractParamJson>,
 }
 
@@ -96,12 +96,12 @@ impl From<EventLog> for EventNews {
     }
 }
 
-/// The transactions that one account sent and received in a Tx block.
+/// The transactions of a Tx block that an account sent or received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountTransactions<'a> {
-    /// The account.
+    /// Address of the account.
     pub address: Hex<Address>,
-    /// The transactions, in the order of the block.
+    /// The transactions of the account, in the order of the block.
     pub log: Vec<Cow<'a, TransactionNews>>,
 }
 
@@ -111,14 +111,14 @@ pub struct TransactionNews {
     /// Hash of the transaction.
     #[serde(rename = "ID")]
     pub id: Hex<TxHash>,
-    /// Money sent along, in Qa.
+    /// Amount of the transaction, in Qa.
     pub amount: Dec<Qa>,
-    /// The sender.
+    /// Address of the sender.
     #[serde(rename = "fromAddr")]
     pub from: Hex<Address>,
     /// Whether the transaction took effect.
     pub success: bool,
-    /// The recipient; the null address when a contract was deployed.
+    /// Address of the recipient; the null address for a deployment.
     #[serde(rename = "toAddr")]
     pub to: Hex<Address>,
 }
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Messages that the documentation shows, by topic.
+    /// Returns the messages of the documentation, by topic.
     fn documented() -> Vec<(String, Value)> {
         let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rpc-examples/_websocket.json"));
         let document: Value = serde_json::from_str(text).unwrap();
@@ -146,7 +146,7 @@ mod tests {
                 continue;
             }
             for entry in document["values"].as_array_mut().unwrap() {
-                // The samples are older than these two members of the header.
+                // The samples are older than these two members, and lack them.
                 if let Some(header) = entry["value"].pointer_mut("/TxBlock/header") {
                     header["NumPages"] = json!(1);
                     header["TxnFees"] = json!("0");

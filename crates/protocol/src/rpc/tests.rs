@@ -1,4 +1,4 @@
-//! The shapes against documented answers, published blocks and transactions, and random values.
+//! Tests of the JSON types with documented responses, published blocks and transactions, and random values.
 
 use std::{collections::BTreeSet, fs};
 
@@ -38,7 +38,7 @@ fn cases(name: &str) -> Vec<Value> {
     load(VECTORS, name)["cases"].as_array().unwrap().clone()
 }
 
-/// Documented results of a method.
+/// Returns the documented results of a method.
 fn results(method: &str) -> Vec<Value> {
     let examples = load(EXAMPLES, method);
     let results =
@@ -46,7 +46,7 @@ fn results(method: &str) -> Vec<Value> {
     results.cloned().collect()
 }
 
-/// The value with hexadecimal text in lower case, since documents are not consistent in it.
+/// Returns the value with hexadecimal text in lower case, because documents mix both letter cases.
 fn lower_hex(value: &Value) -> Value {
     match value {
         Value::String(text) => {
@@ -60,15 +60,15 @@ fn lower_hex(value: &Value) -> Value {
     }
 }
 
-/// `shape` is written as `expected`, in the exact letter case, its members in alphabetical order.
+/// Checks that `shape` is written as `expected`, in the exact letter case, with its members in alphabetical order.
 fn check_written<T: Serialize>(shape: &T, expected: &Value) {
     let text = serde_json::to_string(shape).unwrap();
     assert_eq!(&serde_json::from_str::<Value>(&text).unwrap(), expected);
-    // `Value` keeps members sorted.
+    // `Value` sorts its members.
     assert_eq!(text, expected.to_string());
 }
 
-/// A documented answer is read, and written with the same members, types and values, in alphabetical order.
+/// Checks that a documented response is read, and written again with the same members, types and values.
 fn check_documented<T: Serialize + DeserializeOwned + JsonSchema>(value: &Value) {
     let shape: T = serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{error}: {value}"));
     let text = serde_json::to_string(&shape).unwrap();
@@ -78,7 +78,7 @@ fn check_documented<T: Serialize + DeserializeOwned + JsonSchema>(value: &Value)
     check_schema::<T>(&written);
 }
 
-/// The schema of `T` describes what is written: it knows every member, and asks for none that is absent.
+/// Checks that the schema of `T` describes each written member, and requires no absent member.
 fn check_schema<T: JsonSchema>(written: &Value) {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
     let Some(members) = written.as_object() else { return };
@@ -115,7 +115,7 @@ fn documented_answers_are_reproduced() {
     check_all::<DsCommittee>(&documented("GetCurrentDSComm"));
     check_all::<Vec<NodeInfo>>(&documented("GetDSCommittee"));
     check_all::<DsBlockJson>(&documented("GetDsBlock"));
-    // The document of the verbose form leaves out the leader; that of the plain form shows the same block.
+    // The documented verbose form lacks the leader. The documented plain form shows the same block with its leader.
     let mut verbose = documented("GetDsBlockVerbose");
     assert!(verbose[0]["header"]["LeaderPubKey"].is_null());
     verbose[0]["header"]["LeaderPubKey"] = results("GetDsBlock")[0]["header"]["LeaderPubKey"].clone();
@@ -124,7 +124,7 @@ fn documented_answers_are_reproduced() {
     check_all::<TxBlockJson>(&documented("GetLatestTxBlock"));
     check_all::<MinerInfo>(&documented("GetMinerInfo"));
     check_all::<PendingStatus>(&documented("GetPendingTxn"));
-    // The second example has the form of 6.2.0, another member name.
+    // The second example comes from version 6.2.0, and has another member name.
     check_all::<PendingTransactions>(&documented("GetPendingTxns")[..1]);
     check_all::<RecentTransactions>(&documented("GetRecentTransactions"));
     check_all::<Vec<NodeInfo>>(&documented("GetShardMembers"));
@@ -146,20 +146,19 @@ fn documented_answers_are_reproduced() {
     check_all::<CallTraceJson>(&documented("silica_traceCall"));
     check_all::<TransactionTraceJson>(&documented("silica_traceTransaction"));
 
-    // The sixth example shows a receipt alone.
+    // The sixth example has a receipt without its transaction.
     let transactions = documented("GetTransaction");
     assert_eq!(transactions.len(), 6);
     check_all::<TransactionJson>(&transactions[..5]);
     check_documented::<ReceiptJson>(&transactions[5]["receipt"]);
 
-    // The second example is an isolated server's: placeholders, and a text of its own.
+    // The second example comes from an isolated server: it has placeholders, and another text.
     let created = documented("CreateTransaction");
     assert_eq!(created.len(), 2);
     check_all::<CreateTransactionResult>(&created[..1]);
     assert_eq!(created[1].as_object().unwrap().keys().collect::<Vec<_>>(), ["ContractAddress", "Info", "TranID"]);
 
-    // What is left has plain text, numbers and booleans for answers, or belongs to contracts, other servers, zq2 or
-    // Ethereum.
+    // The other methods return text, numbers or booleans, or belong to contracts, other servers, zq2 or Ethereum.
     for method in methods {
         let elsewhere = method.starts_with('_')
             || method.starts_with("eth_")
@@ -207,7 +206,7 @@ fn published_transactions_are_shown_as_documented() {
         else {
             continue;
         };
-        // One document shows other data than was signed.
+        // One document shows data that differ from the signed data.
         if document.get("data").is_some_and(|data| data != &case["request"]["data"]) {
             assert_eq!(case["name"], "published-mainnet-failed-call-9b00b3b7-redacted");
             continue;
@@ -249,7 +248,7 @@ fn status_shows_the_transaction_and_its_progress() {
     };
     let shape = TransactionStatus::new(document["ID"].as_str().unwrap().parse().unwrap(), &transaction, progress);
     let mut expected = document.clone();
-    // Key and store are ours.
+    // This node chooses its own value of these two members.
     expected["senderAddr"] = transaction.sender().to_string().into();
     expected["_id"]["$oid"] = "1bb178b023f816e950d862f6".into();
     check_written(&shape, &expected);
@@ -279,7 +278,7 @@ fn published_tx_blocks_are_shown_as_published() {
         let block = match case["kind"].as_str().unwrap() {
             "tx_block" => TxBlock::decode(&bytes("serialized_block").unwrap()).unwrap(),
             "tx_block_header" => {
-                // Published without signatures.
+                // The published block has no signatures.
                 let document = &results("GetTxBlockVerbose")[0];
                 expected["body"] = document["body"].clone();
                 let listed: TxBlockJson = serde_json::from_value(document.clone()).unwrap();
@@ -306,7 +305,7 @@ fn published_tx_blocks_are_shown_as_published() {
             }
             _ => continue,
         };
-        // Some were published before there were pages.
+        // Some blocks were published before headers had this member.
         expected["header"]["NumPages"] = 0.into();
         check_written(&TxBlockJson::verbose(&block, RewardKind::Fees), &expected);
 
@@ -429,7 +428,7 @@ fn shards_without_micro_block_are_null() {
     check_written(&TransactionsByShard::default(), &json!([]));
 }
 
-/// What is written is read back as the same, and has its members in order.
+/// Checks that `shape` is written with sorted members, and that reading returns the same value.
 fn check_round_trip<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug + JsonSchema>(shape: &T) {
     let text = serde_json::to_string(shape).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();

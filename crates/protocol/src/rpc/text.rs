@@ -1,9 +1,9 @@
-//! The spellings of numbers and bytes in JSON text, one wrapper type for each.
+//! JSON forms of numbers and bytes as text, one wrapper type for each form.
 //!
-//! The spelling of a member is part of the interface (Reference: interface#spelling). Decimal numbers are strings.
-//! Hashes and addresses are lower case, keys and signatures upper case, and some of them have a prefix `0x`. The type
-//! of a field states the spelling: `Dec<BlockNumber>` is a block number that JSON spells as decimal text. Readers
-//! accept any letter case, with or without prefix, because servers differ.
+//! The form of a member is part of the interface (Reference: interface#spelling). Decimal numbers are strings. Hashes
+//! and addresses are in lower case, keys and signatures in upper case. Some of them have the prefix `0x`. The type of a
+//! field states the form: `Dec<BlockNumber>` is a block number as decimal text. Deserialisers accept any letter case,
+//! with or without prefix, because servers differ.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
@@ -63,9 +63,9 @@ impl<T> JsonSchema for Dec<T> {
     }
 }
 
-/// A fixed number of bytes that JSON spells as hexadecimal text.
+/// A type with a fixed number of bytes, which JSON has as hexadecimal text.
 pub trait FixedBytes: AsRef<[u8]> + FromStr<Err = HexError> {
-    /// How many bytes.
+    /// Number of bytes.
     const LEN: usize;
 }
 

@@ -1,5 +1,4 @@
-//! The steps of a transaction in contracts, statement by statement: results of `silica_traceTransaction` and
-//! `silica_traceCall`.
+//! Traces: the steps of a transaction in contracts, for `silica_traceTransaction` and `silica_traceCall`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,98 +11,98 @@ use super::{
 };
 use crate::{address::Address, amount::Qa, gas::Gas, hash::TxHash, number::BlockNumber};
 
-/// What a transaction of a block did.
+/// The trace of a transaction in a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TransactionTrace")]
 pub struct TransactionTraceJson {
-    /// Number of the Tx block that holds it.
+    /// Number of the Tx block with the transaction.
     pub block: Dec<BlockNumber>,
-    /// The call of a contract, with all that followed from it; null for payments and deployments.
+    /// The call of a contract, with all calls that it causes; null for payments and deployments.
     pub call: Option<TracedCallJson>,
-    /// The accounts that changed, by address, with variables of contracts by name and keys.
+    /// The accounts that changed, by address. Variables of contracts are in the order of names and keys.
     pub changes: Vec<AccountChangeJson>,
-    /// The transaction.
+    /// Hash of the transaction.
     pub hash: Hex<TxHash>,
-    /// What became of it.
+    /// The receipt of the transaction.
     pub receipt: ReceiptJson,
-    /// Whether statements or values were left out, since there are too many.
+    /// Whether the trace omits statements or values because of its limits.
     pub truncated: bool,
 }
 
-/// What a simulated transaction would do.
+/// The trace of a simulated transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CallTrace")]
 pub struct CallTraceJson {
-    /// The call of a contract, with all that would follow from it; null for payments and deployments.
+    /// The call of a contract, with all calls that it would cause; null for payments and deployments.
     pub call: Option<TracedCallJson>,
-    /// What would become of the transaction.
+    /// The result of the simulated transaction.
     pub simulation: SimulationJson,
-    /// Whether statements or values were left out, since there are too many.
+    /// Whether the trace omits statements or values because of its limits.
     pub truncated: bool,
 }
 
-/// A call of a contract, or a message of a contract upon which nothing ran: it was for an account that is none, had no tag, or
-/// was not delivered.
+/// A call of a contract, or a message of a contract that caused no run. Such a message has no tag, goes to an account
+/// without a contract, or was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TracedCall")]
 pub struct TracedCallJson {
-    /// Money that came with it, in Qa.
+    /// Money of the call, in Qa.
     pub amount: Dec<Qa>,
-    /// The messages that the contract sent, in order, each with what followed from it.
+    /// The messages that the contract sent, in order, each with the calls that it caused.
     pub calls: Vec<Self>,
-    /// The parameters, as in the message, with values that nest deep as text; null when they are too large for a trace.
+    /// The parameters of the message. Deeply nested values are text. Null if the parameters are too large for a trace.
     pub params: Value,
-    /// Who was called.
+    /// Address of the called contract or account.
     pub recipient: Hex<Address>,
-    /// What was run; null if nothing was.
+    /// The run of the contract; null if the message caused no run.
     pub run: Option<TracedRunJson>,
-    /// Who called.
+    /// Address of the sender.
     pub sender: Hex<Address>,
-    /// The tag of the message, whether or not anything ran.
+    /// The tag of the message, even if the message caused no run.
     pub tag: String,
 }
 
-/// A run of a contract.
+/// A run of the interpreter for one contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TracedRun")]
 pub struct TracedRunJson {
     /// Whether the contract accepted the money.
     pub accepted: bool,
-    /// Whether it ran to its end.
+    /// Whether the run completed without an error.
     pub completed: bool,
-    /// Gas that was left after it, without the calls that followed.
+    /// Gas that was left after the run, before the calls that it caused, in gas units.
     pub gas_after: Dec<Gas>,
-    /// Gas that was left before it.
+    /// Gas that was left before the run, in gas units.
     pub gas_before: Dec<Gas>,
     /// The statements in the order of their execution.
     pub steps: Vec<TracedStepJson>,
 }
 
-/// A statement that was executed. Of a `match` and a `forall` this is the beginning; the statements within follow.
+/// An executed statement. A `match` or `forall` is a statement itself, and its inner statements follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TracedStep")]
 pub struct TracedStepJson {
-    /// What it bound; null if nothing, and where it failed.
+    /// The variable that the statement bound; null if it bound none or failed.
     pub bound: Option<TracedValueJson>,
-    /// Column of the source, in bytes from 1.
+    /// Column in the source, in bytes from 1.
     pub column: u32,
-    /// The transition or procedure that it is part of.
+    /// Name of the transition or procedure with the statement.
     pub component: String,
-    /// How many components ran: 1 in the transition itself, one more in each procedure.
+    /// Number of active components: 1 in the transition, and one more in each called procedure.
     pub depth: usize,
-    /// Whether it failed, which ended the run.
+    /// Whether the statement failed, which ended the run.
     pub failed: bool,
-    /// Line of the source of the contract, from 1.
+    /// Line in the source of the contract, from 1.
     pub line: u32,
-    /// The source of the statement, up to the end of its line.
+    /// The source of the statement, up to the end of its first line.
     pub text: String,
-    /// The interpreter's units of gas that were left after it, of which eight are one gas.
+    /// Interpreter units that were left after the statement. Eight units are one gas.
     pub units_after: u64,
-    /// The units that were left before it.
+    /// Interpreter units that were left before the statement.
     pub units_before: u64,
-    /// The variables that it used, in the order of the text.
+    /// The variables that the statement used, in the order of the source.
     pub used: Vec<TracedValueJson>,
 }
 
@@ -111,9 +110,9 @@ pub struct TracedStepJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TracedValue")]
 pub struct TracedValueJson {
-    /// Its name in the source.
+    /// Name of the variable in the source.
     pub name: String,
-    /// The value in the JSON form of the contract language, a message being an object of its entries; the text of that
-    /// where it nests deep; null when it is too large for a trace.
+    /// The value in the JSON form of Scilla. A message is an object of its entries. A deeply nested value is the text
+    /// of this JSON. Null if the value is too large for a trace.
     pub value: Option<Value>,
 }

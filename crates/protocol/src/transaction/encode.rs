@@ -1,7 +1,7 @@
-//! The exact bytes of a transaction: those that are signed and hashed, and those that are stored and relayed.
+//! The exact bytes of a transaction: the bytes that are signed and hashed, and the bytes that are stored and relayed.
 //!
-//! A node hashes and checks thousands of transactions. So this module writes them by hand, without the copies that a
-//! message structure needs. A test compares the bytes with those of the structure in `proto`.
+//! A node hashes and checks thousands of transactions. So this module writes the bytes directly, without the copies of
+//! a protobuf message. A test compares the bytes with the bytes of the message in `proto`.
 
 use prost::{bytes::BufMut, encoding::encode_varint};
 
@@ -21,28 +21,29 @@ use crate::{
     version::Version,
 };
 
-/// Longest form of everything before `code`: 6 bytes of version, 11 of nonce, 22 of address, 37 of key, twice 20 of
-/// money and 11 of gas limit.
+/// Largest number of bytes before `code`: 6 of version, 11 of nonce, 22 of address, 37 of key, twice 20 of money, and
+/// 11 of gas limit.
 const HEAD_MAX: usize = 127;
-/// Longest form of a tag with a length or number.
+/// Largest number of bytes of a tag with a length or number.
 const PREFIX_MAX: usize = 11;
-/// Longest form of everything around the core information: the hash, a tag with a length, and the signature.
+/// Largest number of bytes around the core information: the hash, a tag with a length, and the signature.
 const FRAME_MAX: usize = 34 + PREFIX_MAX + 68;
 
 impl Transaction {
-    /// Returns the core information: the bytes that the sender signs and whose SHA-256 is the hash.
+    /// Returns the core information. The sender signs these bytes, and their SHA-256 is the hash of the transaction.
     ///
     /// A caller that needs both the bytes and the hash computes [`sha256`] of the bytes.
     pub fn core_bytes(&self) -> Vec<u8> {
         self.with_core(|parts| parts.concat())
     }
 
-    /// Returns the hash, the identity of the transaction; the signature does not enter it.
+    /// Returns the hash of the transaction. It does not cover the signature.
     pub fn hash(&self) -> TxHash {
         self.with_core(|parts| TxHash::new(sha256(parts)))
     }
 
-    /// Returns the stored and relayed form: hash, core information and signature (`ProtoTransaction`).
+    /// Returns the serialised transaction, which is stored and relayed: hash, core information and signature
+    /// (`ProtoTransaction`).
     pub fn encode(&self) -> Vec<u8> {
         self.with_core(|parts| {
             let len: usize = parts.iter().map(|part| part.len()).sum();
@@ -59,19 +60,19 @@ impl Transaction {
         })
     }
 
-    /// Reads the stored and relayed form.
+    /// Reads a serialised transaction.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] with the first field that does not fit; [`DecodeError::Value`] for `tranid` when it is not the
-    /// hash of the rest.
+    /// [`DecodeError`] for the first missing, invalid or not canonical field. The field `tranid` is invalid if it is
+    /// not the hash of the core information.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoTransaction";
         let message: ProtoTransaction = decode(NAME, bytes)?;
         let info = expect_present("ProtoTransaction.info", message.info)?;
         let signature = expect_wrapped("ProtoTransaction.signature", message.signature.as_ref())?;
         let transaction = Self::from_core(info, Signature::new(signature))?;
-        // The hash is written too, so that equal bytes have the right one.
+        // The serialised form contains the hash. If all bytes are equal, the given hash is correct.
         let canonical = transaction.encode();
         if canonical != bytes {
             let hash = TxHash::new(expect_bytes("ProtoTransaction.tranid", &message.tranid)?);
@@ -96,7 +97,7 @@ impl Transaction {
         })
     }
 
-    /// Hands the core information to `read` in consecutive parts, of which code and data are not copied.
+    /// Calls `read` with the core information in consecutive parts. Code and data are not copied.
     fn with_core<R>(&self, read: impl FnOnce(&[&[u8]]) -> R) -> R {
         let mut head = [0; HEAD_MAX];
         let mut code_prefix = [0; PREFIX_MAX];
@@ -110,7 +111,8 @@ impl Transaction {
         ])
     }
 
-    /// Writes everything before `code`: a version or gas limit of zero is left out, nonce and money are not.
+    /// Writes the fields before `code`. A version or gas limit of zero is omitted, but nonce and money are always
+    /// written.
     fn put_head(&self, out: &mut Room<'_>) {
         if self.version.packed() != 0 {
             put_number(out, 0x08, self.version.packed().into());
@@ -130,7 +132,7 @@ impl Transaction {
     }
 }
 
-/// The unused rest of a buffer of fixed size.
+/// The free rest of a buffer with a fixed size.
 type Room<'a> = &'a mut [u8];
 
 /// Returns the part of `buffer` that `write` fills.
@@ -151,7 +153,7 @@ fn put_length(out: &mut impl BufMut, tag: u8, len: usize) {
     put_number(out, tag, u64::try_from(len).expect("no machine has lengths beyond 64 bits"));
 }
 
-/// Writes tag and length of a text, or nothing for an empty one, which is left out.
+/// Writes tag and length of a text, or nothing for an empty text, because an empty text is omitted.
 fn put_text_prefix(out: &mut impl BufMut, tag: u8, text: &str) {
     if !text.is_empty() {
         put_length(out, tag, text.len());
@@ -183,7 +185,7 @@ mod tests {
         }
     }
 
-    /// The core information by way of the message structure.
+    /// Returns the core information as a protobuf message.
     fn to_message(transaction: &Transaction) -> ProtoTransactionCoreInfo {
         let text = |text: &str| Some(text.as_bytes().to_vec()).filter(|bytes| !bytes.is_empty());
         ProtoTransactionCoreInfo {
@@ -199,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Wraps any core information with its correct hash.
+    /// Returns the message of any core information with its correct hash.
     fn seal(info: ProtoTransactionCoreInfo, signature: Signature) -> ProtoTransaction {
         ProtoTransaction {
             tranid: sha256(&[&info.encode_to_vec()]).to_vec(),
@@ -223,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Breaks the core information and compares the reason of refusal.
+    /// Changes the core information, and checks the error of the decoder.
     #[track_caller]
     fn check_core(edit: impl FnOnce(&mut ProtoTransactionCoreInfo), expected: &DecodeError) {
         let mut info = to_message(&transaction());
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn written_empty_text_is_not_canonical() {
-        // It hashes differently from the absent text that it means, so the hash does not fit either.
+        // The hash covers the written empty text, so it differs from the hash of the canonical form.
         let mut info = to_message(&transaction());
         info.code = Some(Vec::new());
         let refused = Transaction::decode(&seal(info, SIGNATURE).encode_to_vec());
@@ -304,7 +306,7 @@ mod tests {
 
     #[test]
     fn fields_of_later_nodes_are_refused() {
-        // Node 9 appends an access list as field 10 for another type of transaction.
+        // Version 9 of the reference appends an access list as field 10 of another type of transaction.
         let core = [to_message(&transaction()).encode_to_vec(), vec![0x52, 0]].concat();
         let len = u8::try_from(core.len()).unwrap();
         let hash = sha256(&[&core]);

@@ -16,34 +16,34 @@ use crate::{
 pub struct Transaction {
     /// Chain id and message version.
     pub version: Version,
-    /// Place among the sender's transactions: its account nonce plus one.
+    /// Nonce of the transaction: the nonce of the account of the sender plus 1.
     pub nonce: Nonce,
-    /// Recipient; the null address for a deployment.
+    /// Address of the recipient; the null address for a deployment.
     pub to: Address,
-    /// Money that moves to the recipient.
+    /// Amount of money for the recipient.
     pub amount: Qa,
-    /// Price the sender pays for a unit of gas.
+    /// Gas price of the transaction.
     pub gas_price: GasPrice,
-    /// Gas the transaction may use at most.
+    /// Gas limit of the transaction.
     pub gas_limit: Gas,
-    /// Contract source; empty when absent.
+    /// Source code of the contract; empty if absent.
     pub code: String,
-    /// JSON text: init parameters of a deployment, message of a call; empty when absent.
+    /// JSON text: init data of a deployment, or message of a call; empty if absent.
     pub data: String,
-    /// The public key of the signer.
+    /// Public key of the sender.
     pub sender_key: PublicKey,
-    /// Signature of the core information under `sender_key`.
+    /// Signature of the core information with `sender_key`.
     pub signature: Signature,
 }
 
 /// The kind of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TransactionKind {
-    /// Money moves, nothing runs.
+    /// A transfer of money to an account.
     Payment,
-    /// A contract or library is created.
+    /// The creation of a contract or library.
     Deployment,
-    /// A transition of a contract runs.
+    /// The call of a transition of a contract.
     Call,
 }
 
@@ -59,14 +59,13 @@ impl Transaction {
         }
     }
 
-    /// Returns the address of the sender's account: that of the key, or the one that stands in place of a key.
+    /// Returns the address of the sender: of the account of the public key, or of the impersonated account.
     pub fn sender(&self) -> Address {
         self.sender_key.impersonated().unwrap_or_else(|| Address::from_public_key(&self.sender_key))
     }
 
-    /// Returns the address of the contract that a deployment creates, or `None` for any other transaction.
-    ///
-    /// A deployment with nonce 0, which cannot be executed, creates none either.
+    /// Returns the address of the contract that a deployment creates. Returns `None` for other transactions, and for a
+    /// deployment with nonce 0, which is invalid.
     pub fn contract_address(&self) -> Option<Address> {
         match self.kind()? {
             TransactionKind::Deployment => Some(Address::of_contract(&self.sender(), self.nonce.previous()?)),

@@ -10,7 +10,7 @@ use crate::case::{Case, for_each_case};
 
 #[test]
 fn every_account() {
-    // Lists of receipts name the receipts before them.
+    // A list of receipts refers to earlier receipts of the file by their names.
     let mut receipts = BTreeMap::new();
     for_each_case("accounts.json", |case| match &*case.text("kind") {
         "account_base" => account_base(case),
@@ -56,7 +56,7 @@ fn code_hash(case: &mut Case) {
     assert_eq!(text.as_bytes(), case.bytes("stored_init_data_hex"));
     assert_eq!(CodeHash::of(&code, &text), case.parse("code_hash"));
     assert_eq!(InitData::parse(&text), Ok(stored));
-    // What a contract sees of another's code.
+    // The code hash that another contract reads.
     assert_eq!(case.bytes("scilla_codehash"), sha256(&[code.as_bytes()]));
 }
 
@@ -68,7 +68,7 @@ fn storage_entry(case: &mut Case) {
     let hash: VariableHash = case.parse("variable_hash");
     assert_eq!(key.as_str().as_bytes(), case.bytes("plain_key"), "{name}");
     assert_eq!(key.variable_hash(), hash, "{name}");
-    // The storage trie has the hash's digits as its key.
+    // The key in the storage trie is the hexadecimal text of the hash.
     assert_eq!(hash.to_string().as_bytes(), case.bytes("trie_key"), "{name}");
     match (&*field, &*indices) {
         ("_addr", []) => assert_eq!(key, StorageKey::address(&contract)),
@@ -113,7 +113,7 @@ fn account_delta(case: &mut Case) -> (Address, AccountDelta) {
     (address, AccountDelta { balance, nonce_increase, deployed, written: written.into_iter().collect(), removed })
 }
 
-/// Builds a key anew from its parts.
+/// Builds a key from the parts of its text, and checks that the text is equal.
 fn storage_key(contract: &Address, plain: &[u8]) -> StorageKey {
     let text = std::str::from_utf8(plain).unwrap();
     let parts: Vec<_> = text.split_terminator(StorageKey::SEPARATOR).collect();

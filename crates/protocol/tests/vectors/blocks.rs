@@ -119,7 +119,7 @@ fn proposal(json: &mut Case) -> (u32, Votes) {
     (json.small("ProposalId"), votes)
 }
 
-/// Compares the messages of both rounds with the published ones, where they are known.
+/// Compares the messages and signatures of both rounds with the published values, if the case has them.
 fn check_cosignatures(case: &mut Case, cosignatures: &CoSignatures, header: &[u8]) {
     if !case.has("cosignature") {
         return;
@@ -134,7 +134,7 @@ fn check_cosignatures(case: &mut Case, cosignatures: &CoSignatures, header: &[u8
         assert_eq!(Some(rounds.bytes("round2_message")), cosignatures.message_for_second_round(header));
         assert_eq!(rounds.parse::<Signature>("round2_signature"), cosignatures.cs2);
         assert_eq!(rounds.text("round2_bits"), bits(&cosignatures.b2));
-        // Sums of points.
+        // These members are sums of curve points, which the crate `crypto` checks.
         rounds.skip("round1_aggregate_key");
         rounds.skip("round2_aggregate_key");
     });
@@ -170,7 +170,7 @@ fn check_tx_header(case: &mut Case, header: &TxBlockHeader, infos: &[MbInfo]) {
 }
 
 fn tx_header(json: &mut Case) -> (TxBlockHeader, Timestamp) {
-    // One of the two is zero, depending on the epoch.
+    // One of the two amounts is zero, depending on the epoch.
     let rewards = json.parse::<Qa>("Rewards").checked_add(json.parse("TxnFees")).unwrap();
     json.skip("NumMicroBlocks");
     json.skip("NumPages");
@@ -213,7 +213,7 @@ fn mbinfo_hash(case: &mut Case) {
 
 fn micro_block(case: &mut Case) {
     let (header, tx_hashes, timestamp) = case.object("fields", |fields| {
-        // Described in words there: zero signatures, one false bit each.
+        // The file describes the co-signatures as text: zero signatures, and bitmaps with one unset bit.
         fields.skip("cosigs");
         let (tx_hashes, timestamp) = (fields.parse_list("txn_hashes"), Timestamp::new(fields.number("timestamp")));
         (micro_header(fields), tx_hashes, timestamp)

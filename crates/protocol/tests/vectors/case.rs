@@ -1,16 +1,16 @@
-//! Reading vector files.
+//! Reads the cases of vector files.
 
 use std::{fmt::Debug, str::FromStr};
 
 use serde_json::{Map, Value};
 
-/// One case of a vector file, or an object inside one, of which members are taken until none is left.
+/// A case of a vector file, or an object in a case. A test takes its members until no member is left.
 pub(crate) struct Case {
     label: String,
     members: Map<String, Value>,
 }
 
-/// Reads the cases of a vector file and hands each to `check`.
+/// Reads a vector file, and calls `check` with each case.
 pub(crate) fn for_each_case(file: &str, mut check: impl FnMut(&mut Case)) {
     let path = format!("{}/../../tests/data/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
     let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
@@ -18,7 +18,7 @@ pub(crate) fn for_each_case(file: &str, mut check: impl FnMut(&mut Case)) {
     assert!(!cases.is_empty());
     for (position, case) in cases.iter().enumerate() {
         let mut case = Case::new(format!("{path} case {position}"), case.clone());
-        // What is meant for readers.
+        // These members are notes for people.
         for member in ["source", "note", "reason"] {
             case.members.remove(member);
         }
@@ -33,7 +33,7 @@ impl Case {
         Self { label, members }
     }
 
-    /// Fails if a member was not taken.
+    /// Panics if a member was not taken.
     fn finish(&self) {
         let left: Vec<_> = self.members.keys().collect();
         assert!(left.is_empty(), "{}: {left:?} not checked", self.label);
@@ -47,12 +47,12 @@ impl Case {
         self.members.contains_key(member)
     }
 
-    /// Passes over a member that another crate checks.
+    /// Skips a member that another crate checks.
     pub(crate) fn skip(&mut self, member: &str) {
         self.members.remove(member);
     }
 
-    /// Passes over a case that another crate checks.
+    /// Skips the rest of a case that another crate checks.
     pub(crate) fn skip_rest(&mut self) {
         self.members.clear();
     }
@@ -81,12 +81,12 @@ impl Case {
         hex::decode(self.text(member)).unwrap()
     }
 
-    /// Takes a text and parses it.
+    /// Takes a text member, and parses the text.
     pub(crate) fn parse<T: FromStr<Err: Debug>>(&mut self, member: &str) -> T {
         self.text(member).parse().unwrap()
     }
 
-    /// Takes a text and parses it, or returns `None` for null.
+    /// Takes a text member, and parses the text. Returns `None` for null.
     pub(crate) fn maybe_parse<T: FromStr<Err: Debug>>(&mut self, member: &str) -> Option<T> {
         self.value(member).as_str().map(|text| text.parse().unwrap())
     }
@@ -95,7 +95,7 @@ impl Case {
         self.value(member).as_array().unwrap().clone()
     }
 
-    /// Takes an array of texts and parses each.
+    /// Takes an array of texts, and parses each text.
     pub(crate) fn parse_list<T: FromStr<Err: Debug>>(&mut self, member: &str) -> Vec<T> {
         self.list(member).iter().map(|text| text.as_str().unwrap().parse().unwrap()).collect()
     }
@@ -104,7 +104,7 @@ impl Case {
         self.list(member).iter().map(|bit| bit.as_bool().unwrap()).collect()
     }
 
-    /// Takes an array of objects and uses up each.
+    /// Takes an array of objects. `read` has to take all members of each object.
     pub(crate) fn objects<T>(&mut self, member: &str, mut read: impl FnMut(&mut Self) -> T) -> Vec<T> {
         let objects = self.list(member);
         objects
@@ -113,7 +113,7 @@ impl Case {
             .collect()
     }
 
-    /// Takes an object and uses it up.
+    /// Takes an object. `read` has to take all members of the object.
     pub(crate) fn object<T>(&mut self, member: &str, read: impl FnOnce(&mut Self) -> T) -> T {
         Self::new(format!("{} {member}", self.label), self.value(member)).used(read)
     }

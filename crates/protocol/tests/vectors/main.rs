@@ -1,8 +1,8 @@
-//! All cases of the vector files about bytes, hashes and addresses.
+//! Tests of this crate with the vector files about bytes, hashes and addresses.
 //!
-//! A test has to read each member of a case: an unknown kind fails the test, and so does an unread member. Cases that
-//! need a curve, such as signatures and secret keys, are skipped by name; `silica-crypto` tests them from the same
-//! files.
+//! Each test checks all cases of a file and all members of a case. It fails for an unknown kind and for an unread
+//! member. Cases that need the curve, such as signatures and secret keys, are skipped by name. `silica-crypto` checks
+//! them with the same files.
 
 #[cfg(test)]
 mod accounts;

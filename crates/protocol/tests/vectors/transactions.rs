@@ -16,7 +16,7 @@ fn every_transaction() {
         assert_eq!(transaction.core_bytes(), case.bytes("core_info"), "{name}");
         assert_eq!(transaction.hash(), case.parse("hash"), "{name}");
         assert_eq!(transaction.hash().to_bytes(), sha256(&[&transaction.core_bytes()]));
-        // Pages that print altered values print a hash and a signature that fit neither.
+        // Some published transactions have altered values. Their hash and signature do not match.
         let valid = case.flag("signature_valid");
         if case.has("published_hash") {
             assert_eq!(transaction.hash() == case.parse::<TxHash>("published_hash"), valid, "{name}");
@@ -27,12 +27,12 @@ fn every_transaction() {
             assert_eq!(Transaction::decode(&message).as_ref(), Ok(&transaction), "{name}");
         }
         assert_eq!(Transaction::decode(&transaction.encode()), Ok(transaction), "{name}");
-        // The point behind the signature.
+        // The commitment is a curve point, which the crate `crypto` checks.
         case.skip("commitment");
     });
 }
 
-/// What the name of a case says that it is.
+/// Returns the kind of transaction that the name of a case states.
 fn kind(name: &str) -> TransactionKind {
     let says = |word| name.split('-').any(|part| part == word);
     if says("call") || name == "invalid-data-added" {

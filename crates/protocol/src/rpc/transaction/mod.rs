@@ -1,4 +1,4 @@
-//! Transactions: as clients submit them, as clients read them back, and their status in between.
+//! Transactions: their submission, their status, and their form after execution.
 
 mod request;
 mod status;
@@ -27,35 +27,35 @@ use crate::{
     transaction::Transaction,
 };
 
-/// What `CreateTransaction` answers.
+/// The result of `CreateTransaction`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CreateTransactionResult {
     /// Address of the new contract, for deployments only.
     #[serde(rename = "ContractAddress", default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<Hex<Address>>,
-    /// Where the transaction went, for people.
+    /// The committee that executes the transaction, as text for people.
     #[serde(rename = "Info")]
     pub info: SubmissionInfo,
-    /// Hash of the transaction, to be given to `GetTransaction`.
+    /// Hash of the transaction, for `GetTransaction`.
     #[serde(rename = "TranID")]
     pub id: Hex<TxHash>,
 }
 
-/// Where a submitted transaction went. The texts are part of the interface.
+/// The committee that executes a submitted transaction. The texts are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub enum SubmissionInfo {
-    /// A payment went to the sender's shard.
+    /// The shard of the sender executes the payment.
     #[serde(rename = "Non-contract txn, sent to shard")]
     Payment,
-    /// A deployment went to the sender's shard.
+    /// The shard of the sender executes the deployment.
     #[serde(rename = "Contract Creation txn, sent to shard")]
     Deployment,
-    /// A call went to the shard that sender and contract share. (Nodes had this misspelling up to 7.1; documents and
-    /// the customer keep it.)
+    /// The common shard of sender and contract executes the call. The misspelling comes from versions up to 7.1, and
+    /// clients compare the text.
     #[serde(rename = "Contract Txn, Shards Match of the sender and reciever")]
     CallInShard,
-    /// A call went to the DS committee.
+    /// The DS committee executes the call.
     #[serde(rename = "Contract Txn, Sent To Ds")]
     CallToDs,
 }
@@ -67,38 +67,38 @@ pub struct TransactionJson {
     /// Hash of the transaction.
     #[serde(rename = "ID")]
     pub id: Hex<TxHash>,
-    /// Money that moves to the recipient, in Qa.
+    /// Amount of money for the recipient, in Qa.
     pub amount: Dec<Qa>,
-    /// Source of the deployed contract; absent unless the transaction is a deployment.
+    /// Source code of the deployed contract; absent unless the transaction is a deployment.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// JSON text: init parameters of a deployment, message of a call; absent when empty.
+    /// JSON text: init data of a deployment, or message of a call; absent if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub data: String,
-    /// Gas that the transaction may use at most, in units.
+    /// Gas limit of the transaction, in gas units.
     #[serde(rename = "gasLimit")]
     pub gas_limit: Dec<Gas>,
-    /// Price of a unit of gas, in Qa.
+    /// Gas price, in Qa.
     #[serde(rename = "gasPrice")]
     pub gas_price: Dec<GasPrice>,
-    /// Place among the sender's transactions, from 1.
+    /// Nonce of the transaction, from 1.
     pub nonce: Dec<Nonce>,
-    /// What became of the transaction.
+    /// The receipt of the transaction.
     pub receipt: ReceiptJson,
-    /// Key of the sender.
+    /// Public key of the sender.
     #[serde(rename = "senderPubKey")]
     pub sender_key: PrefixedUpperHex<PublicKey>,
     /// Signature of the sender.
     pub signature: PrefixedUpperHex<Signature>,
-    /// Recipient; zero for a deployment.
+    /// Address of the recipient; the null address for a deployment.
     #[serde(rename = "toAddr")]
     pub to: Hex<Address>,
-    /// Chain id and message version, packed.
+    /// Chain id and message version in one number: `chain id * 65536 + message version`.
     pub version: Dec<u32>,
 }
 
 impl TransactionJson {
-    /// Makes the shape of a transaction whose hash is `id`.
+    /// Returns the JSON form of a transaction with the hash `id`.
     pub fn new(id: TxHash, transaction: Transaction, receipt: Receipt) -> Self {
         let Transaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key, signature } =
             transaction;
@@ -119,13 +119,13 @@ impl TransactionJson {
     }
 }
 
-/// Transactions of late, newest first (`GetRecentTransactions`).
+/// The latest transactions, newest first (`GetRecentTransactions`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecentTransactions {
-    /// Hashes of at most a hundred transactions.
+    /// Hashes of at most 100 transactions.
     #[serde(rename = "TxnHashes")]
     pub hashes: Vec<Hex<TxHash>>,
-    /// How many there are.
+    /// Number of hashes.
     #[serde(rename = "number")]
     pub count: u64,
 }

@@ -1,24 +1,24 @@
-//! A transaction as `CreateTransaction` accepts it, and the checks that need only the transaction.
+//! The transaction in a request of `CreateTransaction`, and the checks that need only the transaction.
 //!
 //! The checks are rows 3 to 14 of the admission checks (Reference: execution#admission-checks). They run in this order,
 //! and the first one that fails determines the error.
 //!
 //! | Row | Checked | Rule |
 //! |---|---|---|
-//! | 3 | members | eight are needed; `code`, `data` and `priority` may be absent; any other is refused |
-//! | 4 | `nonce` | an integral JSON number (`1.0` is one) |
-//! | 5 | `amount` | a string that holds a number of 128 bits: decimal, `0x` hexadecimal or `0` octal; `""` is 0 |
+//! | 3 | members | eight are required; `code`, `data` and `priority` are optional; other members are rejected |
+//! | 4 | `nonce` | an integral JSON number (`1.0` is integral) |
+//! | 5 | `amount` | a string with a number below 2^128: decimal, `0x` hexadecimal or `0` octal; `""` is 0 |
 //! | 6 | `version` | an integral JSON number |
 //! | 7, 8 | `pubKey`, `signature` | 66 and 128 characters |
 //! | 9 | `toAddr` | forty digits, with or without `0x`, in the letter case of Zilliqa's checksum or of EIP-55 |
 //! | 10 | `priority` | a boolean |
-//! | 11 | | `version` fits 32 bits; whatever is read as text is no array or object; `nonce` is not negative |
-//! | 12 | `toAddr` | hexadecimal: row 9 has seen to it |
+//! | 11 | | `version` fits 32 bits; members that are read as text are no array or object; `nonce` is not negative |
+//! | 12 | `toAddr` | hexadecimal; row 9 has checked it |
 //! | 12a | `gasPrice` | a string or number, read like `amount` |
 //! | 13, 14 | `pubKey`, `signature` | hexadecimal |
 //!
-//! `gasLimit` is a string or number. It is read with the rules of C and never rejected. Where the C++ node reads text,
-//! a number or boolean stands for its own text, and null for the empty text.
+//! `gasLimit` is a string or number. It is read with the rules of C, and never rejected. Where the C++ node expects
+//! text, it converts a number or boolean to its text, and null to the empty text.
 
 use std::{borrow::Cow, fmt};
 
@@ -46,88 +46,87 @@ use crate::{
     version::Version,
 };
 
-/// A transaction that a client submits.
+/// A transaction of a client, before admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionRequest {
     /// The transaction.
     pub transaction: Transaction,
-    /// Whether the sender asks for execution by the DS committee; not signed.
+    /// Whether the DS committee executes the transaction. The signature does not cover this member.
     pub priority: bool,
 }
 
-/// Reason why an object is not a transaction. `Display` gives the text that clients get.
+/// Reason why a JSON object is not a valid transaction. Its text is the message of the error response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransactionRequestError {
-    /// A member is missing (Reference: execution#admission-3).
+    /// A required member is absent (Reference: execution#admission-3).
     #[error("Missing components in Json Data Object")]
     Missing {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
     },
-    /// There is a member that no transaction has (Reference: execution#admission-3).
+    /// The object has an unknown member (Reference: execution#admission-3).
     #[error("Missing components in Json Data Object")]
     Unexpected {
-        /// The beginning of its name.
+        /// The first 64 characters of the name of the member.
         member: String,
     },
     /// The nonce is not an integral number (Reference: execution#admission-4).
     #[error("Nonce is not integral")]
     Nonce {
-        /// The beginning of the JSON that came.
+        /// The first 64 characters of the JSON of the value.
         got: String,
     },
-    /// The amount is not the text of a number of 128 bits (Reference: execution#admission-5).
+    /// The amount is not text with a number below 2^128 (Reference: execution#admission-5).
     #[error("Amount invalid string")]
     Amount {
-        /// The beginning of the JSON that came.
+        /// The first 64 characters of the JSON of the value.
         got: String,
     },
     /// The version is not an integral number (Reference: execution#admission-6).
     #[error("Version not integral")]
     Version {
-        /// The beginning of the JSON that came.
+        /// The first 64 characters of the JSON of the value.
         got: String,
     },
-    /// The public key has not 66 characters (Reference: execution#admission-7).
+    /// The public key does not have 66 characters (Reference: execution#admission-7).
     #[error("Invalid PubKey Size")]
     PublicKeySize {
-        /// The number of characters that came.
+        /// The number of bytes of the given text.
         got: usize,
     },
-    /// The signature has not 128 characters (Reference: execution#admission-8).
+    /// The signature does not have 128 characters (Reference: execution#admission-8).
     #[error("Invalid Signature size")]
     SignatureSize {
-        /// The number of characters that came.
+        /// The number of bytes of the given text.
         got: usize,
     },
-    /// The recipient is not an address with a checksum (Reference: execution#admission-9).
+    /// The recipient is not an address with a valid checksum (Reference: execution#admission-9).
     #[error("To Addr checksum wrong")]
     Checksum(#[source] AddressError),
     /// The priority is not a boolean (Reference: execution#admission-10).
     #[error("Priority should be boolean")]
     Priority {
-        /// The beginning of the JSON that came.
+        /// The first 64 characters of the JSON of the value.
         got: String,
     },
     /// A number does not fit its type (Reference: execution#admission-11).
     #[error("Unable to Process")]
     Range {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
-        /// The number that came.
+        /// The given number.
         got: i128,
     },
-    /// A member that is read as text is an array, an object, or text with an escape that stands for nothing
-    /// (Reference: execution#admission-11).
+    /// A text member is an array, an object, or text with an invalid escape (Reference: execution#admission-11).
     #[error("Unable to Process")]
     NotText {
-        /// The member.
+        /// The name of the member.
         member: &'static str,
     },
-    /// The gas price is not a number of 128 bits (Reference: execution#admission-12a).
+    /// The gas price is not a number below 2^128 (Reference: execution#admission-12a).
     #[error("Unable to Process")]
     GasPrice {
-        /// The beginning of the JSON that came.
+        /// The first 64 characters of the JSON of the value.
         got: String,
     },
     /// The public key is not hexadecimal (Reference: execution#admission-13).
@@ -139,7 +138,7 @@ pub enum TransactionRequestError {
 }
 
 impl TransactionRequest {
-    /// Reads the JSON object of a transaction. Text that is no object lacks all members.
+    /// Reads a transaction from a JSON object. Text that is no JSON object gives [`TransactionRequestError::Missing`].
     ///
     /// # Errors
     ///
@@ -159,15 +158,16 @@ impl TransactionRequest {
     }
 }
 
-/// The parameter of `CreateTransaction`: any JSON object, and what it amounts to.
+/// The parameter of `CreateTransaction`.
 ///
-/// Reading it fails only for what is not an object, which is the protocol's business
-/// (Reference: execution#admission-1); what is wrong with the object is the method's, and kept for it.
+/// The deserializer fails only if the JSON is not an object, which is an error of the protocol layer
+/// (Reference: execution#admission-1). A faulty object is an error of the method, so the deserializer keeps this error
+/// as a value.
 #[derive(Clone, Debug)]
 pub struct SubmittedTransaction(pub Result<TransactionRequest, TransactionRequestError>);
 
 impl<'de> Deserialize<'de> for SubmittedTransaction {
-    /// Reads from JSON text only.
+    /// Reads from JSON text only, because the members borrow from it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Members::deserialize(deserializer).map(|members| Self(members.check()))
     }
@@ -183,7 +183,7 @@ impl JsonSchema for SubmittedTransaction {
     }
 }
 
-/// The members of the object as they came, the last of equal names counting.
+/// The members of the object as JSON text. Of members with the same name, the last one counts.
 #[derive(Default)]
 struct Members<'a> {
     amount: Option<&'a RawValue>,
@@ -271,7 +271,7 @@ impl Members<'_> {
             .ok_or_else(|| Error::Amount { got: got(amount) })?;
         let version = integral(version.get()).ok_or_else(|| Error::Version { got: got(version) })?;
 
-        // What is no text at all passes here, and is refused below.
+        // A value that cannot be read as text passes here. The checks below reject it.
         let pub_key = as_text(pub_key);
         if let Some(got) = pub_key.as_deref().map(str::len).filter(|got| *got != 2 * PublicKey::LEN) {
             return Err(Error::PublicKeySize { got });
@@ -320,7 +320,7 @@ fn require<'a>(member: &'static str, json: Option<&'a RawValue>) -> Result<&'a R
     json.ok_or(TransactionRequestError::Missing { member })
 }
 
-/// Returns the text for which the C++ node takes a JSON value, or `None` for what is no text to it.
+/// Returns the text that the C++ node reads from a JSON value, or `None` for an array, an object or an invalid escape.
 fn as_text(json: &RawValue) -> Option<Cow<'_, str>> {
     match json.get().as_bytes().first() {
         Some(b'"') => read_string(json).ok().flatten(),
@@ -330,7 +330,7 @@ fn as_text(json: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Reads an address in the letter case of either checksum (Reference: formats#checksum).
+/// Reads an address with the checksum of Zilliqa or of EIP-55 (Reference: formats#checksum).
 fn with_checksum(text: &str) -> Result<Address, AddressError> {
     Address::from_checksum(text).or_else(|error| {
         let address: Address = text.parse()?;
@@ -338,8 +338,8 @@ fn with_checksum(text: &str) -> Result<Address, AddressError> {
     })
 }
 
-/// Returns the form that EVM tools write: a letter is upper case iff the digit at its place of the Keccak-256 of the
-/// lower-case text is 8 or more (EIP-55).
+/// Returns the checksummed form of EIP-55. A letter is upper case iff the hexadecimal digit at its position in the
+/// Keccak-256 of the lower-case text is 8 or more.
 fn to_eip55(address: &Address) -> String {
     let lower = address.to_string();
     let hash = Keccak256::digest(&lower);
@@ -348,47 +348,47 @@ fn to_eip55(address: &Address) -> String {
     lower.chars().zip(digits).map(spell).collect()
 }
 
-/// Returns so much of `text` that an error says what came without carrying a whole request.
+/// Returns the first 64 characters of `text`, so that errors stay short.
 fn beginning(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
 impl Serialize for TransactionRequest {
-    /// Writes the object that a client sends.
+    /// Writes the JSON object that a client sends.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         TransactionRequestJson::from(self).serialize(serializer)
     }
 }
 
-/// A transaction to be submitted.
+/// A transaction to submit.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TransactionRequest")]
 struct TransactionRequestJson<'a> {
-    /// Money that moves to the recipient, in Qa.
+    /// Amount of money for the recipient, in Qa.
     amount: Dec<Qa>,
-    /// Source of the contract to deploy.
+    /// Source code of the contract to deploy.
     #[schemars(default)]
     code: &'a str,
-    /// JSON text: init parameters of a deployment, message of a call.
+    /// JSON text: init data of a deployment, or message of a call.
     #[schemars(default)]
     data: &'a str,
-    /// Gas that the transaction may use at most, in units.
+    /// Gas limit of the transaction, in gas units.
     gas_limit: Dec<Gas>,
-    /// Price of a unit of gas, in Qa.
+    /// Gas price, in Qa.
     gas_price: Dec<GasPrice>,
-    /// Place among the sender's transactions: the nonce of its account plus 1.
+    /// Nonce of the transaction: the nonce of the account of the sender plus 1.
     nonce: u64,
-    /// Whether the DS committee shall execute the transaction.
+    /// Whether the DS committee executes the transaction.
     #[schemars(default)]
     priority: bool,
-    /// Key of the sender.
+    /// Public key of the sender.
     pub_key: Hex<PublicKey>,
-    /// Signature of the sender over the other members but `priority`.
+    /// Signature of the sender over all other members except `priority`.
     signature: Hex<Signature>,
-    /// Recipient with checksum; zero for a deployment.
+    /// Address of the recipient, with checksum; the null address for a deployment.
     to_addr: String,
-    /// Chain id and message version, packed.
+    /// Chain id and message version in one number: `chain id * 65536 + message version`.
     version: u32,
 }
 
@@ -423,7 +423,7 @@ mod tests {
     const KEY: &str = "0205273e54f262f8717a687250591dcfb5755b8ce4e3bd340c7abefd0de1276574";
     const TO: &str = "4BAF5faDA8e5Db92C3d3242618c5B47133AE003C";
 
-    /// The eight members that a transaction needs.
+    /// Returns the eight members that a transaction requires.
     fn valid() -> Map<String, Value> {
         let members = json!({
             "version": 65537, "nonce": 1, "toAddr": TO, "amount": "1000000000000", "pubKey": KEY,
@@ -450,7 +450,7 @@ mod tests {
     const MEMBERS: &str = "Missing components in Json Data Object";
     const UNREADABLE: &str = "Unable to Process";
 
-    /// Every row with its faults: a value for a member, or none where it is taken away.
+    /// Returns the faults of each row: an invalid value of a member, or `None` for an absent member.
     fn faults() -> Vec<(&'static str, &'static str, Vec<Option<Value>>)> {
         let some = |values: &[Value]| values.iter().cloned().map(Some).collect::<Vec<_>>();
         let structures = || some(&[json!([]), json!({}), json!(["a"]), json!({"a": 1})]);
@@ -731,7 +731,7 @@ mod tests {
         let to = |text: &str| accepted("toAddr", json!(text)).transaction.to;
         assert_eq!(to(&format!("0x{TO}")), to(TO));
         assert_eq!(to("0x0000000000000000000000000000000000000000"), Address::ZERO);
-        // The first examples of EIP-55.
+        // The first examples in EIP-55.
         for text in ["52908400098527886E0F7030069857D2E4169EE7", "de709f2102306220921060314715629080e2fb77"] {
             assert_eq!(to(text).to_string(), text.to_lowercase());
         }
@@ -761,7 +761,7 @@ mod tests {
                     assert_eq!(check(&case["checksummed"]).unwrap().to_string(), case["address"], "{case}");
                     valid += 1;
                 }
-                // These vectors know the Zilliqa form alone; the ones listed here have the other.
+                // The vectors contain only the checksum of Zilliqa. The addresses in `EIP55` have the other checksum.
                 "checksum_invalid" if EIP55.iter().any(|text| *text == case["input"]) => {
                     check(&case["input"]).unwrap();
                     eip55 += 1;

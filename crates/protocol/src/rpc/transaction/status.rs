@@ -1,6 +1,6 @@
 //! The status of a submitted transaction.
 //!
-//! The numbers of `status` and `modificationState` are those of the pool (Reference: execution#statuses).
+//! The numbers in `status` and `modificationState` come from the pool (Reference: execution#statuses).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,78 +16,78 @@ use crate::{
     transaction::Transaction,
 };
 
-/// A submitted transaction and where it stands (`GetTransactionStatus`).
+/// A submitted transaction with its status (`GetTransactionStatus`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionStatus {
     /// Hash of the transaction.
     #[serde(rename = "ID")]
     pub id: Hex<TxHash>,
-    /// Key of the record in the document store of the C++ node; typed clients insist on it.
+    /// Key of the record in the document store of the C++ node; typed clients require this member.
     #[serde(rename = "_id")]
     pub object_id: ObjectId,
-    /// Money that moves to the recipient, in Qa.
+    /// Amount of money for the recipient, in Qa.
     pub amount: Dec<Qa>,
-    /// Source of the contract to deploy; absent when empty.
+    /// Source code of the contract to deploy; absent if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// JSON text: init parameters of a deployment, message of a call; absent when empty.
+    /// JSON text: init data of a deployment, or message of a call; absent if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub data: String,
-    /// Tx epoch in which the transaction was accepted.
+    /// Tx epoch of the admission of the transaction.
     #[serde(rename = "epochInserted")]
     pub inserted: Dec<BlockNumber>,
-    /// Tx epoch in which its status last changed.
+    /// Tx epoch of the last change of the status.
     #[serde(rename = "epochUpdated")]
     pub updated: Dec<BlockNumber>,
-    /// Gas that the transaction may use at most, in units.
+    /// Gas limit of the transaction, in gas units.
     #[serde(rename = "gasLimit")]
     pub gas_limit: Dec<Gas>,
-    /// Price of a unit of gas, in Qa.
+    /// Gas price, in Qa.
     #[serde(rename = "gasPrice")]
     pub gas_price: Dec<GasPrice>,
-    /// When its status last changed, in microseconds since 1970-01-01 UTC.
+    /// Time of the last change of the status, in microseconds since 1970-01-01 UTC.
     #[serde(rename = "lastModified")]
     pub modified: Dec<Timestamp>,
-    /// 0 dispatched, 1 in process, 2 confirmed or dropped.
+    /// 0: dispatched; 1: in process; 2: confirmed or dropped.
     #[serde(rename = "modificationState")]
     pub modification_state: u8,
-    /// Place among the sender's transactions, from 1.
+    /// Nonce of the transaction, from 1.
     pub nonce: Dec<Nonce>,
-    /// Account of the sender.
+    /// Address of the sender.
     #[serde(rename = "senderAddr")]
     pub sender: Hex<Address>,
     /// Signature of the sender.
     pub signature: PrefixedUpperHex<Signature>,
-    /// Number of the status: 3 is confirmed, 10 and above are dropped.
+    /// Number of the status: 3 means confirmed, and 10 or more means dropped.
     pub status: u8,
     /// Whether the transaction took effect; false before it is confirmed.
     pub success: bool,
-    /// Recipient; zero for a deployment.
+    /// Address of the recipient; the null address for a deployment.
     #[serde(rename = "toAddr")]
     pub to: Hex<Address>,
-    /// Chain id and message version, packed.
+    /// Chain id and message version in one number: `chain id * 65536 + message version`.
     pub version: Dec<u32>,
 }
 
-/// What [`TransactionStatus`] says beyond the transaction itself.
+/// The members of [`TransactionStatus`] that the transaction itself does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionProgress {
     /// Number of the status.
     pub status: u8,
-    /// 0 dispatched, 1 in process, 2 confirmed or dropped.
+    /// 0: dispatched; 1: in process; 2: confirmed or dropped.
     pub modification_state: u8,
     /// Whether the transaction took effect.
     pub success: bool,
-    /// Tx epoch in which the transaction was accepted.
+    /// Tx epoch of the admission of the transaction.
     pub inserted: BlockNumber,
-    /// Tx epoch in which its status last changed.
+    /// Tx epoch of the last change of the status.
     pub updated: BlockNumber,
-    /// When its status last changed.
+    /// Time of the last change of the status.
     pub modified: Timestamp,
 }
 
 impl TransactionStatus {
-    /// Makes the shape of a transaction whose hash is `id`.
+    /// Returns the JSON form of a transaction with the hash `id`.
     pub fn new(id: TxHash, transaction: &Transaction, progress: TransactionProgress) -> Self {
         let Transaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key: _, signature } =
             transaction;
@@ -118,7 +118,7 @@ impl TransactionStatus {
 /// Key of a document in the store of the C++ node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectId {
-    /// Twenty-four hexadecimal digits; here the first of the transaction's hash.
+    /// 24 hexadecimal digits: the first digits of the hash of the transaction.
     #[serde(rename = "$oid")]
     pub digits: String,
 }
@@ -129,50 +129,50 @@ impl From<TxHash> for ObjectId {
     }
 }
 
-/// Transactions that are neither confirmed nor dropped (`GetPendingTxns`).
+/// The pending transactions (`GetPendingTxns`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PendingTransactions {
-    /// The transactions, those whose status changed last first.
+    /// The transactions, in the order of their last change of status, newest first.
     #[serde(rename = "Txns")]
     pub transactions: Vec<PendingTransaction>,
 }
 
-/// A transaction that is neither confirmed nor dropped.
+/// A pending transaction with its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PendingTransaction {
     /// Hash of the transaction.
     #[serde(rename = "TxnHash")]
     pub id: Hex<TxHash>,
-    /// Number of its status.
+    /// Number of the status of the transaction.
     #[serde(rename = "code")]
     pub status: u8,
 }
 
-/// Whether a transaction is confirmed, waiting or dropped (`GetPendingTxn`).
+/// Whether a transaction is confirmed, pending or dropped (`GetPendingTxn`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PendingStatus {
-    /// Number of its status; 0 when it is confirmed or not known.
+    /// Number of the status of the transaction; 0 if the transaction is confirmed or unknown.
     #[serde(rename = "code")]
     pub status: u8,
-    /// Whether it is in a Tx block.
+    /// Whether the transaction is in a Tx block.
     pub confirmed: bool,
-    /// Whether it waits; absent when it is confirmed.
+    /// Whether the transaction is pending; absent if the transaction is confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<bool>,
 }
 
 impl PendingStatus {
-    /// The transaction is in a Tx block.
+    /// The status of a transaction that is in a Tx block.
     pub const CONFIRMED: Self = Self { status: 0, confirmed: true, pending: None };
-    /// The transaction is not known.
+    /// The status of an unknown transaction.
     pub const UNKNOWN: Self = Self { status: 0, confirmed: false, pending: Some(false) };
 
-    /// The transaction waits, for the reason that this status number gives.
+    /// Returns the status of a pending transaction with this status number.
     pub const fn waiting(status: u8) -> Self {
         Self { status, confirmed: false, pending: Some(true) }
     }
 
-    /// The transaction was dropped, for the reason that this status number gives.
+    /// Returns the status of a dropped transaction with this status number.
     pub const fn dropped(status: u8) -> Self {
         Self { status, confirmed: false, pending: Some(false) }
     }
