@@ -1,19 +1,20 @@
-//! All data of a chain that clients can read, as one value. Tests compare two chains, or one chain at two moments.
+//! All data of a chain that clients can read, in one JSON value. Tests compare two chains, or one chain at two moments.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
 
 use crate::node::{Node, Refusal};
 
-/// Returns the responses for every block, every transaction, every contract, the statistics and these accounts.
+/// Returns the responses for all blocks, transactions and contracts, for the statistics, and for `accounts`.
 ///
 /// # Errors
 ///
-/// The first error response that is not the regular response to its request.
+/// The first error response, unless a request expects an error with this text: a block without transactions, or an
+/// account that does not exist.
 ///
 /// # Panics
 ///
-/// If a response does not have the shape of its method.
+/// If a response does not have the members of its method.
 pub fn everything(node: &Node, accounts: &[Address]) -> Result<Value, Refusal> {
     let latest = number(&node.call("GetCurrentMiniEpoch", &json!([]))?) - 1;
     let latest_ds = number(&node.call("GetCurrentDSEpoch", &json!([]))?);
@@ -38,7 +39,7 @@ pub fn everything(node: &Node, accounts: &[Address]) -> Result<Value, Refusal> {
     }))
 }
 
-/// The address of every contract that was deployed, with its state and texts.
+/// Returns the address of every deployed contract with its state, code and init data.
 fn contracts(node: &Node, transactions: &[Value]) -> Result<Vec<Value>, Refusal> {
     let is_deployment = |transaction: &&Value| {
         transaction.get("code").is_some() && transaction.pointer("/receipt/success") == Some(&Value::Bool(true))
@@ -54,7 +55,7 @@ fn contracts(node: &Node, transactions: &[Value]) -> Result<Vec<Value>, Refusal>
     Ok(addresses.iter().zip(answers.chunks(3)).map(of_one).collect())
 }
 
-/// The answers to many calls, null for those that are refused with the text `regular`.
+/// Returns the results of many calls. The result is null for an error response with the text `regular`.
 fn all(node: &Node, calls: &[(&str, Value)], regular: &str) -> Result<Vec<Value>, Refusal> {
     let answers = node.call_all(calls).into_iter();
     let settle = |answer: Result<Value, Refusal>| match answer {
@@ -68,7 +69,7 @@ fn all(node: &Node, calls: &[(&str, Value)], regular: &str) -> Result<Vec<Value>
 ///
 /// # Panics
 ///
-/// If the text is no number.
+/// If the text is not a number.
 pub fn number(text: &Value) -> u64 {
     text.as_str().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{text} is no number in text"))
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// Time after which a silent node counts as hanging, on the slowest of machines.
+/// Timeout of a read or write. It is long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// An HTTP response, with headers in the order of arrival.
@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_mins(3);
 pub struct Answer {
     /// Status code.
     pub status: u16,
-    /// Names in lower case, and values.
+    /// Header names in lower case, with their values.
     pub headers: Vec<(String, String)>,
-    /// Body, of the announced length or put together from chunks.
+    /// The body, which can have come in chunks.
     pub body: Vec<u8>,
 }
 
@@ -27,18 +27,18 @@ impl Answer {
     }
 }
 
-/// A connection that is kept alive.
+/// A connection that stays open for several requests.
 #[derive(Debug)]
 pub struct Connection {
     reader: BufReader<TcpStream>,
 }
 
 impl Connection {
-    /// Connects.
+    /// Opens a connection to the node.
     ///
     /// # Errors
     ///
-    /// As the system reports.
+    /// The error of the operating system.
     pub fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -47,20 +47,20 @@ impl Connection {
         Ok(Self { reader: BufReader::new(stream) })
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes without a change.
     ///
     /// # Errors
     ///
-    /// As the system reports.
+    /// The error of the operating system.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.reader.get_mut().write_all(bytes)
     }
 
-    /// Writes a request with the usual headers and reads its answer.
+    /// Writes a request with the usual headers, and reads its response.
     ///
     /// # Errors
     ///
-    /// As the system reports, and [`io::ErrorKind::InvalidData`] for an answer that is not HTTP.
+    /// The error of the operating system, or [`io::ErrorKind::InvalidData`] for a response that is not HTTP.
     pub fn request(&mut self, verb: &str, path: &str, body: &[u8]) -> io::Result<Answer> {
         let head = format!(
             "{verb} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
@@ -72,29 +72,29 @@ impl Connection {
         self.read()
     }
 
-    /// Posts a body to the root and reads the answer.
+    /// Posts a body to the path `/`, and reads the response.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::request`].
+    /// The errors of [`Self::request`].
     pub fn post(&mut self, body: &[u8]) -> io::Result<Answer> {
         self.request("POST", "/", body)
     }
 
-    /// Closes the sending half of the connection; reads still work.
+    /// Closes the sending half of the connection. Reads are possible afterwards.
     ///
     /// # Errors
     ///
-    /// As the system reports.
+    /// The error of the operating system.
     pub fn finish_writing(&mut self) -> io::Result<()> {
         self.reader.get_ref().shutdown(Shutdown::Write)
     }
 
-    /// Reads the next answer.
+    /// Reads the next response.
     ///
     /// # Errors
     ///
-    /// As the system reports, and [`io::ErrorKind::InvalidData`] for an answer that is not HTTP.
+    /// The error of the operating system, or [`io::ErrorKind::InvalidData`] for a response that is not HTTP.
     pub fn read(&mut self) -> io::Result<Answer> {
         let status_line = self.line()?;
         let status =
@@ -124,7 +124,7 @@ impl Connection {
         Ok(bytes)
     }
 
-    /// Reads chunks up to the end mark.
+    /// Reads the chunks of a body, including the end mark.
     fn chunks(&mut self) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {
@@ -145,7 +145,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As the system reports.
+    /// The error of the operating system.
     pub fn read_to_end(&mut self) -> io::Result<Vec<u8>> {
         let mut rest = Vec::new();
         self.reader.read_to_end(&mut rest)?;
@@ -156,7 +156,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As the system reports.
+    /// The error of the operating system.
     pub fn read_bytes(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.reader.read_exact(&mut bytes)?;

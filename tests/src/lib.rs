@@ -11,17 +11,17 @@
 //! ```
 //!
 //! - [`node`]: starts, stops and kills the process, and sends requests to it.
-//! - [`http`]: one connection, byte by byte if necessary.
+//! - [`http`]: one connection, which can send any bytes.
 //! - [`wallet`]: keys, and the transactions that they sign.
 //! - [`chain`]: all data of a chain that clients can read, for comparison.
-//! - [`dice`]: pseudo-random numbers that a seed repeats.
-//! - [`patience`]: limits of waiting for a process.
-//! - [`root`]: operations that need root, and the behaviour of tests without root.
+//! - [`dice`]: pseudo-random numbers from a seed.
+//! - [`patience`]: limits of the time to wait for a process.
+//! - [`root`]: operations that need root, and the rule for tests without root.
 //! - [`schema`]: checks a value against the description of the interface, and makes values that match it.
-//! - [`shape`]: compares the shape of a response with a documented one.
+//! - [`shape`]: compares the shape of a response with a documented response.
 //!
-//! The crate drives the node from outside only. It depends on the wire formats and on signatures, and on no code that
-//! runs in the process.
+//! The crate uses the node as a client does. It depends on the crates for wire formats and signatures, and on no code
+//! that runs in the process of the node.
 
 pub mod chain;
 pub mod dice;

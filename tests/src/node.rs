@@ -1,4 +1,4 @@
-//! A separate `silica` process: its directory, its port, its output.
+//! A separate `silica` process with its directory, its port and its output.
 
 use std::{
     env, fs,
@@ -22,22 +22,22 @@ use crate::{
     patience::Patience,
 };
 
-/// Time for the output of an ended process to arrive through the pipes.
+/// Timeout for output that is in the pipes when a process ends.
 const PIPES: Duration = Duration::from_mins(1);
 
-/// Calls in one request, where there are many.
+/// Largest number of calls in one batch.
 const CALLS_PER_REQUEST: usize = 500;
 
-/// A directory that is removed when the test that owns it has passed, and kept when it has failed.
+/// A temporary directory. The end of a passed test deletes the directory, and a failed test keeps it.
 #[derive(Debug)]
 pub struct Directory(PathBuf);
 
 impl Directory {
-    /// Makes an empty directory of a new name.
+    /// Creates an empty directory with a new name.
     ///
     /// # Panics
     ///
-    /// When the system's temporary directory is not writable.
+    /// If the temporary directory of the system is not writable.
     pub fn new() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -45,14 +45,14 @@ impl Directory {
             let path = env::temp_dir().join(name);
             match fs::create_dir(&path) {
                 Ok(()) => return Self(path),
-                // It was kept by an earlier process, which had the same number.
+                // An earlier process with the same process id left this directory.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => panic!("the temporary directory is writable: {error}"),
             }
         }
     }
 
-    /// Returns its path.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -72,12 +72,12 @@ impl Drop for Directory {
     }
 }
 
-/// Returns the path of the `silica` binary: the one that `SILICA_BINARY` names, or else one that is built first, in the
-/// profile of the tests.
+/// Returns the path of the `silica` binary. This is the binary in the variable `SILICA_BINARY`. Without this variable,
+/// the function builds the binary with the profile of the tests.
 ///
 /// # Panics
 ///
-/// When it does not build.
+/// If the build fails.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| env::var_os("SILICA_BINARY").map_or_else(build, PathBuf::from))
@@ -89,8 +89,9 @@ fn build() -> PathBuf {
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
-    // Cargo describes this package to its tests in variables. The build script of ring runs again when they change, and
-    // everything above ring would be compiled again after each change between a build and a test.
+    // Cargo passes variables with the data of this package to its tests. The build script of the crate ring runs again
+    // if such a variable changes. Cargo would then compile ring, and all crates that depend on it, after each change
+    // between build and test.
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
@@ -113,13 +114,13 @@ fn build() -> PathBuf {
     executable.expect("cargo names the executable")
 }
 
-/// Arguments that start a node over a data directory, on a free port.
+/// Returns the arguments that start a node with this data directory on a free port.
 fn start_line<'a>(data: &'a Path, args: &[&'a str]) -> Vec<&'a str> {
     let data = data.to_str().expect("temporary paths are UTF-8");
     [&["--data-dir", data, "--listen", "127.0.0.1:0"], args].concat()
 }
 
-/// A command line of the binary, without a terminal and without the caller's settings.
+/// Returns a command of the binary without a terminal, and without the `SILICA_` variables of the environment.
 pub fn command(args: &[&str]) -> Command {
     with_surroundings(Command::new(binary()), args)
 }
@@ -134,20 +135,20 @@ fn with_surroundings(mut command: Command, args: &[&str]) -> Command {
     command
 }
 
-/// The result of a finished process.
+/// The result of an ended process.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its exit status.
+    /// Exit status of the process.
     pub status: ExitStatus,
-    /// Its whole output, both streams in the order in which they were read.
+    /// Whole output of the process. Lines of both streams are in the order in which they were read.
     pub output: String,
 }
 
-/// Runs a command line of the binary to its end.
+/// Runs a command of the binary, and waits for its end.
 ///
 /// # Panics
 ///
-/// When it does not start, or hangs.
+/// If the process does not start, or does not end in time.
 pub fn run(args: &[&str]) -> Finished {
     let mut process = Process::spawn(command(args));
     let status = process.wait();
@@ -157,11 +158,11 @@ pub fn run(args: &[&str]) -> Finished {
 /// An error response of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// Numeric code.
+    /// Error code.
     pub code: i64,
-    /// Text.
+    /// Error text.
     pub message: String,
-    /// The member `data`: null from a method, absent from the protocol layer.
+    /// The member `data`. It is null in an error of a method, and absent in an error of the protocol layer.
     pub data: Option<Value>,
 }
 
@@ -170,16 +171,16 @@ pub struct Refusal {
 pub struct Node {
     process: Process,
     address: SocketAddr,
-    // Removed after the process is gone: fields are dropped in this order.
+    // Fields are dropped in this order, so the directory is removed after the end of the process.
     directory: Option<Directory>,
 }
 
 impl Node {
-    /// Starts a node with further arguments, in a new directory and on a free port.
+    /// Starts a node with additional arguments, in a new directory and on a free port.
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If the node does not start.
     pub fn start(args: &[&str]) -> Self {
         let directory = Directory::new();
         let mut node = Self::start_in(&directory.path().join("data"), args);
@@ -187,30 +188,30 @@ impl Node {
         node
     }
 
-    /// Starts a node with further arguments over a given data directory.
+    /// Starts a node with additional arguments in a given data directory.
     ///
     /// # Panics
     ///
-    /// The node does not start; the message has its output.
+    /// If the node does not start. The message contains its output.
     pub fn start_in(data: &Path, args: &[&str]) -> Self {
         Self::try_start_in(data, args)
             .unwrap_or_else(|end| panic!("the node does not start ({}):\n{}", end.status, end.output))
     }
 
-    /// Starts an ephemeral node with further arguments.
+    /// Starts an ephemeral node with additional arguments.
     ///
     /// # Panics
     ///
-    /// The node does not start; the message has its output.
+    /// If the node does not start. The message contains its output.
     pub fn start_in_memory(args: &[&str]) -> Self {
         Self::start_with(command(&[&["--ephemeral", "--listen", "127.0.0.1:0"], args].concat()))
     }
 
-    /// Starts a node with a command of the caller, which must make it listen on a free port.
+    /// Starts a node with a command of the caller. The arguments of the command must select a free port.
     ///
     /// # Panics
     ///
-    /// The node does not start; the message has its output.
+    /// If the node does not start. The message contains its output.
     pub fn start_with(command: Command) -> Self {
         let mut process = Process::spawn(command);
         match process.wait_for_endpoint() {
@@ -219,15 +220,15 @@ impl Node {
         }
     }
 
-    /// Starts a node with further arguments over a given data directory, or returns the result of the ended process.
+    /// Starts a node with additional arguments in a given data directory, or returns the result of the ended process.
     ///
     /// # Errors
     ///
-    /// The end of a process that stopped before it served.
+    /// The result of a process that ended before it accepted connections.
     ///
     /// # Panics
     ///
-    /// When it hangs before it serves.
+    /// If the process neither accepts connections nor ends in time.
     pub fn try_start_in(data: &Path, args: &[&str]) -> Result<Self, Finished> {
         let mut process = Process::spawn(command(&start_line(data, args)));
         match process.wait_for_endpoint() {
@@ -236,45 +237,45 @@ impl Node {
         }
     }
 
-    /// Starts a node with a limit for the size of its files, in blocks of a half or a whole kilobyte, as the shell
-    /// counts them. For the node, the limit has the effect of a full disk.
+    /// Starts a node with a limit of the size of each file. The limit has the unit of `ulimit -f`, which is 512 or 1024
+    /// bytes. For the node, the limit has the effect of a full disk.
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If the node does not start.
     pub fn start_with_small_files(data: &Path, blocks: u32, args: &[&str]) -> Self {
         let mut shell = Command::new("sh");
-        // The signal of the limit is ignored, so that writing fails instead.
+        // The shell ignores the signal of the limit, so that a write fails instead of ending the process.
         shell.args(["-c", "trap '' XFSZ; ulimit -S -f \"$0\"; exec \"$@\"", &blocks.to_string()]).arg(binary());
         Self::start_by(shell, &start_line(data, args))
     }
 
-    /// Starts a node under another umask than the caller's.
+    /// Starts a node with another umask than the umask of the caller.
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If the node does not start.
     pub fn start_with_umask(umask: &str, data: &Path, args: &[&str]) -> Self {
         let mut shell = Command::new("sh");
         shell.args(["-c", "umask \"$0\"; exec \"$@\"", umask]).arg(binary());
         Self::start_by(shell, &start_line(data, args))
     }
 
-    /// Starts a node through another program, with arguments that have it listen on a free port.
+    /// Starts a node through another program. The arguments must select a free port.
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If the node does not start.
     pub fn start_by(starter: Command, args: &[&str]) -> Self {
         Self::start_with(with_surroundings(starter, args))
     }
 
-    /// Sets or removes the limit, in bytes, for the files of a node that was [started](Self::start_with_small_files)
-    /// with one.
+    /// Sets the limit of the size of each file, in bytes, of a node that [`Self::start_with_small_files`] started.
+    /// `None` removes the limit.
     ///
     /// # Panics
     ///
-    /// When the system has no `prlimit`.
+    /// If the system has no `prlimit`.
     pub fn limit_files(&self, bytes: Option<u64>) {
         let limit = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
         self.limit(&format!("--fsize={limit}:"));
@@ -285,7 +286,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When the system has no `prlimit`.
+    /// If the system has no `prlimit`.
     pub fn limit_data(&self, bytes: u64) {
         self.limit(&format!("--data={bytes}"));
     }
@@ -300,36 +301,36 @@ impl Node {
         self.address
     }
 
-    /// Returns its URL.
+    /// Returns the URL of the node.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Returns the number of the process.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.process.child.id()
     }
 
-    /// Returns its output.
+    /// Returns the output so far.
     pub fn output(&self) -> String {
         self.process.output()
     }
 
-    /// Waits until the output contains these words, and returns the output.
+    /// Waits until the output contains these words, and returns the output so far.
     ///
     /// # Panics
     ///
-    /// When it hangs before it writes them.
+    /// If the words do not appear in time.
     pub fn wait_for(&self, words: &str) -> String {
         self.wait_until(words, |output| output.contains(words))
     }
 
-    /// Waits until the output meets the condition, and returns the whole output. A line may arrive with a delay, and
-    /// lines of one stream may overtake lines of the other.
+    /// Waits until the output meets the condition, and returns the output so far. A line can arrive with a delay, and
+    /// lines of one stream can overtake lines of the other stream.
     ///
     /// # Panics
     ///
-    /// When it hangs before it has.
+    /// If the output does not meet the condition in time.
     pub fn wait_until(&self, wanted: &str, is_as_wanted: impl Fn(&str) -> bool) -> String {
         let mut patience = Patience::with(self.id());
         loop {
@@ -344,11 +345,11 @@ impl Node {
         }
     }
 
-    /// Opens a connection.
+    /// Opens a connection to the node.
     ///
     /// # Panics
     ///
-    /// When it is refused.
+    /// If the node does not accept the connection.
     pub fn connect(&self) -> Connection {
         Connection::open(self.address).expect("the node accepts connections")
     }
@@ -357,12 +358,12 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When no answer comes.
+    /// If the node does not send a response.
     pub fn post(&self, body: impl AsRef<[u8]>) -> Answer {
         self.connect().post(body.as_ref()).expect("the node answers")
     }
 
-    /// Posts a body and reads the JSON of the answer.
+    /// Posts a body, and reads the JSON of the response.
     ///
     /// # Panics
     ///
@@ -375,15 +376,15 @@ impl Node {
             .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&answer.body)))
     }
 
-    /// Calls a method and parses the response strictly; an unknown member is a failure.
+    /// Calls a method, and parses the response strictly. An unknown member fails the test.
     ///
     /// # Errors
     ///
-    /// The error in the response.
+    /// The error of an error response.
     ///
     /// # Panics
     ///
-    /// If the response does not belong to this request.
+    /// If the response does not match the request.
     pub fn call(&self, method: &str, params: &Value) -> Result<Value, Refusal> {
         let request = json!({"id": "1", "jsonrpc": "2.0", "method": method, "params": params});
         let answer = self.post_json(request.to_string());
@@ -413,22 +414,22 @@ impl Node {
         outcomes
     }
 
-    /// Calls a method that succeeds.
+    /// Calls a method that must succeed, and returns its result.
     ///
     /// # Panics
     ///
-    /// When it does not.
+    /// If the response is an error.
     pub fn result(&self, method: &str, params: &Value) -> Value {
         self.call(method, params).unwrap_or_else(|refusal| panic!("{method}{params} is refused: {refusal:?}"))
     }
 
-    /// Calls a method that fails, and returns code and text of the error.
+    /// Calls a method that must fail, and returns code and text of the error.
     ///
     /// # Panics
     ///
-    /// If the method succeeds, or if the member `data` is not as documented. If the text of the reference does not name
-    /// the expected and the received value, `data` has both. Otherwise `data` is as the reference writes it, null, or
-    /// absent in an error of the protocol layer.
+    /// If the method succeeds, or if the member `data` is not as documented. `data` has the expected and the given
+    /// value if the text of the reference lacks them. Otherwise, `data` is null as in the reference, or absent in an
+    /// error of the protocol layer.
     pub fn error(&self, method: &str, params: &Value) -> (i64, String) {
         let refusal = self.call(method, params).expect_err("the call is refused");
         match &refusal.data {
@@ -446,59 +447,59 @@ impl Node {
         (refusal.code, refusal.message)
     }
 
-    /// Stops the node as an operator does, and returns its result.
+    /// Stops the node with SIGTERM, and returns the result of the process.
     ///
     /// # Panics
     ///
-    /// When it hangs.
+    /// If the process does not end in time.
     pub fn stop(self) -> Finished {
         self.interrupt("TERM")
     }
 
-    /// Sends the named signal, waits for the end of the process, and returns its result.
+    /// Sends the signal with this name, waits for the end of the process, and returns its result.
     ///
     /// # Panics
     ///
-    /// When it hangs.
+    /// If the process does not end in time.
     pub fn interrupt(self, signal: &str) -> Finished {
         self.signal(signal);
         self.wait()
     }
 
-    /// Sends the named signal. The signal has no effect on a process that has ended.
+    /// Sends the signal with this name. The signal has no effect on an ended process.
     ///
     /// # Panics
     ///
-    /// When the system refuses.
+    /// If `kill` fails.
     pub fn signal(&self, signal: &str) {
         let id = self.id().to_string();
         let sent = Command::new("kill").args([format!("-{signal}"), id]).status().expect("kill is a standard tool");
         assert!(sent.success(), "the process takes signals");
     }
 
-    /// Waits for the end of the process; the caller must have caused it.
+    /// Waits for the end of the process, and returns its result. The caller must have caused the end.
     ///
     /// # Panics
     ///
-    /// When it hangs.
+    /// If the process does not end in time.
     pub fn wait(mut self) -> Finished {
         Finished { status: self.process.wait(), output: self.process.output() }
     }
 
-    /// Waits for the end of the process, within the limits of `patience`.
+    /// Waits for the end of the process within the limits of `patience`, and returns its result.
     ///
     /// # Panics
     ///
-    /// When that is not long enough.
+    /// If the process exceeds a limit.
     pub fn wait_with(mut self, patience: Patience) -> Finished {
         Finished { status: self.process.wait_with(patience), output: self.process.output() }
     }
 
-    /// Ends the process at once, as a crash would.
+    /// Kills the process with SIGKILL, which has the effect of a crash.
     ///
     /// # Panics
     ///
-    /// When the system refuses.
+    /// If the system does not permit the signal.
     pub fn kill(mut self) {
         self.process.child.kill().expect("the process is ours");
         self.process.wait();
@@ -509,7 +510,7 @@ impl Node {
 ///
 /// # Errors
 ///
-/// The error in the response.
+/// The error of an error response.
 ///
 /// # Panics
 ///
@@ -542,14 +543,14 @@ fn has_details(method: &str, message: &str) -> bool {
         "To Addr checksum wrong",
         "Address size not appropriate",
     ];
-    // There the text is about a hash.
+    // This method has the text for a hash, and without details.
     let is_of_hash = method == "GetContractAddressFromTransactionID";
     (TEXTS.contains(&message) && !is_of_hash)
         || message.starts_with("Expected Nonce: ")
         || (message.starts_with("Nonce (") && message.contains("lower than current"))
 }
 
-/// Whether a text is one of the protocol layer's.
+/// Returns whether a text comes from the protocol layer.
 fn is_protocol_text(message: &str) -> bool {
     const HEADS: [&str; 6] = [
         "JSON_PARSE_ERROR",
@@ -562,12 +563,12 @@ fn is_protocol_text(message: &str) -> bool {
     HEADS.iter().any(|head| message.starts_with(head))
 }
 
-/// A child whose output is collected while it runs.
+/// A child process. Threads collect its output while it runs.
 #[derive(Debug)]
 struct Process {
     child: Child,
     output: Arc<Mutex<String>>,
-    // Only ever locked by its owner: the lock makes the node shareable among threads.
+    // Only the owner locks this mutex. The mutex makes a node shareable among threads.
     lines: Mutex<Receiver<String>>,
 }
 
@@ -581,7 +582,7 @@ impl Process {
         Self { child, output, lines: Mutex::new(lines) }
     }
 
-    /// Returns the address that the banner shows, or `None` when the process ends without one.
+    /// Returns the address in the banner, or `None` if the process ends without a banner.
     fn wait_for_endpoint(&mut self) -> Option<SocketAddr> {
         let mut patience = Patience::with(self.child.id());
         loop {
@@ -591,7 +592,7 @@ impl Process {
                         return Some(address);
                     }
                 }
-                // Both ends of the channel are dropped when both streams are closed, that is when the process is gone.
+                // The channel is disconnected when both streams are closed. The process ends at about this time.
                 Err(RecvTimeoutError::Disconnected) if self.has_ended() => return None,
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(Duration::from_millis(5)),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -613,7 +614,7 @@ impl Process {
     fn wait_with(&mut self, mut patience: Patience) -> ExitStatus {
         loop {
             if let Some(status) = self.child.try_wait().expect("the process is ours") {
-                // Output from before the end may still be in the pipes.
+                // The pipes can contain output from before the end.
                 while self.next_line(PIPES).is_ok() {}
                 return status;
             }
@@ -655,7 +656,7 @@ fn collect(stream: Option<impl Read + Send + 'static>, output: &Arc<Mutex<String
     });
 }
 
-/// Finds `http://ADDRESS` in a line of the banner.
+/// Returns the address after `http://` in a line of the banner, or `None` in any other line.
 fn endpoint_in(line: &str) -> Option<SocketAddr> {
     let (_, rest) = line.split_once("http://")?;
     let end = rest.find(|c: char| !c.is_ascii_digit() && !".:[]".contains(c)).unwrap_or(rest.len());

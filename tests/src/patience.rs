@@ -1,8 +1,8 @@
-//! Limits of waiting for a process, by the activity of its threads and not by wall-clock time.
+//! Limits of the time to wait for a process. They count the activity of its threads, and not wall-clock time.
 //!
-//! On a busy machine every process is slow, and looks from outside like a process that hangs. Their threads differ. The
-//! threads of a slow process run, wait for a processor, or wait for the disk. All threads of a process that hangs
-//! sleep. So only the time in which every thread sleeps counts. An endless loop is detected by its processor time.
+//! On a busy machine every process is slow, and a slow process resembles a process that hangs. But their threads
+//! differ. The threads of a slow process run, wait for a processor, or wait for the disk. All threads of a process that
+//! hangs sleep. So only the time in which all threads sleep counts. A limit of processor time detects an endless loop.
 
 use std::{
     fmt::{self, Write as _},
@@ -11,13 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Maximum of the time in which all threads sleep, in sum, before the awaited event.
+/// Default limit of the total time in which all threads sleep.
 const ASLEEP: Duration = Duration::from_mins(1);
-/// Processor time that may be used until then.
+/// Default limit of processor time.
 const BUSY: Duration = Duration::from_mins(5);
 /// Time between two checks of the process.
 const RHYTHM: Duration = Duration::from_millis(50);
-/// Ticks in a second of processor time, as Linux counts it for programs on every machine.
+/// Clock ticks in a second of processor time. Linux reports this number of ticks to programs on all machines.
 const TICKS_PER_SECOND: u64 = 100;
 
 /// A timeout: the process did not reach the expected state in time.
@@ -35,7 +35,7 @@ impl fmt::Display for Hang {
     }
 }
 
-/// The limits of one wait for one process.
+/// The limits of one wait for a process.
 #[derive(Debug)]
 pub struct Patience {
     process: PathBuf,
@@ -47,20 +47,20 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Begins to wait for the process with this id.
+    /// Starts to wait for the process with this id, with the default limits.
     pub fn with(process: u32) -> Self {
         Self::limited(process, ASLEEP, BUSY)
     }
 
-    /// Begins to wait for the process with this id. All of its threads may sleep at the same time for at most
-    /// `most_asleep` in total, and it may use at most `most_busy` of processor time.
+    /// Starts to wait for the process with this id. All threads can sleep at the same time for at most `most_asleep` in
+    /// total, and the process can use at most `most_busy` of processor time.
     pub fn limited(process: u32, most_asleep: Duration, most_busy: Duration) -> Self {
         let process = PathBuf::from(format!("/proc/{process}"));
         let begun_busy = time_of(&process);
         Self { process, most_asleep, most_busy, begun_busy, asleep: Duration::ZERO, looked: Instant::now() }
     }
 
-    /// Returns the time of the process up to the last check: the time asleep plus the processor time.
+    /// Returns the time that counts up to the last check: the time asleep plus the processor time.
     pub fn spent(&self) -> Duration {
         self.asleep + time_of(&self.process).saturating_sub(self.begun_busy)
     }
@@ -78,7 +78,8 @@ impl Patience {
         self.looked = Instant::now();
         let threads = threads(&self.process);
         if !threads.iter().any(Thread::works) {
-            // This process may have been delayed itself; the state of the threads in that time is unknown.
+            // The test itself can have been delayed. The state of the threads in that time is unknown, so only a part
+            // of it counts.
             self.asleep += passed.min(4 * RHYTHM);
         }
         let busy = time_of(&self.process).saturating_sub(self.begun_busy);
@@ -101,13 +102,13 @@ struct Thread {
 }
 
 impl Thread {
-    /// Runs, or is ready to, or waits for the disk.
+    /// Returns whether the thread runs, waits for a processor, or waits for the disk.
     fn works(&self) -> bool {
         ['R', 'D'].contains(&self.state)
     }
 }
 
-/// The threads of a process; none where the system does not tell.
+/// Returns the threads of a process; none if the system does not report them.
 fn threads(process: &Path) -> Vec<Thread> {
     let tasks = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
     tasks.filter_map(|task| thread(&task.path())).collect()
@@ -115,7 +116,7 @@ fn threads(process: &Path) -> Vec<Thread> {
 
 fn thread(task: &Path) -> Option<Thread> {
     let stat = fs::read_to_string(task.join("stat")).ok()?;
-    // The name stands in parentheses, and may hold anything.
+    // The name is in parentheses, and can contain any character.
     let (before, after) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;
     let state = after.trim_start().chars().next()?;
@@ -131,7 +132,7 @@ pub fn processor_time(process: u32) -> Duration {
 
 fn time_of(process: &Path) -> Duration {
     let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
-    // In user mode and in the kernel: the twelfth and thirteenth value after the name.
+    // Ticks in user mode and in the kernel are the 12th and 13th value after the name.
     let values = stat.rsplit_once(')').map(|(_, values)| values).unwrap_or_default().split_whitespace();
     let ticks: u64 = values.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
@@ -153,7 +154,7 @@ mod tests {
             Self(Command::new("sh").args(["-c", script]).spawn().unwrap())
         }
 
-        /// Waits for as long as patience lasts.
+        /// Waits until a limit is exceeded, and returns the timeout.
         fn exhaust(&self, most_asleep: Duration, most_busy: Duration) -> Hang {
             let mut patience = Patience::limited(self.0.id(), most_asleep, most_busy);
             loop {
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn process_that_is_gone_is_not_waited_for() {
-        // It would work for ever.
+        // This process would run without an end.
         let mut gone = Running::start("while :; do :; done");
         gone.0.kill().unwrap();
         gone.0.wait().unwrap();

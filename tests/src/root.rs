@@ -27,11 +27,11 @@ pub fn is_root(purpose: &str) -> bool {
     is_root
 }
 
-/// Counts in the memory of a process how often it holds any of the given bytes, for each group of them.
+/// Searches the writable memory of a process for byte strings, and returns the number of copies of each group.
 ///
 /// # Panics
 ///
-/// When the process is gone, or may not be read.
+/// If the process has ended, or its memory is not readable.
 #[expect(
     clippy::indexing_slicing,
     reason = "all places are within what was read, and needles are longer than a beginning"
@@ -52,7 +52,7 @@ pub fn copies_in_memory(process: u32, groups: &[Vec<Vec<u8>>]) -> Vec<usize> {
         let place = |text| u64::from_str_radix(text, 16).expect("a range is hexadecimal");
         let (start, end) = range.split_once('-').map(|(start, end)| (place(start), place(end))).expect("a range");
         let mut bytes = vec![0; usize::try_from(end - start).expect("it fits a process")];
-        // Parts of it may be unreadable, or gone since.
+        // Some parts of the memory are unreadable, or no part of the process at this moment.
         if !rest.starts_with("rw") || memory.read_exact_at(&mut bytes, start).is_err() {
             continue;
         }
@@ -69,12 +69,12 @@ pub fn copies_in_memory(process: u32, groups: &[Vec<Vec<u8>>]) -> Vec<usize> {
     found
 }
 
-/// Memory that was never written.
+/// A page of memory that was never written. The search skips such pages.
 const PAGE: [u8; 4096] = [0; 4096];
-/// Bytes by which a search finds candidates.
+/// Number of first bytes by which the search selects candidates.
 const BEGINNING: usize = 8;
 
-/// A file system of a given size, in memory.
+/// A file system of limited size in memory.
 #[derive(Debug)]
 pub struct SmallDisk(Directory);
 
@@ -83,7 +83,7 @@ impl SmallDisk {
     ///
     /// # Panics
     ///
-    /// If the system refuses. It refuses for all users except root.
+    /// If the system refuses the mount. It refuses for all users except root.
     pub fn new(mib: u32) -> Self {
         let directory = Directory::new();
         let options = format!("size={mib}m,mode=700");
@@ -93,12 +93,12 @@ impl SmallDisk {
         Self(directory)
     }
 
-    /// Returns its mount point.
+    /// Returns the mount point.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Fills the file system.
+    /// Fills the file system with one file.
     ///
     /// # Panics
     ///
@@ -126,7 +126,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // A process of the test may still have it open.
+        // A process of the test can have open files. A lazy unmount waits for them.
         drop(Command::new("umount").arg("--lazy").arg(self.path()).status());
     }
 }

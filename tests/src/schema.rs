@@ -1,5 +1,5 @@
-//! JSON Schema, as far as the description of the interface uses it. Reports the faults of a value, and makes valid
-//! values.
+//! The part of JSON Schema that the description of the interface uses. The module reports faults of values, and makes
+//! valid values.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use crate::Dice;
 
-/// Where a document keeps the schemas that others refer to.
+/// Path of the schemas to which other schemas refer.
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// How deep made-up values nest, where a schema has no bound.
+/// Largest depth of generated values, if the schema has no limit.
 const DEPTH: u64 = 3;
 
-/// A document of OpenRPC.
+/// An OpenRPC document.
 #[derive(Debug)]
 pub struct Document {
     json: Value,
@@ -22,7 +22,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Takes a document.
+    /// Returns the document of a JSON value.
     ///
     /// # Panics
     ///
@@ -33,17 +33,17 @@ impl Document {
         Self { json, patterns }
     }
 
-    /// The methods that it describes.
+    /// Returns the methods of the document.
     ///
     /// # Panics
     ///
-    /// When it has none.
+    /// If the document has no methods.
     pub fn methods(&self) -> &[Value] {
         self.json.get("methods").and_then(Value::as_array).expect("a document lists methods")
     }
 
-    /// Resolves the reference of a schema; a schema without reference is its own result. References to other documents
-    /// accept everything.
+    /// Returns the schema to which a reference points, or the schema itself if it is not a reference. A reference to
+    /// another document gives a schema that accepts all values.
     fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let Some(path) = schema.get("$ref").and_then(Value::as_str) else { return schema };
         match path.strip_prefix(COMPONENTS) {
@@ -68,12 +68,12 @@ impl Document {
         rules.iter().find_map(|(rule, wanted)| self.breach(rules, rule, wanted, value))
     }
 
-    /// Returns the reason why a value breaks one rule of a schema.
+    /// Returns the reason why a value breaks a rule of a schema, or `None` if it follows the rule.
     fn breach(&self, rules: &Map<String, Value>, rule: &str, wanted: &Value, value: &Value) -> Option<String> {
         let broken = |fits: bool| (!fits).then(|| format!("{} is not of {rule} {wanted}", shortened(value)));
         let of_list = |wanted: &Value| wanted.as_array().cloned().unwrap_or_default();
         match rule {
-            // A value of another type breaks the rule.
+            // For the following rules, a value of another type breaks the rule.
             "type" => {
                 let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_of_type(value, kind));
                 broken(is(wanted) || of_list(wanted).iter().any(is))

@@ -1,29 +1,29 @@
-//! Compares the shape of a response with a documented one: members, JSON types and text formats. The letter case and
-//! prefix of hexadecimal text count.
+//! Compares the shape of a response with a documented response: members, JSON types and text formats. The letter case
+//! and the prefix of hexadecimal text count.
 
 use std::{fs, path::Path};
 
 use serde_json::{Map, Value};
 
-/// Members that a documented response has and another response of the same method can lack, with the reason.
+/// Members of documented responses that other responses of the method can lack: method and member.
 const OPTIONAL: &[(&str, &str)] = &[
-    // A build without a commit id has none (Reference: interface#network-methods).
+    // A build without a commit id lacks this member (Reference: interface#network-methods).
     ("GetVersion", "Commit"),
-    // The documented transaction is a call; a payment has neither (Reference: interface#transaction-status).
+    // The documented transaction is a call. A payment lacks both members (Reference: interface#transaction-status).
     ("GetTransactionStatus", "code"),
     ("GetTransactionStatus", "data"),
-    // A confirmed transaction is not pending, and has no such member (Reference: interface#transaction-status).
+    // The status of a confirmed transaction lacks this member (Reference: interface#transaction-status).
     ("GetPendingTxn", "pending"),
 ];
 
-/// Documented results whose shape no response may have: method, words of the note on the result, and the reason.
+/// Documented results with a shape that no response can have: method, words in the notes of the result, and the reason.
 pub const SUPERSEDED: &[(&str, &str, &str)] = &[
     ("GetPendingTxns", "6.2.0 and before", "the node is of generation 8.1, where the member Status is called code"),
     ("GetTransaction", "left out by the document", "a deployment without code and data, which each deployment has"),
     ("GetTransaction", "partial", "the document shows the receipt alone (Reference: interface#read-a-transaction)"),
 ];
 
-/// Members that a document leaves out: method, object, name, a value of the right form, and why it belongs there.
+/// Members that a document lacks: method, path of the object, name, a value with a valid format, and the reason.
 const LEFT_OUT: &[(&str, &str, &str, &str, &str)] = &[(
     "GetDsBlockVerbose",
     "/result/header",
@@ -35,9 +35,9 @@ const LEFT_OUT: &[(&str, &str, &str, &str, &str)] = &[(
 /// A documented request with its response.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// The request, envelope included.
+    /// The request, including its envelope.
     pub request: Value,
-    /// The response, envelope included.
+    /// The response, including its envelope.
     pub response: Value,
     /// The notes of the documentation.
     pub notes: String,
@@ -59,31 +59,31 @@ impl Example {
     }
 }
 
-/// Whether a member that is documented for a method may be absent.
+/// Returns whether a documented member of a method is optional in other responses.
 pub fn is_optional(method: &str, member: &str) -> bool {
     OPTIONAL.contains(&(method, member))
 }
 
-/// Compares a result with every documented result of the method.
+/// Checks that a result has the shape of a documented result of the method.
 ///
 /// # Panics
 ///
-/// If the result matches none of them. The message has the differences.
+/// If no documented result has the shape. The message contains the differences.
 pub fn assert_documented(method: &str, result: &Value) {
     compare(method, result).unwrap_or_else(|differences| {
         panic!("{method} answers in no documented shape:\n{}\nanswer: {result}", differences.join("\n"))
     });
 }
 
-/// Compares a result with every documented result of the method that is not [superseded](SUPERSEDED).
+/// Compares a result with all documented results of the method, except [superseded](SUPERSEDED) results.
 ///
 /// # Errors
 ///
-/// The result matches none of them; the error has the difference from each.
+/// The differences from each documented result, if none has the same shape.
 ///
 /// # Panics
 ///
-/// When the method has no documented result.
+/// If the method has no documented result.
 pub fn compare(method: &str, result: &Value) -> Result<(), Vec<String>> {
     let examples = examples(method);
     let documented: Vec<&Value> =
@@ -94,11 +94,11 @@ pub fn compare(method: &str, result: &Value) -> Result<(), Vec<String>> {
     if differences.len() < documented.len() { Ok(()) } else { Err(differences) }
 }
 
-/// Returns the documented examples of a method; an unknown method has none.
+/// Returns the documented examples of a method; none for an unknown method.
 ///
 /// # Panics
 ///
-/// If the file of examples contains no examples.
+/// If the file of the method has no array of examples.
 pub fn examples(method: &str) -> Vec<Example> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/rpc-examples/{method}.json"));
     let Ok(text) = fs::read_to_string(&path) else { return Vec::new() };
@@ -112,7 +112,7 @@ pub fn examples(method: &str) -> Vec<Example> {
     examples.iter().map(example).collect()
 }
 
-/// Adds members that the document of a method lacks.
+/// Adds the members that the document of a method lacks.
 fn completed(method: &str, response: &Value) -> Value {
     let mut response = response.clone();
     for (_, object, name, value, _) in LEFT_OUT.iter().filter(|(of, ..)| *of == method) {
@@ -124,11 +124,11 @@ fn completed(method: &str, response: &Value) -> Value {
     response
 }
 
-/// Explains the first difference in shape between a documented value and an actual one.
+/// Compares the shapes of a documented and an actual value.
 ///
 /// # Errors
 ///
-/// The difference, with the path to it.
+/// The first difference, with the path of the value.
 pub fn differs(method: &str, documented: &Value, actual: &Value, path: &str) -> Result<(), String> {
     match (documented, actual) {
         (Value::Null, Value::Null) | (Value::Bool(_), Value::Bool(_)) => Ok(()),
@@ -147,7 +147,8 @@ pub fn differs(method: &str, documented: &Value, actual: &Value, path: &str) -> 
     }
 }
 
-/// Each element must look like one of the documented elements; where none is documented, there must be none.
+/// Compares elements. Each actual element must have the shape of a documented element, and an empty documented array
+/// permits no elements.
 fn elements_differ(method: &str, documented: &[Value], actual: &[Value], path: &str) -> Result<(), String> {
     for (i, element) in actual.iter().enumerate() {
         let path = format!("{path}[{i}]");
@@ -184,29 +185,29 @@ fn members_differ(
     Ok(())
 }
 
-/// How a text is written, as far as a client could depend on it.
+/// The format of a text, as far as clients can depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// An integer without sign or leading zeros.
     Decimal,
-    /// An integer, a point and exactly twelve decimals.
+    /// An integer, a point, and exactly 12 decimals.
     Money,
     /// Hexadecimal digits of a fixed length.
     Hex {
-        /// Whether `0x` stands before them.
+        /// Whether the digits have the prefix `0x`.
         prefix: bool,
-        /// How many there are.
+        /// Number of digits.
         digits: usize,
-        /// Case of the letters, unless there are only digits.
+        /// Case of the letters; `None` if all digits are decimal.
         case: Option<Case>,
     },
-    /// A number as Ethereum writes it: `0x` and hexadecimal digits without leading noughts.
+    /// A number in the format of Ethereum: `0x` and hexadecimal digits without leading zeros.
     Quantity,
-    /// Anything else.
+    /// Any other text.
     Text,
 }
 
-/// Case of hexadecimal letters.
+/// Letter case of hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     /// `a` to `f`.
@@ -216,7 +217,7 @@ pub enum Case {
 }
 
 impl Format {
-    /// Recognises a format.
+    /// Returns the format of a text.
     pub fn of(text: &str) -> Self {
         if let Some(described) = Self::described(text) {
             return described;
@@ -229,11 +230,11 @@ impl Format {
         let lower = digits.bytes().any(|byte| byte.is_ascii_lowercase());
         let upper = digits.bytes().any(|byte| byte.is_ascii_uppercase());
         let canonical = digits == "0" || !(digits.is_empty() || digits.starts_with('0'));
-        // The largest amount in wei has 38 digits, and addresses have 40.
+        // An amount in wei has at most 38 digits, and an address has 40 digits.
         if is_hex && prefix && !upper && canonical && digits.len() < 40 {
             return Self::Quantity;
         }
-        // Amounts have at most 39 digits, the shortest hexadecimal text is a store key of 24.
+        // An amount has at most 39 digits. The shortest hexadecimal text is a key of the document store with 24 digits.
         if is_hex && !(lower && upper) && (prefix || digits.len() >= 40 || (digits.len() >= 24 && (lower || upper))) {
             let case = if lower {
                 Some(Case::Lower)
@@ -253,20 +254,20 @@ impl Format {
         }
     }
 
-    /// Reads a description that stands in place of a value: `<40 lowercase hex digits>`.
+    /// Returns the format that a description such as `<40 lowercase hex digits>` states, or `None` for any other text.
     fn described(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('<')?.strip_suffix(" lowercase hex digits>")?.parse().ok()?;
         Some(Self::Hex { prefix: false, digits, case: Some(Case::Lower) })
     }
 
-    /// Whether text of format `other` may stand where this one is documented.
+    /// Returns whether a text of format `other` is valid where this format is documented.
     fn admits(self, other: Self) -> bool {
         match (self, other) {
             (
                 Self::Hex { prefix, digits, case },
                 Self::Hex { prefix: other_prefix, digits: other_digits, case: other_case },
             ) => {
-                // A documented value without letters is a hash or an address, or a key with its prefix.
+                // A documented value without letters is a hash or an address, or a public key if it has the prefix.
                 let case = case.unwrap_or(if prefix { Case::Upper } else { Case::Lower });
                 prefix == other_prefix && digits == other_digits && other_case.is_none_or(|other| other == case)
             }
@@ -325,7 +326,7 @@ mod tests {
         accepts(&json!([1]), &json!([2, 3]));
         accepts(&json!([1, "2"]), &json!(["3", 4]));
         refuses(&json!([1]), &json!([1, "2"]), "it[1]");
-        // An empty documented list does not restrict the elements of others.
+        // An empty array in a documented array does not restrict the other elements.
         accepts(&json!([["1"], []]), &json!([[], ["2"]]));
         refuses(&json!([["1"], []]), &json!([["2"], [3]]), "it[1][0]");
         refuses(&json!([]), &json!([1]), "no element is documented");

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use silica_crypto::{KeyPair, SecretKey, sign};
 use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version};
 
-/// Published, worthless secret keys of the accounts that a fresh chain funds. Nine are those of the isolated server,
-/// and two are used by public test suites on local networks.
+/// Published secret keys of the accounts with money on a new chain. Nine keys come from the isolated server, and public
+/// test suites for local networks use two keys. The keys protect no money.
 pub const FUNDED_KEYS: [&str; 11] = [
     "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3",
     "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89",
@@ -22,69 +22,69 @@ pub const FUNDED_KEYS: [&str; 11] = [
     "b87f4ba7dcd6e60f2cca8352c89904e3993c5b2b0b608d255002edcda6374de4",
 ];
 
-/// Version of a transaction for the chain that a node starts by default: chain id 222, message version 1.
+/// The `version` member for the default chain: chain id 222 and message version 1.
 pub const VERSION: u32 = 14_548_993;
-/// Gas that a payment uses.
+/// Gas of a payment, in gas units.
 pub const PAYMENT_GAS: u64 = 50;
-/// Price of a unit of gas on a fresh chain, in Qa.
+/// Gas price on a new chain, in Qa.
 pub const GAS_PRICE: u128 = 2_000_000_000;
-/// Fee of a payment at that price, in Qa.
+/// Fee of a payment at this gas price, in Qa.
 pub const FEE: u128 = GAS_PRICE * PAYMENT_GAS as u128;
-/// Balance of each funded account on a fresh chain, in Qa.
+/// Balance of each funded account on a new chain, in Qa.
 pub const FUNDS: u128 = 900_000_000_000_000_000_000_000;
 
-/// A key pair.
+/// An account with its key pair.
 #[derive(Debug)]
 pub struct Wallet {
     key: Arc<KeyPair>,
 }
 
 impl Wallet {
-    /// One of the accounts that a fresh chain funds.
+    /// Returns one of the accounts with money on a new chain.
     ///
     /// # Panics
     ///
-    /// When there are not that many.
+    /// If `index` is 11 or more.
     pub fn funded(index: usize) -> Self {
         Self::from_hex(FUNDED_KEYS.get(index).expect("there are not that many funded accounts"))
     }
 
-    /// All accounts that a fresh chain funds.
+    /// Returns all accounts with money on a new chain.
     pub fn all_funded() -> impl Iterator<Item = Self> {
         FUNDED_KEYS.into_iter().map(Self::from_hex)
     }
 
-    /// The account of a secret key.
+    /// Returns the account of a secret key.
     ///
     /// # Panics
     ///
-    /// When the text is not one.
+    /// If the text is not a secret key.
     pub fn from_hex(secret: &str) -> Self {
         let secret: SecretKey = secret.parse().expect("the text is a secret key");
         Self { key: Arc::new(KeyPair::from_secret(secret)) }
     }
 
-    /// Returns an account without funds; the same number gives the same account.
+    /// Returns an account without money. The same number gives the same account.
     pub fn stranger(number: u64) -> Self {
         Self::from_hex(&format!("{:064x}", u128::from(number) + (1 << 100)))
     }
 
-    /// Returns its address.
+    /// Returns the address of the account.
     pub fn address(&self) -> Address {
         self.key.address()
     }
 
-    /// Returns its address as the listings of the node print it: lower-case digits.
+    /// Returns the address in lower-case hexadecimal digits, the form in most responses.
     pub fn hex(&self) -> String {
         self.address().to_string()
     }
 
-    /// Returns its public key as a request carries it.
+    /// Returns the public key in the form of a request.
     pub fn public_key(&self) -> String {
         self.key.public().to_string()
     }
 
-    /// A payment at the usual price, signed when it is written out.
+    /// Returns a payment with the gas price of a new chain. The payment is signed when the test writes it.
     pub fn payment(&self, nonce: u64, to: Address, amount: u128) -> Payment {
         Payment {
             key: Arc::clone(&self.key),
@@ -100,30 +100,30 @@ impl Wallet {
     }
 }
 
-/// A transaction before it is signed; every field may be changed, sensibly or not.
+/// A transaction before it is signed. Tests can set any field to any value.
 #[derive(Clone, Debug)]
 pub struct Payment {
     key: Arc<KeyPair>,
     /// Chain id and message version in one number.
     pub version: u32,
-    /// Place among the sender's transactions.
+    /// Nonce of the transaction.
     pub nonce: u64,
-    /// Recipient.
+    /// Address of the recipient.
     pub to: Address,
-    /// Money, in Qa.
+    /// Amount of money for the recipient, in Qa.
     pub amount: u128,
-    /// Price of a unit of gas, in Qa.
+    /// Gas price, in Qa.
     pub gas_price: u128,
-    /// Gas that may be used.
+    /// Gas limit, in gas units.
     pub gas_limit: u64,
-    /// Contract source; none when empty.
+    /// Source code of a contract; empty if absent.
     pub code: String,
-    /// Init parameters or message; none when empty.
+    /// JSON text: init data of a deployment, or message of a call; empty if absent.
     pub data: String,
 }
 
 impl Payment {
-    /// The signed transaction.
+    /// Returns the signed transaction.
     ///
     /// # Panics
     ///
@@ -145,7 +145,7 @@ impl Payment {
         transaction
     }
 
-    /// The parameter of `CreateTransaction`.
+    /// Signs the transaction, and returns the parameter of `CreateTransaction`.
     pub fn json(&self) -> Value {
         let signed = self.signed();
         json!({

@@ -10,7 +10,7 @@ pub enum ReceiptError {
     RunnerFailed = 1,
     /// An account has too little money for an `accept` or a message.
     BalanceTransferFailed = 2,
-    /// Silica does not use this code.
+    /// The reference declares this code, and does not use it.
     ExecuteCmdFailed = 3,
     /// The interpreter exceeded its time limit.
     ExecuteCmdTimeout = 4,
@@ -26,7 +26,7 @@ pub enum ReceiptError {
     JsonOutputCorrupted = 9,
     /// The account of the contract does not exist.
     ContractNotExist = 10,
-    /// Silica does not use this code.
+    /// The reference declares this code, and does not use it.
     StateCorrupted = 11,
     /// An event lacks its name or parameters.
     LogEntryInstallFailed = 12,
@@ -40,11 +40,11 @@ pub enum ReceiptError {
     ChainCallDiffShard = 16,
     /// The node could not prepare the input of a chained call.
     PreparationFailed = 17,
-    /// Silica does not use this code.
+    /// The reference declares this code, and does not use it.
     NoOutput = 18,
     /// The output of the interpreter has neither results nor errors.
     OutputIllegal = 19,
-    /// Silica does not use this code.
+    /// The reference declares this code, and does not use it.
     MapDepthMissing = 20,
     /// The remaining gas is too little for the next run.
     GasNotSufficient = 21,

@@ -2,7 +2,7 @@
 //!
 //! The form of a member is part of the interface (Reference: interface#spelling). Decimal numbers are strings. Hashes
 //! and addresses are in lower case, keys and signatures in upper case. Some of them have the prefix `0x`. The type of a
-//! field states the form: `Dec<BlockNumber>` is a block number as decimal text. Deserialisers accept any letter case,
+//! field states the form: `Dec<BlockNumber>` is a block number as decimal text. Deserializers accept any letter case,
 //! with or without prefix, because servers differ.
 
 use std::{borrow::Cow, fmt, str::FromStr};

@@ -1,7 +1,7 @@
-//! Damaged files: cut off, changed, emptied, deleted, extended, swapped.
+//! Damaged files of a data directory: truncated, changed, emptied, deleted or extended.
 //!
 //! After damage to one file of the data directory, the node has two valid outcomes. It starts, rebuilds derived data,
-//! and returns the same results as before; or it refuses to start, with a message that names the damage. If `silica db
+//! and returns the same results as before. Or it refuses to start, with a message that names the damage. If `silica db
 //! check` finds no damage, the node must start and return the same results as before.
 
 use std::{
@@ -17,14 +17,14 @@ use silica_tests::{Dice, Directory, Node, Wallet, chain::everything, node::run a
 
 use crate::{kill::copy_directory, token};
 
-/// Accounts that were paid.
+/// Number of accounts that receive payments.
 const STRANGERS: u64 = 2_000;
 
-/// Account that deploys and transfers tokens, and the nonce to which it comes.
+/// Index of the account that deploys and transfers tokens, and the end of its nonces.
 const TOKEN_USER: usize = 4;
 const TOKENS: u64 = 180;
 
-/// Empty blocks that make the state old enough to be written to its own database.
+/// Number of empty blocks. After these blocks, the node writes a checkpoint of the state.
 const EMPTY_BLOCKS: u64 = 4_400;
 
 /// One way to damage a file.
@@ -39,24 +39,24 @@ enum Damage {
     ZeroPage(u64),
 }
 
-/// The result of a case.
+/// The result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    /// All responses are as before, without a message.
+    /// All responses are as before, and the log has no message about damage.
     Unharmed,
-    /// Every answer as before, after a message.
+    /// All responses are as before, and the log has a message about damage.
     Rebuilt,
-    /// A message instead of a start.
+    /// The node does not start, and its message names the damage.
     Refused,
     /// The node starts. It returns an internal error for unreadable data, and other responses are as before.
     RefusedInPart,
 }
 
-/// Damages copies of one chain in `cases` ways.
+/// Damages copies of two chains, one file in each of `cases` trials.
 ///
 /// # Panics
 ///
-/// At the first wrong answer, endless start, crash or silent refusal.
+/// If a response is wrong, or if the node hangs, crashes, or refuses to start without a reason.
 pub(crate) fn run(cases: u64, seed: u64) {
     let mut dice = Dice::new(seed);
     let directory = Directory::new();
@@ -94,8 +94,8 @@ pub(crate) fn run(cases: u64, seed: u64) {
     println!("{cases} cases, no wrong answer: {outcomes:?}");
 }
 
-/// Makes a chain with payments, tokens, empty blocks and several DS epochs, long enough for the state to have been
-/// written to its own database, with newer blocks on top, and returns its answers.
+/// Makes a chain, and returns all its data. The chain has payments, tokens, empty blocks and several DS epochs. The
+/// checkpoint of the state has older blocks, and further blocks follow it.
 fn prepare(data: &Path, accounts: &[Address]) -> Value {
     let killed = data.ends_with("killed");
     let node = Node::start_in(data, &["--block-mode", "manual"]);
@@ -118,14 +118,14 @@ fn prepare(data: &Path, accounts: &[Address]) -> Value {
 /// Deploys and transfers tokens from one account.
 fn transfer_tokens(node: &Node, nonces: Range<u64>) {
     let transactions: Vec<_> = nonces.map(|nonce| token::transaction(TOKEN_USER, nonce)).collect();
-    // Calls of what does not exist yet are refused, so that a deployment is the last of a block.
+    // Admission rejects the call of a contract that does not exist, so a deployment ends its block.
     for transactions in transactions.chunk_by(|before, _| before.code.is_empty()) {
         let calls = transactions.iter().map(|it| ("CreateTransaction", json!([it.json()])));
         send(node, &calls.collect::<Vec<_>>());
     }
 }
 
-/// Pays every stranger from one account.
+/// Pays each stranger in the range once, with consecutive nonces from 1.
 fn pay_strangers(node: &Node, payer: usize, strangers: Range<u64>) {
     let payer = Wallet::funded(payer);
     let payments: Vec<(&str, Value)> = (1..)
@@ -136,7 +136,7 @@ fn pay_strangers(node: &Node, payer: usize, strangers: Range<u64>) {
     send(node, &payments);
 }
 
-/// Makes calls that succeed, about fifty to a block.
+/// Makes calls that must succeed, with 50 calls in each block.
 fn send(node: &Node, calls: &[(&str, Value)]) {
     for calls in calls.chunks(50) {
         for answer in node.call_all(calls) {
@@ -150,7 +150,7 @@ fn blocks(references: &[Value]) -> usize {
     references.first().and_then(|answers| answers.get("blocks")).and_then(Value::as_array).map_or(0, Vec::len)
 }
 
-/// Takes the files in turn, so that each is damaged about as often.
+/// Returns the files in turn, so that each file is damaged about as often as the others.
 fn choose_file(directory: &Path, case: u64) -> PathBuf {
     let mut files = Vec::new();
     list_files(directory, &mut files);
@@ -214,9 +214,9 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("temporary paths are UTF-8")
 }
 
-/// Starts the node over a damaged directory, and returns its behaviour.
+/// Starts the node with a damaged directory. Returns the outcome and the messages about damage.
 fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> (Outcome, String) {
-    // Manual mode, so that the chain does not change during the check.
+    // In manual mode, the chain does not change during the check.
     let started = Node::try_start_in(data, &["--block-mode", "manual"]);
     let node = match started {
         Ok(node) => node,
@@ -241,7 +241,8 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
     };
     let printed = relevant(&node.output());
     assert_orderly(&node.output(), case);
-    // It has to keep working, too: a payment and a transfer of tokens on top, a clean stop.
+    // The node must continue to work: it makes blocks with a payment and a transfer of tokens, and stops without an
+    // error.
     if outcome != Outcome::RefusedInPart {
         let payment = Wallet::funded(7).payment(1, Wallet::stranger(1).address(), 1);
         let transfer = token::transaction(TOKEN_USER, TOKENS);
@@ -276,13 +277,13 @@ fn assert_orderly(output: &str, case: &str) {
     assert!(panics.all(|line| line.contains("/sled-")), "{case}:\n{output}");
 }
 
-/// Whether a text speaks of damage, in words for the operator.
+/// Returns whether a text mentions damage in words that an operator understands.
 fn is_clear(output: &str) -> bool {
     let output = output.to_lowercase();
     ["damage", "corrupt", "rebuil", "lost", "missing", "not a silica"].iter().any(|word| output.contains(word))
 }
 
-/// The lines that speak of damage.
+/// Returns the lines that mention damage.
 fn relevant(output: &str) -> String {
     output.lines().filter(|line| is_clear(line)).collect::<Vec<_>>().join("\n")
 }

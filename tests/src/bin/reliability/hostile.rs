@@ -1,8 +1,8 @@
-//! Hostile clients, one kind after the other, while other clients continue their work.
+//! Attacks of hostile clients, one kind after the other, while other clients continue their work.
 //!
-//! During each attack, the memory of the node stays below a limit, and every request is answered correctly or rejected.
-//! Clients over a kept connection wait at most ten times as long as before the attack. This counts the time of the
-//! node, because attackers and other work share its processors. The wall-clock time is printed.
+//! During each attack, the memory of the node stays below a limit, and the node answers or rejects every request
+//! correctly. Other clients over a kept connection wait at most ten times as long as before the attack. This counts
+//! only the time of the node's own work, because attackers use the same processors. The wall-clock time is printed.
 
 use std::{
     collections::VecDeque,
@@ -26,64 +26,66 @@ use tungstenite::{Message, WebSocket, client, protocol::frame::coding::CloseCode
 
 use crate::{token, unread, watched::Watched};
 
-/// Emits an event of two megabytes.
+/// A contract that emits an event of 2 MiB.
 const SHOUT: &str = include_str!("../../../data/contracts/shout.scilla");
 
-/// Bytes of memory that the node may take beyond those of the idle process.
+/// Limit of the resident memory of the node during an attack, in bytes above the memory of the idle process.
 const MARGIN: u64 = 200 << 20;
 
-/// Bytes of data that the process may have beyond those of the idle process: the system refuses more, and the process
-/// ends. Stacks of threads and free memory of the allocator, which are not resident, count as well.
+/// Limit of the data memory of the process, in bytes above the data of the idle process. Above the limit, the system
+/// refuses memory and the process ends. Data include stacks of threads and free memory of the allocator that is not
+/// resident.
 const DATA_MARGIN: u64 = 3 * MARGIN;
 
-/// Blocks with a large event that are made during an attack that uses them. As many are made before it, since the
-/// caches of records fill with them without any hostile client: 20 such blocks add 37 MB, and 100 add 38 MB. So the
-/// caches of the idle process are full.
+/// Number of blocks with a large event during the attack that uses them. The same number of such blocks is made before.
+/// The caches of records fill with such blocks without a hostile client: 20 blocks add 37 MB, and 100 blocks add 38 MB.
+/// So the caches of the idle process are full.
 pub(crate) const SHOUTS: u64 = 20;
 
-/// Time for which callers are served before an attack.
+/// Time in which other clients call the node before an attack.
 const CALM: Duration = Duration::from_secs(2);
 
-/// Limit of the 99th percentile of response times during an attack, as a multiple of the percentile before it.
+/// Limit of the 99th percentile of response times during an attack, as a multiple of the percentile before the attack.
 const SLOWER: u32 = 10;
-/// Least percentile before an attack for this limit: a shorter one counts as this one.
+/// The percentile before an attack counts as at least this time, so that a very fast machine does not fail the test.
 const LEAST_CALM: Duration = Duration::from_millis(5);
 
-/// Maximum of open connections of the node: the default for clients, and its listeners.
+/// Largest number of open sockets of the node: 900 client connections, which is the default, and 10 other sockets.
 const CONNECTIONS: usize = 900 + 10;
 
-/// Time of the node that one caller in a hundred may have to wait over a new connection, which may wait for a place.
+/// Limit of the 99th percentile over new connections, in time of the node's own work. A new connection can wait for a
+/// slot.
 const NEW_PATIENCE: Duration = Duration::from_mins(1);
 
-/// Time for which the node waits for a client at least that keeps memory from others. It reckons in milliseconds, and
-/// may be wrong by one.
+/// Shortest time before the node disconnects a slow client that holds memory while others wait for memory. The node
+/// measures in milliseconds, so its result can be 1 ms too short.
 const CROWDED: Duration = Duration::from_millis(2_000 - 1);
 
-/// Least part of that time in which a disconnected subscriber did not read.
+/// Least part of this time in which a disconnected subscriber did not read.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Time between two questions of a caller.
+/// Time between two requests of a client.
 const RHYTHM: Duration = Duration::from_millis(5);
 
-/// Time after which an attacker stops a request that the node does not read.
+/// Time after which an attacker gives up a request that the node does not read.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// The default maximum of a request body.
+/// Default limit of a request body, in bytes.
 const BODY: usize = 5 << 20;
 const BATCH: usize = 1_000;
 
-/// Bytes of an answer that takes none of the memory that others may wait for.
+/// Largest response, in bytes, that needs no part of the memory budget.
 const SMALL_ANSWER: usize = 64 << 10;
 
 /// Levels of nesting in hostile JSON.
 const DEPTH: usize = 100_000;
 
-/// One kind of harm.
+/// One kind of attack.
 struct Attack {
     name: &'static str,
-    /// Does harm until it is over.
+    /// Attacks the node until `Target::is_over`.
     act: fn(&Target<'_>),
-    /// Blocks with a large event that are made before.
+    /// Number of blocks with a large event that are made before the attack.
     shouts: u64,
 }
 
@@ -107,11 +109,11 @@ const ATTACKS: [Attack; 13] = [
     Attack { name: "subscribers that do not read", act: subscribers, shouts: SHOUTS },
 ];
 
-/// Does every kind of harm for so many seconds.
+/// Runs every kind of attack for `seconds` each.
 ///
 /// # Panics
 ///
-/// At the first wrong answer, and when the node takes too much memory or too much time, or does not stop as it should.
+/// If a response is wrong, if the node exceeds a limit of memory or time, or if it does not stop without an error.
 pub(crate) fn run(seconds: u64) {
     println!("{} attacks of {seconds} s each", ATTACKS.len());
     let missed: Vec<String> = ATTACKS
@@ -125,15 +127,15 @@ pub(crate) fn run(seconds: u64) {
 /// The target of an attack.
 pub(crate) struct Target<'a> {
     pub(crate) node: &'a Node,
-    /// A contract that shouts.
+    /// Address of a contract that emits large events.
     shout: Address,
-    /// Shouts before the attack.
+    /// Number of large events before the attack.
     shouts: u64,
-    /// A contract with a state of two megabytes.
+    /// Address of a contract with a state of about 2 MB.
     pub(crate) hoard: Address,
-    /// Number of a block with a thousand transactions.
+    /// Number of a block with 1,000 transactions.
     pub(crate) crowd: String,
-    /// Hash of a transaction with an event of two megabytes.
+    /// Hash of a transaction with an event of 2 MiB.
     pub(crate) shouted: String,
     until: Instant,
 }
@@ -147,7 +149,7 @@ impl Target<'_> {
         thread::sleep(self.until.saturating_duration_since(Instant::now()));
     }
 
-    /// A connection that waits for nothing for long.
+    /// Opens a connection with a timeout of one second.
     fn connect(&self) -> io::Result<TcpStream> {
         let stream = TcpStream::connect_timeout(&self.node.address(), MOMENT)?;
         stream.set_write_timeout(Some(MOMENT))?;
@@ -155,7 +157,7 @@ impl Target<'_> {
         Ok(stream)
     }
 
-    /// A connection that sends some bytes and reads nothing.
+    /// Opens a connection, and sends some bytes. The caller does not have to read.
     pub(crate) fn connect_and_send(&self, bytes: &[u8]) -> io::Result<TcpStream> {
         let mut stream = self.connect()?;
         stream.write_all(bytes)?;
@@ -177,8 +179,8 @@ impl Target<'_> {
         client(format!("ws://{}/", self.node.address()), stream).ok().map(|(socket, _)| socket)
     }
 
-    /// Makes a block with the shout of this number, counted from 1 at the beginning of the attack, and returns the hash
-    /// of its transaction.
+    /// Makes a block with the large event of this number, and returns the hash of its transaction. The first event of
+    /// an attack has the number 1.
     pub(crate) fn shout(&self, number: u64) -> String {
         let call = self.shout_call(number);
         include(self.node, &call);
@@ -188,26 +190,26 @@ impl Target<'_> {
         hash
     }
 
-    /// The call of the shout of this number.
+    /// Returns the call that emits the large event of this number.
     pub(crate) fn shout_call(&self, number: u64) -> Payment {
         let mut call = Wallet::funded(0).payment(1 + self.shouts + number, self.shout, 0);
         (call.gas_limit, call.data) = (300_000, json!({"_tag": "Shout", "params": []}).to_string());
         call
     }
 
-    /// Returns the subscription to the events of the contract.
+    /// Returns the message that subscribes to the events of the contract.
     pub(crate) fn subscription(&self) -> String {
         json!({"query": "EventLog", "addresses": [format!("0x{}", self.shout)]}).to_string()
     }
 }
 
-/// Makes a block with a transaction.
+/// Makes a block with one transaction.
 pub(crate) fn include(node: &Node, payment: &Payment) {
     node.result("CreateTransaction", &json!([payment.json()]));
     node.result("IncreaseBlocknum", &json!([1]));
 }
 
-/// Runs `act` on many threads at once.
+/// Runs `act` on several threads at once, each with its number.
 pub(crate) fn at_once(threads: usize, act: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         for number in 0..threads {
@@ -217,7 +219,7 @@ pub(crate) fn at_once(threads: usize, act: impl Fn(usize) + Sync) {
     });
 }
 
-/// Sets the flag when it is dropped, also by a panic.
+/// Sets the flag when it is dropped, which a panic does as well.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -226,24 +228,24 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Starts a node, makes `shouts` blocks with a large event, and lets the node be attacked, while other callers call it.
-/// Prints the figures, and returns the bounds that the node missed.
+/// Starts a node, makes `shouts` blocks with a large event, and runs the attack `act` while other clients call the
+/// node. Prints measurements, and returns the limits that the node exceeded.
 ///
 /// # Panics
 ///
-/// At the first wrong answer, and when the node ends early or does not stop as it should.
+/// If a response is wrong, if the node ends early, or if it does not stop without an error.
 pub(crate) fn withstand(name: &str, act: impl Fn(&Target<'_>), shouts: u64, time: Duration) -> Vec<String> {
-    // The last block of a DS epoch takes no transactions; there is none in this one.
+    // A vacuous block has no transactions. The DS epoch is so long that the test makes no vacuous block.
     let directory = Directory::new();
     let data = directory.path().join("data");
     let data = data.to_str().expect("temporary paths are UTF-8");
     let mut command = command(&["--data-dir", data, "--listen", "127.0.0.1:0", "--block-mode", "manual"]);
-    // Memory that the allocator has in reserve is no data of the process before it is used.
+    // Without this setting, memory that the allocator reserves and does not use counts as data of the process.
     command.args(["--blocks-per-ds-epoch", "1000000"]).env("MIMALLOC_ARENA_EAGER_COMMIT", "0");
     let node = Node::start_with(command);
     let mut target = prepare(&node, shouts);
     let Observed { waits: [calm, _], .. } = observe(&node, || thread::sleep(CALM));
-    // Reset the peak memory after the preparation.
+    // Reset the peak memory, which includes the preparation.
     fs::write(format!("/proc/{}/clear_refs", node.id()), "5").expect("the process is our own");
     let idle = memory(&node, "VmRSS");
     node.limit_data(memory(&node, "VmData") + DATA_MARGIN);
@@ -271,12 +273,12 @@ pub(crate) fn withstand(name: &str, act: impl Fn(&Target<'_>), shouts: u64, time
 
 /// Measurements during an attack.
 struct Observed {
-    /// Over a connection that is kept, and over new ones.
+    /// Response times over a kept connection, and over new connections.
     waits: [Waits; 2],
     connections: usize,
 }
 
-/// Sends requests of honest callers during `act`.
+/// Sends requests of normal clients during `act`, and measures them.
 fn observe(node: &Node, act: impl FnOnce()) -> Observed {
     let is_over = AtomicBool::new(false);
     let spent = Spent::default();
@@ -294,14 +296,14 @@ fn observe(node: &Node, act: impl FnOnce()) -> Observed {
     })
 }
 
-/// Entries of the map that is the state of a large contract.
+/// Number of map entries in the state of the large contract.
 const HOARD: usize = 40_000;
 
-/// Transactions of the block with many.
+/// Number of transactions in the large block.
 const CROWD: u64 = 1_000;
 
-/// Prepares blocks and contracts with large responses, and `shouts` blocks with a large event, which a subscriber
-/// reads.
+/// Makes blocks and contracts with large responses, and `shouts` blocks with a large event. A subscriber reads the
+/// events.
 fn prepare(node: &Node, shouts: u64) -> Target<'_> {
     let wallet = Wallet::funded(0);
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
@@ -330,7 +332,7 @@ fn prepare(node: &Node, shouts: u64) -> Target<'_> {
     let mut reader = target.subscriber().expect("there are few subscribers");
     reader.send(Message::text(target.subscription())).expect("the node accepts it");
     assert!(reader.read().is_ok_and(|acknowledged| acknowledged.is_text()), "it is acknowledged");
-    // The attacks need at least one such block.
+    // The attacks need at least one block with a large event.
     for _ in 0..=shouts {
         target.shouted = target.shout(1);
         target.shouts += 1;
@@ -345,7 +347,7 @@ fn prepare(node: &Node, shouts: u64) -> Target<'_> {
     target
 }
 
-/// A figure of the process, in bytes.
+/// Returns a value of `/proc/PID/status`, in bytes.
 fn memory(node: &Node, figure: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", node.id())).expect("the node runs");
     let line = status.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':'));
@@ -353,7 +355,7 @@ fn memory(node: &Node, figure: &str) -> u64 {
     kilobytes.expect("the system tells the memory of a process") << 10
 }
 
-/// The time that the node has had, in milliseconds.
+/// The time of the node's own work, in milliseconds.
 #[derive(Default)]
 struct Spent(AtomicU64);
 
@@ -367,7 +369,8 @@ impl Spent {
     }
 }
 
-/// Watches until it is over how many sockets the node has open, and what time it has.
+/// Counts the open sockets of the node, and updates the time of its work, until `is_over` is set. Returns the largest
+/// count.
 fn most_connections(node: &Node, spent: &Spent, is_over: &AtomicBool) -> usize {
     let mut patience = Patience::limited(node.id(), Duration::MAX, Duration::MAX);
     let directory = format!("/proc/{}/fd", node.id());
@@ -384,12 +387,12 @@ fn most_connections(node: &Node, spent: &Spent, is_over: &AtomicBool) -> usize {
     most
 }
 
-/// How long a caller waited for each answer.
+/// The response times of a client.
 #[derive(Default)]
 struct Waits {
-    /// By the clock on the wall.
+    /// In wall-clock time.
     passed: Vec<Duration>,
-    /// As far as the node had the time to answer.
+    /// In time of the node's own work.
     spent: Vec<Duration>,
 }
 
@@ -417,7 +420,7 @@ fn percentile(waits: &[Duration], percent: usize) -> Duration {
     waits.get(waits.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default()
 }
 
-/// Sends valid requests repeatedly until the attack is over.
+/// Sends valid requests repeatedly until the attack is over, and returns the response times.
 fn call(node: &Node, keeps: bool, spent: &Spent, is_over: &AtomicBool) -> Waits {
     let questions = [
         ("GetNetworkId", json!([]), json!("222")),
@@ -444,7 +447,7 @@ fn call(node: &Node, keeps: bool, spent: &Spent, is_over: &AtomicBool) -> Waits 
     waits
 }
 
-/// Returns the beginning of a response, for an error text.
+/// Returns the first 200 characters of a response, for an error text.
 fn beginning(answer: &Answer) -> String {
     String::from_utf8_lossy(&answer.body).chars().take(200).collect()
 }
@@ -457,7 +460,7 @@ pub(crate) fn request(method: &str, params: &Value) -> String {
     json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params}).to_string()
 }
 
-/// Heads of requests that come a byte at a time.
+/// Sends heads of requests, one byte at a time.
 fn slow_heads(target: &Target<'_>) {
     let head = b"POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ";
     let mut connections = Vec::new();
@@ -469,7 +472,7 @@ fn slow_heads(target: &Target<'_>) {
     }
 }
 
-/// Large bodies of which the rest does not come.
+/// Sends the first half of large bodies.
 fn half_bodies(target: &Target<'_>) {
     at_once(200, |_| {
         let bytes = post(BODY, &" ".repeat(BODY / 2));
@@ -483,7 +486,7 @@ fn half_bodies(target: &Target<'_>) {
     });
 }
 
-/// Thousands of connections over which nothing comes.
+/// Opens thousands of connections, and sends nothing.
 fn idle_sockets(target: &Target<'_>) {
     let mut connections = VecDeque::new();
     while !target.is_over() {
@@ -496,18 +499,18 @@ fn idle_sockets(target: &Target<'_>) {
     }
 }
 
-/// Whether an answer has the right status and is the right one.
+/// Returns whether status and body of a response are correct.
 type Judge<'a> = Box<dyn Fn(u16, &Value) -> bool + Sync + 'a>;
 
-/// A request for a large response.
+/// A request with its expected response.
 struct Demand<'a> {
     body: String,
-    /// Whether it, or its answer, takes memory that others may wait for.
+    /// Whether the request or its response needs a part of the memory budget.
     takes_memory: bool,
     is_right: Judge<'a>,
 }
 
-/// The results of the requests.
+/// The number of served, refused and disconnected requests.
 #[derive(Default)]
 struct Tally {
     right: AtomicU64,
@@ -516,8 +519,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Sends a request over a new connection. If the memory budget is too small for all of them, the node disconnects
-    /// slow clients, and answers all others. Returns whether the request was served.
+    /// Sends a request over a new connection, and returns whether it was served. If the memory budget is too small for
+    /// all requests, the node disconnects slow clients and answers the others.
     fn ask(&self, target: &Target<'_>, demand: &Demand<'_>) -> bool {
         let begun = Instant::now();
         let mut connection = Connection::open(target.node.address()).expect("it can be reached");
@@ -539,7 +542,7 @@ impl Tally {
         is_served
     }
 
-    /// Checks, when the harm is done, that this is served in the end.
+    /// Repeats a request after an attack until it is served.
     fn serve(&self, target: &Target<'_>, demand: &Demand<'_>) {
         let mut patience = Patience::with(target.node.id());
         while !self.ask(target, demand) {
@@ -556,13 +559,13 @@ impl Tally {
     }
 }
 
-/// Whether the node has ended the connection.
+/// Returns whether the node closed the connection.
 fn is_end(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
 }
 
-/// As much as is allowed, and a little more.
+/// Sends bodies and batches at the limits, and slightly above them.
 fn limits(target: &Target<'_>) {
     let call = request("GetNetworkId", &json!([]));
     let full = |bytes: usize| format!("{call}{}", " ".repeat(bytes - call.len()));
@@ -576,7 +579,7 @@ fn limits(target: &Target<'_>) {
     };
     let demands = [
         demand(full(BODY), true, |status, answer| status == 200 && is_result(answer)),
-        // Nothing of it is kept.
+        // The node keeps no part of this body.
         demand(full(BODY + 1), false, |status, _| status == 413),
         demand(batch(BATCH), true, |status, answer| status == 200 && is_full(answer, is_result)),
         demand(batch(BATCH + 1), true, |status, answer| status == 200 && is_refused(answer)),
@@ -585,7 +588,7 @@ fn limits(target: &Target<'_>) {
     let tally = Tally::default();
     at_once(12, |number| {
         if number >= 8 {
-            // The client requests responses of one megabyte and closes without reading.
+            // The client requests responses of 1 MB, and closes the connection without reading.
             while !target.is_over() {
                 let stream = target.connect_and_send(&large);
                 thread::sleep(MOMENT);
@@ -611,7 +614,7 @@ fn costly_questions(target: &Target<'_>) {
         target.node.result("CreateTransaction", &json!([payment.json()]));
         target.node.result("IncreaseBlocknum", &json!([1]));
     }
-    // As the last block: only the newest blocks can be traced.
+    // The trace needs the state before its block, and only the states of the newest blocks exist.
     let hash = target.shout(1);
     let deployer = Wallet::funded(1).address();
     let contract = Address::of_contract(&deployer, Nonce::new(0)).to_string();
@@ -622,7 +625,7 @@ fn costly_questions(target: &Target<'_>) {
         ("silica_getSmartContractStatePage", json!([contract, "balances"])),
         ("GetSmartContractState", json!([contract])),
     ];
-    // The chain does not change from here.
+    // The chain does not change after this line.
     let answers = questions.each_ref().map(|(method, params)| target.node.result(method, params));
     let is_history = |answer: &Value| answer.pointer("/transactions/49").is_some();
     assert!(answers.iter().any(is_history), "fifty transactions make a history");
@@ -658,12 +661,12 @@ fn is_refused(answer: &Value) -> bool {
     answer.pointer("/error/code") == Some(&json!(-32600))
 }
 
-/// Whether a batch is answered whole.
+/// Returns whether each call of a full batch has a correct response.
 fn is_full(answer: &Value, is_right: fn(&Value) -> bool) -> bool {
     answer.as_array().is_some_and(|answers| answers.len() == BATCH && answers.iter().all(is_right))
 }
 
-/// JSON that goes deeper than any stack.
+/// Sends JSON with deep nesting. A recursive parser would overflow its stack.
 fn depth(target: &Target<'_>) {
     let open = "[".repeat(DEPTH);
     let nested = format!("{open}{}", "]".repeat(DEPTH));
@@ -684,9 +687,9 @@ fn depth(target: &Target<'_>) {
     });
 }
 
-/// Subscribers that send pings and do not read the replies.
+/// Connects subscribers that send pings and do not read the replies.
 fn pings(target: &Target<'_>) {
-    // Masked, as clients have to, with noughts.
+    // A ping with a mask of zeros. Clients have to mask their messages.
     let ping = [[0x89, 0xfd].as_slice(), &[0; 4 + 125]].concat().repeat(500);
     at_once(100, |_| {
         while !target.is_over() {
@@ -702,8 +705,8 @@ fn pings(target: &Target<'_>) {
     });
 }
 
-/// Subscribers that do not read, while an event of two megabytes follows the other; but for one, that misses nothing
-/// unless it comes too late itself.
+/// Connects subscribers that do not read, while the node makes blocks with an event of 2 MiB. One subscriber reads. It
+/// gets all events, unless a delay of its own makes the node disconnect it.
 fn subscribers(target: &Target<'_>) {
     let query = target.subscription();
     let subscribe = || {
@@ -726,7 +729,7 @@ fn subscribers(target: &Target<'_>) {
                         assert!(text.len() > 2 << 20, "it gets all notifications");
                         received += 1;
                     }
-                    // The last block has no shout.
+                    // The last block has no large event.
                     Message::Text(_) => return (received, None),
                     Message::Close(Some(frame)) if frame.code == CloseCode::Again => {
                         return (received, Some(reader.get_ref().late()));
@@ -739,7 +742,7 @@ fn subscribers(target: &Target<'_>) {
             }
         });
         let mut blocks = 0;
-        // However long it took to get here.
+        // At least five blocks, however long the preparation took.
         while blocks < 5 || (blocks < SHOUTS && !target.is_over()) {
             blocks += 1;
             target.shout(blocks);

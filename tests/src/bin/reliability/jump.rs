@@ -1,8 +1,8 @@
-//! kill -9 while many blocks are made at once, repeatedly over one data directory.
+//! Kills the node with SIGKILL while it makes many blocks at once, repeatedly with one data directory.
 //!
 //! After each kill, `silica db check` checks the directory as the crash left it, and the node starts again. Every block
-//! that a client has seen must exist, equal in each byte and linked to the block before it. Every acknowledged payment
-//! must exist as well.
+//! that a client has read must exist with the same bytes, and have a link to the previous block. Every acknowledged
+//! payment must exist as well.
 
 use std::{
     path::Path,
@@ -14,7 +14,7 @@ use silica_tests::{Dice, Directory, Node, Wallet, chain::number, node::run as ru
 
 use crate::kill::check_clean;
 
-/// Maximum of blocks in one request.
+/// Largest number of blocks in one request.
 const MOST: u64 = 60_000;
 /// Number of blocks that are checked after each start.
 const SAMPLES: u64 = 20;
@@ -26,11 +26,11 @@ struct Seen {
     payments: u64,
 }
 
-/// Runs `loops` of demand, kill and check.
+/// Runs `loops` trials: a request for blocks, a kill, and a check.
 ///
 /// # Panics
 ///
-/// At the first promise that is broken.
+/// If a check fails.
 pub(crate) fn run(loops: u64, seed: u64) {
     let mut dice = Dice::new(seed);
     let directory = Directory::new();
@@ -79,12 +79,13 @@ pub(crate) fn run(loops: u64, seed: u64) {
 }
 
 impl Seen {
-    /// The newest block that was seen.
+    /// Returns the number of the newest block that a client has read.
     fn height(&self) -> u64 {
         self.blocks.iter().map(|(number, _)| *number).max().unwrap_or(0)
     }
 
-    /// Checks the blocks of earlier checks and further ones, which it remembers. Returns the newest block.
+    /// Checks the noted blocks, reads a sample of further blocks, and notes them. Returns the number of the newest
+    /// block.
     fn check(&mut self, node: &Node, dice: &mut Dice) -> u64 {
         for (number, block) in &self.blocks {
             assert_eq!(read(node, *number), *block, "block {number} as it was seen");
@@ -102,7 +103,7 @@ impl Seen {
         latest
     }
 
-    /// Remembers the latest block.
+    /// Reads the latest block, and notes it. Returns its number.
     fn latest(&mut self, node: &Node) -> u64 {
         let block = node.result("GetLatestTxBlock", &json!([]));
         let latest = block.pointer("/header/BlockNum").map_or(0, number);
@@ -112,7 +113,7 @@ impl Seen {
         latest
     }
 
-    /// Pays something, which is in a block when it is acknowledged.
+    /// Sends a payment. The node acknowledges it when it is in a block.
     fn pay(&mut self, node: &Node) {
         let payment = Wallet::funded(0).payment(self.payments + 1, Wallet::funded(1).address(), 1);
         node.result("CreateTransaction", &json!([payment.json()]));
@@ -124,7 +125,7 @@ fn read(node: &Node, number: u64) -> Value {
     node.result("GetTxBlock", &json!([number.to_string()]))
 }
 
-/// Reads a block, and checks its link to the block before.
+/// Reads a block, and checks its link to the previous block.
 fn linked(node: &Node, number: u64) -> Value {
     let block = read(node, number);
     if let Some(before) = number.checked_sub(1) {

@@ -1,4 +1,4 @@
-//! kill -9 under load, repeatedly over one data directory.
+//! Kills the node with SIGKILL under load, repeatedly with one data directory.
 //!
 //! After each kill, `silica db check` checks the directory as the crash left it, and the node starts again. Every
 //! acknowledged transaction must exist, under its hash and in its block, and must count in the nonce and balance of its
@@ -21,10 +21,10 @@ use silica_tests::{
 
 use crate::load::{Kept, load};
 
-/// Loops after which the state is rebuilt from the blocks and compared.
+/// Number of trials between two rebuilds of a copy of the data directory.
 const REBUILD_EVERY: u64 = 20;
 
-/// Figures of the whole run.
+/// Measurements of all trials.
 #[derive(Debug, Default)]
 struct Figures {
     early_kills: u64,
@@ -33,11 +33,11 @@ struct Figures {
     slowest_check: Duration,
 }
 
-/// Runs `loops` of load, kill and check.
+/// Runs `loops` trials: load, a kill, and a check.
 ///
 /// # Panics
 ///
-/// At the first promise that is broken.
+/// If a check fails.
 pub(crate) fn run(loops: u64, seed: u64) {
     let mut dice = Dice::new(seed);
     let directory = Directory::new();
@@ -55,7 +55,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
 
         kept.check(&node, &mut dice);
         let life = Duration::from_millis(20 + dice.below(600));
-        // The signal comes while requests are in progress, so no sender stops before it.
+        // The signal arrives while requests are in progress, because no sender stops before it.
         let fresh = load(&node, instant, turn, life, || node.signal("KILL"));
         node.kill();
         let acknowledged = kept.add(fresh);
@@ -86,7 +86,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
     );
 }
 
-/// Starts the node and kills it before it can have finished.
+/// Starts the node, and kills it after `after`, which is usually before the end of the start.
 fn kill_at_start(data: &Path, after: Duration) {
     let path = data.to_str().expect("temporary paths are UTF-8");
     let mut command = silica_tests::node::command(&["--data-dir", path, "--listen", "127.0.0.1:0"]);
@@ -96,7 +96,7 @@ fn kill_at_start(data: &Path, after: Duration) {
     child.wait().expect("the process is ours");
 }
 
-/// Checks that nothing is damaged, and returns how long that took.
+/// Checks that `silica db check` finds no damage. Returns the duration of the check.
 pub(crate) fn check_clean(data: &Path) -> Duration {
     let begun = Instant::now();
     let check = run_silica(&["db", "check", "--data-dir", data.to_str().expect("temporary paths are UTF-8")]);
@@ -104,7 +104,7 @@ pub(crate) fn check_clean(data: &Path) -> Duration {
     begun.elapsed()
 }
 
-/// Rebuilds a copy and compares every answer, the state roots in the blocks among them.
+/// Rebuilds a copy of the data directory. Compares all data of both chains, including the state root.
 fn check_rebuild(data: &Path, directory: &Path) {
     let copy = directory.join("rebuilt");
     copy_directory(data, &copy);
@@ -112,7 +112,7 @@ fn check_rebuild(data: &Path, directory: &Path) {
     assert!(rebuild.status.success(), "db rebuild fails:\n{}", rebuild.output);
     let accounts: Vec<Address> = Wallet::all_funded().map(|wallet| wallet.address()).chain([Address::ZERO]).collect();
     let answers = |data: &Path| {
-        // Manual mode, so that the chain does not change during the check.
+        // In manual mode, the chain does not change during the check.
         let node = Node::start_in(data, &["--block-mode", "manual"]);
         let answers = everything(&node, &accounts).unwrap_or_else(|refusal| panic!("{refusal:?}"));
         let latest = node.result("GetLatestTxBlock", &json!([]));
@@ -129,7 +129,7 @@ fn check_rebuild(data: &Path, directory: &Path) {
     fs::remove_dir_all(&copy).expect("the copy is ours");
 }
 
-/// Copies a directory with everything in it.
+/// Copies a directory with all its files and directories.
 pub(crate) fn copy_directory(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("the temporary directory is writable");
     for entry in fs::read_dir(from).expect("the directory is ours") {

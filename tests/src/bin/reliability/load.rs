@@ -1,8 +1,8 @@
 //! Payments, deployments and calls from several senders at once, and the list of acknowledged transactions.
 //!
-//! In instant mode, a transaction is acknowledged when `CreateTransaction` has returned, because the response comes
-//! after the flush. In interval mode, transactions wait in memory until their block; a transaction is acknowledged when
-//! `GetTransaction` has returned it.
+//! In instant mode, the response of `CreateTransaction` acknowledges a transaction, because it follows the flush. In
+//! interval mode, transactions wait in memory for their block. There, the first result of `GetTransaction` acknowledges
+//! a transaction.
 
 use std::{
     net::SocketAddr,
@@ -24,14 +24,14 @@ use crate::token;
 
 /// Number of sending accounts. Each has a connection.
 const SENDERS: usize = 6;
-/// Those of them that pay; the others deploy tokens and transfer them.
+/// Number of sending accounts that pay. The other senders deploy and transfer tokens.
 const PAYERS: usize = 4;
-/// Transactions of the latest loads that are all looked up again.
+/// Number of newest transactions that each check reads.
 const LATEST: usize = 300;
-/// Older transactions that are looked up again each time.
+/// Number of older transactions in the sample of each check.
 const SAMPLE: u64 = 200;
 
-/// A transaction that the node has promised to keep.
+/// An acknowledged transaction, which the node must not lose.
 #[derive(Clone, Debug)]
 struct Acknowledged {
     hash: String,
@@ -39,15 +39,15 @@ struct Acknowledged {
     nonce: u64,
 }
 
-/// The result of one load.
+/// The result of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     acknowledged: Vec<Acknowledged>,
-    /// The highest nonce of each sender that was accepted, be it only into the pool.
+    /// The highest nonce of each sender that the node accepted, possibly only into the pool.
     accepted: [u64; SENDERS],
 }
 
-/// Sends from every sender until `life` is over and `end` has ended the node.
+/// Sends transactions from every sender. After `life`, calls `end`, which must end the node.
 pub(crate) fn load(node: &Node, instant: bool, turn: u64, life: Duration, end: impl FnOnce()) -> Load {
     let load = Mutex::new(Load::default());
     let ending = AtomicBool::new(false);
@@ -56,7 +56,7 @@ pub(crate) fn load(node: &Node, instant: bool, turn: u64, life: Duration, end: i
     thread::scope(|scope| {
         for (sender, first) in next.into_iter().enumerate() {
             let payer = Payer { address, sender, instant, turn, ending: &ending, load: &load };
-            // The connection breaks when the process ends, and that is the end of the load.
+            // The connection breaks when the process ends. This error ends the load of a sender.
             scope.spawn(move || drop(payer.pay_from(first)));
         }
         thread::sleep(life);
@@ -83,7 +83,7 @@ impl Payer<'_> {
             let payment = self.transaction(nonce);
             let answer = ask(&mut connection, "CreateTransaction", &json!([payment.json()]))?;
             if answer.get("result").is_none() {
-                // A node that stops may reject transactions.
+                // A node that stops can reject transactions.
                 assert!(self.ending.load(Ordering::Relaxed), "a good transaction is refused: {answer}");
                 break;
             }
@@ -95,7 +95,7 @@ impl Payer<'_> {
                 continue;
             }
             if is_deployment {
-                // Calls of what does not exist yet are refused.
+                // Admission rejects the call of a contract that does not exist.
                 wait_for_block(&mut connection, &payment.hash)?;
             }
             waiting.push(payment);
@@ -137,7 +137,7 @@ fn ask(connection: &mut Connection, method: &str, params: &Value) -> std::io::Re
     Ok(serde_json::from_slice(&answer.body)?)
 }
 
-/// Balance and nonce of a sender.
+/// Returns balance and nonce of a sender.
 pub(crate) fn account(node: &Node, sender: usize) -> (u128, u64) {
     let account = node.result("GetBalance", &json!([Wallet::funded(sender).hex()]));
     let balance = account.get("balance").and_then(Value::as_str).and_then(|balance| balance.parse().ok());
@@ -150,7 +150,7 @@ pub(crate) fn account(node: &Node, sender: usize) -> (u128, u64) {
 pub(crate) struct Kept(Vec<Acknowledged>);
 
 impl Kept {
-    /// Adds what one load has brought, and returns how much that is.
+    /// Adds the acknowledged transactions of a load, and returns their number.
     pub(crate) fn add(&mut self, load: Load) -> usize {
         let added = load.acknowledged.len();
         self.0.extend(load.acknowledged);
@@ -161,7 +161,7 @@ impl Kept {
         self.0.len()
     }
 
-    /// Looks up the latest transactions and a sample of the older ones.
+    /// Checks the newest transactions, a sample of the older ones, and all balances.
     pub(crate) fn check(&self, node: &Node, dice: &mut Dice) {
         for sender in 0..SENDERS {
             let of_sender = self.0.iter().rev().find(|payment| payment.sender == sender);
@@ -177,7 +177,7 @@ impl Kept {
         (PAYERS..SENDERS).for_each(|sender| token::check(node, sender, dice));
     }
 
-    /// Looks up all transactions.
+    /// Checks all transactions and all balances.
     pub(crate) fn check_all(&self, node: &Node) {
         for payment in &self.0 {
             check_payment(node, payment);
@@ -188,7 +188,7 @@ impl Kept {
 }
 
 impl Load {
-    /// Whether every transaction that was accepted has been executed.
+    /// Returns whether all accepted transactions are executed.
     pub(crate) fn is_executed(&self, node: &Node) -> bool {
         self.accepted.iter().enumerate().all(|(sender, accepted)| account(node, sender).1 >= *accepted)
     }
@@ -205,11 +205,12 @@ fn check_payment(node: &Node, payment: &Acknowledged) {
     assert!(hashes.any(|hash| *hash == json!(payment.hash)), "{payment:?} is not in its block {epoch}");
 }
 
-/// The payment with nonce n is one of n Qa, so that nonce and balance of a payer have to agree.
+/// Checks the balance of each payer. The payment with nonce n sends n Qa, so the nonce determines the balance.
 fn check_money(node: &Node) {
     for sender in 0..PAYERS {
         let (balance, nonce) = loop {
-            // Blocks may come between two questions, but not between two that are answered alike.
+            // A block can come between the two requests. If both responses are equal, balance and nonce belong
+            // together.
             let (before, after) = (account(node, sender), account(node, sender));
             if before == after {
                 break after;

@@ -2,7 +2,7 @@
 //! `reliability damage CASES`, each with an optional seed, `reliability hostile SECONDS`, and
 //! `reliability mixture SECONDS` with an optional seed.
 //!
-//! All use the `silica` binary that `SILICA_BINARY` names, or build one. They print a line for each trial, and a
+//! All tests use the `silica` binary that `SILICA_BINARY` names, or build one. They print a line for each trial, and a
 //! summary. They fail at the first violation, and keep the data directory of that trial.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program")]

@@ -1,4 +1,4 @@
-//! Hostile clients of all kinds at once, drawn by a seed.
+//! Attacks of all kinds at once, in an order that a seed determines.
 
 use std::{
     io::{Read, Write},
@@ -15,18 +15,18 @@ use crate::{
     token, unread,
 };
 
-/// Clients that act at once, and connections that each of them leaves open.
+/// Number of clients that act at once, and the number of connections that each client keeps open.
 const CLIENTS: u64 = 24;
 const HELD: usize = 16;
 
-/// Bytes of a request body of which only a part comes.
+/// Length of request bodies that clients send in part, in bytes.
 const BODY: usize = 5 << 20;
 
-/// Draws what hostile clients do, for so many seconds.
+/// Runs a mixture of attacks for `seconds`.
 ///
 /// # Panics
 ///
-/// As an attack does.
+/// If a response is wrong, if the node exceeds a limit, or if it does not stop without an error.
 pub(crate) fn run(seconds: u64, seed: u64) {
     println!("a mixture of {seconds} s, seed {seed}");
     let missed = withstand("mixture", |target| act(target, seed), SHOUTS, Duration::from_secs(seconds));
@@ -69,14 +69,14 @@ fn make_blocks(target: &Target<'_>) {
     }
 }
 
-/// A connection that is left open.
+/// An open connection that the client keeps.
 enum Held {
     Http { _stream: TcpStream },
     WebSocket { _subscriber: Box<WebSocket<TcpStream>> },
 }
 
 impl Held {
-    /// Sends one of the bodies, chosen at random, over a new connection.
+    /// Acts in one of ten ways over a new connection: requests with a random body, or parts of requests and messages.
     fn draw(target: &Target<'_>, bodies: &[String], dice: &mut Dice) -> Option<Self> {
         let body = dice.choose(bodies)?;
         let over_http = |bytes: &[u8]| target.connect_and_send(bytes).ok();
@@ -94,7 +94,7 @@ impl Held {
             }
             2 => over_http(&post(BODY, &" ".repeat(dice.index(BODY))))?,
             3 => over_http(format!("POST / HTTP/1.1\r\nX-Slow: {}", "x".repeat(dice.index(16 << 10))).as_bytes())?,
-            // Reads some of the answer, or all of it.
+            // The client reads a part of the response, or all of it.
             4 | 5 => {
                 let mut stream = over_http(&post(body.len(), body))?;
                 let mut left = dice.below(30 << 20);

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM under load and with connections that misbehave, repeatedly over one data directory.
+//! Stops the node with SIGINT and SIGTERM under load, with misbehaving connections, repeatedly with one data directory.
 //!
 //! After the signal, the node must end soon and without errors, independent of its clients. After the next start, every
 //! accepted transaction must be executed or pending.
@@ -20,15 +20,15 @@ use crate::{
     load::{Kept, load},
 };
 
-/// Time in which a node that stops may sleep, for requests that do not finish and for the disk, and that it may work.
+/// Limits of a stop: the time in which all threads sleep, for open requests and the disk, and the processor time.
 const SLEEP: Duration = Duration::from_secs(20);
 const WORK: Duration = Duration::from_mins(1);
 
-/// Runs `loops` of load, signal and restart.
+/// Runs `loops` trials: load, one or two signals, and a restart.
 ///
 /// # Panics
 ///
-/// At the first end that is not in good order, or late, and at the first transaction that is lost.
+/// If the node ends with an error or too late, or if a transaction is lost.
 pub(crate) fn run(loops: u64, seed: u64) {
     let mut dice = Dice::new(seed);
     let directory = Directory::new();
@@ -65,7 +65,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
             stop_at_start(&data, Duration::from_micros(dice.below(60_000)));
         }
         check_clean(&data);
-        // After a second signal, pending requests may remain unanswered.
+        // After a second signal, the node can leave requests without a response.
         if signals.len() == 1 {
             check_executed(&data, &load);
         }
@@ -77,7 +77,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
     println!("{loops} stops: {} acknowledged transactions, none lost; slowest stop {slowest:?}", kept.len());
 }
 
-/// One signal, or two of them and the time between.
+/// Returns one signal, or two signals and the time between them.
 fn choose_signals(dice: &mut Dice) -> Vec<(Duration, &'static str)> {
     let mut choose = |pause| (pause, dice.choose(&["INT", "TERM"]).copied().unwrap_or("TERM"));
     let first = choose(Duration::ZERO);
@@ -87,8 +87,8 @@ fn choose_signals(dice: &mut Dice) -> Vec<(Duration, &'static str)> {
     }
 }
 
-/// Opens connections that misbehave: silent ones, an incomplete head or body, unread responses, and more work than the
-/// node can finish.
+/// Opens connections that misbehave: silent connections, incomplete heads and bodies, unread responses, and more work
+/// than the node can finish.
 fn nuisances(node: &Node, dice: &mut Dice) -> io::Result<Vec<Connection>> {
     let body = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock", "params": []}).to_string();
     let request = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len());
@@ -120,7 +120,7 @@ fn check_end(end: &Finished, signals: usize) {
     assert!(!end.output.contains("panicked"), "{}", end.output);
 }
 
-/// Starts the node, and sends the signal before the start can have finished.
+/// Starts the node, and sends the signal after `after`, which is usually before the end of the start.
 fn stop_at_start(data: &Path, after: Duration) {
     let path = data.to_str().expect("temporary paths are UTF-8");
     let line = ["--data-dir", path, "--listen", "127.0.0.1:0", "--block-mode", "interval=15"];
@@ -140,7 +140,7 @@ fn stop_at_start(data: &Path, after: Duration) {
         }
         thread::sleep(Duration::from_millis(5));
     };
-    // Until it listens to signals, the system ends it.
+    // The process ends by the signal if the node has no handler for it at that moment.
     assert!(status.success() || status.signal() == Some(15), "{status}");
 }
 

@@ -1,7 +1,7 @@
 //! Senders that deploy tokens and transfer them. The nonce of a sender determines the expected state of each token.
 //!
-//! Of every [`PERIOD`] transactions, the first deploys a token. Each of the others transfers a number of tokens equal
-//! to its nonce.
+//! In each group of [`PERIOD`] transactions of a sender, the first deploys a token. Each other transaction transfers
+//! tokens, and their number equals its nonce.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::load::account;
 
 const CODE: &str = include_str!("../../../../contracts/fungible_token/fungible_token.scilla");
 
-/// Transactions of a sender from one deployment to the next.
+/// Number of transactions of a sender from one deployment to the next.
 const PERIOD: u64 = 50;
-/// Accounts that are given tokens.
+/// Number of accounts that receive tokens.
 const HOLDERS: u64 = 20;
-/// Tokens of a contract.
+/// Number of tokens in a contract.
 const SUPPLY: u64 = 1_000_000_000;
-/// Number of older tokens in each check.
+/// Number of older contracts in each check.
 const SAMPLE: u64 = 3;
 
-/// The transaction of a sender with a nonce.
+/// Returns the transaction of a sender with this nonce.
 pub(crate) fn transaction(sender: usize, nonce: u64) -> Payment {
     let wallet = Wallet::funded(sender);
     let deployment = deployment_before(nonce);
@@ -59,12 +59,12 @@ fn param(name: &str, kind: &str, value: &str) -> Value {
     json!({"vname": name, "type": kind, "value": value})
 }
 
-/// Returns the nonce of the deployment of the token that a transaction calls.
+/// Returns the nonce of the deployment of the token that the transaction with this nonce calls.
 fn deployment_before(nonce: u64) -> u64 {
     nonce - nonce.saturating_sub(1) % PERIOD
 }
 
-/// The token that a sender deployed with a nonce, which is one more than that of the account before.
+/// Returns the address of the token that a sender deployed with the nonce `deployment`.
 fn token(sender: usize, deployment: u64) -> Address {
     Address::of_contract(&Wallet::funded(sender).address(), Nonce::new(deployment.saturating_sub(1)))
 }
@@ -93,12 +93,12 @@ fn expected(sender: usize, deployment: u64, nonce: u64) -> Value {
     })
 }
 
-/// Checks the latest token of a sender and some of the older ones.
+/// Checks the latest token of a sender, and a sample of the older tokens.
 pub(crate) fn check(node: &Node, sender: usize, dice: &mut Dice) {
     check_latest(node, sender);
     let deployments = account(node, sender).1.div_ceil(PERIOD);
     for _ in 0..SAMPLE.min(deployments.saturating_sub(1)) {
-        // Nothing is sent to these any more.
+        // No further transaction changes these tokens.
         let deployment = dice.below(deployments - 1) * PERIOD + 1;
         let state = node.result("GetSmartContractState", &json!([token(sender, deployment).to_string()]));
         assert_eq!(state, expected(sender, deployment, u64::MAX - 1), "sender {sender}, deployment {deployment}");
@@ -107,7 +107,7 @@ pub(crate) fn check(node: &Node, sender: usize, dice: &mut Dice) {
 
 fn check_latest(node: &Node, sender: usize) {
     let (nonce, state) = loop {
-        // Blocks may come between two questions, but not between two that are answered alike.
+        // A block can come between the requests. If the nonce is unchanged after them, nonce and state belong together.
         let nonce = account(node, sender).1;
         if nonce == 0 {
             return;
@@ -120,7 +120,7 @@ fn check_latest(node: &Node, sender: usize) {
     assert_eq!(state, expected(sender, deployment_before(nonce), nonce), "sender {sender} at nonce {nonce}");
 }
 
-/// Checks every transaction of a sender, every token, and that nothing was paid but for gas.
+/// Checks all transactions and tokens of a sender, and that the sender paid only fees.
 pub(crate) fn check_all(node: &Node, sender: usize) {
     let (balance, nonce) = account(node, sender);
     let calls: Vec<(&str, Value)> =

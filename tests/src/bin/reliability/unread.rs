@@ -1,4 +1,4 @@
-//! Clients that request large responses and read nothing, or that send a part of a message.
+//! Clients that request large responses without reading them, or that send a part of a message.
 
 use std::{thread, time::Duration};
 
@@ -7,16 +7,16 @@ use tungstenite::Message;
 
 use crate::hostile::{Target, at_once, post, request};
 
-/// Time for which a response stays unread before the client uses another connection.
+/// Time for which a response stays unread before the client opens another connection.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// The default maximum of calls in a batch.
+/// Default limit of calls in a batch.
 const BATCH: usize = 1_000;
 
-/// Bytes of a WebSocket message that is almost as large as it may be.
+/// Length of a WebSocket message just below the limit of 256 KiB, in bytes.
 const MESSAGE: usize = 255 << 10;
 
-/// Requests with large responses. Some are made as a whole, others are streamed.
+/// Returns requests with large responses. The node makes some responses as a whole, and sends others in chunks.
 pub(crate) fn large(target: &Target<'_>) -> Vec<(&'static str, Value)> {
     vec![
         ("rpc.discover", json!([])),
@@ -32,7 +32,7 @@ fn hexadecimal(number: &str) -> String {
     format!("{:#x}", number.parse::<u64>().expect("it is a number"))
 }
 
-/// Batches with large responses, each with one method.
+/// Returns batches with large responses. Each batch repeats one call.
 pub(crate) fn large_batches(target: &Target<'_>) -> Vec<String> {
     let latest = ("GetLatestTxBlock", json!([]));
     large(target).into_iter().chain([latest]).map(|(method, params)| batch(&request(method, &params))).collect()
@@ -42,25 +42,25 @@ fn batch(call: &str) -> String {
     format!("[{}]", vec![call; BATCH].join(","))
 }
 
-/// Single calls over both transports.
+/// Sends single calls over HTTP and WebSocket.
 pub(crate) fn answers(target: &Target<'_>) {
     let calls: Vec<String> = large(target).iter().map(|(method, params)| request(method, params)).collect();
     at_once(200, |number| over_either(target, number, &calls));
 }
 
-/// Batches over HTTP.
+/// Sends batches over HTTP.
 pub(crate) fn batches(target: &Target<'_>) {
     let batches = large_batches(target);
     at_once(40, |number| over_either(target, number * 2, &batches));
 }
 
-/// Batches over WebSocket.
+/// Sends batches over WebSocket.
 pub(crate) fn batches_over_websocket(target: &Target<'_>) {
     let batches = large_batches(target);
     at_once(20, |number| over_either(target, number * 2 + 1, &batches));
 }
 
-/// Answers that are just small enough to take none of the common memory, over as many connections as there are.
+/// Requests responses slightly below the size that needs a part of the memory budget, over almost all connection slots.
 pub(crate) fn small_answers(target: &Target<'_>) {
     let call = request("GetLatestTxBlock", &json!([]));
     let answer = target.node.post(&call).body.len();
@@ -76,7 +76,7 @@ pub(crate) fn small_answers(target: &Target<'_>) {
     }
 }
 
-/// Sends one body after the other, over HTTP from even numbers and over WebSocket from odd ones.
+/// Sends one body after the other: over HTTP for an even `number`, and over WebSocket for an odd `number`.
 fn over_either(target: &Target<'_>, number: usize, bodies: &[String]) {
     for body in bodies.iter().cycle().skip(number / 2).take_while(|_| !target.is_over()) {
         if number.is_multiple_of(2) {
@@ -90,7 +90,7 @@ fn over_either(target: &Target<'_>, number: usize, bodies: &[String]) {
     }
 }
 
-/// Messages of which the rest does not come, on as many WebSocket connections as there are.
+/// Sends parts of messages over almost all WebSocket connections that the node permits.
 pub(crate) fn half_messages(target: &Target<'_>) {
     let half = half_message();
     let mut held = Vec::new();
@@ -105,7 +105,7 @@ pub(crate) fn half_messages(target: &Target<'_>) {
     }
 }
 
-/// The beginning of a text message: the head of a frame, and all bytes but a few.
+/// Returns the start of a text message: the head of a frame, and all but the last ten bytes of the content.
 pub(crate) fn half_message() -> Vec<u8> {
     let length = u64::try_from(MESSAGE).expect("it is short").to_be_bytes();
     [&[0x81, 0xff][..], &length, &[0; 4], &vec![b' '; MESSAGE - 10]].concat()

@@ -1,4 +1,4 @@
-//! A connection that measures the delay of its client's reads.
+//! A connection that measures how late its client reads.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +10,7 @@ use std::{
 /// Time between two polls of an idle connection.
 const RHYTHM: Duration = Duration::from_millis(20);
 
-/// Time for which the delays of a client are kept.
+/// Time for which the delays of a client count.
 const KNOWN: Duration = Duration::from_secs(5);
 
 /// A connection whose client polls for incoming bytes. If two polls are further apart than the interval, the client was
@@ -29,7 +29,7 @@ impl Watched {
         Ok(Self { stream, patience, looks: Looks::begin(Instant::now()) })
     }
 
-    /// By how much the client was late lately, in sum.
+    /// Returns the sum of the delays in the last five seconds of polls.
     pub(crate) fn late(&self) -> Duration {
         self.looks.late()
     }
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(looks.late(), Duration::from_millis(1_200));
         looks.add(begun + 3 * RHYTHM + Duration::from_millis(1_200));
         assert_eq!(looks.late(), Duration::from_millis(1_200));
-        // A reader with a long pause is late by the forgotten time as well.
+        // After a long pause, the delay counts in full, although it is as long as the time for which delays count.
         looks.add(begun + 4 * RHYTHM + Duration::from_millis(1_200) + KNOWN);
         assert_eq!(looks.late(), KNOWN);
     }
