@@ -1,5 +1,5 @@
-//! Blocks of payments: admission, building, verification and commit, over a state of 100,000 accounts. Also the query
-//! for the payments of one address.
+//! Benchmarks of blocks of payments: admission, production, verification and commit, with a state of 100,000 accounts.
+//! Also the query for the payments of an address.
 
 use std::{
     collections::BTreeMap,
@@ -18,13 +18,13 @@ use silica_crypto::{KeyPair, SecretKey, sign};
 use silica_protocol::{Account, Address, Gas, GasPrice, Nonce, Qa, Signature, Timestamp, Transaction, Version, sha256};
 use silica_state::{Store, StoreOptions};
 
-/// Accounts that exist, besides the senders.
+/// Number of accounts in addition to the senders.
 const ACCOUNTS: u64 = 100_000;
-/// Payments of a block; 8,000 fill the gas of a shard's micro block.
+/// Numbers of payments in a block. 8,000 payments use the gas limit of the micro block of a shard.
 const SIZES: [usize; 2] = [1_000, 8_000];
 const PRICE: u128 = 2_000_000_000;
 
-/// A chain whose senders each have one payment ready.
+/// A chain with a list of senders.
 struct Bench {
     chain: Chain,
     producer: Producer,
@@ -32,7 +32,7 @@ struct Bench {
     senders: Vec<KeyPair>,
     nonce: u64,
     now: u64,
-    /// The store's directory, removed in the end.
+    /// Directory of the store. It is deleted when the value is dropped.
     _dir: Option<tempfile::TempDir>,
 }
 
@@ -41,7 +41,7 @@ impl Bench {
         Self::over(Store::ephemeral(StoreOptions::default()), None, senders)
     }
 
-    /// A chain in memory with a payment of each sender in the pool.
+    /// Creates a chain in memory, with a payment of each sender in the pool.
     fn filled(senders: usize) -> Self {
         let mut bench = Self::in_memory(senders);
         bench.fill();
@@ -54,7 +54,8 @@ impl Bench {
         Self::over(store, Some(dir), senders)
     }
 
-    /// Creates a chain on disk. Each of its blocks has a payment of each sender, and is followed by empty blocks.
+    /// Creates a chain on disk with `blocks` blocks. Each has a payment of each sender, and `empty` empty blocks follow
+    /// it.
     fn with_history(senders: usize, blocks: u64, empty: u64) -> Self {
         let mut bench = Self::on_disk(senders);
         for _ in 0..blocks {
@@ -87,7 +88,7 @@ impl Bench {
         Self { chain, producer, engine, senders, nonce: 0, now, _dir: dir }
     }
 
-    /// Signs a payment of each sender to an account that exists.
+    /// Signs a payment of each sender to an existing account.
     fn payments(&mut self) -> Vec<Transaction> {
         self.nonce += 1;
         let nonce = self.nonce;
@@ -128,7 +129,7 @@ impl Bench {
     }
 }
 
-/// The address of one of the accounts that exist.
+/// Returns the address of an existing account.
 fn address(number: u64) -> Address {
     let [head @ .., _, _, _, _, _, _, _, _, _, _, _, _] = sha256(&[&number.to_be_bytes()]);
     Address::new(head)
@@ -155,7 +156,7 @@ fn admission(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Insertions into an empty pool, which ends with so many transactions.
+/// Measures insertions into an empty pool.
 fn pool(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pool/insert");
     for size in SIZES {
@@ -177,7 +178,7 @@ fn pool(criterion: &mut Criterion) {
                         empty.chain.submit(transaction, Timestamp::new(1)).expect("the pool has room");
                     }
                     spent += start.elapsed();
-                    // To this chain the senders are strangers, so that a block takes them out of the pool.
+                    // The senders have no money on this chain, so a block drops their transactions from the pool.
                     let at = empty.later();
                     empty.engine.step(Input::Tick(at), &mut empty.producer).expect("a block is made");
                     assert_eq!(empty.chain.waiting(), 0);
@@ -189,7 +190,7 @@ fn pool(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Selection, execution, state root and headers: everything of a block but signatures and disk.
+/// Measures selection, execution, state root and headers of a block, without signatures and disk.
 fn execute(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("block/execute");
     for size in SIZES {
@@ -208,7 +209,7 @@ fn execute(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Judging the block of another node, signatures of transactions included.
+/// Measures the verification of a block of another node, including signatures of transactions.
 fn verify(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("block/verify");
     for size in SIZES {
@@ -228,7 +229,7 @@ fn verify(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// From the pool to the disk: built, signed, flushed, published and taken out of the pool.
+/// Measures a block from the pool to the disk, including signature, flush and publication.
 fn whole(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("block/whole");
     for size in SIZES {
@@ -253,10 +254,10 @@ fn whole(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Reads a page of the transactions of an address without transactions, in two records. One has full blocks. The other
-/// has blocks of one payment, with a thousand empty blocks between two of them. The benchmark reads as much as a
-/// request does. With the newest first, the second record ends earlier, after a tenth of it: empty blocks are skipped
-/// at once.
+/// Reads a page of the transactions of an address without transactions, in two records. One record has full blocks. The
+/// other record has blocks of one payment, with 1,000 empty blocks between two of them. The benchmark reads as much as
+/// one request reads. With the newest first, the query ends after a tenth of the second record, because it skips empty
+/// blocks.
 fn history(criterion: &mut Criterion) {
     const EFFORT: usize = 20_000;
     let mut group = criterion.benchmark_group("history/page");

@@ -1,4 +1,4 @@
-//! Processor time per unit of gas: a table of programs that take more processor time than their gas suggests.
+//! Processor time per gas: a table of programs that take more processor time than their gas suggests.
 //!
 //! Each program is a call of a contract that is already compiled. The table has the gas of the call, the mean processor
 //! time of several calls, and the quotient. Other work on the machine has an effect only through caches and the
@@ -22,13 +22,13 @@ use silica_scilla::{
     value::{BNum, Value},
 };
 
-/// Limit of each call, in gas.
+/// Gas limit of each call.
 const LIMIT: u64 = 100_000;
 
-/// Least time of the calls of a program.
+/// Least total time of the calls of a program.
 const LEAST: Duration = Duration::from_millis(300);
 
-/// Digits of the largest block number that fits in a contract with the rest of its text.
+/// Number of digits of the largest block number literal that fits into a contract.
 const DIGITS: usize = 67_500;
 
 /// A row of the table.
@@ -39,12 +39,13 @@ struct Program {
 }
 
 impl Program {
-    /// A transition with these statements.
+    /// Returns a program with these statements in its transition.
     fn new(name: &'static str, library: impl Into<String>, body: impl Into<String>) -> Self {
         Self { name, library: library.into(), body: body.into() }
     }
 
-    /// An expression that is evaluated for each of a number of steps. It may use `first`, a value that does not change.
+    /// Returns a program that evaluates an expression in each of `steps` steps. The expression can use `first`, which
+    /// is constant.
     fn folded(name: &'static str, steps: u32, first: &str, step: &str) -> Self {
         let body = format!(
             "first = {first};
@@ -59,9 +60,9 @@ impl Program {
     }
 }
 
-/// A library with types of nested pairs, and a transition that hashes a pair whose halves are equal at each level.
+/// Returns a program that hashes a tree of pairs. The halves of each level are equal.
 ///
-/// A run may go through 250,000 parts for nothing, which is a tree of 16 levels, or seven of 14.
+/// A run can visit 250,000 parts of values without gas. This is a tree of 16 levels, or seven trees of 14 levels.
 fn shared_tree(name: &'static str, hash: &str, levels: usize, times: usize) -> Program {
     let types = (1..=levels).map(|level| format!("type T{level} = | P{level} of T{0} T{0}\n", level - 1));
     let library = format!("type T0 = | P0\n{}", types.collect::<Vec<_>>().concat());
@@ -95,7 +96,7 @@ fn programs() -> Vec<Program> {
     let signed = sign(b"pay 1 ZIL", &signer).expect("the key signs");
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let (key, signature, message) = (hex(signer.public().as_bytes()), hex(signed.as_bytes()), hex(b"pay 1 ZIL"));
-    // Made with the same key by another library.
+    // Another library made this signature with the same key.
     let ecdsa = "4ab48fe13b1722e49931cda4380dc6ce589927603260e28c80e13807b6d88f64\
                  44d45c3c65167507e0f475d4af62908841dbefbf8d80d2400bb7155e96638f99";
     let bytes = format!("let x = 0x{message} in builtin to_bystr x");
@@ -158,12 +159,12 @@ fn argument((name, value): (&str, Value)) -> Argument {
     Argument { name: name.into(), value }
 }
 
-/// Returns the gas of a call in units, eight of which are one of gas, and its time.
+/// Returns the used gas of a call in interpreter units, eight of which are one gas, and its time.
 fn measure(program: &Program) -> (u64, Duration) {
     let Program { name, library, body } = program;
     let text = format!("scilla_version 0\nlibrary L\n{library}\ncontract C ()\ntransition Go ()\n{body}\nend\n");
     let module = parse_contract("contract.scilla", text.as_bytes()).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
-    // On a chain the names of constructors have the address of the contract in front.
+    // On a chain, names of constructors have the address of the contract as prefix.
     let origin = Origin { address: Some("0x0505050505050505050505050505050505050505".into()), ..Origin::default() };
     let resolved = resolve::contract(module, &origin, &Standard);
     let code = Arc::new(Code::of_contract(&resolved.unwrap_or_else(|wrong| panic!("{name}: {wrong}"))));
@@ -193,7 +194,7 @@ fn measure(program: &Program) -> (u64, Duration) {
     (limit.units() - left, clock.elapsed() / calls)
 }
 
-/// The processor time of this thread. If the system does not report it, the elapsed time.
+/// The processor time of this thread, or the elapsed time if the system does not report processor time.
 struct Clock {
     start: Instant,
     processor: Option<Duration>,

@@ -1,4 +1,4 @@
-//! Signatures compared with those of libsecp256k1: sign, verify, and the co-signature of blocks.
+//! Signatures, compared with signatures of libsecp256k1: sign, verify, and the co-signature of blocks.
 
 use std::{
     hint::black_box,
@@ -15,14 +15,14 @@ use silica_crypto::{
 };
 use silica_protocol::{CoSignatures, PublicKey, Signature, sha256};
 
-/// Bytes of the core information of a payment with a small nonce.
+/// Number of bytes in the core information of a payment with a small nonce.
 const PAYMENT: usize = 109;
-/// Signers in turn, so that no branch predictor learns one of them.
+/// Number of signers in turn. With few signers, the branch predictor of the processor would adapt to each of them.
 const SIGNERS: u16 = 128;
-/// Members of the directory service committee of the main network.
+/// Number of members of the DS committee of the main network.
 const COMMITTEE: usize = 600;
 
-/// A signer, a message, and its signature in each scheme.
+/// A key pair and a message, with its signature in each scheme.
 struct Case {
     message: Vec<u8>,
     key: KeyPair,
@@ -60,12 +60,12 @@ fn key_pair(seed: [u8; 32]) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
 }
 
-/// The digest that ECDSA signs; Schnorr hashes the message itself.
+/// Returns the digest that ECDSA signs. Schnorr hashes the message itself.
 fn digest(message: &[u8]) -> Message {
     Message::from_digest(sha256(&[message]))
 }
 
-/// Runs an operation on one case after the other.
+/// Measures an operation on one case after the other.
 fn bench<T>(criterion: &mut Criterion, name: &str, cases: &[Case], operation: impl Fn(&Case) -> T) {
     let mut turns = cases.iter().cycle();
     criterion.bench_function(name, |bencher| {
@@ -135,7 +135,7 @@ fn co_signatures(criterion: &mut Criterion) {
     });
 }
 
-/// Co-signs a header in both rounds with as many of the first members as it takes.
+/// Returns the co-signature of a header. In both rounds, as many of the first members sign as a quorum needs.
 fn cosign_together(header: &[u8], members: &[KeyPair]) -> CoSignatures {
     let quorum = cosign::quorum(members.len());
     let (signers, _) = members.split_at(quorum);
@@ -186,7 +186,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     *times.select_nth_unstable(middle).1
 }
 
-/// Numbers that are the same in every run: digests of a counter, each used for one request.
+/// A generator of the same numbers in every run: digests of a counter.
 struct Digests(u64);
 
 impl TryRng for Digests {

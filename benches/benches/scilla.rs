@@ -1,6 +1,6 @@
 //! Scilla: parsing and checking a contract, calls of a fungible token, and evaluation alone.
 //!
-//! The host of these calls reads and writes hash maps. So the figures do not include the tries of a chain and their
+//! The host of these calls reads and writes hash maps. So the results do not include the tries of a chain and their
 //! hashes.
 
 use std::{
@@ -29,7 +29,7 @@ use silica_scilla::{
 };
 
 const TOKEN: &str = include_str!("../../contracts/fungible_token/fungible_token.scilla");
-/// More transitions, so that the token has 500 lines.
+/// Further transitions, so that the token has 500 lines.
 const MORE: &str = include_str!("scilla/more_transitions.scilla");
 /// Expressions that call library functions in loops.
 const LOOPS: &str = include_str!("scilla/loops.scilla");
@@ -39,7 +39,7 @@ const SENDER: Address = [1; 20];
 const RECIPIENT: Address = [2; 20];
 const ELEMENTS: u32 = 10_000;
 
-/// The standard library.
+/// The source of the standard library.
 struct Standard;
 
 impl LibrarySource for Standard {
@@ -52,7 +52,7 @@ impl LibrarySource for Standard {
     }
 }
 
-/// A state of which every field is a value, or a map without maps in it.
+/// A state in memory. Each field is a plain value or a map without nested maps.
 #[derive(Clone, Default)]
 struct Memory {
     fields: HashMap<Arc<str>, Value>,
@@ -60,7 +60,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// The state of a token that so many have.
+    /// Returns the state of a token with `holders` holders.
     fn of_token(holders: u32) -> Self {
         let mut memory = Self::default();
         memory.entries.extend((0..holders).map(|number| (holder(number), Value::uint128(1_000))));
@@ -78,7 +78,7 @@ fn holder(number: u32) -> Address {
     address
 }
 
-/// The entry of a map, which all have addresses for keys.
+/// Returns the address that is the key of a map entry.
 fn address(keys: &[Key]) -> Option<Address> {
     let [key] = keys else { return None };
     key.value().as_bytes()?.as_ref().try_into().ok()
@@ -140,7 +140,7 @@ fn check(program: &Program<ContractModule>) {
     check::contract(program, &check::Options::with_limit(GAS)).expect("the contract is right");
 }
 
-/// A contract with its parameters.
+/// A contract with its init parameters.
 struct Deployed {
     code: Arc<Code>,
     init: Vec<Argument>,
@@ -280,7 +280,7 @@ fn evaluation(criterion: &mut Criterion) {
             bencher.iter_batched(|| host.clone(), |mut host| loops.call(&message, &mut host), BatchSize::LargeInput);
         });
     }
-    // All nodes of this loop cost a unit, so that units are steps.
+    // All steps of this loop cost one unit, so the number of units is the number of steps.
     let message = message("Steps", vec![]);
     let steps = GAS * 8 - loops.call(&message, &mut host).gas.units();
     group.throughput(Throughput::Elements(steps));

@@ -1,4 +1,4 @@
-//! A fungible token on the chain: blocks of transfers, deployments, and proofs of token balances.
+//! Benchmarks of a fungible token on a chain: blocks of transfers, deployments, and proofs of token balances.
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,14 @@ use silica_state::{Store, StoreOptions};
 
 const TOKEN: &str = include_str!("../../contracts/fungible_token/fungible_token.scilla");
 
-/// Transfers of a block. Some 830 fill the gas of a shard's micro block.
+/// Number of transfers in a block. About 830 transfers use the gas limit of the micro block of a shard.
 const SIZE: usize = 800;
-/// Holders of the token where proofs are made.
+/// Number of holders of the token in the benchmark of proofs.
 const HOLDERS: usize = 10_000;
 const PRICE: u128 = 2_000_000_000;
 const BEGIN: u64 = 1_700_000_000_000_000;
 
-/// A chain with a token that all of many senders hold.
+/// A chain with a token that all senders hold.
 struct Bench {
     chain: Chain,
     producer: Producer,
@@ -36,7 +36,7 @@ struct Bench {
     senders: Vec<Sender>,
     token: Address,
     now: u64,
-    /// The store's directory, removed in the end.
+    /// Directory of the store. It is deleted when the value is dropped.
     _dir: Option<tempfile::TempDir>,
 }
 
@@ -44,7 +44,7 @@ struct Bench {
 struct Sender {
     key: KeyPair,
     address: Address,
-    /// The nonce of the latest transaction.
+    /// Nonce of the latest transaction.
     nonce: u64,
 }
 
@@ -63,7 +63,7 @@ impl Bench {
         let mut config = ChainConfig { blocks_per_ds_epoch: 1_000_000, ..ChainConfig::isolated() };
         config.policy.nonces = NoncePolicy::Queue;
         config.policy.pool.per_sender = 1_000_000;
-        // All pending transactions go into one block.
+        // With this gas limit, all pending transactions go into one block.
         config.shard_gas_limit = Gas::new(u64::from(u32::MAX));
         let of_key = |key: KeyPair| Sender { address: key.address(), key, nonce: 0 };
         let senders: Vec<Sender> = (0..senders).map(key).map(of_key).collect();
@@ -83,7 +83,7 @@ impl Bench {
         self.senders.get(number).expect("there are so many senders")
     }
 
-    /// Deploys the token from the first sender.
+    /// Deploys the token from the first sender, and makes a block.
     fn deployed(&mut self) -> Address {
         let token = self.deploy();
         self.tick();
@@ -91,14 +91,14 @@ impl Bench {
         token
     }
 
-    /// Puts a deployment into the pool.
+    /// Adds a deployment to the pool.
     fn deploy(&mut self) -> Address {
         let (owner, nonce) = (self.sender(0).address, Nonce::new(self.sender(0).nonce));
         self.submit(0, 40_000, Address::ZERO, TOKEN, &init(&owner));
         Address::of_contract(&owner, nonce)
     }
 
-    /// Gives tokens to each sender.
+    /// Transfers tokens from the first sender to each other sender.
     fn hand_out(&mut self) {
         for number in 1..self.senders.len() {
             self.transfer(0, number, 1_000_000);
@@ -110,7 +110,7 @@ impl Bench {
         self.check(self.senders.len() - 1, 1_000_000);
     }
 
-    /// Puts a transfer of each sender to another into the pool.
+    /// Adds a transfer of each sender to another sender to the pool.
     fn fill(&mut self) {
         let count = self.senders.len();
         for number in 0..count {
@@ -165,7 +165,7 @@ impl Bench {
         StorageKey::entry(&self.token, "balances", &[format!("\"0x{}\"", self.sender(holder).address)])
     }
 
-    /// Checks that a sender has so many tokens.
+    /// Checks that a sender has this number of tokens.
     fn check(&self, holder: usize, tokens: u64) {
         let key = self.balance_key(holder).variable_hash();
         let state = self.producer.store().snapshot();
@@ -197,7 +197,7 @@ fn init(owner: &Address) -> String {
     format!("[{}]", params.join(","))
 }
 
-/// Selection, execution, state root and headers of a block of transfers: everything but signatures and disk.
+/// Measures selection, execution, state root and headers of a block of transfers, without signatures and disk.
 fn execute(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("token/execute");
     group.throughput(Throughput::Elements(SIZE as u64));
@@ -215,7 +215,7 @@ fn execute(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// From the pool to the disk: a block of transfers.
+/// Measures a block of transfers from the pool to the disk.
 fn whole(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("token/whole");
     group.throughput(Throughput::Elements(SIZE as u64));
@@ -226,7 +226,7 @@ fn whole(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// From the pool to the disk: a block with one deployment.
+/// Measures a block with one deployment from the pool to the disk.
 fn deploy(criterion: &mut Criterion) {
     criterion.bench_function("token/deploy", |bencher| {
         let mut bench = Bench::on_disk(2);
@@ -237,7 +237,7 @@ fn deploy(criterion: &mut Criterion) {
     });
 }
 
-/// The time of so many blocks, each with what `fill` puts into the pool.
+/// Returns the time of `iterations` blocks. `fill` adds the transactions of each block to the pool.
 fn timed(iterations: u64, bench: &mut Bench, fill: impl Fn(&mut Bench)) -> Duration {
     let mut spent = Duration::ZERO;
     for _ in 0..iterations {
@@ -249,7 +249,7 @@ fn timed(iterations: u64, bench: &mut Bench, fill: impl Fn(&mut Bench)) -> Durat
     spent
 }
 
-/// The proof of an entry of a map, over the account to the root of the block.
+/// Measures the proof of a map entry, from the entry to the state root of the block.
 fn proof(criterion: &mut Criterion) {
     let mut prepared = None;
     criterion.bench_function("token/proof", |bencher| {

@@ -1,8 +1,8 @@
 //! Compares the account trie over sled with `eth_trie` over sled: the root after a batch of 1,000 changes, its durable
 //! commit, proofs and their verification.
 //!
-//! A set-up of a million accounts takes up to a minute, so the bench makes only those that the filter selects: `cargo
-//! bench -p silica-benches --bench trie -- commit_1000/100k`.
+//! The setup of a million accounts takes up to a minute, so the benchmark makes only the setups that the filter
+//! selects: `cargo bench -p silica-benches --bench trie -- commit_1000/100k`.
 
 use std::{
     cell::{LazyCell, RefCell},
@@ -17,7 +17,7 @@ use silica_protocol::Address;
 use silica_state::{PreparedState, Store, StoreOptions, trie::verify_proof};
 use tempfile::TempDir;
 
-/// Accounts that exist.
+/// A number of accounts, with its name in benchmark ids.
 #[derive(Clone, Copy)]
 struct Size {
     name: &'static str,
@@ -25,12 +25,12 @@ struct Size {
 }
 
 const SIZES: [Size; 2] = [Size { name: "100k", accounts: 100_000 }, Size { name: "1M", accounts: 1_000_000 }];
-/// Changes of a batch.
+/// Number of changes in a batch.
 const BATCH: u64 = 1_000;
-/// Accounts that are proved in turn.
+/// Number of accounts that are proved in turn.
 const SAMPLE: u64 = 10_000;
 
-/// Batches of changes, the same in every run.
+/// State diffs, the same in every run.
 struct Batches {
     random: Random,
     accounts: u64,
@@ -53,7 +53,7 @@ impl Batches {
     }
 }
 
-/// The store, as a node opens it.
+/// The store with the options of a node.
 struct Ours {
     store: Store,
     batches: Batches,
@@ -66,7 +66,7 @@ impl Ours {
         let store = Store::open(dir.path(), StoreOptions::default()).expect("a new store opens");
         silica_benches::commit(&store, genesis(accounts)).expect("genesis is committed");
         let mut ours = Self { store, batches: Batches::new(accounts), _dir: dir };
-        // Past the first checkpoints, after which the costs of a block are what they stay.
+        // After the first checkpoints, the cost of a block is stable.
         for _ in 0..120 {
             ours.commit();
         }
@@ -109,7 +109,7 @@ impl Ours {
     }
 }
 
-/// The same accounts in the other trie.
+/// The same accounts in `eth_trie`.
 struct Theirs {
     peer: Peer,
     batches: Batches,
@@ -159,10 +159,10 @@ impl Theirs {
     }
 }
 
-/// Makes a set-up before the measurement, if the command line selects one of its benches.
+/// Makes a setup before the measurement if the command line selects one of its benchmarks.
 ///
-/// If the selection has an unknown form, the set-up is made during the warm-up. Then only the estimate of the number of
-/// rounds is wrong.
+/// If the filter has an unknown form, the setup happens during the warm-up. Then only the estimated number of rounds is
+/// wrong.
 fn lazily<T>(make: impl FnOnce() -> T, of: &str, size: Size) -> LazyCell<RefCell<T>, impl FnOnce() -> RefCell<T>> {
     let lazy = LazyCell::new(|| RefCell::new(make()));
     if ["root_1000", "commit_1000", "proof", "verify"]

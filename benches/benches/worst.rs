@@ -1,4 +1,4 @@
-//! Processor time per gas of the slowest programs that a search found, without and with limits of work.
+//! Processor time per gas of the slowest programs that a search found, without and with work limits.
 //!
 //! ```text
 //! cargo bench -p silica-benches --bench worst
@@ -6,9 +6,9 @@
 //! cargo bench -p silica-benches --bench worst -- blocks [NAME]
 //! ```
 //!
-//! The first command prints a table of the stored programs. The second searches slower shapes with `BUDGET` changes. The
-//! third fills a block with the slowest transactions of each kind that succeed, and a block with payments. It prints the time
-//! to execute and to verify the block, and names the blocks that take more than a second.
+//! The first command prints a table of the stored programs. The second command searches for slower shapes with `BUDGET`
+//! changes. The third command fills a block with the slowest successful transaction of each kind, and a block with
+//! payments. It prints the time to execute and to verify the block, and names the blocks that take more than a second.
 
 use std::{env, time::Duration};
 
@@ -21,14 +21,14 @@ use silica_benches::{
 };
 use silica_scilla::rules::Rules;
 
-/// Rules without limits of work, and with them.
+/// Rules without work limits, and rules with work limits.
 const RULES: [&str; 2] = ["0.13/2", "0.13/3"];
 
 fn rules() -> [Rules; 2] {
     RULES.map(|text| text.parse().expect("the rules exist"))
 }
 
-/// Formats thousandths with two decimal digits.
+/// Returns thousandths as a decimal number with two decimals.
 fn hundredths(thousandths: u64) -> String {
     format!("{}.{:02}", thousandths / 1000, thousandths % 1000 / 10)
 }
@@ -64,7 +64,7 @@ fn row(template: &Template) -> String {
     )
 }
 
-/// The most processor time that a block may take to execute, or to verify.
+/// Largest processor time to execute or to verify a block.
 const GOAL: Duration = Duration::from_secs(1);
 
 fn row_of_block(name: &str, block: Result<FullBlock, String>) -> String {

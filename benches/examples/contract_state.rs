@@ -24,7 +24,7 @@ use silica_benches::address;
 use silica_protocol::Address;
 use silica_tests::Wallet;
 
-/// A contract that takes balances as they come.
+/// A contract with a map of balances.
 const LEDGER: &str = "
 scilla_version 0
 library Ledger
@@ -39,10 +39,10 @@ transition Fill (accounts : List ByStr20)
 end
 ";
 
-/// Entries that one call adds.
+/// Number of entries that one call adds.
 const PER_CALL: u64 = 1_000;
 
-/// Calls in one request.
+/// Number of calls in one request.
 const PER_BATCH: usize = 20;
 
 fn main() -> io::Result<()> {
@@ -56,7 +56,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Deploys a contract and adds so many entries to it.
+/// Deploys a contract, and adds `count` entries to its map.
 fn fill(target: &str, count: u64) -> io::Result<()> {
     let payer = Wallet::funded(0);
     let balance = call(target, &json!([request("GetBalance", &json!([payer.hex()]))]))?;
@@ -85,7 +85,7 @@ fn fill(target: &str, count: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends transactions, and returns the contract of the first, if it made one.
+/// Sends transactions. Returns the address of the contract if the first transaction is a deployment, or null.
 fn create(target: &str, transactions: Vec<Value>) -> io::Result<Value> {
     let requests: Vec<Value> =
         transactions.into_iter().map(|transaction| request("CreateTransaction", &json!([transaction]))).collect();
@@ -164,7 +164,8 @@ fn latencies(what: &str, work: impl FnOnce(&AtomicBool) -> io::Result<()> + Send
     Ok(())
 }
 
-/// Sends a request and returns the bytes of the answer: up to where the server closes, or what one read gives.
+/// Sends a request, and returns the number of bytes of the response. With `to_end`, reads until the server closes the
+/// connection. Otherwise, reads once.
 fn post(connection: &mut TcpStream, body: &str, to_end: bool) -> io::Result<usize> {
     let close = if to_end { "connection: close\r\n" } else { "" };
     let length = body.len();
@@ -182,7 +183,7 @@ fn post(connection: &mut TcpStream, body: &str, to_end: bool) -> io::Result<usiz
     }
 }
 
-/// Returns the present and the peak memory of the node.
+/// Returns the current and the largest resident memory of the node.
 fn memory(pid: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let lines = status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));

@@ -52,7 +52,7 @@ fn print_times(what: &str, mut times: Vec<Duration>) {
     println!("{what}: {:?} to {:?}, median {:?}", times.first(), times.last(), times.get(times.len() / 2));
 }
 
-/// Calls a method, which has to succeed.
+/// Calls a method that must succeed.
 fn call(node: &mut Connection, method: &str, params: &Value) -> io::Result<Value> {
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params});
     let answer = node.post(request.to_string().as_bytes())?;

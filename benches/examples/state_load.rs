@@ -2,14 +2,14 @@
 //!
 //! ```sh
 //! state_load() { cargo run --profile dist -p silica-benches --example state_load -- "$@"; }
-//! state_load run DIR ACCOUNTS BLOCKS UPDATES        # blocks into a new store, then proofs, sizes, a clean stop
-//! state_load kill DIR ACCOUNTS BLOCKS UPDATES       # as `run`, but it ends as a crash does
-//! state_load open DIR ACCOUNTS                      # opens what one of these has left, then proofs
-//! state_load idle DIR ACCOUNTS BLOCKS UPDATES       # blocks that touch few accounts: does the disk fill?
-//! state_load compare DIR ACCOUNTS BLOCKS UPDATES    # turn by turn with eth_trie over sled
-//! state_load contract DIR ENTRIES BLOCKS UPDATES    # all accounts are the storage of one contract
-//! state_load dump DIR                              # what `contract` has left, in the order of keys
-//! state_load prepare ACCOUNTS BLOCKS UPDATES        # roots alone, in memory: something to profile
+//! state_load run DIR ACCOUNTS BLOCKS UPDATES        # commits blocks, makes proofs, prints sizes, stops
+//! state_load kill DIR ACCOUNTS BLOCKS UPDATES       # like `run`, but ends with SIGKILL
+//! state_load open DIR ACCOUNTS                      # opens the store of an earlier command, makes proofs
+//! state_load idle DIR ACCOUNTS BLOCKS UPDATES       # changes few accounts, and prints the disk usage
+//! state_load compare DIR ACCOUNTS BLOCKS UPDATES    # in turns with eth_trie over sled
+//! state_load contract DIR ENTRIES BLOCKS UPDATES    # changes storage entries of one contract
+//! state_load dump DIR                              # reads the storage of `contract` in key order
+//! state_load prepare ACCOUNTS BLOCKS UPDATES        # computes roots in memory, for a profiler
 //! ```
 //!
 //! `CACHE_MB` and `CHECKPOINT_MB` in the environment replace the defaults of the store.
@@ -47,16 +47,16 @@ fn main() {
     }
 }
 
-/// How much is done.
+/// The size of a load.
 #[derive(Clone, Copy)]
 struct Load {
     accounts: u64,
     blocks: u64,
-    /// Changes of each block.
+    /// Number of changed accounts in each block.
     updates: u64,
 }
 
-/// Measures blocks from some block on.
+/// Measurements from a certain block on.
 struct Meter {
     begun: Instant,
     processor: u64,
@@ -90,9 +90,9 @@ impl Meter {
     }
 }
 
-/// Makes a new store with so many accounts in it.
+/// Creates a new store, and commits the state diff as its first block.
 fn create(dir: &Path, diff: StateDiff) -> Store {
-    // The directory may be there from the last run, or not.
+    // The directory can exist from an earlier run.
     let _: std::io::Result<()> = fs::remove_dir_all(dir);
     let store = Store::open(dir, options()).expect("a new store opens");
     let start = Instant::now();
@@ -128,7 +128,7 @@ fn run_contract(dir: &Path, load: Load) -> Store {
     store
 }
 
-/// Commits blocks, and measures all but the first fifth of them.
+/// Commits blocks, and prints measurements of all blocks except the first fifth.
 fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDiff) {
     let (mut meter, mut part) = (Meter::start(), Meter::start());
     for number in 1..=load.blocks {
@@ -165,11 +165,11 @@ fn idle(dir: &Path, load: Load) {
     close(store);
 }
 
-/// Commits each batch of changes to the store, and then to the peer, so that other load slows both equally.
+/// Commits each state diff to the store, and then to the peer, so that other load slows both equally.
 fn compare(dir: &Path, load: Load) {
     let store = create(&dir.join("silica"), genesis(load.accounts));
     let start = Instant::now();
-    // As above.
+    // The directory can exist from an earlier run.
     let _: std::io::Result<()> = fs::remove_dir_all(dir.join("eth_trie"));
     let mut peer = Peer::new(&dir.join("eth_trie"), &genesis(load.accounts));
     println!("eth_trie: loaded in {:?}, {} MB resident", start.elapsed(), resident());
@@ -192,7 +192,7 @@ fn compare(dir: &Path, load: Load) {
     close(store);
 }
 
-/// Prepares the same kind of block again and again, on top of the same state, which is in memory.
+/// Prepares the same kind of block repeatedly on the same state, which is in memory.
 fn prepare(load: Load) {
     let store = Store::ephemeral(StoreOptions { checkpoint_bytes: u64::MAX, ..options() });
     commit(&store, genesis(load.accounts)).expect("genesis is committed");
@@ -222,7 +222,7 @@ fn open(dir: &Path, accounts: u64) {
     println!("{} MB resident", resident());
 }
 
-/// Reads all entries of the contract in the order of their keys, from disk and again.
+/// Reads all entries of the contract in the order of their keys, twice: the second time from caches.
 fn dump(dir: &Path) {
     let store = Store::open(dir, options()).expect("the store opens");
     println!("{} MB resident", resident());
@@ -247,7 +247,7 @@ fn dump(dir: &Path) {
     }
 }
 
-/// Returns the defaults, with the changes of the environment.
+/// Returns the default options, with the values of the environment variables.
 fn options() -> StoreOptions {
     let megabytes = |name, default: u64| {
         env::var(name).ok().and_then(|text| text.parse::<u64>().ok()).map_or(default, |megabytes| megabytes << 20)
@@ -292,7 +292,7 @@ fn resident() -> u64 {
     line.split_whitespace().nth(1).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// Processor time of this process, in milliseconds.
+/// Returns the processor time of this process, in milliseconds.
 fn processor_time() -> u64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -306,7 +306,7 @@ fn close(store: Store) {
     println!("closed in {:?}", start.elapsed());
 }
 
-/// Ends the process as a crash does.
+/// Kills this process with SIGKILL, which has the effect of a crash.
 fn kill(_: &Store) {
     let pid = std::process::id().to_string();
     let status = Command::new("kill").args(["-9", &pid]).status();

@@ -1,5 +1,5 @@
-//! Helpers of the benchmarks: blocks with a state diff and no transactions, and programs with much processor time for
-//! their gas.
+//! Helpers of the benchmarks: blocks with a state diff and without transactions, and programs that take much processor
+//! time for their gas.
 
 pub mod peer;
 pub mod worst;
@@ -10,12 +10,12 @@ use silica_protocol::{
 };
 use silica_state::{BlockRecord, CommitError, Snapshot, StateDiff, Store};
 
-/// Pseudo-random numbers, the same in each run (xorshift64).
+/// Pseudo-random numbers (xorshift64). The same seed gives the same numbers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Begins a sequence.
+    /// Returns a generator with this seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
     }
@@ -28,48 +28,48 @@ impl Random {
         self.0
     }
 
-    /// Returns a number below `bound`.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next_u64().checked_rem(bound).unwrap_or(0)
     }
 }
 
-/// The address of account number `number`.
+/// Returns the address of the account with this number.
 pub fn address(number: u64) -> Address {
     let digest = silica_protocol::sha256(&[&number.to_be_bytes()]);
     let [head @ .., _, _, _, _, _, _, _, _, _, _, _, _] = digest;
     Address::new(head)
 }
 
-/// Account number `number` as of some block.
+/// Returns an account with a random balance.
 pub fn account(random: &mut Random, nonce: u64) -> Account {
     Account { balance: Qa::new(u128::from(random.next_u64()) << 10), nonce: Nonce::new(nonce), contract: None }
 }
 
-/// The change of state that creates accounts `0..count`.
+/// Returns the state diff that creates the accounts `0..count`.
 pub fn genesis(count: u64) -> StateDiff {
     let mut random = Random::new(1);
     let accounts = (0..count).map(|number| (address(number), account(&mut random, 0)));
     StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
 }
 
-/// A change of `updates` accounts drawn from `0..count`.
+/// Returns a state diff that changes `updates` random accounts of `0..count`.
 pub fn updates(random: &mut Random, count: u64, updates: u64, nonce: u64) -> StateDiff {
     let accounts = (0..updates).map(|_| (address(random.below(count)), account(random, nonce)));
     StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
 }
 
-/// The contract whose storage is changed.
+/// Address of the contract whose storage the benchmarks change.
 pub const CONTRACT: Address = Address::new([0xc0; 20]);
 
-/// The change of state that creates a contract without storage.
+/// Returns the state diff that creates a contract without storage.
 pub fn contract() -> StateDiff {
     let contract = ContractAccount { code_hash: CodeHash::new([7; 32]), storage_root: None };
     let account = Account { contract: Some(contract), ..Account::default() };
     StateDiff { accounts: [(CONTRACT, account)].into(), ..StateDiff::default() }
 }
 
-/// A change of entries of the contract's storage: a map from accounts to amounts.
+/// Returns a state diff of entries of the contract: a map from accounts to amounts.
 pub fn entries(random: &mut Random, numbers: impl IntoIterator<Item = u64>) -> StateDiff {
     let entry = |number| {
         let key = StorageKey::entry(&CONTRACT, "balances", &[format!("\"0x{}\"", address(number))]);
@@ -87,7 +87,7 @@ pub fn entries(random: &mut Random, numbers: impl IntoIterator<Item = u64>) -> S
 ///
 /// # Panics
 ///
-/// When the state cannot be read.
+/// If the state is not readable.
 pub fn commit(store: &Store, diff: StateDiff) -> Result<Snapshot, CommitError> {
     let state = store.prepare(diff).expect("the state can be read");
     let snapshot = store.snapshot();
@@ -95,7 +95,7 @@ pub fn commit(store: &Store, diff: StateDiff) -> Result<Snapshot, CommitError> {
     store.commit(&block(head, state.root()), state)
 }
 
-/// An unsigned block without transactions.
+/// Returns an unsigned block without transactions. `head` is number and hash of the previous block.
 pub fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> BlockRecord {
     let member = PublicKey::new([2; 33]);
     let (number, prev_hash) = match head {

@@ -1,4 +1,4 @@
-//! The peer of the trie: `eth_trie` over sled, combined in the usual way.
+//! `eth_trie` over sled, with which the benchmarks compare the trie of this project.
 //!
 //! An error ends the benchmark by a panic.
 #![expect(clippy::missing_panics_doc, reason = "said once, above")]
@@ -15,16 +15,16 @@ use eth_trie::{DB, EthTrie, Trie};
 use silica_protocol::Address;
 use silica_state::StateDiff;
 
-/// Accounts that are loaded in one step.
+/// Number of accounts that are loaded in one step.
 const STEP: usize = 50_000;
 
-/// The nodes of a trie under their hashes.
+/// The nodes of a trie, by their hashes.
 ///
-/// New nodes are in memory until a flush writes them as one batch, in the order of their keys. None is removed, for a
-/// node of an old root may be one of a new root too, and old roots are to be proved against for fifty blocks.
+/// New nodes are in memory until a flush writes them as one batch in the order of their keys. Nodes are never removed.
+/// A node of an old root can also belong to a new root, and proofs against old roots must work for fifty blocks.
 struct Nodes {
     db: sled::Db,
-    /// Another descriptor of sled's file, for `fdatasync`, which the flush of sled lacks.
+    /// A second descriptor of the file of sled, for `fdatasync`, because the flush of sled does not call it.
     file: File,
     fresh: RwLock<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
@@ -60,12 +60,12 @@ impl DB for Nodes {
     }
 }
 
-/// Accounts in a trie of `eth_trie` over sled, with sled's own cache as large as sled makes it.
+/// Accounts in a trie of `eth_trie` over sled, with the default cache of sled.
 pub struct Peer {
     nodes: Arc<Nodes>,
     trie: EthTrie<Nodes>,
     root: [u8; 32],
-    /// The newest root that is durable.
+    /// The latest durable root.
     durable: [u8; 32],
 }
 
@@ -76,7 +76,7 @@ impl fmt::Debug for Peer {
 }
 
 impl Peer {
-    /// Makes a trie of accounts in an empty directory, durably.
+    /// Creates a durable trie of accounts in an empty directory.
     pub fn new(dir: &Path, accounts: &StateDiff) -> Self {
         let db = sled::Config::new().path(dir).flush_every_ms(None).open().expect("a new database opens");
         let file = File::open(dir.join("db")).expect("sled keeps its log in this file");
@@ -93,7 +93,7 @@ impl Peer {
         peer
     }
 
-    /// Changes accounts in memory, and returns the root.
+    /// Changes accounts in memory, and returns the new root.
     pub fn apply(&mut self, diff: &StateDiff) -> [u8; 32] {
         for (address, account) in &diff.accounts {
             insert(&mut self.trie, address, &account.encode());
@@ -106,7 +106,7 @@ impl Peer {
         self.root
     }
 
-    /// Makes the changes durable.
+    /// Writes the changes to disk.
     pub fn flush(&mut self) {
         self.nodes.flush().expect("the database takes writes");
         self.durable = self.root;
@@ -124,12 +124,12 @@ impl Peer {
         self.trie.get_proof(address.to_string().as_bytes()).expect("the nodes are there")
     }
 
-    /// Returns the value of an account that a proof proves.
+    /// Verifies a proof, and returns the value of the account, or `None` if the proof shows that it does not exist.
     pub fn verify(&self, root: [u8; 32], address: &Address, proof: Vec<Vec<u8>>) -> Option<Vec<u8>> {
         self.trie.verify_proof(root.into(), address.to_string().as_bytes(), proof).expect("the proof is whole")
     }
 
-    /// Returns the bytes that the database takes on disk.
+    /// Returns the number of bytes of the database on disk.
     pub fn size_on_disk(&self) -> u64 {
         self.nodes.db.size_on_disk().expect("the files are there")
     }

@@ -1,12 +1,12 @@
-//! Tests the results of the slowest programs that were found, without and with work limits. No result depends on time.
+//! Tests the receipts of the slowest known programs, without and with work limits. No result depends on time.
 
 use silica_benches::worst::{LIMIT, Measured, Prepared, TEMPLATES, Template};
 use silica_protocol::Gas;
 
-/// Programs that fail by themselves.
+/// Programs that fail without work limits too.
 const WRONG: &[&str] = &["an exception after many procedures", "deployment that is wrong in many places"];
 
-/// Programs that exceed their limit of work.
+/// Programs that exceed the work limit.
 const TOO_MUCH: &[&str] = &[
     "keccak256hash of a tree of equal halves",
     "sha256hash of a tree of equal halves",
@@ -53,8 +53,8 @@ const TOO_MUCH: &[&str] = &[
     "deployment with a large type in many places",
 ];
 
-/// Executes a program twice: the block that is proposed finds no program that is ready, the one that is committed does.
-/// That both have the same outcome is asserted where they are made.
+/// Executes a program twice: the proposed block compiles the program, and the committed block finds it in the contract
+/// cache. `Net::measure` asserts that both receipts are equal.
 fn run(template: &Template, rules: &str) -> Measured {
     let rules = rules.parse().unwrap_or_else(|error| panic!("{rules}: {error}"));
     let mut prepared =

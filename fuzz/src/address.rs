@@ -1,8 +1,8 @@
-//! Addresses in each of their spellings: a text that is read has the right value, and is written back unchanged.
+//! Addresses in each form: parsed text has the right value, and the address writes the same text again.
 
 use silica_protocol::Address;
 
-/// Reads text as an address in each spelling.
+/// Parses text as an address in each form.
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let digits = text.strip_prefix("0x").unwrap_or(text);
@@ -20,7 +20,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Every text of the address vectors.
+/// Returns all texts of the address vectors.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for case in crate::cases(include_str!("../../tests/data/vectors/addresses.json")) {

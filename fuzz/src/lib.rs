@@ -1,8 +1,8 @@
 //! Fuzz targets for all code that reads untrusted bytes.
 //!
-//! Each module has two functions. `check` takes arbitrary bytes and panics if a property does not hold. `seeds` makes a
-//! first corpus from the test vectors. `cargo fuzz run TARGET` needs a nightly compiler. With any compiler, `cargo
-//! test` runs `check` over the seeds and over every input that once failed.
+//! Each module has two functions. `check` takes arbitrary bytes, and panics if a property does not hold. `seeds` makes
+//! a first corpus from the test vectors. `cargo fuzz run TARGET` needs a nightly compiler. `cargo test` works with any
+//! compiler. It runs `check` over the seeds, and over every input that failed before.
 
 pub mod address;
 pub mod proof;
@@ -10,7 +10,7 @@ pub mod request;
 pub mod scilla;
 pub mod transaction;
 
-/// A target: its name, what it checks, and where to start.
+/// A target: its name, `check`, and `seeds`.
 pub type Target = (&'static str, fn(&[u8]), fn() -> Vec<Vec<u8>>);
 
 /// All targets.
@@ -25,13 +25,13 @@ pub const TARGETS: [Target; 8] = [
     ("transaction", transaction::check, transaction::seeds),
 ];
 
-/// Cases of a vector file.
+/// Returns the cases of a vector file.
 fn cases(text: &str) -> Vec<serde_json::Value> {
     let vectors: serde_json::Value = serde_json::from_str(text).expect("vectors are JSON");
     vectors["cases"].as_array().expect("vectors are cases").clone()
 }
 
-/// Every text inside a JSON value.
+/// Adds all texts in a JSON value to `found`.
 fn texts(value: &serde_json::Value, found: &mut Vec<String>) {
     match value {
         serde_json::Value::String(text) => found.push(text.clone()),

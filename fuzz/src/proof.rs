@@ -1,9 +1,9 @@
-//! The proof verifier: it never panics, and it accepts no false statement.
+//! The proof verifier: it never panics, and it accepts no false proof.
 
 use sha3::{Digest, Keccak256};
 use silica_state::trie::{MemoryTrie, verify_proof, verify_whole_proof};
 
-/// Verifies generated nodes or a changed valid proof; the first byte selects which.
+/// Verifies generated nodes, or a changed proof. The first byte selects between them.
 pub fn check(data: &[u8]) {
     match data.split_first() {
         Some((mode, rest)) if mode % 2 == 0 => made_up(rest),
@@ -12,12 +12,12 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Bytes that end a node: two of them, so that they may occur inside.
+/// Bytes that end a node. The mark has two bytes, so that each byte alone can occur in a node.
 const END: [u8; 2] = [0xfe, 0xff];
-/// Bytes that stand, with the number of an earlier node, for its hash.
+/// Bytes that represent a hash. The next byte is the number of the earlier node with this hash.
 const HASH: [u8; 2] = [0xa0, 0xfe];
 
-/// A root commits to whatever its maker likes: the verifier must cope with nodes that no trie has.
+/// Verifies generated nodes. An attacker can choose the nodes below a root, so the verifier must accept any bytes.
 fn made_up(data: &[u8]) {
     let Some((length, rest)) = data.split_first() else { return };
     let Some((key, mut rest)) = rest.split_at_checked(usize::from(*length) % 65) else { return };
@@ -40,7 +40,7 @@ fn made_up(data: &[u8]) {
     }
 }
 
-/// Writes the hashes that a template names.
+/// Returns a node from a template, with hashes in place of the numbers of nodes.
 fn expand(template: &[u8], nodes: &[Vec<u8>]) -> Vec<u8> {
     let mut node = Vec::new();
     let mut rest = template;
@@ -58,16 +58,16 @@ fn expand(template: &[u8], nodes: &[Vec<u8>]) -> Vec<u8> {
     node
 }
 
-/// Changes made to one proof, each followed by a verification.
+/// Number of changes of a proof. A verification follows each change.
 const TAMPERINGS: usize = 8;
 
-/// Whatever is done to the proof of a key, it proves the truth or nothing.
+/// Changes a valid proof of a key, and checks that the verifier returns the true value or an error.
 fn tampered(data: &[u8]) {
     let mut input = Input(data);
     let mut trie = MemoryTrie::new();
     let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for _ in 0..input.byte() % 24 {
-        // Keys of one length, mostly alike, as addresses in hexadecimal are.
+        // The keys have one length and similar digits, like the hexadecimal addresses in a trie.
         let key: Vec<u8> = (0..4).map(|_| b"012345689abcdef"[usize::from(input.byte() % 15)]).collect();
         let length = usize::from(input.byte() % 48) + 1;
         let value: Vec<u8> = (0..length).map(|_| input.byte()).collect();
@@ -123,7 +123,7 @@ fn tamper(nodes: &mut Vec<Vec<u8>>, others: &[Vec<u8>], input: &mut Input<'_>) {
     }
 }
 
-/// Bytes that end in zeros.
+/// Input bytes, with zeros after their end.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -138,7 +138,7 @@ fn keccak256(bytes: &[u8]) -> [u8; 32] {
     Keccak256::digest(bytes).into()
 }
 
-/// Returns the state proofs of the vectors with names in place of hashes, and a few trees to change.
+/// Returns the state proofs of the vectors with numbers in place of hashes, and some tries to change.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = (1..=8u8)
         .map(|n| {
@@ -160,7 +160,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Writes nodes children first, each hash of a node among them as its number.
+/// Returns a template of nodes. Children come before their parents, and a number replaces the hash of each node.
 fn template(key: &[u8], mut nodes: Vec<Vec<u8>>) -> Vec<u8> {
     let names = |parent: &[u8], child: &[u8]| parent.windows(32).any(|window| window == keccak256(child));
     let mut ordered: Vec<Vec<u8>> = Vec::new();

@@ -1,5 +1,5 @@
-//! Request bodies: the envelope agrees with an independent parser of the same JSON, every response is JSON, and a
-//! transaction that is read from a body equals the written one.
+//! Request bodies: the envelope agrees with an independent parser of the same JSON, and every response is JSON. A
+//! transaction that is written again reads as the same transaction.
 
 use serde_json::{Map, Value};
 use silica_protocol::{
@@ -11,10 +11,10 @@ use silica_protocol::{
     },
 };
 
-/// Requests in one body, as a small node might bound them.
+/// Largest number of requests in a body.
 const BATCH_LIMIT: usize = 20;
 
-/// Reads a body, writes its response, and parses a transaction from it.
+/// Parses a body, writes its response, and parses a transaction from it.
 pub fn check(data: &[u8]) {
     let body = Body::parse(data, BATCH_LIMIT);
     let entries: &[Entry<'_>] = match &body {
@@ -34,7 +34,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// What a node would answer whose methods return their own name.
+/// Returns the response of a node whose methods return their own name.
 fn answer(entry: &Entry<'_>) -> Value {
     let mut out = Vec::new();
     match entry {
@@ -45,14 +45,14 @@ fn answer(entry: &Entry<'_>) -> Value {
         Err(rejection) => write_error(&mut out, &rejection.id, &rejection.error),
     }
     let mut answer: Value = serde_json::from_slice(&out).expect("an answer is JSON");
-    // Texts are the business of other tests.
+    // Other tests check the error texts.
     if let Some(Value::Object(error)) = answer.get_mut("error") {
         error.remove("message").expect("an error has a text");
     }
     answer
 }
 
-/// The same checks over a tree of values (Reference: execution#admission-checks).
+/// Returns the response that an independent check of the JSON gives (Reference: execution#admission-checks).
 fn expected(body: &Value) -> Value {
     match body {
         Value::Array(elements) if !elements.is_empty() && elements.len() <= BATCH_LIMIT => {
@@ -100,7 +100,7 @@ fn error(code: RpcErrorCode, id: Value) -> Value {
     serde_json::json!({"error": {"code": code.get()}, "id": id, "jsonrpc": "2.0"})
 }
 
-/// Reads the parameters of a request as those of `CreateTransaction`.
+/// Parses the parameters of a request as parameters of `CreateTransaction`.
 fn submit(request: &Request<'_>) {
     let Some(params) = &request.params else { return };
     if let Ok((SubmittedTransaction(submitted),)) = serde_json::from_str(params.get()) {
@@ -120,7 +120,7 @@ fn check_transaction<E: std::fmt::Display>(request: Result<TransactionRequest, E
     }
 }
 
-/// Requests of the transaction vectors and the documented examples, alone and in batches.
+/// Returns the requests of the transaction vectors and the documented examples, alone and in batches.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = [
         r#"{"id":"1","jsonrpc":"2.0","method":"GetNetworkId","params":[""]}"#,

@@ -1,12 +1,12 @@
-//! Protobuf transactions: only canonical bytes are accepted, and they are written back unchanged.
+//! Protobuf transactions: the decoder accepts only canonical bytes, and encoding returns the same bytes.
 
 use sha2::{Digest, Sha256};
 use silica_protocol::Transaction;
 
-/// Reads bytes as a transaction, and as the core of a transaction with the matching hash.
+/// Decodes bytes as a transaction, and as core information with the correct hash.
 pub fn check(data: &[u8]) {
     read(data);
-    // No fuzzer finds a hash: give the inner message one that is right.
+    // A fuzzer cannot guess a hash, so this transaction gets the correct hash.
     let (signature, core) = data.split_at_checked(64).unwrap_or((&[0; 64], data));
     read(&wrap(core, signature));
 }
@@ -15,13 +15,13 @@ fn read(bytes: &[u8]) {
     let Ok(transaction) = Transaction::decode(bytes) else { return };
     assert_eq!(transaction.encode(), bytes, "one transaction has one encoding");
     assert_eq!(transaction.hash().as_bytes()[..], Sha256::digest(transaction.core_bytes())[..]);
-    // These take any transaction that can be decoded.
+    // These functions accept any decoded transaction without a panic.
     transaction.kind();
     transaction.sender();
     transaction.contract_address();
 }
 
-/// `ProtoTransaction { tranid, info, signature }`.
+/// Returns the message `ProtoTransaction { tranid, info, signature }`.
 fn wrap(core: &[u8], signature: &[u8]) -> Vec<u8> {
     let mut message = vec![0x0a, 32];
     message.extend_from_slice(&Sha256::digest(core));
@@ -38,7 +38,7 @@ fn wrap(core: &[u8], signature: &[u8]) -> Vec<u8> {
     message
 }
 
-/// The stored messages of the transaction vectors, and their cores behind a signature.
+/// Returns the serialised transactions of the vectors, and their core information after a signature.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for case in crate::cases(include_str!("../../tests/data/vectors/transactions.json")) {

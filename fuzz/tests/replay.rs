@@ -1,4 +1,4 @@
-//! Runs each target over its seeds and over every input that once failed.
+//! Runs each target over its seeds and over every input that failed before.
 
 use std::{fs, path::Path};
 

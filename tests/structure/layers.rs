@@ -2,7 +2,7 @@
 //!
 //! The documentation of `lib.rs` declares the layers. A line `Layers, lowest first:` starts the list. Each item is a
 //! layer: the names of its modules, separated by commas, and optionally a colon and a description. Modules of one layer
-//! must not import each other. Code that only tests compile may import from any layer.
+//! must not import each other. Code that only tests compile can import from any layer.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::source::Crate;
 /// The line that starts the list of layers.
 const HEADING: &str = "Layers, lowest first:";
 
-/// Returns the modules of each layer, lowest first, from the documentation of `lib.rs`.
+/// Returns the modules of each layer, lowest first, from the documentation of `lib.rs`; `None` without a list.
 fn declared(docs: &[String]) -> Option<Vec<Vec<String>>> {
     let heading = docs.iter().position(|line| line.trim() == HEADING)?;
     let mut items: Vec<String> = Vec::new();
@@ -25,13 +25,13 @@ fn declared(docs: &[String]) -> Option<Vec<Vec<String>>> {
     Some(items.iter().map(|item| names(item)).collect())
 }
 
-/// Returns the names at the beginning of an item. The text after a colon is for readers.
+/// Returns the module names at the start of an item. The text after a colon is a description for people.
 fn names(item: &str) -> Vec<String> {
     let list = item.split_once(':').map_or(item, |(list, _)| list);
     list.split(',').map(|name| name.trim_matches([' ', '[', ']', '`']).to_owned()).collect()
 }
 
-/// Returns what contradicts the layers that a crate declares.
+/// Returns the imports and modules of a crate that contradict its declared layers.
 fn faults(krate: &Crate, layers: &[Vec<String>]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut layer_of = BTreeMap::new();
@@ -84,7 +84,8 @@ fn modules_of_each_crate_form_layers() {
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
 }
 
-/// Returns the faults of a crate with the modules `low`, `left`, `right` and `high`, of which `left` has this text.
+/// Returns the faults of a crate with the modules `low`, `left`, `right` and `high`. The text of `left` is the
+/// argument.
 fn faults_of_sample(left: &str) -> Vec<String> {
     let root = "
 //! A sample.

@@ -1,4 +1,5 @@
-//! The structure of the sources: the modules of each crate form layers, no file is too large, and texts are plain.
+//! Tests of the source files: the modules of each crate form layers, no file is too large, and texts have no rejected
+//! words.
 #![cfg(test)]
 
 mod layers;

@@ -1,19 +1,19 @@
 //! No source file of a crate has more than 500 lines of code.
 //!
-//! A line of code holds at least one token. Blank lines, comments, documentation and code that only tests compile do
-//! not count.
+//! A line of code has at least one token. Blank lines, comments, documentation and code that only tests compile do not
+//! count.
 
 use std::collections::BTreeMap;
 
 use crate::source::Crate;
 
-/// The largest number of lines of code of a file.
+/// Largest number of lines of code in a file.
 const MOST: usize = 500;
 
-/// Larger files, each with the reason.
+/// Exceptions: larger files, each with the reason.
 const LARGER: [(&str, &str); 0] = [];
 
-/// Returns the files that are too large, and the exceptions that no file needs.
+/// Returns the files that are too large, and the exceptions that are not necessary.
 fn faults(crates: &[Crate], exceptions: &BTreeMap<&str, &str>) -> Vec<String> {
     let mut unused = exceptions.clone();
     let mut faults = Vec::new();

@@ -1,6 +1,6 @@
-//! Reads the sources of a crate: its files, their modules, and the paths that the code of each file names.
+//! Reads the sources of a crate: its files, their modules, and the paths in the code of each file.
 //!
-//! Test code, which `#[cfg(test)]` marks, comments and documentation are left out.
+//! Test code with `#[cfg(test)]`, comments and documentation are left out.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,29 +18,29 @@ pub(crate) fn workspace() -> PathBuf {
 /// A library crate: the files that `lib.rs` declares, directly or through other files.
 pub(crate) struct Crate {
     pub(crate) name: String,
-    /// The `//!` documentation of `lib.rs`, a string for each line.
+    /// The lines of the `//!` documentation of `lib.rs`.
     pub(crate) docs: Vec<String>,
-    /// In the order of their declarations, `lib.rs` first.
+    /// The files in the order of their declarations. `lib.rs` is the first.
     pub(crate) files: Vec<File>,
 }
 
 /// A source file.
 pub(crate) struct File {
-    /// Path from the directory of the workspace.
+    /// Path in the workspace.
     pub(crate) path: String,
-    /// Path of the file's module; empty for `lib.rs`.
+    /// Path of the module of the file; empty for `lib.rs`.
     pub(crate) module: Vec<String>,
     /// Paths that start with `crate`, `self` or `super`, as absolute paths without `crate`.
     pub(crate) paths: Vec<NamedPath>,
-    /// What `use` declarations bring into the module: the name, and the path without a leading `crate`.
+    /// Names that `use` declarations import, each with its path without a leading `crate`.
     imports: Vec<(String, Vec<String>)>,
-    /// Modules that have a file of their own.
+    /// Child modules in separate files.
     children: Vec<String>,
-    /// The numbers of the lines that hold code.
+    /// Numbers of the lines with code.
     pub(crate) lines: BTreeSet<usize>,
 }
 
-/// A path that code names.
+/// A path in code, with its line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NamedPath {
     pub(crate) line: usize,
@@ -48,7 +48,7 @@ pub(crate) struct NamedPath {
 }
 
 impl Crate {
-    /// Reads every crate of the workspace.
+    /// Reads all crates of the workspace.
     pub(crate) fn all() -> Vec<Self> {
         let directories = fs::read_dir(workspace().join("crates")).unwrap();
         let mut names: Vec<String> =
@@ -62,7 +62,7 @@ impl Crate {
         Self::new(name, |path| fs::read_to_string(root.join(path)).ok())
     }
 
-    /// Reads the crate `name` from files in memory, whose paths start in its directory `src`.
+    /// Reads the crate `name` from files in memory. Their paths start in its directory `src`.
     pub(crate) fn in_memory(name: &str, files: &[(&str, &str)]) -> Self {
         let files: BTreeMap<String, &str> =
             files.iter().map(|(path, text)| (format!("crates/{name}/src/{path}"), *text)).collect();
@@ -92,13 +92,13 @@ impl Crate {
         }
     }
 
-    /// Returns the modules that `lib.rs` declares, those of tests excepted.
+    /// Returns the modules that `lib.rs` declares, without test modules.
     pub(crate) fn top_modules(&self) -> BTreeSet<&str> {
         self.files[0].children.iter().map(String::as_str).collect()
     }
 
-    /// Returns the top module of an absolute path. Follows re-exports of `lib.rs`; `None` is an item of `lib.rs`
-    /// itself.
+    /// Returns the top module of an absolute path, following re-exports of `lib.rs`. Returns `None` for an item of
+    /// `lib.rs` itself.
     pub(crate) fn top_module_of(&self, path: &[String]) -> Option<&str> {
         let (first, root) = (path.first()?, &self.files[0]);
         let reexported = root.imports.iter().find(|(name, _)| name == first).and_then(|(_, path)| path.first());
@@ -121,7 +121,7 @@ impl File {
         this
     }
 
-    /// Reads a sequence of items, or anything else that a pair of brackets holds, in a module.
+    /// Reads items, or any other tokens in a pair of brackets, in a module.
     fn read(&mut self, tokens: &[TokenTree], module: &[String]) {
         let mut rest = tokens;
         while let Some((token, after)) = rest.split_first() {
@@ -149,7 +149,7 @@ impl File {
         }
     }
 
-    /// Reads what follows the word `mod`.
+    /// Reads the tokens after the word `mod`, and returns the tokens after the module.
     fn module<'a>(&mut self, tokens: &'a [TokenTree], module: &[String]) -> &'a [TokenTree] {
         match tokens {
             [TokenTree::Ident(name), TokenTree::Group(body), rest @ ..] => {
@@ -166,7 +166,7 @@ impl File {
         }
     }
 
-    /// Reads one tree of a `use` declaration, or several that commas separate.
+    /// Reads one tree of a `use` declaration, or several trees with commas between them.
     fn imports(&mut self, tokens: &[TokenTree], prefix: &[String], module: &[String]) {
         for token in tokens {
             self.lines.insert(line(token));
@@ -194,7 +194,7 @@ impl File {
         }
     }
 
-    /// Notes a path that code in `module` names, if it stays in the crate.
+    /// Adds a path in the code of `module`, unless the path leads out of the crate.
     fn name(&mut self, line: usize, segments: &[String], module: &[String]) {
         let Some((first, rest)) = segments.split_first() else { return };
         let segments = match first.as_str() {
@@ -211,7 +211,7 @@ impl File {
     }
 }
 
-/// Returns the segments of the path at the beginning of `tokens`, and what follows it.
+/// Returns the segments of the path at the start of `tokens`, and the tokens after it.
 fn path(tokens: &[TokenTree]) -> (Vec<String>, &[TokenTree]) {
     let mut segments = Vec::new();
     let mut rest = tokens;
@@ -225,7 +225,7 @@ fn path(tokens: &[TokenTree]) -> (Vec<String>, &[TokenTree]) {
     (segments, rest)
 }
 
-/// Removes documentation and the items that only tests compile.
+/// Removes documentation, and the items that only tests compile.
 fn without_tests(stream: TokenStream) -> Vec<TokenTree> {
     let tokens: Vec<TokenTree> = stream.into_iter().collect();
     let mut kept = Vec::new();
@@ -243,7 +243,7 @@ fn without_tests(stream: TokenStream) -> Vec<TokenTree> {
     kept
 }
 
-/// Returns the text of the attribute at the beginning of `tokens`, and what follows it.
+/// Returns the text of the attribute at the start of `tokens`, and the tokens after it.
 fn attribute(tokens: &[TokenTree]) -> Option<(String, &[TokenTree])> {
     let (marks, rest) = match tokens {
         [hash, bang, rest @ ..] if is(hash, '#') && is(bang, '!') => (2, rest),
@@ -273,7 +273,7 @@ fn after_item(tokens: &[TokenTree]) -> &[TokenTree] {
     }
 }
 
-/// The words that an item may start with; a comma does not end it.
+/// The first words of items. A comma does not end such an item.
 const ITEMS: [&str; 13] =
     ["async", "const", "enum", "fn", "impl", "macro_rules", "mod", "pub", "static", "struct", "trait", "type", "use"];
 

@@ -1,4 +1,4 @@
-//! Words that hide who acts do not occur in comments, pages, string literals and names (docs/style.md).
+//! Words that hide the actor do not occur in comments, pages, string literals and names (docs/style.md).
 
 use std::{
     fs,
@@ -24,16 +24,16 @@ const REJECTED: [&str; 11] = [
     "likewise",
 ];
 
-/// Files that may have such words, each with the reason.
+/// Files that can contain these words, each with the reason.
 const EXCEPTIONS: [(&str, &str); 2] = [
     ("docs/style.md", "its bad examples, and the list itself"),
     ("tests/structure/words.rs", "the samples of its tests"),
 ];
 
-/// Directories with files that are not ours, or that a build makes.
+/// Directories with files of other projects, or with files that a build makes.
 const LEFT_OUT: [&str; 5] = [".git", "data", "node_modules", "regressions", "target"];
 
-/// Returns the files below a directory whose comments or text a person reads.
+/// Adds the files below a directory that contain comments or text for people.
 fn texts(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -60,7 +60,8 @@ fn is_rust(path: &Path) -> bool {
     has_extension(path, "rs")
 }
 
-/// Returns the comment of a line of code, if it has one. A marker within a string of the same line is none.
+/// Returns the comment in a line of code, or `None` without a comment. A marker in a string literal does not start a
+/// comment.
 fn comment<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     let starts = line.match_indices(marker).map(|(at, _)| at);
     let mut outside = starts.filter(|at| line.get(..*at).unwrap_or_default().matches('"').count() % 2 == 0);
@@ -81,8 +82,8 @@ fn words_of_name(name: &str) -> String {
     words
 }
 
-/// Adds the names and the string literals of code, each with its line. Raw strings are left out, because they are data:
-/// contracts and JSON. So are doc comments, which are tokens too.
+/// Adds the names and the string literals of code, each with its line. Raw strings are data (contracts and JSON), so
+/// they are left out. Doc comments are tokens too, and are left out as well.
 fn texts_of_code(code: TokenStream, found: &mut Vec<(usize, String)>) {
     for token in code {
         let line = token.span().start().line;
@@ -123,7 +124,7 @@ fn rejected(text: &str) -> impl Iterator<Item = &'static str> {
     REJECTED.into_iter().filter(move |word| text.contains(&format!(" {word} ")))
 }
 
-/// Returns each rejected word of a file with its line. A phrase may continue on the next line.
+/// Returns each rejected word of a file with its line. A phrase can continue on the next line.
 fn faults(path: &str, text: &str) -> Vec<String> {
     let read = |line| {
         if is_page(Path::new(path)) {

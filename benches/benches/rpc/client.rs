@@ -1,4 +1,4 @@
-//! The client: keep-alive connections with one request in progress each.
+//! The client: kept connections with at most one request in progress each.
 
 use std::{
     io::{Read, Write},
@@ -8,13 +8,13 @@ use std::{
 /// Number of simultaneous connections.
 const CONNECTIONS: usize = 32;
 
-/// Connections to one server, which send a list of requests again and again.
+/// Connections to one server. They send the requests of a list repeatedly.
 pub(crate) struct Client {
     connections: Vec<TcpStream>,
     requests: Vec<Vec<u8>>,
     /// Number of sent requests.
     sent: usize,
-    /// The first answer, head included; the bodies of all have the length of its.
+    /// The first response, including its head. All responses must have a body of this length.
     answer: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl Client {
         Self { connections, requests, sent: 1, answer }
     }
 
-    /// The body of the answer.
+    /// Returns the body of the first response.
     pub(crate) fn answer(&self) -> String {
         let head = head_length(&self.answer).expect("the answer was read whole");
         String::from_utf8(self.answer.iter().skip(head).copied().collect()).expect("the answer is text")

@@ -16,13 +16,13 @@ use silica_tests::Wallet;
 
 use self::{client::Client, server::Server};
 
-/// Requests in a batch.
+/// Number of requests in a batch.
 const BATCH: usize = 100;
 
-/// Blocks of the longer of two chains, between which no difference should be seen.
+/// Number of blocks in the longer of two chains. Both chains should have the same response times.
 const LONG: u32 = 5_000;
 
-/// Turns of the comparison, and requests in each; of batches, and of payments, which are different ones each time.
+/// Number of turns of the comparison, and numbers of requests, batches and payments in each turn. Each payment is new.
 const TURNS: usize = 30;
 const REQUESTS_IN_TURN: u32 = 10_000;
 const BATCHES_IN_TURN: u32 = 200;
@@ -73,12 +73,12 @@ fn main() {
     criterion.final_summary();
 }
 
-/// A request, as a client of the isolated server writes it.
+/// Returns a request in the form of the clients of the isolated server.
 fn request(method: &str, params: &Value) -> String {
     format!(r#"{{"id":"1","jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
 }
 
-/// Returns requests for payments of all funded accounts but the first.
+/// Returns requests with payments of all funded accounts except the first.
 fn payments() -> Vec<String> {
     let payers: Vec<_> = Wallet::all_funded().skip(1).collect();
     let count = TURNS * PAYMENTS_IN_TURN as usize + 1;
@@ -87,7 +87,7 @@ fn payments() -> Vec<String> {
     payments.take(count).map(|payment| request("CreateTransaction", &json!([payment.json()]))).collect()
 }
 
-/// A server and a client that keeps it busy with one request.
+/// A server, and a client that sends it one request repeatedly.
 struct Subject<'a> {
     name: &'static str,
     server: &'a Server,
@@ -103,7 +103,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Returns the processor time that the server spends on so many requests.
+    /// Returns the processor time of the server for this number of requests.
     fn spend(&mut self, requests: u64) -> Duration {
         let before = self.server.processor_time();
         self.client.ask(requests);
@@ -111,7 +111,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Reports the processor time of the server for each request.
+/// Measures the processor time of the server per request.
 fn measure(criterion: &mut Criterion, method: &str, subjects: &mut [Subject<'_>]) {
     let mut group = criterion.benchmark_group(format!("rpc/{method}"));
     group.throughput(Throughput::Elements(1));

@@ -1,4 +1,4 @@
-//! The servers: processes of this binary. Each prints its port, and serves until its standard input ends.
+//! The servers, which are processes of this binary. Each prints its port, and serves until its standard input ends.
 
 use std::{
     convert::Infallible,
@@ -31,14 +31,14 @@ pub(crate) const ROLE: &str = "SILICA_BENCH_SERVER";
 /// Environment variable with the response of the bare server.
 const ANSWER: &str = "SILICA_BENCH_ANSWER";
 
-/// A server in a separate process, which ends when the value is dropped.
+/// A server in a separate process. The process ends when the value is dropped.
 pub(crate) struct Server {
     process: Child,
     port: u16,
 }
 
 impl Server {
-    /// A node on disk whose newest block has the number `blocks`.
+    /// Starts a node on disk, and makes blocks up to the number `blocks`.
     pub(crate) fn node(blocks: u32) -> Self {
         let server = Self::start("node", "");
         let answer = server.make_blocks(blocks);
@@ -51,12 +51,12 @@ impl Server {
         self.ask(&format!(r#"{{"id":"1","jsonrpc":"2.0","method":"IncreaseBlocknum","params":[{blocks}]}}"#))
     }
 
-    /// Returns the answer to one request.
+    /// Sends one request, and returns the body of the response.
     pub(crate) fn ask(&self, body: &str) -> String {
         Client::connect(self.port, &[body.to_owned()]).answer()
     }
 
-    /// A server that reads the request and answers with a constant.
+    /// Starts a server that reads each request and returns a constant.
     pub(crate) fn bare(answer: &str) -> Self {
         Self::start("bare", answer)
     }
@@ -76,12 +76,12 @@ impl Server {
         self.port
     }
 
-    /// Processor time that the process has used, its time in the kernel included.
+    /// Returns the processor time of the process, including the time in the kernel.
     pub(crate) fn processor_time(&self) -> Duration {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("the server is running");
         let nanoseconds = |task: std::io::Result<fs::DirEntry>| -> u64 {
             let path = task.expect("the directory can be read").path().join("schedstat");
-            // A thread may have ended since the listing.
+            // A thread can end after the directory was listed.
             let text = fs::read_to_string(path).unwrap_or_default();
             text.split_whitespace().next().map_or(0, |first| first.parse().expect("the system counts in nanoseconds"))
         };
@@ -92,12 +92,12 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
-        // If it cannot be waited for, it has ended.
+        // A failed wait means that the process has ended.
         let _: std::io::Result<std::process::ExitStatus> = self.process.wait();
     }
 }
 
-/// Is a server until the input ends.
+/// Serves until the standard input ends.
 pub(crate) fn serve(role: &str) {
     let runtime = Runtime::new().expect("the runtime starts");
     let served = match role {
@@ -112,7 +112,7 @@ async fn serve_node() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let config = Config {
         block_mode: BlockMode::Manual,
-        // The bench measures reads only.
+        // The benchmark measures reads only, so it needs no flush.
         durability: Durability::Relaxed,
         ..Config::in_dir(dir.path().join("data"))
     };
@@ -139,7 +139,7 @@ async fn accept(listener: TcpListener, answer: Bytes) -> Result<(), Box<dyn Erro
         let answer = answer.clone();
         tokio::spawn(async move {
             let service = service_fn(|request| respond(request, answer.clone()));
-            // A client that goes ends its connection only.
+            // A client that disconnects ends only its own connection.
             let _: hyper::Result<()> = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }

@@ -1,4 +1,4 @@
-//! The chain on which the programs run.
+//! The chain that executes the programs.
 
 use std::{
     collections::BTreeMap,
@@ -22,39 +22,39 @@ use silica_state::{Store, StoreOptions};
 
 use super::{Case, Deployment, Message};
 
-/// Gas limit of the transactions before the measured one.
+/// Gas limit of the transactions before the measured transaction.
 const PREPARATION_GAS: u64 = 390_000;
 const PRICE: u128 = 2_000_000_000;
-/// Gas of a micro block, which never ends a block.
+/// Gas limit of a micro block. It is so high that it never ends a block.
 const BLOCK_GAS: u64 = 1_000_000_000_000;
 
-/// The outcome of a transaction, and the processor time of its block without signatures and disk.
+/// The receipt of a transaction, and the processor time of its block without signatures and disk.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Its receipt.
+    /// The receipt of the transaction.
     pub receipt: Receipt,
-    /// Gas of its texts, which a deployment needs and a receipt does not contain.
+    /// Gas for the texts of a deployment, which the receipt does not contain; 0 for a call.
     pub text_gas: u64,
-    /// The time of the first block, for which no program was compiled yet.
+    /// Time of the first block. No program was compiled before it.
     pub cold: Duration,
-    /// The least time of all blocks.
+    /// Shortest time of all blocks.
     pub time: Duration,
 }
 
 impl Measured {
     /// Returns the gas that the transaction used.
     ///
-    /// The receipt of a deployment that succeeds has less than that, since the interpreter reports units as gas.
+    /// The receipt of a successful deployment shows less gas, because the interpreter reports units as gas.
     pub fn gas(&self) -> u64 {
         self.receipt.cumulative_gas.get().max(self.text_gas)
     }
 
-    /// Returns the nanoseconds beyond those that each transaction has, for each gas.
+    /// Returns the time per gas, in nanoseconds, without the fixed time of each transaction.
     pub fn beyond_per_gas(&self) -> u64 {
         self.nanos().saturating_sub(silica_scilla::work::FIXED).checked_div(self.gas()).unwrap_or(0)
     }
 
-    /// Returns the nanoseconds for each gas.
+    /// Returns the time per gas, in nanoseconds.
     pub fn per_gas(&self) -> u64 {
         self.nanos().checked_div(self.gas()).unwrap_or(0)
     }
@@ -64,16 +64,16 @@ impl Measured {
     }
 }
 
-/// The time that an operation took.
+/// The time of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Processor time of all threads.
     pub processor: Duration,
-    /// Time on the clock.
+    /// Wall-clock time.
     pub wall: Duration,
 }
 
-/// A point in time from which a [`Cost`] is measured.
+/// The start of an operation, for a [`Cost`].
 #[derive(Clone, Copy, Debug)]
 struct Start {
     processor: Duration,
@@ -91,31 +91,31 @@ impl Start {
     }
 }
 
-/// A block that has no room left for another transaction of its kind.
+/// A block without room for another transaction of its kind.
 #[derive(Clone, Copy, Debug)]
 pub struct FullBlock {
-    /// Its transactions.
+    /// Number of transactions in the block.
     pub transactions: usize,
-    /// The transactions that succeed.
+    /// Number of successful transactions.
     pub succeeded: usize,
-    /// The gas of its receipts.
+    /// Gas of the receipts.
     pub gas: u64,
-    /// Its work in nanoseconds.
+    /// Work of the block, in nanoseconds.
     pub work: u64,
     /// The cost of selection, execution, state root and headers.
     pub execute: Cost,
-    /// The cost for a node that checks the block and writes it: signatures of transactions, execution, state root,
+    /// The cost for a node that verifies and writes the block: signatures of transactions, execution, state root and
     /// headers.
     pub verify: Cost,
 }
 
-/// A block with a transaction of each sender, or of those for which it has room.
+/// A block that has a transaction of each sender, or of as many senders as fit.
 enum Attempt {
     Full(FullBlock),
     HasRoom { work: u64 },
 }
 
-/// A chain in memory with a sender of preparations, and others that send one transaction each.
+/// A chain in memory. One account sends the preparation, and other accounts send one transaction each.
 #[derive(Debug)]
 pub struct Net {
     genesis: Genesis,
@@ -127,7 +127,7 @@ pub struct Net {
     now: u64,
 }
 
-/// A chain to which a case is deployed.
+/// A chain with the deployed programs of a case.
 #[derive(Debug)]
 pub struct Prepared {
     net: Net,
@@ -136,7 +136,7 @@ pub struct Prepared {
     measured: Option<Message>,
 }
 
-/// The time for which this thread has run.
+/// Returns the processor time of this thread.
 fn processor_time() -> Duration {
     time_of(ClockId::ThreadCPUTime)
 }
@@ -150,12 +150,12 @@ fn key(number: u8) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes([number; 32]).expect("the number is a key"))
 }
 
-/// The key of the maker of blocks.
+/// Returns the key that signs blocks.
 fn node() -> KeyPair {
     key(9)
 }
 
-/// The key of a sender of one transaction.
+/// Returns the key of a sender of one transaction.
 fn sender(number: usize) -> KeyPair {
     let seed = sha256(&[b"sender", &number.to_be_bytes()]);
     KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a key"))
@@ -166,11 +166,11 @@ fn hex(address: &Address) -> String {
 }
 
 impl Net {
-    /// Creates a chain with the given number of senders of one transaction.
+    /// Creates a chain with `senders` accounts that send one transaction each.
     ///
     /// # Panics
     ///
-    /// If it cannot be opened, which would be a fault of this program.
+    /// If the chain does not open, which is a fault of this program.
     pub fn new(rules: Rules, senders: usize) -> Self {
         let mut config = ChainConfig {
             blocks_per_ds_epoch: 1_000_000,
@@ -226,7 +226,7 @@ impl Net {
         if receipt.success { Ok(receipt) } else { Err(format!("{receipt:?}")) }
     }
 
-    /// Proposes a block with the transaction several times, and commits it.
+    /// Proposes a block with the transaction `runs` times, and commits it. Returns the shortest time.
     fn measure(&mut self, transaction: Transaction, runs: u32) -> Result<Measured, String> {
         let text_gas = match transaction.code.len() {
             0 => 0,
@@ -251,8 +251,8 @@ impl Net {
         Ok(Measured { receipt, text_gas, cold, time })
     }
 
-    /// Makes a block with one transaction of each sender, and checks it by executing the chain again, unless it has
-    /// all of them and so may have room for more.
+    /// Makes a block with one transaction of each sender. If not all of them fit, verifies the block by executing the
+    /// chain again. If all fit, the block can have room for more.
     fn block_of(&mut self, senders: usize, transaction: impl Fn(usize) -> Transaction) -> Result<Attempt, String> {
         for number in 0..senders {
             self.submit_as(&sender(number), 1, transaction(number))?;
@@ -277,7 +277,7 @@ impl Net {
         Ok(Attempt::Full(FullBlock { transactions, succeeded, gas, work, execute, verify }))
     }
 
-    /// Executes all blocks again in another store. Returns the cost of the last one.
+    /// Executes all blocks again with another store. Returns the cost of the last block.
     fn verify_last(&self) -> Result<Cost, String> {
         let scratch = Store::ephemeral(StoreOptions::default());
         let config = self.chain.config().clone();
@@ -323,22 +323,22 @@ fn deployment(program: &Deployment, gas: u64) -> Transaction {
 
 fn call(to: Address, message: &Message, gas: u64) -> Transaction {
     let data = json!({ "_tag": message.tag, "params": message.params }).to_string();
-    // A call needs a limit of a gas for each byte.
+    // Admission requires a gas limit of at least one gas for each byte of the message.
     let least = data.len() as u64;
     Transaction { to, data, ..empty(gas.max(least)) }
 }
 
 impl Prepared {
-    /// Deploys all but a deployment that is measured.
+    /// Deploys the programs of a case, and calls the setup. A measured deployment is left out.
     ///
     /// # Errors
     ///
-    /// The failed transaction, with its receipt.
+    /// The error of the failed transaction, with its receipt.
     pub fn new(case: Case, rules: Rules) -> Result<Self, String> {
         Self::with_senders(case, rules, 0)
     }
 
-    /// Does the same with the given number of senders of one transaction.
+    /// Does the same with `senders` accounts that send one transaction each.
     fn with_senders(case: Case, rules: Rules, senders: usize) -> Result<Self, String> {
         let mut net = Net::new(rules, senders);
         let Case { others, mut program, setup, measured } = case;
@@ -357,11 +357,11 @@ impl Prepared {
         Ok(Self { net, program, contract, measured })
     }
 
-    /// Executes the measured transaction with a number of repeats, and a limit of gas.
+    /// Measures the transaction of the case with `times` repetitions and a gas limit, in `runs` blocks.
     ///
     /// # Errors
     ///
-    /// The reason of the rejection.
+    /// The reason for the rejection of the transaction.
     pub fn measure(&mut self, times: u32, gas: u64, runs: u32) -> Result<Measured, String> {
         let transaction = self.transaction(times, gas);
         self.net.measure(transaction, runs)
@@ -379,11 +379,11 @@ impl Prepared {
     }
 }
 
-/// Makes a block that is full of the measured transaction of a case.
+/// Makes a block full of the measured transaction of a case.
 ///
 /// # Errors
 ///
-/// Why a transaction cannot be in it.
+/// The reason why a transaction cannot be in the block.
 pub fn block_of_case(case: &Case, rules: Rules, times: u32, gas: u64) -> Result<FullBlock, String> {
     full_block(|senders| {
         let mut prepared = Prepared::with_senders(case.clone(), rules, senders)?;
@@ -391,7 +391,8 @@ pub fn block_of_case(case: &Case, rules: Rules, times: u32, gas: u64) -> Result<
         prepared.net.block_of(senders, |number| {
             let mut transaction = transaction.clone();
             if !transaction.code.is_empty() {
-                // A text that was deployed before is ready.
+                // A changed comment makes each program new, because a program that was deployed before is already
+                // compiled.
                 transaction.code = format!("{}\n(*{number}*)", transaction.code);
             }
             transaction
@@ -399,11 +400,11 @@ pub fn block_of_case(case: &Case, rules: Rules, times: u32, gas: u64) -> Result<
     })
 }
 
-/// Makes a block that is full of payments, each to a new account.
+/// Makes a block full of payments, each to a new account.
 ///
 /// # Errors
 ///
-/// Why a payment cannot be in it.
+/// The reason why a payment cannot be in the block.
 pub fn block_of_payments(rules: Rules) -> Result<FullBlock, String> {
     full_block(|senders| {
         Net::new(rules, senders).block_of(senders, |number| {
@@ -413,7 +414,7 @@ pub fn block_of_payments(rules: Rules) -> Result<FullBlock, String> {
     })
 }
 
-/// Calls `make` with more and more senders, until the block has no room for the transactions of all.
+/// Calls `make` with more senders until some transactions do not fit into the block.
 fn full_block(make: impl Fn(usize) -> Result<Attempt, String>) -> Result<FullBlock, String> {
     let mut senders = 8;
     loop {

@@ -1,7 +1,7 @@
-//! Programs with the most processor time for their gas that a search has found.
+//! Programs that take the most processor time for their gas. A search found them.
 //!
 //! A [`Template`] makes a [`Case`] from a [`Shape`]: programs, and the measured transaction. [`search`] changes the
-//! shape of a template as long as the case becomes slower. [`TEMPLATES`] has the slowest shapes that were found.
+//! shape of a template as long as the case becomes slower. [`TEMPLATES`] has the slowest known shapes.
 
 mod chain;
 mod search;
@@ -15,22 +15,22 @@ pub use self::{
     templates::TEMPLATES,
 };
 
-/// A contract or library that is deployed. In its texts `OTHER0` stands for the address of the first other program.
+/// A contract or library to deploy. In its texts, `OTHER0` is a placeholder for the address of the first other program.
 #[derive(Clone, Debug, Default)]
 pub struct Deployment {
-    /// The program.
+    /// Source code of the program.
     pub code: String,
-    /// The init data, without the version.
+    /// Init data, without the version of Scilla.
     pub init: Vec<Json>,
 }
 
 impl Deployment {
-    /// A contract without parameters.
+    /// Returns a contract without parameters.
     pub fn contract(code: impl Into<String>) -> Self {
         Self { code: code.into(), init: Vec::new() }
     }
 
-    /// A library.
+    /// Returns a library.
     pub fn library(code: impl Into<String>) -> Self {
         let flag = json!({
             "vname": "_library", "type": "Bool", "value": {"constructor": "True", "argtypes": [], "arguments": []}
@@ -42,22 +42,23 @@ impl Deployment {
 /// A call of a transition.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// The name of the transition.
+    /// Name of the transition.
     pub tag: &'static str,
-    /// Its parameters.
+    /// Parameters of the transition.
     pub params: Vec<Json>,
 }
 
-/// The measured transaction, and the transactions before it.
+/// A measured transaction, with the transactions before it.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Programs that are deployed first.
+    /// Programs that are deployed before the main program.
     pub others: Vec<Deployment>,
-    /// The program.
+    /// The main program.
     pub program: Deployment,
-    /// Calls of the program before the measured one.
+    /// Calls of the main program before the measured transaction.
     pub setup: Vec<Message>,
-    /// The call of the program that is measured, to which `times : Uint32` is added; none for its deployment.
+    /// The measured call of the main program, with an additional parameter `times : Uint32`; `None` measures its
+    /// deployment.
     pub measured: Option<Message>,
 }
 
@@ -72,26 +73,26 @@ impl Case {
     }
 }
 
-/// The numbers that a search changes.
+/// The numbers of a program that a search changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// How often a step is repeated.
+    /// Number of repetitions of a step.
     pub times: u32,
-    /// How often a step does the same.
+    /// Number of copies of the statement or expression in a step.
     pub copies: u32,
-    /// The bytes, entries or digits of a value.
+    /// Size of a value, in bytes, entries or digits.
     pub size: u32,
-    /// Levels of a value, or another number.
+    /// Number of levels of a value, or another number, depending on the template.
     pub depth: u32,
 }
 
-/// A kind of programs.
+/// A kind of program.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// Its name in the table.
+    /// Name of the template in the table.
     pub name: &'static str,
-    /// The slowest shape that was found.
+    /// The slowest known shape.
     pub shape: Shape,
-    /// Makes a program.
+    /// Makes a case with this shape.
     pub case: fn(&Shape) -> Case,
 }

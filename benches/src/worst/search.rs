@@ -1,28 +1,28 @@
-//! A hill climb over the shapes of a template.
+//! A hill-climbing search for the slowest shape of a template.
 
 use silica_scilla::rules::Rules;
 
 use super::{Case, FullBlock, Measured, Prepared, Shape, Template, block_of_case};
 use crate::Random;
 
-/// Gas that a measured transaction may use.
+/// Gas limit of a measured transaction.
 pub const LIMIT: u64 = 300_000;
-/// Blocks that are built for a measurement.
+/// Number of proposed blocks in a measurement.
 const RUNS: u32 = 7;
 
-/// The slowest shape that was found, and how it was measured.
+/// The slowest transaction of a shape.
 #[derive(Clone, Debug)]
 pub struct Slowest {
     /// The shape.
     pub shape: Shape,
-    /// The transaction of this shape that takes longest for its gas.
+    /// The measurement of the transaction.
     pub measured: Measured,
-    /// How often it repeats its step.
+    /// Number of repetitions of its step.
     pub times: u32,
 }
 
-/// Measures a shape. If a work limit applies and the transaction exceeds it, the measured transaction repeats its step
-/// as often as the limit allows.
+/// Measures a shape. If a transaction exceeds a work limit, the measured transaction has as many repetitions as the
+/// limit permits.
 ///
 /// # Errors
 ///
@@ -50,28 +50,28 @@ pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Result<Slowes
         return Ok(Slowest { shape, measured, times: fits });
     }
     let without = prepared.measure(0, LIMIT, RUNS)?;
-    // Some programs fail for each number of repeats.
+    // Some programs fail for each number of repetitions.
     let succeeds = without.receipt.success;
     let (measured, times) = if succeeds { (without, 0) } else { (first, shape.times) };
     Ok(Slowest { shape, measured, times })
 }
 
-/// Returns the outcome with a limit of the gas that a transaction used without limits of work.
+/// Measures a shape with a gas limit just above `gas`, which the transaction used without work limits.
 ///
 /// # Errors
 ///
-/// As for [`slowest`].
+/// The errors of [`slowest`].
 pub fn least_limit(template: &Template, shape: Shape, rules: Rules, gas: u64) -> Result<Measured, String> {
     let mut prepared = Prepared::new((template.case)(&shape), rules)?;
     prepared.measure(shape.times, gas + 1, RUNS)
 }
 
-/// Makes a block that is full of the slowest transactions of a template that succeed. A shape of which none succeeds is made
-/// smaller.
+/// Makes a block full of the slowest successful transaction of a template. If no transaction of a shape succeeds, the
+/// function tries smaller shapes.
 ///
 /// # Errors
 ///
-/// As for [`slowest`].
+/// The errors of [`slowest`].
 pub fn block_of(template: &Template, rules: Rules) -> Result<FullBlock, String> {
     let mut shape = template.shape;
     loop {
@@ -89,11 +89,11 @@ pub fn block_of(template: &Template, rules: Rules) -> Result<FullBlock, String> 
     }
 }
 
-/// Changes the shape of a template `budget` times, and keeps the slowest shape for its gas.
+/// Changes the shape of a template `budget` times, and returns the shape with the most time for its gas.
 ///
 /// # Errors
 ///
-/// As for [`slowest`].
+/// The errors of [`slowest`].
 pub fn search(template: &Template, rules: Rules, random: &mut Random, budget: u32) -> Result<Slowest, String> {
     let mut best = slowest(template, template.shape, rules)?;
     for _ in 0..budget {

@@ -1,4 +1,4 @@
-//! Kinds of programs.
+//! The known kinds of slow programs.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use silica_crypto::{KeyPair, SecretKey, sign};
 
 use super::{Case, Deployment, Message, Shape, Template};
 
-/// Bytes that a literal may have: a contract has 76,800 at most.
+/// Largest size of a literal, in bytes. A contract has at most 76,800 bytes.
 const LONGEST: u32 = 60_000;
 
 fn each(count: u32, text: impl Fn(u32) -> String) -> String {
@@ -33,8 +33,8 @@ fn number_literal(shape: &Shape) -> String {
     format!("BNum {}", "9".repeat(shape.size.clamp(1, LONGEST) as usize))
 }
 
-/// A transition that evaluates an expression `copies` times for each of `times` steps of a fold. `first` are statements
-/// that bind the names in the expression.
+/// Returns a transition that evaluates an expression `copies` times for each of `times` steps of a fold. `first` has
+/// statements that bind the names in the expression.
 fn folded(shape: &Shape, library: &str, first: &str, step: impl Fn(u32) -> String) -> Case {
     let copies = each(shape.copies, |copy| format!("let v{copy} = {} in\n", step(copy)));
     Case::call(format!(
@@ -55,8 +55,8 @@ end
     ))
 }
 
-/// Returns a transition that executes statements `copies` times for each of `times` elements of a list. `first` are the
-/// first statements of the procedure, and `fields` is the text before it.
+/// Returns a transition that executes statements `copies` times for each of `times` elements of a list. `first` has the
+/// first statements of the procedure, and `fields` is the text before the procedure.
 fn repeated(shape: &Shape, library: &str, fields: &str, first: &str, step: impl Fn(u32) -> String) -> Case {
     let copies = each(shape.copies, |copy| format!("{};\n", step(copy)));
     Case::call(format!(
@@ -85,7 +85,7 @@ end
     ))
 }
 
-/// A library with types of nested pairs, and statements that build a tree whose halves are equal at each level.
+/// Returns a library with types of nested pairs, and statements that build a tree. The halves of each level are equal.
 fn tree(levels: u32) -> (String, String) {
     let types = each(levels, |below| format!("type T{} = | P{} of T{below} T{below}\n", below + 1, below + 1));
     let values = each(levels, |below| format!("t{} = P{} t{below} t{below};\n", below + 1, below + 1));
@@ -98,7 +98,8 @@ fn hash_of_tree(shape: &Shape, hash: &str) -> Case {
     folded(shape, &library, &first, |_| format!("builtin {hash} t{levels}"))
 }
 
-/// A map in the variable `m` with `size` entries whose keys have `depth` bytes, and the last key in `key`.
+/// Returns statements that bind a map to `m`, and its last key to `key`. The map has `size` entries, and its keys have
+/// `depth` bytes.
 fn map(shape: &Shape) -> String {
     let (entries, bytes) = (shape.size.clamp(1, 3_000), shape.depth.min(20_000));
     format!(
@@ -147,7 +148,8 @@ const G2: [&str; 4] = [
     "12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa",
 ];
 
-/// The points of `alt_bn128` as `one` and `two`, a list of `size` pairs of them as `pairs`, and a number as `scalar`.
+/// Returns statements that bind points of `alt_bn128` to `one` and `two`, a list of `size` pairs of points to `pairs`,
+/// and a number to `scalar`.
 fn points(shape: &Shape) -> String {
     let [a, b, c, d] = G2;
     let of = "{(Pair (Pair ByStr32 ByStr32) (Pair ByStr64 ByStr64))}";
@@ -166,7 +168,7 @@ fn points(shape: &Shape) -> String {
     )
 }
 
-/// Returns the number with the given count of bits, all of them set.
+/// Returns the number with `bits` bits, all of them set.
 fn scalar(bits: u32) -> String {
     let bits = bits.min(256);
     let digits = "f".repeat((bits / 4) as usize);
@@ -174,12 +176,12 @@ fn scalar(bits: u32) -> String {
     format!("{:0>64}", format!("{first}{digits}"))
 }
 
-/// A key, and a signature of it for `size` bytes as `message`.
+/// Returns statements that bind a key, a message of `size` bytes, and a signature of the message.
 fn signed(shape: &Shape) -> String {
     let signer = SecretKey::from_bytes([7; 32]).map(KeyPair::from_secret).expect("the number is a key");
     let message = vec![0x61; shape.size.clamp(1, 20_000) as usize];
     let signature = sign(&message, &signer).expect("the key signs");
-    // Made with the same key by another library, for another message.
+    // Another library made this signature with the same key, for another message.
     let ecdsa = "4ab48fe13b1722e49931cda4380dc6ce589927603260e28c80e13807b6d88f64\
                  44d45c3c65167507e0f475d4af62908841dbefbf8d80d2400bb7155e96638f99";
     format!(
@@ -200,7 +202,7 @@ fn with_wide_type(shape: &Shape, first: &str, step: impl Fn(u32) -> String) -> C
     folded(shape, &library, &first, step)
 }
 
-/// A type of `size` nodes.
+/// Returns a type with `size` nested types.
 fn large_type(size: u32) -> String {
     (0..size.clamp(1, 200)).fold("Uint32".to_owned(), |inner, _| format!("Option ({inner})"))
 }
@@ -217,8 +219,8 @@ field u : Uint32 = Uint32 0";
     repeated(shape, "", fields, &first, step)
 }
 
-/// Fields with a map of `size` entries and a value of `size` levels, which a setup call writes. `step` reads or writes
-/// them.
+/// Adds fields with maps of `size` entries and with a value of `depth` levels. A setup call writes them, and `step`
+/// reads or writes them.
 fn filled(shape: &Shape, step: impl Fn(u32) -> String) -> Case {
     let (entries, levels) = (shape.size.clamp(1, 3_000), shape.depth.clamp(1, 10_000));
     let fields = format!(
@@ -272,7 +274,7 @@ const fn shape(times: u32, copies: u32, size: u32, depth: u32) -> Shape {
 
 macro_rules! templates {
     ($($name:literal, $shape:expr, $case:expr;)*) => {
-        /// All kinds of programs, each with the slowest shape that was found.
+        /// All kinds of programs, each with the slowest known shape.
         pub const TEMPLATES: &[Template] = &[$(Template { name: $name, shape: $shape, case: $case }),*];
     };
 }

@@ -1,4 +1,4 @@
-//! Writes the first corpus of every target under `corpus/`, where `cargo fuzz` looks for it.
+//! Writes the first corpus of every target to `corpus/`, the directory that `cargo fuzz` reads.
 
 use std::{fs, io, path::Path};
 

@@ -1,4 +1,4 @@
-//! The checker: a verdict depends on the program only, and on the gas limit only if the limit is too low.
+//! The checker: a result depends on the program only, and on the gas limit only if the limit is too low.
 
 use silica_scilla::{
     check::{self, Checked, Options, Rejected, TokenFields},
@@ -12,20 +12,20 @@ use silica_scilla::{
 
 use super::Parts;
 
-/// What a check may use, in units.
+/// Gas limit of a check, in interpreter units.
 const LIMIT: u64 = 400_000;
 
-/// What comes of a check.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 struct Verdict {
     accepted: bool,
-    /// The units used; none if it was rejected before there was a meter.
+    /// Used units; `None` if the checker rejected the text before it counted units.
     used: Option<u64>,
     /// The report of the checker, with source locations.
     report_text: String,
     /// The summary of the module, without source locations.
     summary: String,
-    /// What was wrong.
+    /// The errors of a rejected text.
     failure: Option<Failure>,
 }
 
@@ -71,7 +71,7 @@ impl Verdict {
     }
 }
 
-/// A way of checking a text.
+/// One kind of text: its file name, and the functions that check and format it.
 struct Language {
     file: &'static str,
     verdict: fn(&str, &str, &Parts<'_>, u64) -> Result<Verdict, Failure>,
@@ -84,7 +84,7 @@ const LANGUAGES: [Language; 3] = [
     Language { file: "e.scilexp", verdict: expression, format: format_expression },
 ];
 
-/// Checks a text as each kind of module that it is.
+/// Checks a text as each kind of module.
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let parts = Parts::of(text);
@@ -113,7 +113,7 @@ pub fn check(data: &[u8]) {
 }
 
 impl Language {
-    /// How long a file is; none if there is no such file.
+    /// Returns the length of a file in bytes, or `None` if the file does not exist.
     fn length(&self, file: &str, parts: &Parts<'_>) -> Option<usize> {
         if file == self.file {
             return Some(parts.main.len());
@@ -171,7 +171,7 @@ fn expression(file: &str, text: &str, parts: &Parts<'_>, limit: u64) -> Result<V
     })
 }
 
-/// Our own programs, some with libraries of their own, and expressions.
+/// Returns the programs of this directory, some with libraries, and expressions.
 pub fn seeds() -> Vec<Vec<u8>> {
     let shop = "scilla_version 0 import Goods library Shop let one = Thing zero contract Shop () field f : Item = one";
     let goods = "scilla_version 0 import IntUtils library Goods type Item = | Thing of Uint32 let zero = Uint32 0";

@@ -1,4 +1,4 @@
-//! JSON: reading and writing returns the same text, the same value, and the same input of a run.
+//! JSON: reading and writing gives the same text, the same value, and the same input of a run.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ use silica_scilla::{
 
 use super::Parts;
 
-/// Types of a contract's own, besides the built-in ones.
+/// Data types of a sample contract and of the language.
 static KNOWN: LazyLock<DataTypes> = LazyLock::new(|| {
     let text = "scilla_version 0 library L type Colour = | Red | Mix of Colour (List Uint32) (Map String Bool)
                 contract C ()";
@@ -29,11 +29,11 @@ static KNOWN: LazyLock<DataTypes> = LazyLock::new(|| {
     DataTypes::clone(Code::of_contract(&program).data_types())
 });
 
-/// Reads a text as JSON, and as each input of a run.
+/// Parses a text as JSON, and as each input of a run.
 pub fn check(data: &[u8]) {
     let ours = parse(data);
     if let Ok(expected) = serde_json::from_slice::<Tree>(data) {
-        // Whatever is JSON is read, and as what it is.
+        // If another parser accepts the text, this parser must return the same document.
         let document = ours.as_ref().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(tree(document), Some(expected));
     }
@@ -51,7 +51,7 @@ pub fn check(data: &[u8]) {
     check_inputs(data, document.root());
 }
 
-/// Checks that a text is what a document says.
+/// Checks that a text parses as the same document.
 fn check_same(document: &Document, text: &str) {
     let again = parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(again.root().compact().to_string(), document.root().compact().to_string());
@@ -61,7 +61,7 @@ fn check_same(document: &Document, text: &str) {
     }
 }
 
-/// Returns a document as another library has it; none if it is too deep for that.
+/// Returns a document as the tree of another library, or `None` if it is too deep for that library.
 fn tree(document: &Document) -> Option<Tree> {
     serde_json::from_str(&document.root().compact().to_string()).ok()
 }
@@ -93,7 +93,7 @@ fn check_inputs(data: &[u8], json: Json<'_>) {
     });
 }
 
-/// An error says something.
+/// Checks that an error has a text.
 fn check_error<T>(result: &Result<T, InputError>) {
     if let Err(error) = result {
         assert!(!error.to_string().is_empty());
@@ -105,7 +105,7 @@ fn check_named(named: &StateField) {
     check_value(&named.kind, &named.value);
 }
 
-/// Checks that a value reads back in both of its forms.
+/// Checks that both written forms of a value read as the same value.
 fn check_value(kind: &Type, value: &Value) {
     for lists in [ListForm::Array, ListForm::Constructors] {
         let written = value.to_json(lists);
@@ -114,7 +114,7 @@ fn check_value(kind: &Type, value: &Value) {
     }
 }
 
-/// Checks that a state is read back from what a run would write.
+/// Checks that the state in the report of a run reads as the same state.
 fn check_state(file: &str, state: &StateInput) {
     let kind = Primitive::Uint(Width::W128).into();
     let balance = StateField { name: "_balance".into(), kind, value: Value::uint128(state.balance) };
@@ -133,7 +133,7 @@ fn check_state(file: &str, state: &StateInput) {
     assert_eq!((again.balance, &again.fields), (state.balance, &state.fields));
 }
 
-/// Goes through all strings of a document.
+/// Calls `see` with each string of a document.
 fn strings<'a>(json: Json<'a>, see: &mut impl FnMut(&'a str)) {
     let mut pending = vec![json];
     while let Some(json) = pending.pop() {
@@ -143,7 +143,7 @@ fn strings<'a>(json: Json<'a>, see: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// Files of an example, and values of all types.
+/// Returns the files of an example, and values of all types.
 pub fn seeds() -> Vec<Vec<u8>> {
     let contract = super::samples::CONTRACT;
     let nested = r#"{"vname":"_external","type":"Unit","value":[{"address":"0x1234567890123456789012345678901234567890",

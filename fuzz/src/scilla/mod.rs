@@ -1,7 +1,7 @@
 //! The Scilla language: texts of programs, and the files that belong to them.
 //!
-//! An input begins with the text of a module. A line that begins with `%% ` starts another part, and names it: `lib
-//! NAME` is a library that can be imported. [`run`] defines further parts.
+//! An input begins with the text of a module. A line with the prefix `%% ` starts another part, and names it. The part
+//! `lib NAME` is a library that the module can import. [`run`] defines further parts.
 
 pub mod check;
 pub mod json;
@@ -15,7 +15,7 @@ use silica_scilla::{
     stdlib,
 };
 
-/// Programs that between them have all statements, expressions and types.
+/// Programs that together have all statements, expressions and types.
 const PROGRAMS: [&str; 8] = [
     include_str!("programs/auction.scilla"),
     include_str!("programs/builtins.scilla"),
@@ -27,25 +27,25 @@ const PROGRAMS: [&str; 8] = [
     include_str!("../../../contracts/fungible_token/fungible_token.scilla"),
 ];
 
-/// An init file of the first of the examples.
+/// Init data of the first example.
 const INIT: &str = r#"[
   { "vname": "_scilla_version", "type": "Uint32", "value": "0" },
   { "vname": "_this_address", "type": "ByStr20", "value": "0xabfeccdc9012345678901234567890f777567890" },
   { "vname": "_creation_block", "type": "BNum", "value": "1" },
   { "vname": "owner", "type": "ByStr20", "value": "0x1234567890123456789012345678901234567890" } ]"#;
 
-/// A message to it.
+/// A message to the first example.
 const MESSAGE: &str = r#"{
   "_tag": "SetGreeting", "_amount": "0",
   "_sender": "0x1234567890123456789012345678901234567890",
   "_origin": "0x1234567890123456789012345678901234567890",
   "params": [ { "vname": "text", "type": "String", "value": "Good day" } ] }"#;
 
-/// An input, taken apart.
+/// The parts of an input.
 struct Parts<'a> {
-    /// What stands in front of the first line that begins another part.
+    /// The text before the first line that starts another part.
     main: &'a str,
-    /// The other parts, with their names.
+    /// Names and texts of the other parts.
     others: Vec<(&'a str, &'a str)>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Parts<'a> {
         Self { main, others: pieces.map(|piece| piece.split_once('\n').unwrap_or((piece, ""))).collect() }
     }
 
-    /// Returns the parts of this name, in order.
+    /// Returns the parts with this name, in order.
     fn named(&self, name: &str) -> impl Iterator<Item = &'a str> {
         self.others.iter().filter(move |(found, _)| *found == name).map(|(_, text)| *text)
     }
@@ -73,7 +73,7 @@ impl LibrarySource for Parts<'_> {
     }
 }
 
-/// Checks that a report says something, and that its places are within the files that it names.
+/// Checks that each entry of a report has a text, and that its locations are within the files that it names.
 fn check_report(failure: &Failure, text_of: impl Fn(&str) -> Option<usize>) {
     assert!(!failure.entries().is_empty());
     for entry in failure.entries() {

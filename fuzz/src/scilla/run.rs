@@ -1,8 +1,8 @@
-//! The evaluator: a deployment and messages, on checked programs and on unchecked ones.
+//! The evaluator: a deployment and messages, with checked and unchecked programs.
 //!
-//! Parts of an input: `init` is an init file, each `message` is a message, and `world` is a state file, of which only
-//! the other accounts are used. Missing parts are generated from the types of the parameters, with two calls of each
-//! transition.
+//! The parts of an input: `init` is an init file, each `message` is a message, and `world` is a state file. Only the
+//! other accounts of `world` are used. Missing parts are generated from the types of the parameters, with two calls of
+//! each transition.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -29,13 +29,13 @@ use super::{
     samples::{CONTRACT, OTHER, SENDER, Samples},
 };
 
-/// What the deployment, and each message, may use, in units.
+/// Gas limit of the deployment and of each message, in interpreter units.
 const LIMIT: u64 = 80_000;
-/// How many messages are sent.
+/// Largest number of messages.
 const MOST_MESSAGES: usize = 12;
 const BALANCE: u128 = 1_000_000;
 
-/// What cannot go wrong in a program that the checker has accepted.
+/// Error texts that a program cannot cause if the checker accepted it.
 const EXCLUDED: [&str; 14] = [
     "Attempting to bind different number",
     "Cannot index into map",
@@ -78,7 +78,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Checks that the gas that was used is as much as is needed.
+/// Checks that a run with the used gas as its limit has the same result, and that a lower limit fails.
 fn check_gas(inputs: &Inputs, code: &Arc<Code>, steps: &[Step]) {
     for step in steps {
         assert!(step.left <= LIMIT, "gas is used, not made");
@@ -97,7 +97,7 @@ fn check_gas(inputs: &Inputs, code: &Arc<Code>, steps: &[Step]) {
     }
 }
 
-/// Checks that a checked program failed as such programs may.
+/// Checks that the failure of a checked program has none of the excluded texts.
 fn check_failure(failure: &Failure) {
     for entry in failure.entries() {
         assert!(!EXCLUDED.iter().any(|text| entry.message.contains(text)), "a checked program failed: {failure}");
@@ -133,23 +133,23 @@ fn check_expression(parts: &Parts<'_>) {
     }
 }
 
-/// What a contract is run with.
+/// The inputs of a contract.
 struct Inputs {
     init: Vec<Argument>,
     messages: Vec<Message>,
     world: MemoryHost,
-    /// Whether values are of the types of their fields: the program has been checked, and has no addresses whose types
-    /// say more than those of the files.
+    /// Whether values must have the types of their fields. This holds if the checker accepted the program, and if no
+    /// type of an address states more than the type in a file.
     keeps_types: bool,
 }
 
-/// What came of a deployment or a message.
+/// The result of a deployment or a message.
 #[derive(Clone, Debug, PartialEq)]
 struct Step {
-    /// What it led to, and the state behind it.
+    /// Messages, events and state after the step.
     result_with: String,
     failure: Option<Failure>,
-    /// The units that were left.
+    /// Units that were left.
     left: u64,
 }
 
@@ -213,7 +213,8 @@ impl Inputs {
         Some(Self { init, messages, world, keeps_types: false })
     }
 
-    /// Deploys the contract and sends it the messages, each with so many units.
+    /// Deploys the contract, and sends it the messages. `units` returns the gas limit of each step, in interpreter
+    /// units.
     fn run(&self, code: &Arc<Code>, units: impl Fn(usize) -> u64) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut host = self.world.clone();
@@ -279,7 +280,7 @@ fn report(outcome: Option<&Outcome>, fields: &[StateField], balance: u128) -> Do
     .to_json()
 }
 
-/// Checks that a state is the same once it has been written and read.
+/// Checks that a written state reads as the same state.
 fn check_state(loaded: &Loaded, code: &Code, fields: &[StateField]) {
     let report = report(None, fields, BALANCE);
     let states = report.root().member("states").expect("a report has states");
@@ -293,7 +294,7 @@ fn document(text: &str) -> Option<Document> {
     parse(text.as_bytes()).ok()
 }
 
-/// Two accounts, one of them with code and state.
+/// A state file with two other accounts. One of them has code and state.
 const WORLD: &str = r#"[
   { "vname": "_balance", "type": "Uint128", "value": "0" },
   { "vname": "_external", "type": "Unit", "value": [
@@ -310,7 +311,7 @@ const WORLD: &str = r#"[
       { "vname": "balances", "type": "Map ByStr20 (Map String Uint128)", "value": [
         { "key": "0x1234567890123456789012345678901234567890", "val": [ { "key": "a", "val": "9" } ] } ] } ] } ] } ]"#;
 
-/// Our own programs, one with files, and expressions.
+/// Returns the programs of this directory, one with files, and expressions.
 pub fn seeds() -> Vec<Vec<u8>> {
     let expressions = [
         "let x = Uint32 20 in builtin add x x",

@@ -1,28 +1,28 @@
-//! Values for the parameters of any contract.
+//! Generated values for the parameters of any contract.
 
 use serde_json::{Value as Json, json};
 use silica_scilla::types::{Primitive, Type};
 
-/// The contract that runs.
+/// Address of the contract that runs.
 pub const CONTRACT: &str = "0xabfeccdc9012345678901234567890f777567890";
-/// Who sends messages.
+/// Address of the sender of messages.
 pub const SENDER: &str = "0x1234567890123456789012345678901234567890";
-/// Another contract.
+/// Address of another contract.
 pub const OTHER: &str = "0x00000000000000000000000000000000000000aa";
 
-/// Makes values; the same ones from the same seed.
+/// A generator of values. The same seed gives the same values.
 pub struct Samples(u64);
 
 impl Samples {
     pub fn from_bytes(seed: &[u8]) -> Self {
-        // FNV-1a.
+        // The seed is the FNV-1a hash of the bytes.
         Self(
             seed.iter()
                 .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)),
         )
     }
 
-    /// Returns a number below a bound.
+    /// Returns a number below `below`.
     pub fn choose(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % below
@@ -32,7 +32,7 @@ impl Samples {
         texts[self.choose(texts.len())].into()
     }
 
-    /// Returns an entry of an init file or of a message; none if there is no value for the type.
+    /// Returns an entry of an init file or message, or `None` if the type has no value in JSON.
     pub fn entry(&mut self, name: &str, kind: &Type) -> Option<Json> {
         let value = self.value(kind, 3)?;
         Some(json!({"vname": name, "type": plain(kind)?.global().to_string(), "value": value}))
@@ -66,7 +66,7 @@ impl Samples {
         })
     }
 
-    /// A value of a built-in data type.
+    /// Returns a value of a built-in data type.
     fn data(&mut self, name: &str, of: &[Type], depth: usize) -> Option<Json> {
         let depth = depth.checked_sub(1)?;
         let constructor = match name {
@@ -91,7 +91,8 @@ impl Samples {
     }
 }
 
-/// Returns a type as a file may name it: what is known of addresses is left out. None if it has functions.
+/// Returns a type in the form of a file, where an address type is `ByStr20`. Returns `None` if the type contains a
+/// function.
 fn plain(kind: &Type) -> Option<Type> {
     Some(match kind {
         Type::Address(_) => Type::bystr(20),

@@ -1,4 +1,4 @@
-//! Parser and printers: printing keeps the meaning of a text, and formatting a formatted text changes nothing.
+//! Parser and printers: printing keeps the meaning of a text, and the formatter does not change formatted text.
 
 use silica_scilla::{
     report::Failure,
@@ -9,17 +9,17 @@ use silica_scilla::{
     },
 };
 
-/// A tree in all ways of writing it.
+/// A syntax tree in all printed forms.
 #[derive(Debug, PartialEq)]
 struct Written {
     printed: String,
-    /// As an S-expression without places.
+    /// The S-expression, without locations.
     tree: String,
-    /// The same over several lines.
+    /// The S-expression on several lines.
     readable: String,
 }
 
-/// A way of reading a text.
+/// One kind of text: its file name, and the functions that parse and format it.
 struct Grammar {
     file: &'static str,
     read: fn(&str, &[u8]) -> Result<Written, Failure>,
@@ -30,7 +30,7 @@ const COMPACT: SexpStyle = SexpStyle { human_readable: false, without_places: tr
 const READABLE: SexpStyle = SexpStyle { human_readable: true, without_places: true };
 const PLACED: SexpStyle = SexpStyle { human_readable: false, without_places: false };
 
-/// Makes a [`Grammar`] of functions that parse, print and write a module.
+/// Makes a [`Grammar`] from the functions that parse, print and format a kind of module.
 macro_rules! grammar {
     ($file:literal, $parse:ident, $print:ident, $sexp:ident, $format:ident) => {
         Grammar {
@@ -55,7 +55,7 @@ const GRAMMARS: [Grammar; 3] = [
     grammar!("f.scilexp", parse_expression, print_expression, expression_sexp, format_expression),
 ];
 
-/// Reads a text as each kind of module, and writes it in each way.
+/// Parses a text as each kind of module, and prints it in each form.
 pub fn check(data: &[u8]) {
     GRAMMARS.iter().for_each(|grammar| grammar.check(data));
 }
@@ -80,7 +80,7 @@ impl Grammar {
         assert_eq!((self.format)(self.file, formatted.as_bytes()).as_ref(), Ok(&formatted), "formatting settles");
     }
 
-    /// Checks that a text means what was written.
+    /// Checks that a text parses as the same tree.
     fn check_same(&self, what: &str, text: &str, written: &Written) {
         match (self.read)(self.file, text.as_bytes()) {
             Ok(again) => assert_eq!(again, *written, "{what} changes it:\n{text}"),
@@ -93,7 +93,7 @@ fn without_blanks(text: &str) -> String {
     text.chars().filter(|char| !char.is_whitespace()).collect()
 }
 
-/// What the comments of a text that parses say, without blanks.
+/// Returns the comments of a text that parses, without blanks.
 fn comments(text: &[u8]) -> String {
     let (mut found, mut comment) = (String::new(), Vec::new());
     let (mut at, mut depth) = (0, 0_usize);
@@ -123,7 +123,7 @@ fn comments(text: &[u8]) -> String {
     found
 }
 
-/// How long the string literal is with which a text begins.
+/// Returns the length of the string literal at the start of a text, in bytes.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while text[at] != b'"' {
@@ -132,7 +132,7 @@ fn string(text: &[u8]) -> usize {
     at + 1
 }
 
-/// Our own programs and libraries, and expressions.
+/// Returns programs and libraries of this project, and expressions.
 pub fn seeds() -> Vec<Vec<u8>> {
     let expressions = [
         "let x = Uint32 20 in builtin add x x",

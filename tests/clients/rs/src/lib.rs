@@ -1,27 +1,28 @@
-//! Verifies a `GetStateProof` result with `eth_trie`. The project's own code only decodes one protobuf message.
+//! Verifies a `GetStateProof` result with `eth_trie`. The code of this project only decodes one protobuf message.
 
 use std::sync::Arc;
 
 use eth_trie::{EthTrie, MemoryDB, Trie, TrieError};
 
-/// A contract's account and one entry of its storage, as a proof shows them.
+/// The account of a contract and one entry of its storage, from a state proof.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Proved {
-    /// The account as the trie stores it.
+    /// Bytes of the account in the account trie.
     pub account: Vec<u8>,
-    /// The balance of the account in Qa.
+    /// Balance of the account, in Qa.
     pub balance: u128,
-    /// Root of the contract's storage trie, read from the account.
+    /// Root of the storage trie of the contract, from the bytes of the account.
     pub storage_root: Vec<u8>,
-    /// The entry's bytes, or `None` when the nodes prove that there is no such entry.
+    /// Bytes of the entry, or `None` if the proof shows that the entry does not exist.
     pub value: Option<Vec<u8>>,
 }
 
-/// Walks from a state root to the account, and from the storage root in it to the entry.
+/// Verifies the proof of the account with the state root, and the proof of the entry with the storage root of the
+/// account.
 ///
 /// # Errors
 ///
-/// Returns the first step that fails.
+/// The error of the first failed step.
 pub fn prove(
     state_root: &[u8],
     address: &str,
@@ -39,11 +40,11 @@ pub fn prove(
     Ok(Proved { account, balance, storage_root, value })
 }
 
-/// Root of the trie that holds exactly these entries.
+/// Returns the root of the trie with exactly these entries.
 ///
 /// # Panics
 ///
-/// If the trie, which is kept in memory, cannot be read.
+/// If the trie in memory is not readable.
 pub fn root_of<'a>(entries: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
     let mut trie = EthTrie::new(Arc::new(MemoryDB::new(true)));
     for (key, value) in entries {
@@ -52,14 +53,14 @@ pub fn root_of<'a>(entries: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Ve
     trie.root_hash().expect("in memory").to_vec()
 }
 
-/// Keys of both tries are lower-case hexadecimal digits as ASCII, and are not hashed.
+/// Returns a value of a trie. The keys of both tries are lower-case hexadecimal digits as ASCII, and are not hashed.
 fn value_in(root: &[u8], key: &str, nodes: Vec<Vec<u8>>) -> Result<Option<Vec<u8>>, TrieError> {
     let root: [u8; 32] = root.try_into().map_err(|_| TrieError::InvalidProof)?;
     let trie = EthTrie::new(Arc::new(MemoryDB::new(true)));
     trie.verify_proof(root.into(), key.to_ascii_lowercase().as_bytes(), nodes)
 }
 
-/// A length-delimited field of a protobuf message.
+/// Returns a length-delimited field of a protobuf message.
 fn bytes_field(mut message: &[u8], wanted: u64) -> Option<&[u8]> {
     fn varint(message: &mut &[u8]) -> Option<u64> {
         let mut value = 0u64;

@@ -1,12 +1,12 @@
-//! An unmodified `zilliqa-rs` and contracts: deployed, called in success and in failure, read back, and proved with
-//! `eth_trie`.
+//! Uses contracts with an unmodified `zilliqa-rs`: deploys them, calls them with success and failure, reads their
+//! state, and verifies proofs with `eth_trie`.
 //!
-//! `SILICA_URL` names the node, and `SILICA_KEY` is the private key of a funded account. No other program may use this
-//! account meanwhile. The tests share the account, so they are one test with chapters.
+//! `SILICA_URL` is the URL of the node, and `SILICA_KEY` the private key of a funded account. Other programs must not
+//! use this account during the test. All chapters use this account, so they are one test.
 //!
-//! The SDK generates functions from the contracts in `contracts/`, except for contracts whose maps contain their own
-//! data type. The SDK can not read a receipt with a message to an account, because it requires whether the recipient
-//! accepted.
+//! The SDK generates functions from the contracts in `contracts/`, except for contracts with maps of their own data
+//! types. The SDK cannot read a receipt with a message to an account without a contract, because it requires the member
+//! `accepted`.
 
 #![expect(clippy::await_holding_refcell_ref, reason = "the functions that the SDK makes are called so")]
 
@@ -39,7 +39,7 @@ fn example(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// An address as the chain shows it among values.
+/// Returns an address in the form of Scilla values.
 fn shown(address: &ZilAddress) -> String {
     format!("0x{}", address.trim_start_matches("0x").to_lowercase())
 }
@@ -48,7 +48,7 @@ fn param<T: ToScillaValue>(name: &str, scilla_type: &str, value: T) -> ScillaVar
     ScillaVariable::new_from_str(name, scilla_type, value)
 }
 
-/// A parameter whose value the SDK has no type for.
+/// Returns a parameter with a value for which the SDK has no type.
 fn json_param(name: &str, scilla_type: &str, value: &Value) -> ScillaVariable {
     serde_json::from_value(json!({"vname": name, "type": scilla_type, "value": value})).unwrap()
 }
@@ -93,7 +93,7 @@ async fn deploy_token<M: Middleware>(
     deploy(client, example("contracts/fungible_token/fungible_token.scilla"), params).await
 }
 
-/// Sends a call whose receipt the SDK cannot read, and says whether it was executed.
+/// Sends a call whose receipt the SDK cannot read, and checks that the call succeeded.
 async fn send(client: &impl Middleware, to: &ZilAddress, tag: &str, params: &[ScillaVariable]) -> TxHash {
     let request = TransactionBuilder::default()
         .to_address(to.clone())
@@ -108,7 +108,7 @@ async fn send(client: &impl Middleware, to: &ZilAddress, tag: &str, params: &[Sc
     sent.tran_id
 }
 
-/// Error numbers, and the texts of the exceptions.
+/// Returns the error codes of a failed receipt, and the texts of its exceptions.
 fn failure(answer: &GetTransactionResponse) -> (Vec<(u64, Vec<u64>)>, Vec<&str>) {
     let receipt = &answer.receipt;
     assert!(!receipt.success);
@@ -171,7 +171,7 @@ async fn a_greeting_is_changed_and_read<M: Middleware>(client: &Arc<M>, payer: &
     assert_eq!(names, ["_scilla_version", "owner", "_creation_block", "_this_address"]);
     let owned = client.get_smart_contracts(&payer.address).await.unwrap().0;
     assert!(owned.iter().any(|owned| owned.address == *contract.address()));
-    // As the SDK itself would make it shorter: without comments and empty lines.
+    // The SDK shortens the code: it removes comments and empty lines.
     let short = HelloWorld::deploy_compressed(client.clone(), payer.address.clone()).await.unwrap();
     assert!(client.get_smart_contract_code(short.address()).await.unwrap().code.len() < code.len());
     assert_eq!(short.greeting().await.unwrap(), "Hello, world");
@@ -266,7 +266,7 @@ async fn parameters_of_every_type_are_kept<M: Middleware>(client: &Arc<M>, payer
         })
     );
 
-    // A map in maps, and every way to ask for a part of it.
+    // A nested map, and each request for a part of it.
     let put = |a: &str, b: i32, c: &str| {
         vec![param("a", "BNum", a), param("b", "Int32", b), param("c", "String", c), json_param("d", &shape, &circle)]
     };
@@ -379,18 +379,18 @@ async fn a_campaign_imports_a_library<M: Middleware>(client: &Arc<M>, payer: &Lo
     assert_eq!(client.get_balance(&address).await.unwrap().balance, 600);
     let early = campaign.call("Claim", vec![], None).await.unwrap();
     let thrown = r#"Exception thrown: (Message [(_exception : (String "Error")) ; (code : (Int32 -2))])"#;
-    // The procedures that run are not listed.
+    // The exceptions do not list the procedures of the call.
     assert_eq!(failure(&early).1, [thrown, "Raised from Claim"]);
 }
 
-/// Name under which a contract keeps a field or an entry.
+/// Returns the variable hash of a field or an entry.
 fn variable_hash(contract: &ZilAddress, name: &str, indices: &[&str]) -> String {
     let address = shown(contract);
     let parts = [&address[2..], name].into_iter().chain(indices.iter().copied());
     hex::encode(Sha256::digest(parts.map(|part| format!("{part}\x16")).collect::<String>()))
 }
 
-/// Requests the proof of an entry in the latest state, and follows it.
+/// Requests the proof of an entry in the latest state, and verifies it.
 async fn proved(client: &impl Middleware, contract: &ZilAddress, name: &str, indices: &[&str]) -> Proved {
     let block = client.get_latest_tx_block().await.unwrap().header;
     let hash = variable_hash(contract, name, indices);
@@ -445,7 +445,7 @@ async fn storage_roots_are_those_of_another_trie<M: Middleware>(
     wallet.call("ProposeThreshold", vec![param("number", "Uint32", 1u32)], None).await.unwrap();
     wallet.call("Revoke", vec![param("id", "Uint32", 2u32)], None).await.unwrap();
 
-    // Everything that this contract stores, by the rules for names and values alone.
+    // All entries of this contract, from the rules for keys and values alone.
     let own = shown(&at);
     let proposal =
         |action: String| format!(r#"{{"constructor":"{own}.Proposal","argtypes":[],"arguments":[{action},"0"]}}"#);
@@ -483,7 +483,7 @@ async fn storage_roots_are_those_of_another_trie<M: Middleware>(
         ("proposals", vec![one], proposal(add).as_str()),
         ("proposals", vec![two], proposal(set).as_str()),
         ("signatures", vec![one, first.as_str()], yes),
-        // The last signature was taken back: an empty map is left.
+        // The contract removed the last signature, so an empty map remains.
         ("signatures", vec![two], "\x12\0"),
         ("signature_counts", vec![one], one),
         ("signature_counts", vec![two], "\"0\""),

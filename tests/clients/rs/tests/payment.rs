@@ -1,7 +1,8 @@
-//! An unmodified `zilliqa-rs` against a node: create an account, pay it, confirm, and read everything back.
+//! Uses payments with an unmodified `zilliqa-rs`: creates an account, pays it, waits for confirmation, and reads all
+//! data.
 //!
-//! `SILICA_URL` names the node, and `SILICA_KEY` is the private key of a funded account. No other program may use this
-//! account meanwhile. The tests share the account, so they are one test with chapters.
+//! `SILICA_URL` is the URL of the node, and `SILICA_KEY` the private key of a funded account. Other programs must not
+//! use this account during the test. All chapters use this account, so they are one test.
 
 use std::env;
 

@@ -1,4 +1,4 @@
-//! Verifies the published state proofs, and generated ones, with a trie of another project.
+//! Verifies published and generated state proofs with a trie of another project.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

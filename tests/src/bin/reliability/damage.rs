@@ -95,7 +95,7 @@ pub(crate) fn run(cases: u64, seed: u64) {
 }
 
 /// Makes a chain, and returns all its data. The chain has payments, tokens, empty blocks and several DS epochs. The
-/// checkpoint of the state has older blocks, and further blocks follow it.
+/// state of its older blocks is in a checkpoint on disk, and newer blocks follow.
 fn prepare(data: &Path, accounts: &[Address]) -> Value {
     let killed = data.ends_with("killed");
     let node = Node::start_in(data, &["--block-mode", "manual"]);
