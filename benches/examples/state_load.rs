@@ -222,7 +222,7 @@ fn open(dir: &Path, accounts: u64) {
     println!("{} MB resident", resident());
 }
 
-/// Reads all entries of the contract in the order of their keys, twice: the second time from caches.
+/// Reads all entries of the contract in the order of their keys, three times. Later reads can use caches.
 fn dump(dir: &Path) {
     let store = Store::open(dir, options()).expect("the store opens");
     println!("{} MB resident", resident());

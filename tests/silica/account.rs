@@ -1,4 +1,4 @@
-//! `GetBalance`, and the spellings of an address (Reference: interface#balance, interface#address-parameter).
+//! `GetBalance`, and the forms of an address (Reference: interface#balance, interface#address-parameter).
 
 use serde_json::json;
 use silica_tests::{

@@ -14,7 +14,7 @@ const LIST: &str = "silica_getTransactionsForAddress";
 
 const RELAY: &str = include_str!("../data/contracts/relay.scilla");
 
-/// All transactions of an address, by pages of a size.
+/// Returns all transactions of an address, from pages of `limit` transactions.
 fn all(node: &Node, address: &str, order: &str, limit: u32) -> Vec<Value> {
     let (mut found, mut cursor) = (Vec::new(), Value::Null);
     loop {
@@ -31,7 +31,7 @@ fn all(node: &Node, address: &str, order: &str, limit: u32) -> Vec<Value> {
     }
 }
 
-/// Block, position and roles of each.
+/// Returns block, position and roles of each transaction.
 fn shown(transactions: &[Value]) -> Vec<(String, u64, Value)> {
     let of =
         |it: &Value| (it["block"].as_str().unwrap().to_owned(), it["position"].as_u64().unwrap(), it["roles"].clone());
@@ -50,7 +50,7 @@ fn payments_are_listed_in_both_directions() {
     let mut hashes = Vec::new();
     for nonce in 1..=300 {
         hashes.push(pay(&payer, nonce, payee.address()));
-        // Blocks of one, of many, and none in between.
+        // Some blocks have one transaction, some have many, and some are empty.
         if nonce < 4 || nonce == 299 {
             node.result("silica_mine", &json!([1 + nonce % 3 * 7]));
         }
@@ -81,7 +81,7 @@ fn payments_are_listed_in_both_directions() {
     assert_eq!(usual["transactions"].as_array().unwrap().len(), 100);
     assert_eq!(usual["transactions"][0], sent[300]);
     assert_eq!(node.result(LIST, &json!([payer.hex(), null])), usual);
-    // A page that was begun is not moved by what comes.
+    // A later transaction does not move the next page.
     pay(&payer, 302, payee.address());
     node.result("silica_mine", &json!([1]));
     let behind = node.result(LIST, &json!([payer.hex(), {"cursor": usual["next"]}]));
@@ -109,7 +109,7 @@ fn contracts_are_found_by_whatever_touched_them() {
     let expected =
         [found(1, json!(["contract"])), found(4, json!(["recipient", "transition"])), found(5, json!(["recipient"]))];
     assert_eq!(list(&first), expected);
-    // A failed call has no messages.
+    // A failed call has no messages, so the second contract has no role in it.
     assert_eq!(list(&second), [found(2, json!(["contract"])), found(4, json!(["transition"]))]);
     assert_eq!(list(&hello), [found(3, json!(["contract"])), found(6, json!(["recipient"]))]);
     let failed = &all(&chain.node, &first.to_string(), "newest", 10)[0];

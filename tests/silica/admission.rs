@@ -9,7 +9,7 @@ use silica_tests::{
 
 use crate::{INVALID_PARAMS, balance, check_error};
 
-/// A payment that would be accepted, changed before it is signed.
+/// Returns a valid payment with a change before the signature.
 fn payment(change: impl FnOnce(&mut Payment)) -> Value {
     let payer = Wallet::funded(0);
     let mut payment = payer.payment(1, Wallet::funded(1).address(), 5);
@@ -17,7 +17,7 @@ fn payment(change: impl FnOnce(&mut Payment)) -> Value {
     payment.json()
 }
 
-/// A request that would be accepted, changed after it was signed.
+/// Returns a valid request with a change after the signature.
 fn request(change: impl FnOnce(&mut Value)) -> Value {
     let mut request = payment(|_| {});
     change(&mut request);
@@ -164,7 +164,7 @@ fn published_checksums_are_accepted() {
         "0xf61477D7919478e5AfFe1fbd9A0CDCeee9fdE42d",
         "4d76f701E16D7d481dE292499718db36450d6A18",
         "0x6e1757590ce532Ff0F0e100139e36b7eE8049ce1",
-        // An Ethereum checksum, which generation 9 added.
+        // An address with the checksum of Ethereum, which generation 9 accepts.
         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     ];
     for (nonce, spelling) in (1..).zip(published) {
@@ -190,7 +190,7 @@ fn gas_price_is_an_integer_in_text() {
     for value in [json!("cheap"), json!("-1"), json!("340282366920938463463374607431768211456")] {
         check_refused(&node, &request(|request| request["gasPrice"] = value), -1, "Unable to Process");
     }
-    // The reference takes a number as well; it signs the same.
+    // The reference also accepts a number. The signed bytes are the same.
     let price = u64::try_from(GAS_PRICE).unwrap();
     node.result("CreateTransaction", &json!([request(|request| request["gasPrice"] = json!(price))]));
 }
@@ -284,7 +284,7 @@ fn values_that_are_no_key_or_signature_do_not_verify() {
     for key in [
         "0".repeat(66),
         format!("02{}", "f".repeat(64)),
-        // x = 5 has no point on the curve.
+        // The curve has no point with x = 5.
         format!("02{:064x}", 5),
         format!("04{}", &Wallet::funded(0).public_key()[2..]),
         format!("05{}", &Wallet::funded(0).public_key()[2..]),
@@ -433,7 +433,7 @@ fn payment_that_waits_already_is_refused() {
 #[test]
 fn first_failing_check_answers() {
     let node = Node::start(&[]);
-    // Each is wrong in more than one way.
+    // Each request has more than one fault.
     check_refused(
         &node,
         &request(|request| {
@@ -534,7 +534,7 @@ fn first_failing_check_answers() {
     );
 }
 
-/// Sends all payments, one request for each, and returns the codes and messages of the refusals.
+/// Sends all payments, one call for each, and returns the codes and messages of the errors.
 fn refusals(node: &Node, payments: impl Iterator<Item = Payment>) -> Vec<(i64, String)> {
     let calls: Vec<_> = payments.map(|payment| ("CreateTransaction", json!([payment.json()]))).collect();
     let answers = node.call_all(&calls).into_iter();
@@ -543,7 +543,7 @@ fn refusals(node: &Node, payments: impl Iterator<Item = Payment>) -> Vec<(i64, S
 
 const POOL_FULL: &str = "Txn could not be added as database exceeded limit or the txn was already present";
 
-/// 10 accounts with 1 ZIL each send nonces that nothing can precede. The pool has places for 40 transactions.
+/// 10 accounts with 1 ZIL each send nonces with a gap. The pool has room for 40 transactions.
 #[test]
 fn nonce_gaps_of_poor_senders_do_not_keep_others_out_of_the_pool() {
     let node = Node::start(&["--block-mode", "manual", "--max-pending", "40"]);
@@ -569,7 +569,7 @@ fn nonce_gaps_of_poor_senders_do_not_keep_others_out_of_the_pool() {
         json!({"code": 255, "pending": false, "present": true})
     );
 
-    // The pool is full of executable payments now. One that pays more takes the place of the last.
+    // The pool is full of executable payments. A payment with a higher gas price evicts the last of them.
     let mut other = Wallet::funded(1).payment(1, to, 1);
     check_error(&node, "CreateTransaction", &json!([other.json()]), (-20, POOL_FULL));
     other.gas_price += 1;
@@ -591,17 +591,17 @@ fn transactions_with_gaps_or_without_cover_are_limited_for_each_sender() {
     let (payer, to) = (Wallet::funded(0), Wallet::stranger(99).address());
     let gapped = (2..=66).map(|nonce| payer.payment(nonce, to, 1));
     assert_eq!(refusals(&node, gapped), [(-20, message(64))]);
-    // The missing nonce makes all of them executable.
+    // The missing nonce makes all pending transactions executable.
     let rest = [1, 66, 67].map(|nonce| payer.payment(nonce, to, 1));
     assert_eq!(refusals(&node, rest.into_iter()), []);
     node.result("IncreaseBlocknum", &json!([1]));
     assert_eq!(balance(&node, &payer.hex()).1, 67);
 
     let node = Node::start(&["--block-mode", "manual", "--max-gapped", "3"]);
-    // The balance covers both separately; the reference checks each transaction separately.
+    // The balance covers each transaction alone. The reference checks each transaction alone.
     let uncovered = (1..=6).map(|nonce| payer.payment(nonce, to, FUNDS * 2 / 5));
     assert_eq!(refusals(&node, uncovered), [(-20, message(3))]);
-    // The reference's own refusal comes first.
+    // The check of the reference comes first.
     let funds = (-8, "Insufficient funds in source account!");
     check_error(&node, "CreateTransaction", &json!([payer.payment(7, to, FUNDS).json()]), funds);
     node.result("IncreaseBlocknum", &json!([1]));

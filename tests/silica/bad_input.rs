@@ -1,5 +1,5 @@
-//! Many invalid requests together with valid ones: every valid one is served, no data are lost, and the process
-//! continues.
+//! Many invalid requests together with valid ones: the node answers all valid requests, loses no data, and continues to
+//! run.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use silica_tests::{Connection, Node, Wallet};
 
 use crate::{balance, height};
 
-/// Requests that are wrong in one way each, as bytes.
+/// Returns bodies with one fault each.
 fn bad_bodies() -> Vec<Vec<u8>> {
     let good = Wallet::funded(8).payment(1, Wallet::stranger(1).address(), 1).json();
     let request = |params: &Value| {
@@ -33,7 +33,7 @@ fn bad_bodies() -> Vec<Vec<u8>> {
             }
         }
     }
-    // Each truncated and each with a byte changed.
+    // Truncated bodies, and bodies with one changed byte.
     let whole = request(&json!([good]));
     bodies.extend((1..whole.len()).step_by(37).map(|end| whole[..end].to_vec()));
     bodies.extend((1..whole.len()).step_by(41).map(|at| {

@@ -1,4 +1,4 @@
-//! When blocks are made: with each payment, at intervals, or on demand (Reference: execution#block-modes).
+//! Block modes: a block for each transaction, at intervals, or on request (Reference: execution#block-modes).
 
 use std::{fs, thread, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     rules::{check_done, db},
 };
 
-/// Waits until a question about a node is answered with yes.
+/// Waits until the condition holds.
 #[track_caller]
 pub(crate) fn eventually(node: &Node, what: &str, mut holds: impl FnMut() -> bool) {
     let mut patience = Patience::with(node.id());
@@ -34,7 +34,7 @@ fn instant_mode_seals_before_it_answers() {
         let read = node.result("GetTransaction", &json!([payment.hash()]));
         assert_eq!(read["receipt"]["epoch_num"], nonce.to_string());
     }
-    // Nothing happens by itself.
+    // The node makes no further block without a request.
     thread::sleep(Duration::from_millis(300));
     assert_eq!(height(&node), 5);
 }
@@ -53,7 +53,7 @@ fn interval_mode_makes_blocks_by_itself() {
     let node = Node::start(&["--block-mode", "interval=20"]);
     eventually(&node, "empty blocks are made", || height(&node) >= 3);
     let payer = Wallet::funded(0);
-    // Ahead of the account nonce: they wait for each other.
+    // Each nonce is above the next nonce of the account, so the transactions wait until nonce 1 arrives.
     for nonce in [3, 2, 1] {
         let payment = payer.payment(nonce, Wallet::stranger(1).address(), 1);
         node.result("CreateTransaction", &json!([payment.json()]));
@@ -78,7 +78,7 @@ fn instant_blocks_and_empty_blocks_at_an_interval() {
     node.result("IncreaseBlocknum", &json!([2]));
     let before = height(&node);
     eventually(&node, "empty blocks are made without a request", || height(&node) > before + 2);
-    // A pause stops both kinds of blocks.
+    // A pause stops blocks at intervals and blocks on request.
     check_result(&node, "TogglePause", &json!(["999"]), &json!(true));
     let paused = height(&node);
     thread::sleep(Duration::from_millis(100));
@@ -92,7 +92,7 @@ fn instant_blocks_and_empty_blocks_at_an_interval() {
     assert_eq!(height(&node), still, "without the interval an idle chain makes no blocks");
 }
 
-/// The block number that receipts, `GetBlocknum` and contracts have, and that of the next Tx block.
+/// Returns the logical block number, and the number of the next Tx block.
 fn numbers(node: &Node) -> (u64, u64) {
     let number = |method| node.result(method, &json!([])).as_str().unwrap().parse().unwrap();
     (number("GetBlocknum"), number("GetCurrentMiniEpoch"))
@@ -117,15 +117,16 @@ fn manual_immediate_mode_moves_the_block_number_on_demand_only() {
     assert_eq!(numbers(&node).0, 5, "an edit does not move it");
     check_result(&node, "IncreaseBlocknum", &json!([0]), &json!("5"));
     check_result(&node, "IncreaseBlocknum", &json!([2000]), &json!("2005"));
-    // Blocks have real numbers, and the node finds blocks and transactions by them.
+    // The node finds blocks and transactions by the numbers of Tx blocks.
     let of_block = node.result("GetTransactionsForTxBlock", &json!(["8"]));
     assert_eq!(of_block[0].as_array().unwrap().len(), 1, "{of_block}");
     assert_eq!(node.result("GetTxBlock", &json!(["8"]))["header"]["BlockNum"], "8");
     assert_eq!(node.result("GetBlockchainInfo", &json!([]))["NumTxBlocks"], numbers(&node).1.to_string());
-    // Later nonces do not wait.
+    // A transaction with a later nonce does not wait: the node rejects it.
     let later = Wallet::funded(0).payment(9, Wallet::stranger(1).address(), 1);
     assert!(node.call("CreateTransaction", &json!([later.json()])).is_err());
-    // Clients that take the answer for the current block number read another one, as on the isolated server.
+    // These methods do not exist in this mode, as on the isolated server. Other commands of `silica` find the latest
+    // block without these methods.
     let unknown = (-32601, "METHOD_NOT_FOUND: The method being requested is not available on this server");
     check_error(&node, "GetLatestTxBlock", &json!([]), unknown);
     check_error(&node, "GetNumTxBlocks", &json!([]), unknown);
@@ -140,7 +141,7 @@ fn manual_immediate_mode_moves_the_block_number_on_demand_only() {
     check_result(&node, "silica_setBlockMode", &json!(["instant"]), &json!("manual-immediate"));
     let (logical, real) = numbers(&node);
     assert_eq!(height(&node), real - 1);
-    // The vacuous block that is due moves both numbers, as every block does now.
+    // Each block in this mode moves both numbers. So does the vacuous block, which is next.
     assert_eq!(real % 5, 4);
     assert_eq!(
         [6, 7].map(|nonce| number_of_payment(&node, nonce)),
@@ -313,10 +314,11 @@ fn payment_that_lost_its_funds_is_dropped() {
     assert_eq!((&status["modificationState"], &status["status"]), (&json!(2), &json!(21)));
 }
 
-/// A chain that is made to jump far ahead answers as if each block had been made by itself, also after it was killed.
+/// A chain with many blocks from one request returns the same responses as if each block had its own request, also
+/// after a kill.
 #[test]
 fn blocks_that_are_demanded_by_the_hundred_thousand_are_like_all_others() {
-    // A debug build takes ten times as long, so it makes fewer blocks; the checks are the same.
+    // A debug build takes ten times as long, so it makes fewer blocks. The checks are the same.
     let blocks: u64 = if cfg!(debug_assertions) { 60_000 } else { 1_000_000 };
     let directory = Directory::new();
     let data = directory.path().join("data");

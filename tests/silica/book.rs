@@ -1,4 +1,4 @@
-//! The lists of pages in docs name every page, so the book and the index of decisions are complete.
+//! The lists of pages in `docs` name every page, so the book and the index of decisions are complete.
 
 use std::{
     collections::BTreeSet,
@@ -10,7 +10,7 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs")
 }
 
-/// Markdown files below a directory, as paths from there.
+/// Returns the Markdown files below a directory, as relative paths.
 fn pages(directory: &Path) -> BTreeSet<String> {
     let mut pages = BTreeSet::new();
     let mut directories = vec![directory.to_path_buf()];
@@ -27,7 +27,7 @@ fn pages(directory: &Path) -> BTreeSet<String> {
     pages
 }
 
-/// Targets of the Markdown links of a page, in order.
+/// Returns the targets of the Markdown links in a page, in order.
 fn links(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap();
     text.split("](").skip(1).map(|rest| rest.split_once(')').unwrap().0.to_owned()).collect()

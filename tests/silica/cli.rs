@@ -25,24 +25,24 @@ const DONE: i32 = 0;
 const FAILED: i32 = 1;
 const WRONG: i32 = 2;
 
-/// The words that have to be in an output.
+/// Words that an output must contain.
 type Words<'a> = &'a [&'a str];
 
-/// A command line that has ended.
+/// The result of a command.
 struct Ended {
     code: i32,
     stdout: String,
     stderr: String,
 }
 
-/// Runs a command with a key in the environment, if one is given.
+/// Runs a command with an input, and optionally with a key in the environment.
 fn run_with(args: &[&str], key: Option<&str>, input: &str) -> Ended {
     let mut command = command(args);
     if let Some(key) = key {
         command.env("SILICA_KEY", key);
     }
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // It may end before it has read everything.
+    // The command can end before it reads the whole input, so a failed write is no fault.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -53,7 +53,7 @@ fn run_with(args: &[&str], key: Option<&str>, input: &str) -> Ended {
     Ended { code: status.code().unwrap(), stdout, stderr }
 }
 
-/// Runs a command against this node. Spaces separate its arguments.
+/// Runs a command with the URL of the node. Spaces separate its arguments.
 fn ask(node: &Node, line: &str) -> Ended {
     let url = node.url();
     let args: Vec<&str> = line.split(' ').chain(["--url", &url]).collect();
@@ -69,7 +69,7 @@ fn check(ended: &Ended, code: i32, words: Words<'_>) {
     }
 }
 
-/// Runs a command that succeeds with JSON, and returns that.
+/// Runs a command that must succeed, and returns its JSON output.
 #[track_caller]
 fn json_of(node: &Node, line: &str) -> Value {
     let ended = ask(node, &format!("{line} --json"));
@@ -77,7 +77,7 @@ fn json_of(node: &Node, line: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}\n{}", ended.stdout))
 }
 
-/// Writes a file of a new directory, with this mode.
+/// Writes a file with this name and mode to a directory, and returns its path.
 fn file(directory: &Directory, name: &str, text: &str, mode: u32) -> String {
     let path = directory.path().join(name);
     fs::write(&path, text).unwrap();
@@ -85,7 +85,7 @@ fn file(directory: &Directory, name: &str, text: &str, mode: u32) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Deploys the greeting of test account 1, and returns its address.
+/// Deploys the greeting contract of test account 1, and returns its address.
 fn deploy_hello(node: &Node, directory: &Directory) -> Address {
     let source = file(directory, "hello.scilla", HELLO, 0o600);
     let owner = Wallet::funded(0).address().to_bech32();
@@ -258,7 +258,8 @@ fn contracts_are_deployed_called_and_read() {
     check(&ask(&node, &format!("state {hex} visits 0x12")), FAILED, &["there is no visits[\"0x12\"]"]);
     check(&ask(&node, &format!("state {hex} other")), FAILED, &["there is no other"]);
 
-    // A failing transaction is not sent, or has a receipt.
+    // The client does not send a failing transaction. With a given gas limit, it sends the transaction and shows the
+    // receipt.
     let mine = format!("call {hex} SetGreeting text=Mine --test-account 2");
     check(&ask(&node, &mine), FAILED, &["would fail, and was not sent", "line 41"]);
     let failed = ask(&node, &format!("{mine} --gas-limit 5000"));
@@ -460,7 +461,7 @@ fn commands_wait_for_the_block() {
     assert_eq!(balance(&node, &Wallet::funded(0).hex()).0, FUNDS - 1_000_000_000_000 - FEE);
 
     for nonce in 2..4 {
-        // Those that wait are counted.
+        // The client counts pending transactions for the next nonce.
         let expected = Wallet::funded(0).payment(nonce, to, 1_000_000_000_000).hash();
         check(&ask(&node, &format!("send {to} 1 --test-account 1 --wait 0")), DONE, &[&expected, "sent"]);
     }
@@ -476,7 +477,7 @@ fn commands_wait_for_the_block() {
     check(&ask(&node, &format!("tx {dropped} --wait 60")), FAILED, &["was dropped"]);
 }
 
-/// Standard output may be a file on a disk that is full.
+/// Standard output can be a file on a full disk.
 #[test]
 fn hash_is_shown_if_standard_output_fails() {
     let node = Node::start(&[]);
@@ -497,7 +498,7 @@ fn hash_is_shown_if_standard_output_fails() {
 fn key_that_cannot_be_written_leaves_no_file() {
     let directory = Directory::new();
     let path = directory.path().join("key");
-    // The signal of the limit is ignored, so that writing fails instead.
+    // The shell ignores the signal of the limit, so that a write fails instead of ending the process.
     let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" account new \"$1\"";
     let ended = std::process::Command::new("sh").args(["-c", script]).arg(binary()).arg(&path).output().unwrap();
     assert_eq!(ended.status.code(), Some(WRONG), "{ended:?}");
@@ -508,7 +509,7 @@ fn key_that_cannot_be_written_leaves_no_file() {
 
 #[test]
 fn nothing_listens() {
-    // No test gets this port, and no other process listens on it.
+    // No process of a test listens on port 1.
     let url = "http://127.0.0.1:1";
     for line in [
         "block",
@@ -525,7 +526,7 @@ fn nothing_listens() {
     }
 }
 
-/// A node that answers every request with this result, or with this error.
+/// Starts a server that returns this result or error for every request. Returns its URL.
 fn hostile(answer: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -534,7 +535,7 @@ fn hostile(answer: &str) -> String {
         for stream in listener.incoming().map_while(Result::ok) {
             let mut stream = stream;
             let mut request = [0; 4096];
-            // The client sends a request at once; its content does not matter.
+            // The client sends its request first. The content does not matter.
             drop(stream.read(&mut request));
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
             drop(stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()));
@@ -583,7 +584,7 @@ fn hostile_nodes_reach_neither_terminal_nor_money() {
     check(&run_with(&args, None, ""), FAILED, &["gas price of the node is 20000000001 Qa", "--gas-price"]);
 }
 
-/// Without the hash of the transaction, the user would send it again as a second one.
+/// Without the hash of the transaction, the user could send the same payment as a second transaction.
 #[test]
 fn hash_is_shown_if_the_node_closes_the_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -614,7 +615,7 @@ fn failed_estimate_does_not_mean_a_failed_transaction() {
     }
 }
 
-/// The server at the URL must not be able to turn a payment for a test network into one on the main network.
+/// The server at the URL must not be able to turn a payment for a test network into a payment on the main network.
 #[test]
 fn main_network_needs_an_explicit_chain_id() {
     let url = hostile("\"result\":\"1\"");
@@ -657,7 +658,7 @@ fn negative_numbers_are_no_options() {
     check(&ask(&node, &format!("proof get {contract} counts -5 -7")), FAILED, &["GetStateProof is refused"]);
 }
 
-/// The node can fail after the transaction is in the pool.
+/// The node can fail after it added the transaction to the pool.
 #[test]
 fn hash_is_shown_after_an_internal_error() {
     let url = hostile("\"error\":{\"code\":-32603,\"message\":\"INTERNAL_ERROR\"}");

@@ -13,7 +13,7 @@ use crate::balance;
 
 const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 
-/// Checks that a process ended in error with a message that holds each of `words`.
+/// Checks that a process ended with an error and a message with each of `words`.
 #[track_caller]
 fn check_refused(end: &Finished, words: &[&str]) {
     assert!(!end.status.success(), "{}", end.output);
@@ -70,7 +70,7 @@ fn mistake_in_the_file_is_named_by_its_line() {
     check_refused(&run(&["--config", "/none/silica.toml"]), &["/none/silica.toml"]);
 }
 
-/// Runs a command line with variables of the environment.
+/// Runs a command with environment variables, and returns its result.
 fn run_with_variables(variables: &[(&str, &str)], args: &[&str]) -> Finished {
     let output = command(args).envs(variables.iter().copied()).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
@@ -102,7 +102,7 @@ fn mistake_in_the_environment_is_named_by_its_variable() {
     check(("SILICA_CACHE_MB", ""), &[], &["'' for SILICA_CACHE_MB"]);
     check(("SILICA_URL", "ftp://a"), &["block"], &["'ftp://a' for SILICA_URL: expected http://HOST"]);
     check(("SILICA_MNEMONIC", "legal winner"), &[], &["SILICA_MNEMONIC", "12, 15, 18, 21 or 24", "got 2"]);
-    // The flag takes precedence, and its value is wrong.
+    // The flag takes precedence, so the error names the flag.
     check(("SILICA_CACHE_MB", "7"), &["--cache-mb", "7"], &["'7' for '--cache-mb <MB>'"]);
     check(("SILICA_CACHE_MB", "7"), &["--shards", "0"], &["'0' for '--shards <N>'"]);
 }
@@ -130,7 +130,7 @@ fn profiles_have_their_chains_and_accounts() {
     assert_eq!(chain("mainnet"), "1");
     let node = Node::start(&["--profile", "zq2"]);
     assert_eq!(node.result("GetNetworkId", &json!([])), "1");
-    // The account of the key 2.
+    // The account of the secret key 2.
     assert_eq!(balance(&node, "8d393a22e4476ff8212de13fe1939de2a236f0a7").0, 5_000 * 10_u128.pow(12));
 }
 
@@ -152,7 +152,7 @@ fn words_give_the_accounts_of_a_wallet() {
     let directory = Directory::new();
     let data = directory.path().join("data");
     let node = Node::start_in(&data, &["--mnemonic", WORDS, "--accounts", "2"]);
-    // As zilliqa-js derives them.
+    // zilliqa-js derives the same addresses.
     for address in ["dda52b7725798135ae5c08395554dd5794764a93", "0cb67ceba33ebd6e223f45df8122228080d994e5"] {
         assert_eq!(balance(&node, address).0, silica_tests::wallet::FUNDS);
     }
@@ -200,7 +200,7 @@ fn service_and_container_have_methods_for_developers_off() {
     assert_eq!(starts.len(), 1);
     let mut words: Vec<_> = starts[0].split(' ').skip(1).collect();
     let config = words.iter().position(|word| *word == "--config").expect("the service has a file of options");
-    // The file is the operator's, and flags go before it.
+    // The file belongs to the operator, so the test reads only the flags of the service.
     words.drain(config..config + 2);
     assert!(effective(&words, &[]).contains(&off), "{words:?}");
 

@@ -1,4 +1,4 @@
-//! Contracts from outside: deployed, called and read back. Also contract methods for accounts that are no contracts
+//! Contracts: deployments, calls, and their data. Also contract methods for accounts without a contract
 //! (Reference: interface#contract-methods, interface#contract-state).
 
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{check_error, check_result, documented};
 pub(crate) const HELLO: &str = include_str!("../../contracts/hello_world/hello_world.scilla");
 const TOKEN: &str = include_str!("../../contracts/fungible_token/fungible_token.scilla");
 
-/// A node, and the nonces of the wallets that were used.
+/// A node, with the nonces of its funded accounts.
 pub(crate) struct Chain {
     pub(crate) node: Node,
     nonces: Vec<u64>,
@@ -22,7 +22,7 @@ impl Chain {
         Self::over(Node::start(&[]))
     }
 
-    /// Wraps a node whose chain has no transactions yet.
+    /// Uses a node whose chain has no transactions.
     pub(crate) fn over(node: Node) -> Self {
         Self { node, nonces: vec![0; 4] }
     }
@@ -61,7 +61,7 @@ impl Chain {
         (contract.parse().unwrap(), result["TranID"].as_str().unwrap().to_owned())
     }
 
-    /// Calls a contract with the text of a message and a gas limit, and returns the receipt.
+    /// Calls a contract with the text of a message and with a gas limit. Returns the receipt.
     pub(crate) fn call_with(&mut self, from: usize, contract: Address, data: &str, gas_limit: u64) -> Value {
         self.send_with(from, contract, "", data, false, gas_limit).1
     }
@@ -74,7 +74,7 @@ impl Chain {
     }
 }
 
-/// Deploys the greeting contract of the first funded account, and returns the hash and the contract's address.
+/// Deploys the greeting contract of the first funded account. Returns the hash and the address of the contract.
 pub(crate) fn deploy_hello(node: &Node, nonce: u64) -> (String, String) {
     let owner = Wallet::funded(0);
     let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
@@ -145,7 +145,7 @@ fn proof_of_a_field_holds_against_the_root_of_its_block() {
     for name in ["accountProof", "stateProof"] {
         let texts: Vec<_> = proof[name].as_array().unwrap().iter().map(|node| node.as_str().unwrap()).collect();
         assert!(texts.iter().all(|text| text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'A'..=b'F'))), "{texts:?}");
-        // The nodes are in the order of their bytes, not of their depth.
+        // The nodes are in the order of their bytes, not in the order of their depth.
         assert!(texts.is_sorted(), "{texts:?}");
     }
     let root = chain.node.result("GetLatestTxBlock", &json!([]))["header"]["StateRootHash"].clone();
@@ -227,21 +227,21 @@ fn state_proof_is_refused_in_the_order_of_the_reference() {
     let key = "A0BD91DE66D97E6930118179BA4F1836C366C4CB3309A6B354D26F52ABB2AAC6";
     let stranger = Wallet::stranger(1).hex();
     for (params, refusal) in [
-        // The block comes first.
+        // The block is checked first.
         (json!(["", "", "x"]), (-32602, "Invalid arugment")),
         (json!(["", "", ""]), (-32602, "Invalid arugment")),
         (json!(["", "", "18446744073709551616"]), (-32602, "Out of range")),
         (json!(["", "", "81"]), (-1, "Requested txBlock not mined yet")),
         (json!(["", "", "0"]), (-1, "Proof from requested txBlock is expired, earliest: 31")),
         (json!(["", "", "30"]), (-1, "Proof from requested txBlock is expired, earliest: 31")),
-        // Then the sizes, then the digits.
+        // The sizes are checked next, and then the digits.
         (json!(["", "", "31"]), (-8, "Address size not appropriate")),
         (json!([&address[1..], "", "latest"]), (-8, "Address size not appropriate")),
         (json!([address, "", "latest"]), (-8, "Key size not appropriate")),
         (json!([address, &key[1..], "latest"]), (-8, "Key size not appropriate")),
         (json!(["g".repeat(40), key, "latest"]), (-5, "invalid address")),
         (json!([address, "g".repeat(64), "latest"]), (-5, "invalid key")),
-        // Then the account.
+        // The account is checked last.
         (json!([stranger, key, "latest"]), (-5, "Address does not exist in requested epoch")),
         (json!([address, key, "latest"]), NO_CONTRACT),
         (json!([address.to_uppercase(), key.to_lowercase(), "80"]), NO_CONTRACT),
@@ -256,7 +256,7 @@ fn state_proof_takes_what_clients_send() {
     let node = Node::start(&[]);
     let address = Wallet::funded(0).address();
     let key = "0".repeat(64);
-    // zilliqa-rs writes a prefix; the rule for addresses takes bech32 as well.
+    // zilliqa-rs sends a prefix. Addresses in bech32 are valid too.
     for spelling in [format!("0x{address}"), address.to_bech32()] {
         check_error(&node, "GetStateProof", &json!([spelling, key, "latest"]), NO_CONTRACT);
     }

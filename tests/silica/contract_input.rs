@@ -10,11 +10,11 @@ use crate::{
     contract::{Chain, HELLO, address_param},
 };
 
-/// A contract with nothing in it, short enough that other limits than that of its length matter.
+/// An empty contract. It is so short that its length is not the limit in these tests.
 const EMPTY: &str = "scilla_version 0\ncontract E ()";
 /// A contract whose check costs more gas than its length, because it imports the list library.
 const LISTS: &str = "scilla_version 0\nimport ListUtils\ncontract L ()";
-/// Takes money, sends some to another contract, and spends more than it has.
+/// A contract that accepts money, sends a part of it to another contract, and tries to send more than it has.
 const SENDER: &str = r#"scilla_version 0
 library Sender
 let nil = Nil {Message}
@@ -49,7 +49,7 @@ fn init(params: &[Value]) -> String {
     std::iter::once(version()).chain(params.iter().cloned()).collect::<Value>().to_string()
 }
 
-/// A chain, and a wallet that sends invalid transactions.
+/// A chain, and an account that sends invalid transactions.
 struct Trial {
     chain: Chain,
     sender: Wallet,
@@ -72,13 +72,12 @@ impl Trial {
         self.chain.deploy("scilla_version 0\nlibrary L\nlet a = Uint32 1\n", &[flag]).0
     }
 
-    /// Balance and nonce of the sender.
+    /// Returns balance and nonce of the sender.
     fn account(&self) -> (u128, u64) {
         balance(&self.chain.node, &self.sender.hex())
     }
 
-    /// Sends a transaction and returns its receipt, or why there is none. Money and nonce are what they have to be
-    /// then.
+    /// Sends a transaction, and returns its receipt or its error. Checks balance and nonce of the sender afterwards.
     #[track_caller]
     fn send(&mut self, change: impl FnOnce(&mut Payment)) -> Result<Value, Refusal> {
         let before = self.account();
@@ -98,7 +97,7 @@ impl Trial {
         Ok(receipt)
     }
 
-    /// Checks that a transaction is refused with a code and a text.
+    /// Checks that the node rejects a transaction with this code and text.
     #[track_caller]
     fn check_refused(&mut self, code: i64, text: &str, change: impl FnOnce(&mut Payment)) {
         match self.send(change) {
@@ -107,7 +106,7 @@ impl Trial {
         }
     }
 
-    /// Checks that a transaction is dropped with the number of a status.
+    /// Checks that the node drops a transaction with the number of this status.
     #[track_caller]
     fn check_dropped(&mut self, status: u8, change: impl FnOnce(&mut Payment)) {
         self.check_refused(-8, &format!("Error Code: {status}"), change);
@@ -137,8 +136,8 @@ impl Trial {
         reply_text
     }
 
-    /// Deploys with parameters that do not fit, and returns the numbers of the errors. Those that cannot even be read
-    /// end the checker without a report.
+    /// Deploys with parameters that do not match, and returns the error codes. If the checker cannot read the
+    /// parameters, it ends without a report.
     fn unfit_deployment(&mut self, code: &str, data: &str) -> Value {
         let receipt = self.send(|it| (it.code, it.data) = (code.to_owned(), data.to_owned())).unwrap();
         let errors = receipt["errors"]["0"].clone();
@@ -151,8 +150,8 @@ impl Trial {
         self.chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]).0
     }
 
-    /// Calls in ways that the interpreter cannot read, and returns the number of the error of each: 7 with its report,
-    /// or 5 where the reference ends without one.
+    /// Calls with messages that the interpreter cannot read. Returns the error code of each: 7 with a report of the
+    /// interpreter, or 5 if the reference ends without a report.
     fn unreadable_calls(&mut self, to: Address, messages: &[Value]) -> Vec<u64> {
         let state = |trial: &Self| trial.chain.node.result("GetSmartContractState", &json!([to.to_string()]));
         let before = state(self);
@@ -201,7 +200,7 @@ fn code_that_is_none_is_recorded() {
         let reply_text = trial.check_deployment_failed(&failed, code, &init);
         assert!(!reply_text.is_empty(), "{code}");
     }
-    // Deep in each way in which code can be deep.
+    // Deep nesting of each kind that Scilla permits.
     for (before, after) in
         [("(", ")"), ("List (", ")"), ("let x = ", " in x"), ("fun (x : Uint32) => ", ""), ("(*", "*)")]
     {
@@ -268,7 +267,7 @@ fn init_data_that_are_none_are_dropped() {
     ] {
         trial.check_dropped(status, |it| (it.code, it.data) = (EMPTY.to_owned(), data));
     }
-    // An entry of a name with another type counts as an unknown parameter.
+    // A parameter with the name of another parameter and another type counts as unknown.
     trial.check_deployment_failed(
         &json!({"0": [8, 1]}),
         EMPTY,
@@ -309,7 +308,7 @@ fn each_stage_of_a_deployment_wants_its_gas() {
     let text = format!("Gas limit ({}) lower than minimum for creating contract ({least})", least - 1);
     trial.check_refused(-8, &text, with(least as u64 - 1));
     trial.check_dropped(22, with(99));
-    // With no gas at all for the checker, which has nothing to charge for in this program.
+    // With this limit, no gas is left for the checker.
     trial.check_failed(&json!({"0": [21, 1]}), with(100));
     trial.check_failed(&json!({"0": [21, 1]}), with(399));
     let enough = json!({"senderAddr": trial.sender.hex(), "code": EMPTY, "data": data});
@@ -326,7 +325,7 @@ fn checker_runs_out_of_gas() {
     let mut trial = Trial::new();
     let data = init(&[]);
     let least = (LISTS.len() + data.len()) as u64;
-    // 650 units, 8 to a gas (Reference: scilla#gas-of-the-checker).
+    // The checker needs 650 units, and 8 units are one gas (Reference: scilla#gas-of-the-checker).
     let enough = 100 + 650_u64.div_ceil(8);
     for gas in [least, enough - 1] {
         let reply_text = trial.check_failed(&json!({"0": [0, 0]}), |it| {
@@ -476,7 +475,7 @@ fn money_that_is_not_there_is_not_spent() {
     trial.check_refused(-8, overflow, |it| (it.to, it.data, it.amount) = (sender, take.clone(), u128::MAX));
     let spend = message("Spend", &json!([address_param("to", &Wallet::funded(1).address())]));
     let before = balance(&trial.chain.node, &Wallet::funded(1).hex());
-    // The interpreter notices before the node would.
+    // The interpreter finds this fault before the node does.
     let reply_text = trial.check_call_failed(&json!({"0": [7]}), sender, &spend);
     assert!(reply_text.starts_with("The balance is too low to transfer all the funds in the messages"), "{reply_text}");
     assert_eq!(balance(&trial.chain.node, &Wallet::funded(1).hex()), before);

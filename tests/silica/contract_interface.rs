@@ -52,7 +52,7 @@ fn interface_is_what_the_checker_says_of_the_code() {
     assert_eq!(interface["ADTs"][2], option);
 }
 
-/// Deploys a library and a contract that imports it, and returns their addresses.
+/// Deploys a library and a contract that imports it. Returns both addresses.
 fn painter(chain: &mut Chain) -> (Address, Address) {
     let yes = json!({"constructor": "True", "argtypes": [], "arguments": []});
     let library = "scilla_version 0\nlibrary Colours\ntype Colour =\n| Red\n| Mixed of Uint32\n";

@@ -1,4 +1,4 @@
-//! Depth of all kinds on the threads of a node: long chains of calls, and values that nest ten thousand levels deep.
+//! Deep nesting on the threads of a node: long chains of calls, and values with 10,000 levels.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -50,7 +50,7 @@ fn number(name: &str, value: u32) -> Value {
     json!([{"vname": name, "type": "Uint32", "value": value.to_string()}])
 }
 
-/// Simulates a call, makes it, and compares.
+/// Simulates a call, executes it, and compares the receipts.
 #[track_caller]
 fn call(chain: &mut Chain, contract: Address, tag: &str, params: &Value) -> Value {
     let data = json!({"_tag": tag, "params": params}).to_string();
@@ -84,15 +84,15 @@ fn deep_values_are_kept_and_refused_where_they_do_not_fit() {
     let (contract, _) = chain.deploy(DEEP, &[]);
     let receipt = call(&mut chain, contract, "Make", &number("levels", LEVELS));
     assert_eq!(receipt["success"], true, "{receipt}");
-    // The size of the value is 1, so other gas has to pay for its reading.
+    // The gas for reading a value depends on its size, which is 1 here. Other gas has to pay for the reading.
     let receipt = call(&mut chain, contract, "Keep", &number("gas", 1));
     assert_eq!((&receipt["errors"], &receipt["cumulative_gas"]), (&json!({"0": [7]}), &json!("400000")), "{receipt}");
     let receipt = call(&mut chain, contract, "Keep", &number("gas", 100_000));
     assert_eq!(receipt["success"], true, "{receipt}");
-    // No document of the chain nests that deep.
+    // Documents of the chain do not permit this depth.
     let receipt = call(&mut chain, contract, "Emit", &number("gas", 100_000));
     assert_eq!(receipt["errors"], json!({"0": [9]}), "{receipt}");
-    // The state shows as text what readers of documents would not go into.
+    // The response has deeply nested state as text.
     let address = contract.to_string();
     let state = chain.node.result("GetSmartContractState", &json!([address]));
     let text = state["depth"].as_str().expect("text of a document");

@@ -1,4 +1,4 @@
-//! Developer methods, which no public network offers, and the conditions under which a node accepts them.
+//! Developer methods, which no public network offers, and the conditions under which a node offers them.
 
 use std::net::TcpListener;
 
@@ -21,12 +21,12 @@ fn off(method: &str) -> (i64, String) {
 fn developers_methods_are_off_where_others_can_ask() {
     for args in [&["--developer", "off"][..], &["--websocket", "0.0.0.0:0"], &["--websocket", "[::]:0"]] {
         if args.contains(&"[::]:0") && TcpListener::bind("[::]:0").is_err() {
-            // A machine without IPv6.
+            // This machine has no IPv6.
             continue;
         }
         let node = Node::start(args);
         for (method, params) in [("IncreaseBlocknum", json!([1])), ("SetMinimumGasPrice", json!(["5"]))] {
-            // The error does not mention the parameters, because the node does not read them.
+            // The node does not read the parameters, so the error does not mention them.
             for params in [params, json!([])] {
                 let (code, text) = off(method);
                 check_error(&node, method, &params, (code, &text));
@@ -50,7 +50,7 @@ fn manual_mode_without_developer_methods_logs_a_warning() {
     node.wait_for("methods for developers are off, because other machines can reach this node");
 }
 
-/// The time of the latest Tx block in microseconds.
+/// Returns the timestamp of the latest Tx block, in microseconds.
 fn latest_time(node: &Node) -> u64 {
     let block = node.result("GetLatestTxBlock", &json!([]));
     block["header"]["Timestamp"].as_str().unwrap().parse().unwrap()
@@ -58,7 +58,8 @@ fn latest_time(node: &Node) -> u64 {
 
 const HOUR: u64 = 3_600_000_000;
 
-/// Checks that a block was made so long after another time, or a little later.
+/// Checks that a time is later than another time by at least `by`, and by at most 10 minutes more. All times are in
+/// microseconds.
 #[track_caller]
 fn check_later(time: u64, than: u64, by: u64) {
     let late = time.checked_sub(than + by).expect("it is not earlier");
@@ -97,7 +98,7 @@ fn time_of_the_next_block_is_set() {
     assert_eq!(node.result("GetTxBlock", &json!(["1"]))["header"]["Timestamp"], time.to_string());
     node.result("silica_mine", &json!([1]));
     check_later(latest_time(&node), time, 0);
-    // The set time and the added seconds add up.
+    // The set time and the increase of the time add up.
     let time = time + 2_000 * HOUR;
     node.result("silica_setNextBlockTimestamp", &json!([time.to_string()]));
     let later = (time + HOUR).to_string();
@@ -134,7 +135,7 @@ fn time_does_not_go_back_or_beyond_its_end() {
         )
     };
     check_error(&node, "silica_increaseTime", &json!([1]), (-8, &seconds(1)));
-    // Block production continues after the latest time.
+    // Block production continues after the latest possible time.
     node.result("silica_mine", &json!([2]));
     assert_eq!(latest_time(&node), 253_402_300_800_000_000);
     check_error(&node, "silica_increaseTime", &json!([0]), (-8, &seconds(0)));
@@ -213,7 +214,7 @@ fn what_waits_is_dropped() {
     assert_eq!((&status["modificationState"], &status["status"]), (&json!(2), &json!(255)));
     node.result("silica_mine", &json!([1]));
     assert_eq!(balance(&node, &Wallet::funded(0).hex()).1, 1, "the third waits for another second");
-    // It is taken again, and drops with the rest.
+    // The node accepts the dropped transaction again. The next call drops all pending transactions.
     node.result("CreateTransaction", &json!([payments[1].json()]));
     check_result(&node, "silica_dropAllTransactions", &json!([]), &json!(2));
     check_result(&node, "silica_dropAllTransactions", &json!([]), &json!(0));
@@ -245,7 +246,7 @@ fn transactions_are_sent_for_any_address() {
     let read = node.result("GetTransaction", &json!([sent["TranID"]]));
     assert_eq!(read["senderPubKey"], format!("0x{}{unsigned}", "0".repeat(26)));
     assert_eq!((&read["signature"], &read["nonce"]), (&json!(format!("0x{}", "0".repeat(128))), &json!("1")));
-    // The sender of the call is the given one, and it can be a contract.
+    // The sender of the call is `senderAddr`, which can be a contract.
     let message = json!({"_tag": "Greet", "params": []}).to_string();
     let greet = json!([{"senderAddr": unsigned, "toAddr": contract.to_string(), "data": message}]);
     node.result(SEND, &greet);
@@ -259,7 +260,7 @@ fn transactions_are_sent_for_any_address() {
     let deployed = node.result(SEND, &json!([{"senderAddr": unsigned, "code": HELLO, "data": version.to_string()}]));
     let contracts = node.result("GetSmartContracts", &json!([unsigned]));
     assert_eq!(contracts, json!([{"address": deployed["ContractAddress"]}]));
-    // They wait for each other where blocks wait, and outlive a stop.
+    // In manual mode, unsigned transactions are pending until the next block. They survive a stop.
     node.result("silica_setBlockMode", &json!(["manual"]));
     let last = [1, 2].map(|_| node.result(SEND, &json!([{"senderAddr": unsigned, "toAddr": payee, "amount": "1"}])));
     assert_eq!(balance(&node, unsigned).1, 3);
@@ -300,7 +301,7 @@ fn many_transactions_for_one_address_are_sent_at_once() {
 fn unsigned_transactions_have_their_own_entrance() {
     let node = Node::start(&[]);
     let payee = Wallet::stranger(1).hex();
-    // The placeholder of the sender is no public key.
+    // The placeholder of the sender is not a public key.
     let mut forged = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5).json();
     forged["pubKey"] = json!(format!("{}{}", "0".repeat(26), Wallet::funded(0).hex()));
     forged["signature"] = json!("0".repeat(128));

@@ -1,5 +1,5 @@
-//! Generated requests from the description of the interface, valid and invalid. Each response is a JSON-RPC response
-//! and no internal error, and each result conforms to the description.
+//! Requests that are generated from the description of the interface, valid and invalid. Each response is a JSON-RPC
+//! response without an internal error, and each result matches the description.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use silica_tests::{Connection, Dice, Node, Wallet, schema::Document};
 
 use crate::contract::HELLO;
 
-/// Of another seed, other requests are made.
+/// Seed of the generated requests.
 const SEED: u64 = 20_260_101;
 
 /// Number of calls of each method with valid parameters.
 const ROUNDS: usize = 12;
 
-/// Returns texts that a client may send in place of a parameter.
+/// Returns invalid texts in place of a parameter.
 fn wrong_values() -> Vec<String> {
     let mut values: Vec<String> = [
         "null",
@@ -48,7 +48,7 @@ fn wrong_values() -> Vec<String> {
     values
 }
 
-/// Fills a chain. Returns known values by the names of schemas.
+/// Adds transactions to a chain. Returns known values by the names of schemas.
 fn chain(node: &Node) -> BTreeMap<&'static str, Vec<Value>> {
     let (wallet, stranger) = (Wallet::funded(0), Wallet::stranger(3));
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"},
@@ -93,7 +93,7 @@ fn chain(node: &Node) -> BTreeMap<&'static str, Vec<Value>> {
     ])
 }
 
-/// A client with the description of the interface, to which each response must conform.
+/// A client that checks each response with the description of the interface.
 struct Tester<'a> {
     document: &'a Document,
     connection: Connection,
@@ -102,7 +102,7 @@ struct Tester<'a> {
 }
 
 impl Tester<'_> {
-    /// Calls a method with the text of parameters. Returns whether the response has a result.
+    /// Calls a method with parameters as text. Returns whether the response has a result.
     fn ask(&mut self, method: &Value, name: &str, params: &str) -> bool {
         let request = format!("{{\"id\":7,\"jsonrpc\":\"2.0\",\"method\":\"{name}\",\"params\":{params}}}");
         let shown: String = request.chars().take(300).collect();
@@ -115,7 +115,7 @@ impl Tester<'_> {
         if let Some(error) = members.get("error") {
             let code = error["code"].as_i64().unwrap_or_else(|| panic!("{shown}: {answer}"));
             assert!(error["message"].is_string() && code != -32603, "{shown}: {answer}");
-            // A request that cannot be read has no id.
+            // The response to an unreadable request has no id.
             assert!(
                 answer["id"] == 7 || answer["id"].is_null() && [-32700, -32600].contains(&code),
                 "{shown}: {answer}"

@@ -36,7 +36,7 @@ fn verbose_block_has_what_its_committee_signed() {
         assert_eq!(verbose["PrevDSHash"], previous, "{number}");
         assert_eq!(verbose["B1"].as_array().unwrap().len(), 1, "{number}");
         assert_eq!(verbose["header"]["EpochNum"], (number * 3).saturating_sub(3).max(number.min(1)).to_string());
-        // Without the details, the verbose form equals the plain form.
+        // Without its additional members, the verbose form equals the plain form.
         for detail in ["B1", "B2", "CS1", "PrevDSHash"] {
             verbose.as_object_mut().unwrap().remove(detail).unwrap();
         }
@@ -99,7 +99,7 @@ fn ds_epoch_is_a_hundred_tx_blocks() {
         assert_eq!((&block["header"]["Difficulty"], &block["header"]["DifficultyDS"]), (&json!(3), &json!(5)));
         assert!(number == 1 || time(&ds_block(&node, number - 1)) < time(&block));
     }
-    // Listed hashes are those that the next block names.
+    // A listed hash equals the previous hash in the next block.
     let listing = node.result("DSBlockListing", &json!([1]));
     assert_eq!(listing["maxPages"], 1);
     let entries = listing["data"].as_array().unwrap();

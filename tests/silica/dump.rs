@@ -1,4 +1,4 @@
-//! A chain as one file: the loaded chain equals the dumped chain, and continues in the same way.
+//! Dumps: a loaded chain equals the dumped chain, and continues in the same way.
 
 use std::{
     fs,
@@ -80,7 +80,7 @@ fn loaded_chain_is_the_one_that_was_dumped_and_goes_on_like_it() {
     waiting.gas_price = 3_000_000_000;
     node.result("CreateTransaction", &json!([waiting.json()]));
     let before = answers(&node, &contract, &first);
-    // Once while it runs, and once afterwards.
+    // The first dump comes from the running node, and the second one from the stopped node.
     let dumped = node.result("silica_dump", &json!(["while.dump"]));
     let block = node.result("GetLatestTxBlock", &json!([]));
     assert_eq!(dumped["block"], block["header"]["BlockNum"]);
@@ -130,7 +130,7 @@ fn blocks_that_come_while_it_is_written_are_no_part_of_it() {
     node.result("silica_mine", &json!([20_000]));
     let enough = AtomicBool::new(false);
     let blocks = std::thread::scope(|scope| {
-        // The payments continue during the dump. A bound ends them if the dump fails.
+        // Another thread sends deployments during the dump. The limit of nonces ends the thread if the dump fails.
         scope.spawn(|| {
             for nonce in 2..200 {
                 deploy_hello(&node, nonce);
@@ -157,7 +157,7 @@ fn blocks_that_come_while_it_is_written_are_no_part_of_it() {
     }
 }
 
-/// Loading is refused with words, and leaves no trace.
+/// Checks that a load fails with these words, and creates no file.
 fn check_refused(file: &Path, data: &Path, words: &str) {
     let parent = data.parent().unwrap();
     let names = || {
@@ -171,7 +171,7 @@ fn check_refused(file: &Path, data: &Path, words: &str) {
     assert_eq!(names(), before);
 }
 
-/// A caller does not know where the node was started.
+/// A client does not have the working directory of the node.
 #[test]
 fn response_has_the_full_path_of_a_dump() {
     let directory = Directory::new();
@@ -193,7 +193,7 @@ fn what_is_no_dump_and_where_there_is_something_is_refused() {
     let file = directory.path().join("chain.dump");
     let dump = |file: &Path| run(&["db", "dump", text(file), "--data-dir", text(&data)]);
     assert!(dump(&file).status.success());
-    // An existing file is not overwritten.
+    // The command does not overwrite an existing file.
     let again = dump(&file);
     assert!(!again.status.success() && again.output.contains("exists already"), "{}", again.output);
     let mut line = command(&["db", "dump", "-", "--data-dir", text(&data)]);
@@ -224,7 +224,7 @@ fn what_is_no_dump_and_where_there_is_something_is_refused() {
     fs::create_dir(directory.path().join("copy.loading")).unwrap();
     check_refused(&file, &copy, "copy.loading exists: another load is running");
     fs::remove_dir(directory.path().join("copy.loading")).unwrap();
-    // An empty directory will do.
+    // An empty directory is a valid target.
     fs::create_dir(&copy).unwrap();
     assert!(load(&file, &copy).status.success());
     let node = Node::start_in(&copy, &[]);

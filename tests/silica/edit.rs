@@ -1,4 +1,5 @@
-//! Edits of the state: they have an effect, and proofs, restarts and rebuilds include them. Also rejected edits.
+//! Edits of the state: their effects, and their presence in proofs and after restarts and rebuilds. Also rejected
+//! edits.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -25,7 +26,7 @@ fn balance_is_set_and_added_to() {
         &json!("2"),
     );
     assert_eq!(balance(&node, &stranger.hex()), (10 * ZIL + 5, 0));
-    // It can be spent.
+    // The account can spend this money.
     let payment = stranger.payment(1, Wallet::funded(0).address(), ZIL);
     node.result("CreateTransaction", &json!([payment.json()]));
     assert_eq!(balance(&node, &stranger.hex()), (9 * ZIL + 5 - silica_tests::wallet::FEE, 1));
@@ -83,7 +84,7 @@ fn vacuous_block_comes_before_an_edit() {
         assert!(made >= expected, "{made}");
     }
     assert_eq!(balance(&node, &Wallet::stranger(1).hex()).0, 4);
-    // The circulating supply is the money that has left the reserve. An edit does not change it.
+    // The circulating supply is the money that has left the mining reserve. An edit does not change the supply.
     node.result("silica_mine", &json!([1]));
     let before = height(&node);
     let supply = node.result("GetTotalCoinSupply", &json!([]));
@@ -135,7 +136,7 @@ fn fields_of_contracts_are_set() {
     let of_own_type = format!("0x{contract}.Side");
     let side = json!({"constructor": format!("0x{contract}.Right"), "argtypes": [], "arguments": ["7", KEY]});
     assert_eq!(set(node, "side", json!([]), side.clone()), side, "{of_own_type}");
-    // An entry, the map around it, and the whole field.
+    // An entry, the map with this entry, and the whole field.
     assert_eq!(set(node, "nested", json!([KEY, "5"]), json!("five")), json!({KEY: {"5": "five"}}));
     assert_eq!(set(node, "nested", json!([KEY, "6"]), json!("six")), json!({KEY: {"5": "five", "6": "six"}}));
     assert_eq!(set(node, "nested", json!([KEY, "5"]), json!(null)), json!({KEY: {"6": "six"}}));

@@ -1,4 +1,4 @@
-//! The JSON-RPC envelope: ids, batches, and what the protocol layer refuses
+//! The JSON-RPC envelope: ids, batches, and errors of the protocol layer
 //! (Reference: interface#request, interface#batch).
 
 use std::fs;
@@ -15,7 +15,7 @@ fn protocol_error(code: i64, message: &str, id: &Value) -> Value {
     json!({"error": {"code": code, "message": message}, "id": id, "jsonrpc": "2.0"})
 }
 
-/// Checks one body against the protocol error it must earn.
+/// Checks that the response to a body is this error of the protocol layer.
 #[track_caller]
 fn check_refused(node: &Node, body: impl AsRef<[u8]>, code: i64, message: &str, id: &Value) {
     let shown = String::from_utf8_lossy(body.as_ref()).chars().take(200).collect::<String>();
@@ -35,11 +35,11 @@ fn documented_protocol_errors_are_answered_word_for_word() {
     let examples = document["examples"].as_array().unwrap();
     assert!(examples.len() >= 8);
     for example in examples {
-        // The example has the request as text if it is no JSON.
+        // The example has the request as text if the request is not JSON.
         let request = &example["request"];
         let body = request.as_str().map_or_else(|| request.to_string(), str::to_owned);
         let mut expected = example["response"].clone();
-        // The results in the sample are main net's.
+        // The results in the example come from the main network.
         for answer in expected.as_array_mut().into_iter().flatten() {
             if answer["id"] == 1 {
                 answer["result"] = json!("222");

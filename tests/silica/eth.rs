@@ -1,4 +1,4 @@
-//! The read side of Ethereum's interface (docs/interface.md).
+//! Ethereum methods that read the chain (docs/interface.md).
 
 use serde_json::{Value, json};
 use silica_tests::{Node, Wallet, wallet::FEE};
@@ -9,10 +9,10 @@ use crate::{
     documented, height,
 };
 
-/// Gas of a payment.
+/// Gas of a payment, in gas units.
 const PAYMENT_GAS: u64 = 50;
 
-/// Money and prices are a million times as many wei.
+/// Number of wei for one Qa. Amounts and gas prices use it.
 const WEI: u128 = 1_000_000;
 
 fn quantity(number: impl Into<u128>) -> Value {
@@ -31,7 +31,7 @@ fn prefixed(hash: &str) -> String {
     format!("0x{hash}")
 }
 
-/// Sends a deployment of the example and returns its hash and the address.
+/// Deploys the greeting contract. Returns the hash and the prefixed address.
 fn deploy(node: &Node, nonce: u64) -> (String, String) {
     let (hash, contract) = deploy_hello(node, nonce);
     (hash, prefixed(&contract))
@@ -88,7 +88,7 @@ fn accounts_are_shown_in_wei_after_any_block_that_is_kept() {
         check(&payer, json!(tag), before, 0);
         check(&stranger, json!(tag), 0, 0);
     }
-    // The block may be left out, and letters of an address are of either case.
+    // The block is optional, and an address can have letters of either case.
     check_result(&node, "eth_getBalance", &json!([account(&stranger)]), &quantity(5 * WEI));
     let capitals = prefixed(&stranger.hex().to_uppercase());
     check_result(&node, "eth_getBalance", &json!([capitals]), &quantity(5 * WEI));
@@ -111,7 +111,7 @@ fn pending_counts_what_waits_without_a_gap() {
     node.result("IncreaseBlocknum", &json!([1]));
     check("pending", 4);
     check("latest", 4);
-    // Only money that is in a block is counted.
+    // The pending balance counts only blocks. It does not count pending payments.
     let payment = payer.payment(5, Wallet::stranger(1).address(), 5);
     node.result("CreateTransaction", &json!([payment.json()]));
     check_result(&node, "eth_getBalance", &json!([account(&Wallet::stranger(1)), "pending"]), &quantity(20 * WEI));
@@ -298,7 +298,7 @@ fn what_needs_a_machine_is_refused_with_the_reason() {
             check_error(&node, method, &params, (-32601, &text));
         }
     }
-    // Other methods do not exist.
+    // Other Ethereum methods do not exist.
     let refused = node.call("eth_coinbase", &json!([])).unwrap_err();
     assert_eq!((refused.code, refused.data), (-32601, None));
 }

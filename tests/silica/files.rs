@@ -16,17 +16,17 @@ use silica_tests::{
 
 use crate::{block_modes::eventually, height, pay_once};
 
-/// Permission bits of all users but the owner.
+/// Permission bits of the group and of all other users.
 const OTHERS: u32 = 0o077;
 
-/// A test's own directory, and that of a node in it, which does not exist yet.
+/// Returns a directory of the test, and the path of a data directory in it, which does not exist.
 fn directories() -> (Directory, PathBuf) {
     let directory = Directory::new();
     let data = directory.path().join("data");
     (directory, data)
 }
 
-/// The same, with a chain that has a payment.
+/// Returns the same after a node with one payment has stopped.
 fn stopped_chain() -> (Directory, PathBuf) {
     let (directory, data) = directories();
     let node = Node::start_in(&data, &[]);
@@ -43,7 +43,7 @@ fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().mode() & 0o7777
 }
 
-/// Everything below a directory, and itself.
+/// Returns a path with all files and directories below it.
 fn all_below(path: &Path) -> Vec<PathBuf> {
     let mut found = vec![path.to_owned()];
     if path.is_dir() {
@@ -56,7 +56,7 @@ fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Starts a node that has to be refused in one message that holds each of `words`.
+/// Checks that a node does not start, and that its message has each of `words`. Returns the message.
 #[track_caller]
 fn check_refused(data: &Path, words: &[&str]) -> String {
     let Finished { status, output } = Node::try_start_in(data, &[]).map(drop).unwrap_err();
@@ -105,7 +105,7 @@ fn planted_drafts_capture_nothing() {
     for name in ["node.key.new", "accounts.json.new"] {
         symlink(&victim, data.join(name)).unwrap();
     }
-    // A process that has this file open could read later writes.
+    // A process that opened this file earlier could read later writes.
     fs::write(data.join("manifest.json.new"), "").unwrap();
     set_mode(&data.join("manifest.json.new"), 0o666);
     let planted = fs::File::open(data.join("manifest.json.new")).unwrap();
@@ -272,7 +272,7 @@ fn key_and_directory_of_other_users_are_refused() {
         [data.to_str().unwrap(), "expected owner 0", "got owner 65534", "run silica as user 65534", "--data-dir"];
     check_refused(&data, &words);
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
-    // As a subdirectory, which the node creates, it is the node's.
+    // The node creates a subdirectory, so the subdirectory belongs to the user of the node.
     Node::start_in(&data.join("silica"), &[]);
 }
 
@@ -306,7 +306,7 @@ fn file_system_mounted_on_the_data_directory_or_the_store_is_accepted() {
     let node = Node::start_in(&data, &[]);
     pay_once(&node, 0);
     node.stop();
-    // Another entry of this name is not root's directory.
+    // The node accepts `lost+found` only if it is a directory of root.
     let planted = data.join("store/lost+found");
     fs::remove_dir(&planted).unwrap();
     symlink("/dev/zero", &planted).unwrap();
@@ -362,7 +362,7 @@ fn second_start_is_refused_at_once_though_the_lock_file_was_removed() {
     pay_once(&node, 0);
 }
 
-/// The status and the body of `/ready`.
+/// Returns status and body of `/ready`.
 fn ready(node: &Node) -> (u16, String) {
     let answer = node.connect().request("GET", "/ready", b"").unwrap();
     (answer.status, String::from_utf8_lossy(&answer.body).into_owned())
@@ -406,7 +406,7 @@ fn node_whose_directory_was_replaced_by_a_copy_acknowledges_nothing() {
     assert_eq!(ready(&node).0, 503);
     let payment = Wallet::funded(1).payment(1, Wallet::stranger(1).address(), 5);
     node.call("CreateTransaction", &json!([payment.json()])).unwrap_err();
-    // Brought back it is the same chain.
+    // The restored directory has the same chain.
     fs::remove_dir_all(&data).unwrap();
     fs::rename(&away, &data).unwrap();
     eventually(&node, "ready again", || ready(&node).0 == 200);
@@ -416,7 +416,7 @@ fn node_whose_directory_was_replaced_by_a_copy_acknowledges_nothing() {
     assert!(check.status.success(), "{}", check.output);
 }
 
-/// Damage on which the storage engine panics, or a valid database of another node.
+/// Damage that makes the storage engine panic, or a valid database of another node.
 #[test]
 fn damaged_record_is_refused_in_one_message_with_file_and_remedy() {
     let (directory, data) = stopped_chain();
@@ -469,7 +469,7 @@ fn memory_of_the_process_goes_to_no_core_dump() {
     assert_eq!(core[core.len() - 3..], ["0", "0", "bytes"]);
 }
 
-/// Keys are needed at the start, and those of the accounts no longer afterwards.
+/// The node needs the keys at its start. It does not need the keys of accounts later.
 #[test]
 fn memory_of_a_running_node_has_few_copies_of_keys() {
     const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
@@ -497,7 +497,7 @@ fn memory_of_a_running_node_has_few_copies_of_keys() {
     }
 }
 
-/// Files in `/proc` of a process with protected memory belong to root. One of them is the environment, which can
+/// Files in `/proc` of a process with protected memory belong to root. One of them has the environment, which can
 /// contain secrets.
 #[test]
 fn environment_of_the_process_is_for_root_only() {

@@ -1,5 +1,5 @@
-//! Clients that a node must not trust: pages of other origins, rebound host names, proxies. They may call ordinary
-//! methods, but no developer methods.
+//! Clients that a node must not trust: pages of other origins, rebound host names, proxies. They can call ordinary
+//! methods, and no developer methods.
 
 use std::net::TcpStream;
 
@@ -9,11 +9,11 @@ use tungstenite::{Message, WebSocket, client::IntoClientRequest};
 
 use crate::height;
 
-/// An ordinary method, and one for developers, which makes a block.
+/// An ordinary method, and a developer method, which makes a block.
 const ORDINARY: &str = "GetNetworkId";
 const DEVELOPER: &str = "silica_mine";
 
-/// Hosts, and whether methods for developers are answered under them.
+/// Values of `Host`, and whether a developer method succeeds with them.
 const HOSTS: [(&str, bool); 9] = [
     ("localhost:5555", true),
     ("app.localhost", true),
@@ -26,7 +26,7 @@ const HOSTS: [(&str, bool); 9] = [
     ("", false),
 ];
 
-/// Origins, and whether methods for developers are answered under them.
+/// Values of `Origin`, and whether a developer method succeeds with them.
 const ORIGINS: [(Option<&str>, bool); 9] = [
     (None, true),
     (Some("http://localhost:3000"), true),
@@ -39,7 +39,7 @@ const ORIGINS: [(Option<&str>, bool); 9] = [
     (Some("http://localhost.evil.example"), false),
 ];
 
-/// Media types: a page can send all but the first without a preflight.
+/// Media types. A page can send all except the first without a preflight request.
 const MEDIA_TYPES: [Option<&str>; 4] =
     [Some("application/json"), Some("text/plain"), Some("application/x-www-form-urlencoded"), None];
 
@@ -52,8 +52,8 @@ fn call(method: &str) -> Value {
     json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params})
 }
 
-/// Returns whether the response has a result. Checks that a rejection has the code of methods for developers, and the
-/// given value.
+/// Returns whether the response has a result. Otherwise, checks that the error has the code for developer methods, and
+/// the rejected value.
 #[track_caller]
 fn is_answered(answer: &Value) -> bool {
     if answer.get("result").is_some() {
@@ -66,7 +66,7 @@ fn is_answered(answer: &Value) -> bool {
     false
 }
 
-/// Posts a body with these header lines over a connection that stays.
+/// Posts a body with these header lines over a kept connection, and returns the JSON of the response.
 fn post(connection: &mut Connection, headers: &[(&str, &str)], body: &Value) -> Value {
     let mut head = "POST / HTTP/1.1\r\n".to_owned();
     let body = body.to_string();
@@ -79,7 +79,7 @@ fn post(connection: &mut Connection, headers: &[(&str, &str)], body: &Value) -> 
     serde_json::from_slice(&answer.body).unwrap()
 }
 
-/// Shakes hands with these headers.
+/// Opens a WebSocket session with these headers.
 fn shake_hands(node: &Node, headers: &[(&'static str, &str)]) -> WebSocket<TcpStream> {
     let mut request = format!("ws://{}", node.address()).into_client_request().unwrap();
     for (name, value) in headers {
@@ -93,12 +93,12 @@ fn ask(session: &mut WebSocket<TcpStream>, message: &Value) -> Value {
     serde_json::from_str(session.read().unwrap().to_text().unwrap()).unwrap()
 }
 
-/// A batch of both kinds of calls.
+/// Returns a batch with ordinary calls and a call of a developer method.
 fn mixed() -> Value {
     json!([call(ORDINARY), call(DEVELOPER), call(ORDINARY)])
 }
 
-/// Checks that of a batch only calls of methods for developers are refused, if any.
+/// Checks that only the call of the developer method in a batch fails, and only if it is not allowed.
 #[track_caller]
 fn check_mixed(answers: &Value, allowed: bool) {
     let answered: Vec<_> = answers.as_array().unwrap().iter().map(is_answered).collect();

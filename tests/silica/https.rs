@@ -1,4 +1,4 @@
-//! The client over TLS and through proxies. Servers of the test terminate TLS in front of a node.
+//! The command-line client over TLS and through proxies. Servers of the test terminate TLS in front of a node.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -32,7 +32,7 @@ const OTHER_NAME: &[u8] = include_bytes!("../data/tls/other-name.pem");
 const EXPIRED: &[u8] = include_bytes!("../data/tls/expired.pem");
 const KEY: &[u8] = include_bytes!("../data/tls/server.key");
 
-/// Variables of the machine that would change the result.
+/// Variables of the machine that could change the result.
 const VARIABLES: [&str; 10] = [
     "HTTP_PROXY",
     "http_proxy",
@@ -46,8 +46,8 @@ const VARIABLES: [&str; 10] = [
     "SSL_CERT_DIR",
 ];
 
-/// Runs a command line, whose words are divided by spaces, with these variables. Returns its exit status, standard
-/// output and standard error.
+/// Runs a command with these variables. Spaces separate its arguments. Returns exit code, standard output and standard
+/// error.
 fn run(line: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
     let mut command = command(&line.split(' ').collect::<Vec<_>>());
     for name in VARIABLES {
@@ -59,7 +59,7 @@ fn run(line: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
     (output.status.code().unwrap(), stdout, stderr)
 }
 
-/// Runs a command that gets no response, and checks its error.
+/// Runs a command that must fail without a response, and checks its error.
 #[track_caller]
 fn check_error(line: &str, variables: &[(&str, &str)], words: &[&str]) {
     let (code, stdout, stderr) = run(line, variables);
@@ -69,7 +69,7 @@ fn check_error(line: &str, variables: &[(&str, &str)], words: &[&str]) {
     }
 }
 
-/// Runs a command that succeeds, and returns its output.
+/// Runs a command that must succeed, and returns its output.
 #[track_caller]
 fn check_done(line: &str, variables: &[(&str, &str)]) -> String {
     let (code, stdout, stderr) = run(line, variables);
@@ -77,21 +77,21 @@ fn check_done(line: &str, variables: &[(&str, &str)]) -> String {
     stdout
 }
 
-/// Listens on a free port of this machine, and serves each connection in its own thread.
+/// Listens on a free local port, and serves each connection in a thread of its own.
 fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let serve = serve.clone();
-            // An error ends the connection. The client reports it.
+            // An error ends the connection. The client reports the error.
             thread::spawn(move || drop(serve(stream)));
         }
     });
     address
 }
 
-/// Reads the head of a request or response, with its end, or `None` at the end of the connection.
+/// Reads the head of a request or response, including its end. Returns `None` at the end of the connection.
 fn read_head(stream: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -102,7 +102,7 @@ fn read_head(stream: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(head))
 }
 
-/// Reads the body of a request whose head is `head`.
+/// Reads the body of a request with this head.
 fn read_body(stream: &mut impl Read, head: &str) -> io::Result<Vec<u8>> {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     let mut body = vec![0; length.parse().unwrap()];
@@ -110,7 +110,7 @@ fn read_body(stream: &mut impl Read, head: &str) -> io::Result<Vec<u8>> {
     Ok(body)
 }
 
-/// Serves requests: passes their bodies to the node, and its responses back.
+/// Passes the bodies of requests to the node, and its responses back.
 fn forward(stream: impl Read + Write, node: SocketAddr) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     while let Some(head) = read_head(&mut stream)? {
@@ -123,7 +123,7 @@ fn forward(stream: impl Read + Write, node: SocketAddr) -> io::Result<()> {
     Ok(())
 }
 
-/// A server that shows this certificate, and passes requests to the node.
+/// Starts a server with this certificate, which passes requests to the node.
 fn terminate_tls(certificate: &[u8], node: &Node) -> SocketAddr {
     let certificates = CertificateDer::pem_slice_iter(certificate).map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
@@ -140,7 +140,7 @@ fn terminate_tls(certificate: &[u8], node: &Node) -> SocketAddr {
     })
 }
 
-/// A proxy for one server, whatever the name in a request is. Returns the first lines of the requests as well.
+/// Starts a proxy that connects every request to one server. Returns its URL, and the first lines of the requests.
 fn proxy(server: SocketAddr) -> (String, Receiver<String>) {
     let (sender, requests) = channel();
     let address = listen(move |stream| {
@@ -167,7 +167,7 @@ fn proxy(server: SocketAddr) -> (String, Receiver<String>) {
     (format!("http://{address}"), requests)
 }
 
-/// A server that answers each request with these bytes.
+/// Starts a server that returns these bytes for each request.
 fn answering(answer: impl Into<Vec<u8>>) -> String {
     let answer: Arc<[u8]> = answer.into().into();
     let address = listen(move |stream| {
@@ -268,7 +268,7 @@ fn proxy_of_the_environment_is_used() {
         assert_eq!(check_done(line, &[(name, &tunnel), ("SSL_CERT_FILE", CA)]), "\"222\"\n", "{name}");
         assert_eq!(tunnels.recv().unwrap(), "CONNECT node.test:443 HTTP/1.1");
     }
-    // The tunnel does not replace the certificate.
+    // The certificate must match the host, also through a tunnel.
     let other = "rpc GetNetworkId --url https://else.test";
     check_error(other, &[("HTTPS_PROXY", &tunnel), ("SSL_CERT_FILE", CA)], &["certificate of else.test", "node.test"]);
 
@@ -289,12 +289,12 @@ fn proxy_of_the_environment_is_used() {
 fn no_proxy_names_hosts_without_a_proxy() {
     let node = Node::start(&[]);
     let (url, requests) = proxy(node.address());
-    // Linux connects 0.0.0.0 to this machine, and it is not a loopback address.
+    // Linux connects 0.0.0.0 to this machine, but 0.0.0.0 is not a loopback address.
     let line = format!("rpc GetNetworkId --url http://0.0.0.0:{}", node.address().port());
     for name in ["NO_PROXY", "no_proxy"] {
         assert_eq!(check_done(&line, &[("HTTP_PROXY", &url), (name, "else.test, 0.0.0.0")]), "\"222\"\n");
     }
-    // A node on this machine needs no entry.
+    // A node on a loopback address needs no entry.
     let line = format!("rpc GetNetworkId --url {}", node.url());
     assert_eq!(check_done(&line, &[("ALL_PROXY", &url)]), "\"222\"\n");
     assert!(requests.try_recv().is_err());
@@ -303,7 +303,7 @@ fn no_proxy_names_hosts_without_a_proxy() {
     assert!(requests.try_recv().is_ok());
 }
 
-/// A proxy that answers each `CONNECT` with these bytes.
+/// Starts a proxy that returns these bytes for each `CONNECT`.
 fn answering_proxy(answer: &'static str) -> String {
     let address = listen(move |stream| {
         let mut stream = BufReader::new(stream);

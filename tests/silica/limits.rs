@@ -1,4 +1,4 @@
-//! Limits of a public node: calls of each client, methods, and access to its pages.
+//! Limits of a public node: calls per client, methods, and access to pages.
 
 use std::net::{SocketAddr, TcpStream};
 
@@ -21,8 +21,8 @@ fn post_with(node: &Node, headers: &str, body: &Value) -> Answer {
     connection.read().unwrap()
 }
 
-/// Returns the number of calls of a batch that have a result. Checks that the calls after them are rejected with the
-/// time of the next attempt.
+/// Returns the number of calls in a batch with a result. Checks that all later calls fail, with the time of the next
+/// attempt.
 #[track_caller]
 fn answered(answers: &Value) -> usize {
     let answers = answers.as_array().unwrap();
@@ -52,9 +52,9 @@ fn calls_of_a_batch_are_counted() {
     let answer = post();
     assert_eq!(answer.status, 200);
     let taken = answered(&serde_json::from_slice(&answer.body).unwrap());
-    // A slow machine may take a second for the batch.
+    // The batch can take a second on a slow machine, in which further calls are permitted.
     assert!((3..10).contains(&taken), "{taken} calls");
-    // Further ones find nothing left, unless the machine is as slow as one call each.
+    // Further requests exceed the limit, unless the machine is so slow that each request is within the rate.
     let refused = (0..100).map(|_| post()).find(|answer| answer.status != 200).expect("not so many a second");
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
     let body: Value = serde_json::from_slice(&refused.body).unwrap();
@@ -75,7 +75,7 @@ fn calls_over_websocket_are_counted() {
     assert!((19..400).contains(&taken), "{taken} calls");
     let batch = serde_json::from_str(&ask(&mut session, &json!(vec![network_id(); 500]).to_string())).unwrap();
     assert!(answered(&batch) < 200);
-    // Messages of subscribers count too.
+    // Messages of subscribed clients count as well.
     let subscribe = json!({"query": "NewBlock"}).to_string();
     let answers: Vec<_> = (0..100).map(|_| ask(&mut session, &subscribe)).collect();
     assert!(answers.iter().any(|answer| answer.starts_with("too many calls, try again in ")), "{answers:?}");
@@ -113,7 +113,7 @@ fn client_that_waits_as_requested_is_answered() {
     panic!("the wait does not lead to an answer");
 }
 
-/// Status of a call that a proxy on this machine passes on for a client.
+/// Returns the status of a batch that a local proxy forwards for a client.
 fn status_for(node: &Node, header: &str) -> u16 {
     post_with(node, &format!("{header}\r\n"), &json!(vec![network_id(); 100])).status
 }
@@ -125,7 +125,7 @@ fn calls_count_for_the_client_of_a_trusted_proxy() {
         assert_eq!(status_for(&node, &format!("X-Forwarded-For: {client}")), 200, "{client}");
     }
     assert_eq!(status_for(&node, "Forwarded: for=1.1.1.5;proto=https"), 200);
-    // The rightmost address counts. A client can write others before it.
+    // The rightmost address counts, because a client can add addresses on the left.
     assert_eq!(status_for(&node, "X-Forwarded-For: 2.2.2.2, 7.7.7.7"), 200);
     let again = (0..50).map(|i| status_for(&node, &format!("X-Forwarded-For: 3.3.3.{i}, 7.7.7.7")));
     assert!(again.into_iter().any(|status| status == 429));
@@ -160,7 +160,7 @@ fn ask_of(session: &mut WebSocket<TcpStream>, method: &str) -> String {
     ask(session, &call(method, &json!([])).to_string())
 }
 
-/// Starts a node with a separate address for operators, and returns both.
+/// Starts a node with a separate address for operators. Returns both.
 fn start_with_operators(args: &[&str]) -> (Node, SocketAddr) {
     let node = Node::start(&[&["--operator-listen", "127.0.0.1:0"], args].concat());
     let output = node.wait_for("serving pages for operators addr=");
@@ -176,7 +176,7 @@ fn pages_for_operators_have_an_address_of_their_own() {
     for path in ["/metrics", "/ready", "/health"] {
         let answer = get(operators, path);
         assert_eq!(answer.status, 200, "{path}");
-        // Pages of other origins do not read them.
+        // Pages of other origins cannot read these pages.
         assert_eq!(answer.header("access-control-allow-origin"), None, "{path}");
     }
     for path in ["/metrics", "/ready"] {
@@ -184,7 +184,7 @@ fn pages_for_operators_have_an_address_of_their_own() {
         assert_eq!((answer.status, answer.header("allow")), (405, Some("POST, OPTIONS")), "{path}");
     }
     assert_eq!(get(node.address(), "/health").status, 200);
-    // There is no JSON-RPC.
+    // This address has no JSON-RPC.
     for path in ["/", "/metrics"] {
         let answer = Connection::open(operators).unwrap().request("POST", path, network_id().to_string().as_bytes());
         assert_eq!(answer.unwrap().status, if path == "/" { 404 } else { 405 }, "{path}");
@@ -195,14 +195,14 @@ fn pages_for_operators_have_an_address_of_their_own() {
     assert_eq!(node.post_json(network_id().to_string())["result"], "222");
 }
 
-/// Values of `Host`, `None` for a request of HTTP/1.0 without it, and whether `/metrics` is returned under them.
+/// Values of `Host`, and whether `/metrics` succeeds with them. `None` is an HTTP/1.0 request without the header.
 const HOSTS_OF_METRICS: [(Option<&str>, bool); 14] = [
     (None, true),
     (Some(""), true),
     (Some("localhost:9100"), true),
     (Some("app.localhost"), true),
     (Some("127.0.0.1:9100"), true),
-    // A probe of Kubernetes, a load balancer or Prometheus names the address that it connects to.
+    // A probe of Kubernetes, a load balancer or Prometheus sends the address to which it connects.
     (Some("10.1.2.3:9100"), true),
     (Some("0.0.0.0"), true),
     (Some("[2001:db8::1]:9100"), true),
@@ -214,7 +214,7 @@ const HOSTS_OF_METRICS: [(Option<&str>, bool); 14] = [
     (Some("10.1.2.3.evil.example"), false),
 ];
 
-/// Gets a page under a host, as a page of another origin would.
+/// Gets a page with this host and with the origin of another page.
 fn get_under(address: SocketAddr, path: &str, host: Option<&str>) -> Answer {
     let (version, host) = host.map_or(("1.0", String::new()), |host| ("1.1", format!("Host: {host}\r\n")));
     let mut connection = Connection::open(address).unwrap();
@@ -270,7 +270,7 @@ fn caller_is_shown_only_methods_that_it_may_call() {
         let methods = answer["result"]["methods"].as_array().unwrap();
         methods.iter().map(|method| method["name"].as_str().unwrap().to_owned()).collect()
     };
-    // The host x is foreign, so that methods for developers are refused.
+    // The node rejects developer methods under the foreign host `x`.
     let foreign = described("");
     assert!(foreign.len() > 20 && foreign.contains(&"rpc.discover".to_owned()), "{foreign:?}");
     assert!(foreign.iter().all(|name| name.starts_with("Get") || name == "rpc.discover"), "{foreign:?}");

@@ -1,5 +1,4 @@
-//! The `silica` binary over HTTP, from outside: one module for each family of methods, and for each kind of
-//! misbehaviour.
+//! Tests of the `silica` binary over HTTP: one module for each family of methods, and for each kind of misbehaviour.
 #![cfg(test)]
 
 mod account;
@@ -49,12 +48,12 @@ mod zq2;
 use serde_json::{Value, json};
 use silica_tests::{Node, Wallet};
 
-/// Text of the protocol layer for parameters of a wrong number or type.
+/// Error of the protocol layer for a wrong number or type of parameters.
 const INVALID_PARAMS: (i64, &str) =
     (-32602, "INVALID_PARAMS: Invalid method parameters (invalid name and/or type) recognised");
 
-/// Checks that the node rejects a call with this code and text. Methods of Silica add the name of the invalid
-/// parameter.
+/// Checks that a call fails with this code and text. Methods of Silica add the name of the invalid parameter to the
+/// text.
 #[track_caller]
 fn check_error(node: &Node, method: &str, params: &Value, (code, message): (i64, &str)) {
     let (got, text) = node.error(method, params);
@@ -70,14 +69,14 @@ fn check_error(node: &Node, method: &str, params: &Value, (code, message): (i64,
     assert_eq!((got, text.as_str()), (code, message), "{method}{params}");
 }
 
-/// The error text of Silica's methods for an invalid address.
+/// Returns the text with which methods of Silica reject an invalid address.
 fn no_address(got: &str) -> String {
     let expected =
         "an account, as bech32 with prefix zil or as forty hexadecimal digits in any letter case, with or without 0x";
     format!("address: expected {expected}, got {got:?}")
 }
 
-/// The error text of Silica's methods for an invalid hash.
+/// Returns the text with which methods of Silica reject an invalid hash.
 fn no_hash(got: &str) -> String {
     let expected = "the hash of a transaction, 64 hexadecimal digits in any letter case, with or without 0x";
     format!("hash: expected {expected}, got {got:?}")
@@ -89,7 +88,7 @@ fn check_result(node: &Node, method: &str, params: &Value, expected: &Value) {
     assert_eq!(&node.result(method, params), expected, "{method}{params}");
 }
 
-/// Checks that the answer to a call looks like a documented one, and returns it.
+/// Checks that the result of a call has the shape of a documented result, and returns the result.
 #[track_caller]
 fn documented(node: &Node, method: &str, params: &Value) -> Value {
     let result = node.result(method, params);
@@ -97,26 +96,26 @@ fn documented(node: &Node, method: &str, params: &Value) -> Value {
     result
 }
 
-/// Sends the first payment of a funded account to a stranger and returns its hash.
+/// Sends the first payment of a funded account to an account without money. Returns its hash.
 fn pay_once(node: &Node, payer: usize) -> String {
     let payment = Wallet::funded(payer).payment(1, Wallet::stranger(7).address(), 1_000_000_000_000).json();
     let result = node.result("CreateTransaction", &json!([payment]));
     result["TranID"].as_str().unwrap().to_owned()
 }
 
-/// Number of the latest Tx block.
+/// Returns the number of the latest Tx block.
 fn height(node: &Node) -> u64 {
     node.result("GetLatestTxBlock", &json!([]))["header"]["BlockNum"].as_str().unwrap().parse().unwrap()
 }
 
-/// Has the first funded account pay a stranger, and returns the hash.
+/// Sends a payment from the first funded account to an account without money. Returns its hash.
 fn pay(node: &Node, nonce: u64, amount: u128) -> String {
     let payment = Wallet::funded(0).payment(nonce, Wallet::stranger(1).address(), amount);
     node.result("CreateTransaction", &json!([payment.json()]));
     payment.hash()
 }
 
-/// Balance in Qa and nonce of an account that exists.
+/// Returns balance, in Qa, and nonce of an existing account.
 fn balance(node: &Node, address: &str) -> (u128, u64) {
     let account = node.result("GetBalance", &json!([address]));
     (account["balance"].as_str().unwrap().parse().unwrap(), account["nonce"].as_u64().unwrap())

@@ -11,7 +11,7 @@ use silica_tests::{
 
 use crate::{balance, height};
 
-/// Returns the sum of all balances, and of the fees of the DS epoch that no account has received yet.
+/// Returns the sum of all balances, plus the fees of the DS epoch that no account has received.
 fn total(node: &Node, accounts: &BTreeSet<Address>, epoch_length: u64) -> u128 {
     let held: u128 = accounts
         .iter()
@@ -19,7 +19,7 @@ fn total(node: &Node, accounts: &BTreeSet<Address>, epoch_length: u64) -> u128 {
         .map(|account| account["balance"].as_str().unwrap().parse::<u128>().unwrap())
         .sum();
     let latest = height(node);
-    // The genesis block shows a nominal figure; no account paid it.
+    // The header of the genesis block has a nominal amount that no account paid.
     let epoch_start = (latest / epoch_length * epoch_length).max(1);
     let uncredited: u128 = (epoch_start..=latest)
         .filter(|_| !(latest + 1).is_multiple_of(epoch_length))
@@ -66,7 +66,7 @@ fn money_is_conserved_after_every_block_under_random_load() {
                 let mut payment = wallets[payer].payment(next[payer], payee.address(), amount);
                 payment.gas_price = GAS_PRICE + u128::from(dice.below(3));
                 payment.gas_limit = 50 + dice.below(100);
-                // Some payments leave a gap, others repeat a nonce.
+                // Some payments leave a nonce gap, and some repeat a nonce.
                 next[payer] += [1, 1, 1, 1, 0, 2][dice.index(6)];
                 json!({"id": id, "jsonrpc": "2.0", "method": "CreateTransaction", "params": [payment.json()]})
             })

@@ -5,7 +5,7 @@ use silica_tests::{Node, Wallet, wallet::FEE};
 
 use crate::{check_error, check_result, documented, pay_once};
 
-/// Methods of no parameters whose answer is also a member of the statistics.
+/// Members of the statistics, each with a method without parameters that returns the same value.
 const MEMBERS: [(&str, &str); 10] = [
     ("CurrentDSEpoch", "GetCurrentDSEpoch"),
     ("CurrentMiniEpoch", "GetCurrentMiniEpoch"),

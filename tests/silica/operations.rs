@@ -1,4 +1,4 @@
-//! Functions for operators: health, readiness, metrics, names of requests in the log, limits, compression.
+//! Functions for operators: health, readiness, metrics, request ids in the log, limits, compression.
 
 use std::{fs, io::Read};
 
@@ -16,7 +16,7 @@ fn text(answer: &Answer) -> String {
     String::from_utf8(answer.body.clone()).unwrap()
 }
 
-/// Posts a body with further header lines.
+/// Posts a body with additional header lines.
 fn post_with(connection: &mut Connection, headers: &str, body: &[u8]) -> Answer {
     let head = format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
     connection.write(&[head.as_bytes(), body].concat()).unwrap();
@@ -68,7 +68,7 @@ fn node_that_makes_no_block_is_healthy_but_not_ready() {
     assert_eq!(figure(&text(&get(&node, "/metrics")), "silica_ready"), 0);
 }
 
-/// Returns the value of a line of the counts.
+/// Returns the value of a metric.
 #[track_caller]
 fn figure(counts: &str, name: &str) -> u64 {
     let line = counts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -88,7 +88,7 @@ fn counts_say_what_has_happened() {
     }
     node.post("{");
     let (mut session, _) = tungstenite::connect(format!("ws://{}", node.address())).unwrap();
-    // The session counts after the handshake. A response proves that the node counts it.
+    // A session counts after its handshake. After this response, the node has counted the session.
     session.send(tungstenite::Message::text("x")).unwrap();
     assert_eq!(session.read().unwrap(), tungstenite::Message::text("invalid query field"));
     let answer = get(&node, "/metrics");
@@ -115,7 +115,7 @@ fn counts_say_what_has_happened() {
     assert!(figure(&counts, "silica_http_requests_total{status=\"200\"}") >= 9);
     assert!(figure(&counts, "silica_http_connections") >= 2);
     assert!(figure(&counts, "silica_store_bytes") > 10_000);
-    // A request can not add labels or lines.
+    // A request cannot add labels or lines.
     for word in ["GetNothing", "b=", "silica_x"] {
         assert!(!counts.contains(word), "{word}\n{counts}");
     }
@@ -155,7 +155,7 @@ fn request_has_one_name_in_answer_and_log() {
 fn peer_that_asks_too_often_has_to_wait() {
     let node = Node::start(&["--rate-limit", "3"]);
     let body = call("GetNetworkId", &json!([]));
-    // The burst passes at once, and further requests at the rate of the limit.
+    // The burst passes at once. Further requests pass at the rate of the limit.
     let mut answers = (0..10_000).map(|_| node.post(&body));
     assert!(answers.by_ref().take(3).all(|answer| answer.status == 200));
     let refused = answers.find(|answer| answer.status != 200).expect("not so many a second");
@@ -166,7 +166,7 @@ fn peer_that_asks_too_often_has_to_wait() {
     let message = "too many requests, try again later";
     let error = json!({"code": -32000, "data": null, "message": message});
     assert_eq!(text(&refused), json!({"error": error, "id": null, "jsonrpc": "2.0"}).to_string());
-    // The rate limit does not apply to the operator's endpoints.
+    // The rate limit does not apply to the pages for operators.
     assert_eq!(get(&node, "/ready").status, 200);
     assert!(figure(&text(&get(&node, "/metrics")), "silica_http_requests_total{status=\"429\"}") >= 1);
 }
@@ -180,7 +180,7 @@ fn batch_beyond_the_limit_is_refused() {
     assert_eq!(node.post_json(batch(4).to_string())["error"]["code"], -32600);
 }
 
-/// Returns the peak memory of the process in megabytes.
+/// Returns the largest resident memory of the process, in MiB.
 pub(crate) fn peak_memory(node: &Node) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", node.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -207,7 +207,7 @@ fn responses_are_compressed_on_request() {
         let one = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock", "params": []});
         Value::from(vec![one; size]).to_string().into_bytes()
     };
-    // Large enough to be worth it, to be sent in pieces, and to count as large.
+    // Batches that are large enough for compression, for chunks, and for the count of large responses.
     for size in [4, 60, 900] {
         let plain = post_with(&mut connection, "", &batch(size));
         assert_eq!(plain.header("content-encoding"), None);
@@ -229,13 +229,13 @@ fn stop_keeps_its_deadline_and_what_was_acknowledged() {
     let data = directory.path().join("data");
     let node = Node::start_in(&data, &["--stop-timeout", "1"]);
     let hash = pay_once(&node, 0);
-    // Work without an end, which has half of the time.
+    // Endless work, which can take half of the stop timeout.
     let long = begin_endless_work(&node);
     pay_once(&node, 1);
     let end = node.stop();
     drop(long);
     assert!(end.output.contains("requests did not finish"), "{end:?}");
-    // A machine that is busy may take the other half for a checkpoint, and more.
+    // On a busy machine, a checkpoint can take the other half and more.
     assert!(end.status.success() || end.output.contains("did not stop within 1s"), "{end:?}");
     assert!(!end.output.contains("panicked"), "{}", end.output);
     let node = Node::start_in(&data, &[]);

@@ -1,4 +1,4 @@
-//! Starting, stopping and restarting the process: its output, and that it loses no data.
+//! Start, stop and restart of the process: its output, and that it loses no data.
 
 use std::{fs, net::TcpListener, path::Path};
 
@@ -14,7 +14,7 @@ use silica_tests::{
 
 use crate::{balance, block_modes::eventually, height, pay_once};
 
-/// Checks that a process ended by itself, in error, with a message that holds each of `words` and no backtrace.
+/// Checks that a process ended with an error and a message with each of `words`, and without a backtrace.
 #[track_caller]
 fn check_refused(end: &Finished, words: &[&str]) {
     assert!(!end.status.success(), "{}", end.output);
@@ -24,7 +24,7 @@ fn check_refused(end: &Finished, words: &[&str]) {
     assert!(!end.output.contains("panicked"), "{}", end.output);
 }
 
-/// The accounts whose balance can change.
+/// Returns the accounts whose balance can change.
 fn accounts() -> Vec<Address> {
     Wallet::all_funded().chain([Wallet::stranger(7)]).map(|wallet| wallet.address()).chain([Address::ZERO]).collect()
 }
@@ -110,7 +110,7 @@ fn requests_that_come_only_in_part_do_not_hold_up_the_stop() {
         connection.write(half.as_bytes()).unwrap();
         connection
     });
-    // Once an earlier connection is served, these have been read, too.
+    // The node answers on a later connection, so it has read these connections.
     pay_once(&node, 0);
     let end = node.stop();
     assert!(end.status.success(), "{end:?}");
@@ -118,7 +118,7 @@ fn requests_that_come_only_in_part_do_not_hold_up_the_stop() {
     drop(halves);
 }
 
-/// Demands more blocks than any node makes before it stops, and returns once some are made.
+/// Requests more blocks than any node can make before a stop. Returns when some blocks exist.
 pub(crate) fn begin_endless_work(node: &Node) -> Connection {
     let mut connection = node.connect();
     let demand = br#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[10000000]}"#;
@@ -135,14 +135,14 @@ fn second_signal_stops_at_once_and_loses_nothing() {
     let data = directory.path().join("data");
     let node = Node::start_in(&data, &[]);
     let hash = pay_once(&node, 0);
-    // Work without an end holds up an orderly stop, for the time that requests are given.
+    // Endless work delays the stop for as long as requests can take.
     let long = begin_endless_work(&node);
     pay_once(&node, 1);
     node.signal("TERM");
     node.wait_for("second signal");
     let end = node.interrupt("INT");
     drop(long);
-    // Unless the second signal came after the deadline.
+    // A second signal after the deadline has no effect.
     let was_late = end.output.contains("requests did not finish");
     assert!(was_late || (end.output.contains("stopped at once") && !end.status.success()), "{end:?}");
     assert!(!end.output.contains("panicked"), "{end:?}");
@@ -268,7 +268,7 @@ fn data_directory_that_cannot_be_used_is_named() {
     let foreign = directory.path().join("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join("thesis.txt"), "").unwrap();
-    // No user can create directories in the last one, not even root.
+    // No user can create directories in the last path, not even root.
     for (path, words) in [
         (file.clone(), "cannot create directory"),
         (file.join("data"), "cannot create directory"),
@@ -280,7 +280,7 @@ fn data_directory_that_cannot_be_used_is_named() {
     }
 }
 
-/// Blocks are made until the disk is full, or seems so: files may not grow beyond a limit.
+/// The chain makes blocks until the disk is full. A limit of file sizes has the same effect.
 #[test]
 fn full_disk_stops_the_chain_and_loses_no_acknowledged_block() {
     let directory = Directory::new();
@@ -315,18 +315,18 @@ fn is_ready(node: &Node) -> bool {
     node.connect().request("GET", "/ready", b"").unwrap().status == 200
 }
 
-/// Starts a node with a disk that becomes full when the test requests it.
+/// Starts a node whose disk becomes full when the test sets a limit.
 fn start_with_limits(data: &Path, mode: &str) -> Node {
     Node::start_with_small_files(data, 1 << 30, &["--block-mode", mode])
 }
 
-/// Lets no file grow beyond the record of blocks, so that a block fails when it is flushed; smaller limits let it fail
-/// before.
+/// Limits files to the size of the record, so that the flush of a block fails. With a smaller limit, a block would fail
+/// before its flush.
 fn limit_to_record(node: &Node, data: &Path) {
     node.limit_files(Some(fs::metadata(data.join("store/chain/db")).unwrap().len()));
 }
 
-/// Stops a node, and checks its chain by executing all of it again.
+/// Stops a node, and checks its chain by executing all blocks again.
 #[track_caller]
 fn stop_and_check(node: Node, data: &Path) {
     let end = node.stop();
@@ -358,7 +358,7 @@ fn what_waits_while_the_disk_is_full_gets_its_block_when_there_is_room() {
             assert!(!is_ready(&node), "{mode}");
         }
         let seen = height(&node);
-        // The pause after a failure is a second.
+        // The node pauses for one second after a failure.
         node.wait_for("attempts=2");
         for payment in &payments {
             let status = node.result("GetTransactionStatus", &json!([payment.hash()]));
@@ -409,7 +409,7 @@ fn payment_that_failed_on_a_full_disk_gets_its_block_by_itself() {
     eventually(&node, "ready again", || is_ready(&node));
     node.result("CreateTransaction", &json!([payer.payment(2, to, 5).json()]));
     assert_eq!((height(&node), balance(&node, &payer.hex()).1), (seen + 2, 2));
-    // A snapshot of before outlives it.
+    // A savepoint from before the failure still works.
     node.result("silica_revert", &json!([snapshot]));
     assert_eq!((height(&node), balance(&node, &payer.hex()).1), (seen, 0));
     node.result("CreateTransaction", &json!([payer.payment(1, to, 6).json()]));
@@ -467,7 +467,7 @@ fn start_on_a_full_disk_reads_and_goes_on_by_itself_when_there_is_room() {
     assert!(node.output().contains("no block can be made"), "{}", node.output());
     node.kill();
     start_on_full_disk().kill();
-    // As after a kill before the reserve is made again.
+    // This state exists after a kill before the node has restored its reserve.
     fs::remove_file(&reserve).unwrap();
     let node = start_on_full_disk();
     disk.free();
@@ -510,7 +510,7 @@ fn start_on_a_full_disk_keeps_the_pending_transactions_in_their_file() {
     stop_and_check(node, &data);
 }
 
-/// Starts a node with the given bytes as the file `pool`. Returns it with the sorted hashes of its pending
+/// Starts a node with these bytes in the file `pool`. Returns the node, and the sorted hashes of its pending
 /// transactions.
 fn start_with_pool(data: &Path, pool: &[u8]) -> (Node, Vec<String>) {
     fs::write(data.join("pool"), pool).unwrap();
@@ -578,7 +578,8 @@ fn blocks_ahead_of_the_clock_are_reported_once_unless_a_developer_set_the_time()
     let end = node.stop();
     assert!(!end.output.contains(words), "{}", end.output);
 
-    // To a node without developers the time of its clock is that of the system: it has been 400 days ahead.
+    // A node without developer methods uses the clock of the system. The timestamp of the latest block is 400 days
+    // ahead of this clock.
     let node = Node::start_in(&data, &["--developer", "off"]);
     let warning = node.wait_for(words);
     assert!(warning.contains("block_time=") && warning.contains(" clock="), "{warning}");
@@ -600,7 +601,7 @@ fn data_of_another_chain_is_refused() {
     Node::start_in(&data, &["--chain-id", "333"]).stop();
     let end = Node::try_start_in(&data, &["--chain-id", "222"]).unwrap_err();
     check_refused(&end, &["333", "222"]);
-    // Without a word it is the chain that it was.
+    // Without the option, the node uses the stored chain id.
     let node = Node::start_in(&data, &[]);
     assert_eq!(node.result("GetNetworkId", &json!([])), "333");
 }
@@ -610,7 +611,7 @@ fn accounts_file_funds_a_new_chain() {
     let directory = Directory::new();
     let file = directory.path().join("accounts.json");
     let wallet = Wallet::stranger(1);
-    // The published file repeats some entries; the last of equal ones counts.
+    // The published file repeats some accounts. The last entry of an account counts.
     let accounts = format!(
         r#"{{"{0}":{{"privateKey":"{1:064x}","amount":"5","nonce":0}},
             "{0}":{{"privateKey":"{1:064x}","amount":"1234000000000","nonce":3}}}}"#,
@@ -649,7 +650,7 @@ fn bad_accounts_file_is_explained() {
         fs::write(&file, text).unwrap();
         check_refused(&Node::try_start_in(&data, &["--accounts-file", path]).unwrap_err(), &words);
     }
-    // A failed start leaves no half-made chain.
+    // A failed start leaves no incomplete chain.
     Node::start_in(&data, &[]);
 }
 

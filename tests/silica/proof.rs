@@ -17,11 +17,11 @@ const PROVEN: i32 = 0;
 const REFUTED: i32 = 1;
 const NOTHING_TO_CHECK: i32 = 2;
 
-/// Runs `silica proof verify` with something on its standard input.
+/// Runs `silica proof verify` with this standard input. Returns exit code and output.
 fn verify(args: &[&str], input: &str) -> (i32, String) {
     let mut command = command(&[&["proof", "verify"], args].concat());
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // It may end before it has read everything.
+    // The command can end before it reads the whole input, so a failed write is no fault.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let output = String::from_utf8([stdout, stderr].concat()).unwrap();
@@ -38,7 +38,7 @@ fn check(args: &[&str], input: &str, code: i32, words: &[&str]) {
     }
 }
 
-/// The cases of the vectors, published ones first.
+/// Returns the cases of the vectors. Published cases come first.
 fn vectors() -> Vec<Value> {
     let file: Value = serde_json::from_str(include_str!("../data/vectors/stateproof.json")).unwrap();
     file["cases"].as_array().unwrap().clone()
@@ -48,7 +48,7 @@ fn text<'a>(case: &'a Value, member: &str) -> &'a str {
     case[member].as_str().unwrap()
 }
 
-/// The answer of a case, as a node gives it.
+/// Returns the response of a node for a case.
 fn answer(case: &Value) -> Value {
     json!({"id": "1", "jsonrpc": "2.0", "result": {
         "accountProof": case["accountProof"], "stateProof": case["stateProof"],
@@ -80,7 +80,7 @@ fn published_example_is_read_by_people() {
     let (root, address) = (text(case, "state_root"), text(case, "address"));
     let directory = Directory::new();
     let file = directory.path().join("proof.json");
-    // A result without its envelope will do.
+    // A result without its envelope is valid too.
     fs::write(&file, answer(case)["result"].to_string()).unwrap();
     let file = file.to_str().unwrap();
     let args = ["--root", root, "--address", address, "--variable", "zilToPolyTxHashMap", "--index", "0", file];
@@ -138,7 +138,7 @@ fn wrong_use_has_a_status_of_its_own() {
     check(&["--help"], "", PROVEN, &["Exit status", "--url", "--variable-hash"]);
 }
 
-/// Checks the value that the command proves for a variable at a block, with a request to the node.
+/// Checks that the command proves the value of a variable at a block, with a request to the node.
 #[track_caller]
 fn check_at(node: &Node, contract: &Address, variable: &[&str], block: &str, words: &[&str]) {
     let (url, address) = (node.url(), contract.to_bech32());
@@ -174,7 +174,7 @@ fn own_node_proves_values_and_absence_at_blocks_of_the_window() {
         |more: &[&'static str]| [&["--url", &url, "--address", &address, "--variable", "greeting"], more].concat();
     check(&args(&["--block", "77"]), "", NOTHING_TO_CHECK, &["there is no Tx block 77"]);
     let root = node.result("GetTxBlock", &json!(["2"]))["header"]["StateRootHash"].as_str().unwrap().to_owned();
-    // A given root needs no trust in the node.
+    // With a given root, the command does not trust the node.
     check(
         &[&args(&[])[..], &["--root", &root]].concat(),
         "",

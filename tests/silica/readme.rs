@@ -7,7 +7,7 @@ use silica_tests::{Node, Wallet};
 
 const README: &str = include_str!("../../README.md");
 
-/// Its `curl` lines, with the port of this node instead of the default one.
+/// Returns the `curl` lines of the README with the URL of this node.
 fn curl_lines(node: &Node) -> Vec<String> {
     let lines = README.lines().filter(|line| line.starts_with("curl "));
     lines.map(|line| line.replace("http://127.0.0.1:5555", &node.url())).collect()

@@ -11,13 +11,13 @@ use std::{
 
 use regex::Regex;
 
-/// The page at the beginning of each cited rule.
+/// The pages of the reference, in the form in which a citation starts.
 const PAGES: [&str; 5] = ["execution#", "formats#", "interface#", "scilla#", "subscriptions#"];
 
-/// The beginning of each citation.
+/// The start of each citation.
 const CITATION: &str = "Reference:";
 
-/// Names of notes that the repository does not have.
+/// Names of former notes that the repository does not contain.
 const OUTDATED: [&str; 12] = [
     "decision 1",
     "execution page",
@@ -45,19 +45,19 @@ static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
 /// The target of a Markdown link.
 static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^) ]+)\)").unwrap());
 
-/// An anchor that a page states by itself.
+/// An explicit anchor in a page.
 static ANCHOR: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"<a id="([^"]+)">"#).unwrap());
 
 static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new("`[^`]*`").unwrap());
 
-/// The anchors of each page, by its name without ending.
+/// The anchors of each page, by the name of the page without extension.
 type Pages = BTreeMap<String, BTreeSet<String>>;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The text files below a directory of the repository with one of these endings, and their paths from the root.
+/// Returns the text files below a directory of the repository with one of these extensions, with their paths.
 fn files(directory: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
     fn walk(directory: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).unwrap() {
@@ -83,14 +83,14 @@ fn files(directory: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// The pages of documentation: those in `docs`, and those at the root.
+/// Returns the pages of the documentation: the pages in `docs`, and pages in the root directory.
 fn documents() -> Vec<(PathBuf, String)> {
     let at_root = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
     let at_root = at_root.map(|name| (name.into(), fs::read_to_string(root().join(name)).unwrap()));
     files("docs", &["md"]).into_iter().chain(at_root).collect()
 }
 
-/// Blanks the blocks of code in a page, and keeps its lines.
+/// Returns a page without its code blocks, with the same number of lines.
 fn without_blocks(page: &str) -> String {
     let mut in_block = false;
     let line = |line: &str| {
@@ -101,14 +101,15 @@ fn without_blocks(page: &str) -> String {
     page.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The anchor that a heading gets.
+/// Returns the anchor of a heading.
 fn slug(heading: &str) -> String {
     let plain = LINK.replace_all(heading, "]").to_lowercase();
     let kept = plain.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
     kept.collect::<String>().trim().replace(' ', "-")
 }
 
-/// The anchors of a page: its headings, and those that it states. The second heading of one name has the ending `-1`.
+/// Returns the anchors of a page: anchors of headings, and explicit anchors. A second heading with the same text has
+/// the suffix `-1`.
 fn anchors(page: &str) -> BTreeSet<String> {
     let text = without_blocks(page);
     let mut anchors: BTreeSet<String> = ANCHOR.captures_iter(&text).map(|found| found[1].to_owned()).collect();
@@ -127,16 +128,16 @@ fn reference() -> Pages {
     files("docs/reference", &["md"]).iter().map(|(path, page)| (name(path), anchors(page))).collect()
 }
 
-/// Returns the invalid citations of a text: lines without a rule, unknown rules, and former pages.
+/// Returns the invalid citations of a text: lines without a rule, unknown rules, and former notes.
 fn wrong_citations(text: &str, pages: &Pages) -> Vec<String> {
     let exists = |page: &str, anchor: &str| pages.get(page).is_some_and(|anchors| anchors.contains(anchor));
-    // The rules of a citation, which may continue on the next line.
+    // Whether a citation names a rule. The citation can continue on the next line.
     let names_rules = |rest: &str| {
         let rules = rest.split(')').next().unwrap_or_default().trim().trim_end_matches(',');
         rules.split(',').all(|rule| PAGES.iter().any(|page| rule.trim().starts_with(page)))
     };
     let is_wrong = |line: &str| {
-        // The pattern alone would be slow on the whole tree.
+        // This check is faster than the pattern, which would be slow for all files.
         let cites = PAGES.iter().any(|page| line.contains(page));
         line.split(CITATION).skip(1).any(|rest| !names_rules(rest))
             || (cites && RULE.captures_iter(line).any(|rule| !exists(&rule[1], &rule[2])))
@@ -146,7 +147,8 @@ fn wrong_citations(text: &str, pages: &Pages) -> Vec<String> {
     lines.map(|(number, line)| format!("{}: {}", number + 1, line.trim())).collect()
 }
 
-/// The links of a page without a target. `anchors_of` has the anchors of a file, or `None` where there is no such file.
+/// Returns the links of a page without a target. `anchors_of` returns the anchors of a file, or `None` if it does not
+/// exist.
 fn broken_links(path: &Path, page: &str, anchors_of: impl Fn(&Path) -> Option<BTreeSet<String>>) -> Vec<String> {
     let text = without_blocks(page);
     let text = CODE.replace_all(&text, "`");
@@ -175,7 +177,7 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// Returns the rules of a page whose section has no source at its end.
+/// Returns the rules of a page whose section does not end with a source.
 fn rules_without_source(page: &str) -> Vec<String> {
     let text = without_blocks(page);
     let mut rules: Vec<(&str, String)> = Vec::new();
@@ -185,7 +187,7 @@ fn rules_without_source(page: &str) -> Vec<String> {
             is_rule = true;
             rules.push((heading, String::new()));
         } else if line.starts_with("# ") || line.starts_with("## ") {
-            // Text of a group of rules belongs to no rule.
+            // The text of a group of rules belongs to no rule.
             is_rule = false;
         } else if is_rule && let Some((_, section)) = rules.last_mut() {
             section.push_str(line);
@@ -207,7 +209,7 @@ fn every_citation_in_code_has_its_rule() {
     let mut cited = 0;
     for directory in ["crates", "tests", "fuzz", "benches"] {
         for (path, text) in files(directory, &["rs", "toml", "md"]) {
-            // These are the samples below.
+            // This file has invalid citations as samples.
             if path.ends_with("tests/silica/reference.rs") {
                 continue;
             }
@@ -235,7 +237,7 @@ fn every_link_in_documents_has_its_target() {
     assert!(broken.is_empty(), "links without a target:\n{}", broken.join("\n"));
 }
 
-/// The anchors that two headings or rows of a page would have.
+/// Returns the anchors that two headings or rows of a page share.
 fn ambiguous_anchors(page: &str) -> Vec<String> {
     let text = without_blocks(page);
     let headings = text.lines().filter_map(|line| line.strip_prefix('#')).map(|it| slug(it.trim_start_matches('#')));

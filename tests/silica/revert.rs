@@ -1,4 +1,4 @@
-//! Savepoints and reverts to them: the removed data, the notifications, and the state after a kill during a revert.
+//! Savepoints and reverts: the removed data, the notifications, and the state after a kill during a revert.
 
 use std::{thread, time::Duration};
 
@@ -29,12 +29,12 @@ fn answers(node: &Node) -> Vec<Value> {
     .collect()
 }
 
-/// The hash of the latest Tx block.
+/// Returns the hash of the latest Tx block.
 fn block_hash(node: &Node) -> String {
     node.result("GetLatestTxBlock", &json!([]))["body"]["BlockHash"].as_str().unwrap().to_owned()
 }
 
-/// The time of the latest Tx block in microseconds.
+/// Returns the timestamp of the latest Tx block, in microseconds.
 fn latest_time(node: &Node) -> u64 {
     let block = node.result("GetLatestTxBlock", &json!([]));
     block["header"]["Timestamp"].as_str().unwrap().parse().unwrap()
@@ -67,7 +67,7 @@ fn chain_is_as_it_was_when_it_is_taken_back() {
         assert_eq!((code, text.as_str()), (-20, "Txn Hash not Present"));
         assert_eq!(by_hash(&gone), Value::Null);
         assert_eq!(node.call("GetSmartContractInit", &json!([contract])).unwrap_err().code, -5);
-        // Neither the mode, nor the price, nor the time is that of after, and the nonce is due again.
+        // The revert restores block mode, gas price and time, and the nonce is valid again.
         let time = latest_time(&node);
         pay(&node, 2, 9);
         assert!(latest_time(&node) - time < 600_000_000);
@@ -163,7 +163,7 @@ fn kill_in_the_middle_leaves_one_head_or_the_other() {
         thread::scope(|scope| {
             scope.spawn(|| {
                 let request = json!({"id": 1, "jsonrpc": "2.0", "method": "silica_revert", "params": [1]}).to_string();
-                // The answer comes or does not.
+                // The response can be lost, because another thread kills the node.
                 let _ = std::panic::catch_unwind(|| node.connect().post(request.as_bytes()));
             });
             thread::sleep(Duration::from_micros(200 * round * round));

@@ -14,23 +14,23 @@ use silica_tests::{
     node::{Finished, run},
 };
 
-/// A directory and a dump from a version of the program without rules, and their contracts. The README in it has their
-/// origin.
+/// Returns the directory with a data directory and a dump of an earlier version without stored rules, and with their
+/// contracts. The README in this directory describes their origin.
 fn chains() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/chains")
 }
 
-/// The newest block of that chain, the root of its state, and its contract.
+/// Hash of the newest block, state root and contract of that chain.
 const HEAD: &str = "0db86c9ab08d7ccd0a97e78e8931845c11dc5413b2bf1ef6e042527a47759ec3";
 const STATE_ROOT: &str = "90b0328daeb0c412f0ae16d881031264847ea0d82922c61765c88fd0e11d2df8";
 const CONTRACT: &str = "bbdf5c659befa747bb10ad1b98b079ef6ce7bf55";
-/// The blocks of a call that throws and of a message to a library.
+/// Block of a call that throws, and block of a message to a library.
 const THROWN: u64 = 4;
 const TO_LIBRARY: u64 = 5;
-/// Transactions that its first account has sent.
+/// Number of transactions that the first account of that chain has sent.
 const SENT: u64 = 6;
 
-/// Puts the directory without rules into another one.
+/// Unpacks the data directory without rules.
 fn unpack(directory: &Directory) -> PathBuf {
     unpack_from(directory, "unnamed-rules.tar.gz")
 }
@@ -64,14 +64,14 @@ pub(crate) fn check_done(finished: &Finished, words: &str) {
     assert!(finished.status.success() && finished.output.contains(words), "{}", finished.output);
 }
 
-/// The receipt of the only transaction of a block.
+/// Returns the receipt of the only transaction in a block.
 fn receipt_of(node: &Node, block: u64) -> Value {
     let hashes = node.result("GetTransactionsForTxBlock", &json!([block.to_string()]));
     let hash = hashes.as_array().unwrap().iter().flat_map(|of| of.as_array().into_iter().flatten()).next().unwrap();
     node.result("GetTransaction", &json!([hash]))["receipt"].clone()
 }
 
-/// Sends a transaction of the first account, and returns its receipt.
+/// Sends a transaction from the first account, and returns its receipt.
 fn send(node: &Node, nonce: u64, to: Address, code: &str, data: &Value) -> Value {
     let mut transaction = Wallet::funded(0).payment(nonce, to, 0);
     (transaction.gas_limit, transaction.code, transaction.data) = (50_000, code.to_owned(), data.to_string());
@@ -92,7 +92,7 @@ fn source() -> String {
     fs::read_to_string(chains().join("Releases.scilla")).unwrap()
 }
 
-/// The components that the exception of a receipt lists.
+/// Returns the components that the exceptions of a receipt list.
 fn raised(receipt: &Value) -> Vec<&str> {
     let exceptions = receipt["exceptions"].as_array().unwrap().iter();
     exceptions.filter_map(|exception| exception["message"].as_str()?.strip_prefix("Raised from ")).collect()
@@ -101,7 +101,7 @@ fn raised(receipt: &Value) -> Vec<&str> {
 const CALL_STACK: [&str; 2] = ["Refuse", "Fail"];
 const COMPLETED: [&str; 2] = ["Count", "Fail"];
 
-/// Checks that a directory has the chain without rules, and that it continues.
+/// Checks that a data directory has the chain without rules, and that the node adds blocks to it.
 fn check_goes_on(data: &Path, args: &[&str]) {
     let node = Node::start_in(data, args);
     let latest = node.result("GetLatestTxBlock", &json!([]));
@@ -111,7 +111,7 @@ fn check_goes_on(data: &Path, args: &[&str]) {
     assert_eq!(receipt_of(&node, TO_LIBRARY)["errors"], json!({"1": [23]}));
     let receipt = call(&node, SENT + 1, CONTRACT.parse().unwrap(), "Fail");
     assert_eq!(raised(&receipt), CALL_STACK);
-    // A constructor `True` without a constraint is accepted, as before.
+    // These rules accept a constructor `True` without a constraint.
     let receipt = deploy(&node, SENT + 2, &source());
     assert_eq!(receipt["success"], true, "{receipt}");
     node.stop();
@@ -155,15 +155,15 @@ fn dump_without_rules_is_loaded_and_dumped_as_it_was() {
     check_goes_on(&data, &[]);
 }
 
-/// The chain of revision 2, which did not limit work: its state root, its contract, and the gas of a call that exceeds
-/// the work of revision 3.
+/// A chain with the rules of revision 2, which has no work limits: its state root, its contract, and the gas of a call
+/// that exceeds the work limit of revision 3.
 const REVISION_2: (&str, &str, &str) = (
     "0328cf904f18a53e08b25069240da4e798f48f01d7a0f064ec17dfbfde9d8327",
     "97ef723bc7e64cdd01e40b753c0c1f0d2a98bf6d",
     "8093",
 );
 
-/// Hashes a text of 20,000 bytes 2,000 times, and returns the receipt.
+/// Calls a contract that hashes a text of 20,000 bytes 2,000 times. Returns the receipt.
 fn hash(node: &Node, nonce: u64, contract: Address) -> Value {
     let params = json!([
         {"vname": "text", "type": "String", "value": "x".repeat(20_000)},
@@ -244,7 +244,7 @@ fn new_chain_has_the_rules_of_0_13_and_keeps_them() {
 fn manifest_that_names_other_rules_than_the_record_is_refused() {
     let directory = Directory::new();
     let [data, other] = ["data", "other"].map(|name| directory.path().join(name));
-    // The same key and accounts, and so the same genesis but for its time.
+    // Both chains have the same key and accounts, so their genesis blocks differ only in the time.
     for (data, rules) in [(&data, "0.13"), (&other, "latest")] {
         fs::create_dir(data).unwrap();
         let key = data.join("node.key");

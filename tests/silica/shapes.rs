@@ -1,4 +1,5 @@
-//! Compares every response with the documented ones: members, JSON types, and spellings (`tests/data/rpc-examples`).
+//! Compares every response with the documented responses: members, JSON types and text formats
+//! (`tests/data/rpc-examples`).
 //!
 //! Three lists have the intended differences from the documentation: [`WITHOUT_FORM`] and [`OWN_ERRORS`] in this
 //! module, and [`SUPERSEDED`] in the module that compares shapes.
@@ -13,11 +14,11 @@ use silica_tests::{
     wallet::Payment,
 };
 
-/// Every documented method that the node has: each has a file of examples.
+/// All documented methods. Each method has a file of examples.
 static METHODS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data/rpc-examples")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    // A leading underscore: examples of the protocol, not of one method.
+    // Files with a leading underscore have examples of the protocol, not of a method.
     let methods =
         names.filter(|name| !name.starts_with('_')).map(|name| name.strip_suffix(".json").unwrap().to_owned());
     let mut methods: Vec<&'static str> = methods.map(|name| &*name.leak()).collect();
@@ -25,7 +26,7 @@ static METHODS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     methods
 });
 
-/// Methods whose documented answers say nothing about the form of another, and why.
+/// Methods whose documented results do not determine the shape of other results, each with the reason.
 const WITHOUT_FORM: [(&str, &str); 6] = [
     ("GetRawDSBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     ("GetRawTxBlock", "a serialised block has a length of its own; the tests of blocks read it"),
@@ -38,7 +39,7 @@ const WITHOUT_FORM: [(&str, &str); 6] = [
     ("silica_traceTransaction", "each statement uses and binds something else; the tests of traces look at them"),
 ];
 
-/// Methods of this node that the documentation does not know, and why they are there.
+/// Methods of this node that the documentation lacks, each with their purpose.
 const UNDOCUMENTED: [(&str, &str); 17] = [
     ("rpc.discover", "the OpenRPC document of the interface"),
     ("silica_addBalance", "for developers: a faucet"),
@@ -59,7 +60,7 @@ const UNDOCUMENTED: [(&str, &str); 17] = [
     ("silica_snapshot", "for developers: keeps the chain as it is"),
 ];
 
-/// Methods whose documented answer is null where there is nothing.
+/// Methods with null as the documented result if the value does not exist.
 const NULLABLE: [&str; 5] = [
     "GetSmartContractSubState",
     "eth_getBlockByHash",
@@ -68,32 +69,32 @@ const NULLABLE: [&str; 5] = [
     "eth_getTransactionReceipt",
 ];
 
-/// Documented errors that need another request or another node than the one they are shown with, and why.
+/// Documented errors that need another request or another node than the documented one, each with the reason.
 const OWN_ERRORS: [(&str, &str); 2] = [
     ("CreateTransaction", "the signature in the document is of another chain; see the tests of admission"),
     ("IncreaseBlocknum", "the document has a time-triggered server; see the tests of block modes"),
 ];
 
-/// The contract of the documentation, or what its answers show of it.
+/// The contract in the documentation, as far as the documented results show its source.
 const ADMINS: &str = include_str!("../data/contracts/admins.scilla");
-/// The administrator that it shows.
+/// The administrator in the documented state of this contract.
 const ADMIN: &str = "0xdfa89866ae86632b36361d53b76c1373448c28fa";
 
-/// A chain with full and empty blocks, several DS epochs, a contract, and a payment that waits.
+/// A chain with full and empty blocks, several DS epochs, a contract, and a pending payment.
 struct Chain {
     node: Node,
-    /// A node that makes blocks at intervals, and that can be paused.
+    /// A node that makes blocks at intervals, and that a client can pause.
     timed: Node,
     contract: String,
     /// Hash of the deployment.
     deployment: String,
-    /// Hashes of a call that sends money on, and of one that fails.
+    /// Hashes of a call that sends money to another account, and of a call that fails.
     calls: [String; 2],
     sealed: String,
     waiting: String,
 }
 
-/// A deployment or a call by the account that deploys the contract.
+/// Returns a deployment or a call of the account that deploys the contract.
 fn contract_request(nonce: u64, to: Address, code: &str, data: &Value) -> Payment {
     let mut request = Wallet::funded(3).payment(nonce, to, if code.is_empty() { 5 } else { 0 });
     (request.gas_limit, request.code, request.data) = (25_000, code.to_owned(), data.to_string());
@@ -121,7 +122,7 @@ impl Chain {
             (0..3).for_each(|payer| drop(pay(payer, nonce)));
             node.result("IncreaseBlocknum", &json!([1]));
         }
-        // Block 5 is documented to be empty.
+        // The documentation expects that block 5 is empty.
         node.result("IncreaseBlocknum", &json!([109]));
         let deployment = deployment();
         let deployed = send(&deployment);
@@ -143,12 +144,12 @@ impl Chain {
         Self { node, timed, contract, deployment: deployment.hash(), calls, sealed, waiting }
     }
 
-    /// The node that has a method.
+    /// Returns the node that has this method.
     fn node(&self, method: &str) -> &Node {
         if ["CheckPause", "TogglePause"].contains(&method) { &self.timed } else { &self.node }
     }
 
-    /// Parameters with which a method succeeds, in every way that changes the shape of the answer.
+    /// Returns parameters with which a method succeeds, with a case for each shape of the result.
     fn parameters(&self, method: &str) -> Vec<Value> {
         let latest = crate::height(&self.node).to_string();
         match method {
@@ -159,7 +160,7 @@ impl Chain {
             "CheckPause" | "TogglePause" => vec![json!(["999"])],
             "DSBlockListing" | "TxBlockListing" => vec![json!([1])],
             "GetBalance" => vec![json!([Wallet::funded(0).hex()]), json!(["0".repeat(40)])],
-            // The genesis block, one of an epoch, and one that does not exist.
+            // The genesis block, a block of an epoch, and a block that does not exist.
             "GetDsBlock" | "GetDsBlockVerbose" => vec![json!(["0"]), json!(["1"]), json!(["9000"])],
             "IsTxnInMemPool" => vec![json!([self.sealed]), json!([self.waiting])],
             "GetMinerInfo" => vec![json!(["1"])],
@@ -206,7 +207,7 @@ impl Chain {
             "silica_getTransactionsForAddress" => vec![json!([Wallet::funded(3).hex(), {"limit": 2}])],
             "web3_sha3" => vec![json!(["0x68656c6c6f"])],
             "SetMinimumGasPrice" => vec![json!(["1000000000"])],
-            // No parameters, or documented ones that fit every chain.
+            // No parameters, or documented parameters that are valid on every chain.
             _ => {
                 let answered = examples(method).into_iter().filter(|example| example.result().is_some());
                 answered.map(|example| example.request["params"].clone()).collect()
@@ -214,7 +215,7 @@ impl Chain {
         }
     }
 
-    /// The real answers of every method that has some.
+    /// Returns the actual results of every method with a determined shape.
     fn answers(&self) -> Vec<(&'static str, Value)> {
         let without: Vec<&str> = WITHOUT_FORM.iter().map(|(method, _)| *method).collect();
         METHODS
@@ -258,7 +259,7 @@ fn documented_requests_earn_no_protocol_error() {
         for example in examples(method) {
             let params = &example.request["params"];
             match chain.node(method).call(method, params) {
-                // Only the protocol layer leaves out `data`.
+                // Only errors of the protocol layer have no `data`.
                 Err(refusal) => {
                     let data = refusal.data.as_ref().unwrap_or_else(|| panic!("{method}{params}: {refusal:?}"));
                     let has_both = data.get("expected").is_some() && data.get("got").is_some();
@@ -331,7 +332,7 @@ fn every_change_of_an_answer_is_noticed() {
     let mut changes = 0;
     for (method, answer) in Chain::new().answers() {
         for (change, changed) in Changes::of(method).all(&answer) {
-            // Where there is no such entry, the documented answer is null.
+            // The documented result is null if the value does not exist.
             if NULLABLE.contains(&method) && changed.is_null() {
                 continue;
             }
@@ -350,10 +351,11 @@ fn exceptions_are_of_methods_that_exist() {
     }
 }
 
-/// Ways to spoil an answer.
+/// Changes of a result that the comparison must detect.
 struct Changes {
     method: &'static str,
-    /// Whether hexadecimal text may have either case: that of listings varies (Reference: interface#block-listings).
+    /// Whether hexadecimal text can have either case. The case in listings varies
+    /// (Reference: interface#block-listings).
     any_case: bool,
 }
 
@@ -362,7 +364,8 @@ impl Changes {
         Self { method, any_case: ["DSBlockListing", "TxBlockListing"].contains(&method) }
     }
 
-    /// Every single change: a member taken away or added, a value of another type, a text written otherwise.
+    /// Returns the result with each single change: a removed or added member, a value of another type, another text
+    /// format.
     fn all(&self, value: &Value) -> Vec<(String, Value)> {
         let mut changes = other_types(value);
         match value {
@@ -438,7 +441,7 @@ fn with_member(object: &Value, name: &str, value: Value) -> Value {
     changed
 }
 
-/// One value of each JSON type but that of `value`; fractions and negative numbers count as types of their own.
+/// Returns a value of each JSON type except the type of `value`. Fractions and negative numbers count as types.
 fn other_types(value: &Value) -> Vec<(String, Value)> {
     let kind = |value: &Value| match value {
         Value::Null => 0,

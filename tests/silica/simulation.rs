@@ -1,4 +1,4 @@
-//! `silica_simulateTransaction` and `silica_estimateGas`: compared with the real execution, and with invalid requests.
+//! `silica_simulateTransaction` and `silica_estimateGas`: comparison with the execution, and invalid requests.
 
 use std::{sync::Arc, thread};
 
@@ -159,7 +159,7 @@ fn wrong_requests_are_refused_by_name() {
     assert_eq!(height(node), 1);
 }
 
-/// Counts down for as long as there is gas.
+/// A contract that counts down a number, for as long as the gas lasts.
 const BUSY: &str = r"scilla_version 0
 library Busy
 let spin = fun (n : Nat) =>
@@ -180,7 +180,7 @@ end
 fn payments_are_served_amid_simulations() {
     let mut chain = Chain::new();
     let (contract, _) = chain.deploy(BUSY, &[]);
-    // Little work: simulations wait for each other, and not for ever.
+    // Each simulation has little work, because the simulations wait for each other.
     let rounds = json!([{"vname": "rounds", "type": "Uint32", "value": "1000"}]);
     let request = json!([call(1, &contract, "Spin", &rounds)]);
     let node = &chain.node;

@@ -1,4 +1,4 @@
-//! The first minutes with a node: the output of a start, the page for browsers, and the advice in error messages.
+//! The start of a node: its output, the page for browsers, and the advice in error messages.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{check_error, pay_once};
 
 const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 
-/// The secret keys of the first two accounts of [`WORDS`], as zilliqa-js derives them.
+/// Secret keys of the first two accounts of [`WORDS`]. zilliqa-js derives the same keys.
 const KEYS: [&str; 2] = [
     "9b6e11b4378a9e836be65f60faf42f25a1008b0e1f98781eccc487fed618276f",
     "6f06cf24c49ef971d802db7508d8837f405f3ae58eb919066170498e088d89e5",
@@ -108,7 +108,7 @@ fn banner_numbers_accounts_as_the_commands_do() {
     }
 }
 
-/// A node that writes its banner as JSON.
+/// A node that writes its banner as JSON, with the values of the banner.
 struct Announced {
     child: Child,
     facts: Value,
@@ -132,7 +132,7 @@ impl Announced {
     }
 }
 
-/// Calls a method of the node that has this URL.
+/// Calls a method of the node with this URL.
 fn call(url: &str, method: &str) -> Value {
     let address = url.strip_prefix("http://").unwrap().parse().unwrap();
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": []}).to_string();
@@ -165,7 +165,7 @@ fn banner_as_json_has_the_real_ports_and_no_secret() {
     let facts = node.facts.clone();
     let (url, websocket) = (facts["url"].as_str().unwrap(), facts["websocket"].as_str().unwrap());
     assert_eq!(call(url, "GetNetworkId"), "333");
-    // The second port speaks JSON-RPC, too.
+    // The WebSocket port also serves JSON-RPC over HTTP.
     assert_eq!(call(&websocket.replace("ws://", "http://"), "GetNetworkId"), "333");
     assert_ne!(url.rsplit_once(':').unwrap().1, websocket.rsplit_once(':').unwrap().1);
     let operators = facts["operator"].as_str().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
@@ -243,13 +243,14 @@ fn ready_file_through_a_link_is_refused() {
     assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
 }
 
-/// Whether a process runs, by its number.
+/// Returns whether the process with this id runs.
 fn runs(process: &str) -> bool {
     // A zombie process has no command line.
     fs::read(Path::new("/proc").join(process).join("cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
-/// Starts a shell that starts a node with further arguments, and waits for it. Returns both, and where the node writes.
+/// Starts a shell that starts a node with additional arguments. Waits for the node, and returns the shell and the ready
+/// file.
 fn start_through_a_shell(directory: &Directory, script: &str) -> (Child, Value) {
     let ready = directory.path().join("ready.json");
     let mut shell = Command::new("sh");
@@ -264,7 +265,7 @@ fn start_through_a_shell(directory: &Directory, script: &str) -> (Child, Value) 
 fn node_stops_in_good_order_when_the_process_that_started_it_ends() {
     for parent in ["--exit-with-parent", "--exit-with-parent=$$"] {
         let directory = Directory::new();
-        // The shell must not become the node: another command follows.
+        // Another command follows, so that the shell does not replace itself with the node.
         let script = format!(
             "\"$0\" --data-dir \"$1/data\" --listen 127.0.0.1:0 --websocket off --ready-file \"$1/ready.json\" {parent} \
              2>\"$1/log\"; true"
@@ -283,7 +284,7 @@ fn node_stops_in_good_order_when_the_process_that_started_it_ends() {
         wait(std::process::id(), "the node ends with its parent", || !runs(&node));
         let log = fs::read_to_string(directory.path().join("log")).unwrap();
         assert!(log.contains("the process that started this node has ended") && !log.contains("ERROR"), "{log}");
-        // An orderly stop takes the ready file away, and keeps the chain.
+        // An orderly stop removes the ready file, and keeps the chain.
         assert!(!directory.path().join("ready.json").exists(), "{log}");
         let again = Node::start_in(&directory.path().join("data"), &[]);
         assert_eq!(again.result("GetTransaction", &json!([payment.hash()]))["ID"], payment.hash());
@@ -301,7 +302,7 @@ fn node_does_not_start_without_the_process_that_started_it() {
     );
 }
 
-/// Gets a page with a value of `Accept`, or without one.
+/// Gets a page, optionally with a value of `Accept`. Returns head and body.
 fn get(node: &Node, verb: &str, path: &str, host: &str, accept: Option<&str>) -> (String, String) {
     let mut connection = node.connect();
     let accept = accept.map(|accept| format!("Accept: {accept}\r\n")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `silica_getSmartContractStatePage`: each entry of one state once, and invalid requests.
+//! `silica_getSmartContractStatePage`: each entry of a state once, and invalid requests.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -18,7 +18,7 @@ transition Nothing ()
 end
 "#;
 
-/// A contract with fifteen entries, after block 14.
+/// Deploys a contract, and adds 15 entries to it up to block 14.
 fn store(node: Node) -> (Chain, Address) {
     let mut chain = Chain::over(node);
     let (contract, _) = chain.deploy(STORE, &[]);
@@ -36,7 +36,7 @@ fn set(node: &Node, contract: &Address, field: &str, keys: &Value, value: &Value
     node.result("silica_setContractField", &json!([contract.to_string(), field, keys, value]));
 }
 
-/// Returns the entries of all pages of a size. `between` acts on the node before each page.
+/// Returns the entries of all pages of `limit` entries. `between` acts on the node before each page.
 fn pages(node: &Node, contract: &Address, field: &str, limit: u32, block: &Value, between: impl Fn(u32)) -> Vec<Value> {
     let (mut entries, mut cursor) = (Vec::new(), Value::Null);
     for page in 0.. {
@@ -103,7 +103,7 @@ fn pages_of_a_block_are_of_its_state() {
     let block = json!(height(node).to_string());
     let before = pages(node, &contract, "counts", 2, &block, |_| ());
     assert_eq!(before.len(), 9);
-    // Entries are added and removed on both sides of the place that was reached.
+    // The test adds and removes entries before and after the position of the cursor.
     let disturb = |page: u32| {
         set(node, &contract, "counts", &json!([format!("k{page}0")]), &json!("5"));
         set(node, &contract, "counts", &json!([format!("k{page}")]), &Value::Null);

@@ -18,7 +18,7 @@ fn figures_are_those_of_the_head() {
         let head = json!(crate::height(&node).to_string());
         assert_eq!(documented(&node, "GetEpochFin", &json!([""])), head);
         assert_eq!(documented(&node, "GetLatestEpochStatesUpdated", &json!([""])), head);
-        // All blocks have the same second.
+        // The timestamps of all blocks are in the same second.
         assert_eq!(documented(&node, "GetAverageBlockTime", &json!([""])), "0");
     }
     check_result(&node, "healthcheck", &json!([""]), &json!("ok"));

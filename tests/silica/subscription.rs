@@ -1,4 +1,4 @@
-//! Subscriptions and JSON-RPC over `WebSocket` connections (WebSocket page).
+//! Subscriptions and JSON-RPC over WebSocket connections (docs/reference/subscriptions.md).
 
 use std::{
     io::Write,
@@ -15,13 +15,13 @@ use tungstenite::{Message, WebSocket, client, protocol::frame::coding::CloseCode
 
 use crate::{operations::peak_memory, pay_once};
 
-/// A contract with a transition `Take`, which emits an event, and `Fail`.
+/// A contract with two transitions: `Take` emits an event, and `Fail` fails.
 const RELAY: &str = include_str!("../data/contracts/relay.scilla");
 
-/// A contract with a transition `Shout`, which emits an event of two megabytes.
+/// A contract with a transition `Shout`, which emits an event of 2 MiB.
 const SHOUT: &str = include_str!("../data/contracts/shout.scilla");
 
-/// A client that has shaken hands.
+/// A WebSocket client after its handshake.
 struct Client(WebSocket<TcpStream>);
 
 impl Client {
@@ -39,7 +39,7 @@ impl Client {
         self.0.send(Message::text(text)).unwrap();
     }
 
-    /// The next text that comes.
+    /// Returns the next text message.
     fn read(&mut self) -> String {
         loop {
             match self.0.read().unwrap() {
@@ -56,19 +56,19 @@ impl Client {
         serde_json::from_str(&self.read()).unwrap()
     }
 
-    /// Sends a message and returns what comes next.
+    /// Sends a message, and returns the next text message.
     fn ask(&mut self, text: &str) -> String {
         self.send(text);
         self.read()
     }
 
-    /// Subscribes or unsubscribes, which is acknowledged with the same bytes.
+    /// Subscribes or unsubscribes. The node acknowledges with the same bytes.
     fn subscribe(&mut self, query: &Value) {
         let text = format!("{query:#}");
         assert_eq!(self.ask(&text), text);
     }
 
-    /// The entries of the next notification.
+    /// Returns the entries of the next notification.
     fn news(&mut self) -> Vec<Value> {
         let mut notification = self.read_json();
         assert_eq!(notification["type"], "Notification", "{notification}");
@@ -76,7 +76,7 @@ impl Client {
         values
     }
 
-    /// Why the server ends the connection.
+    /// Returns code and reason with which the server closes the connection.
     fn closed(mut self) -> (CloseCode, String) {
         loop {
             match self.0.read() {
@@ -99,7 +99,7 @@ fn request(nonce: u64, to: Address, code: &str, data: &Value) -> Payment {
     request
 }
 
-/// Deploys a contract in a separate block.
+/// Deploys a contract in a block of its own.
 fn deploy(node: &Node, code: &str) -> Address {
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
     let deployed = node.result("CreateTransaction", &json!([request(1, Address::ZERO, code, &init).json()]));
@@ -156,7 +156,7 @@ fn blocks_that_replace_others_are_notified() {
     for expected in 3..=5 {
         assert_eq!(number(&mut client), expected.to_string());
     }
-    // However often, and whether the head is lower, higher or the same then.
+    // This works for repeated reverts, and for a head that is lower, higher or the same afterwards.
     for (snapshot, blocks) in [(1, 1), (2, 3), (3, 7)] {
         node.result("silica_revert", &json!([snapshot]));
         node.result("silica_snapshot", &json!([]));
@@ -267,7 +267,7 @@ fn topics_travel_together_and_end_with_a_last_message() {
     mine(&node, 1);
     let news = client.news();
     assert_eq!(news.last().unwrap()["value"], json!(["NewBlock", "TxnLog"]));
-    // Nothing comes any more, and the connection stays.
+    // The session gets no further notifications, and stays open.
     mine(&node, 3);
     client.subscribe(&json!({"query": "NewBlock"}));
     mine(&node, 1);
@@ -292,7 +292,7 @@ fn messages_that_are_none_are_answered_in_plain_text() {
     ] {
         assert_eq!(client.ask(message), text, "{message:.60}");
     }
-    // An empty message is nothing at all.
+    // The node ignores an empty message.
     client.send("");
     client.subscribe(&json!({"query": "NewBlock"}));
 }
@@ -364,7 +364,7 @@ fn close_of_the_client_is_answered() {
 fn what_is_too_large_or_no_text_ends_the_connection() {
     let node = Node::start(&[]);
     let mut client = Client::connect(&node);
-    // The server may have closed before all of it is sent.
+    // The server can close the connection before the client has sent the whole message.
     drop(client.0.send(Message::text("x".repeat(300 << 10))));
     let end = client.closed();
     assert_eq!(end, (CloseCode::Size, "the message is too large".to_owned()));
@@ -373,7 +373,7 @@ fn what_is_too_large_or_no_text_ends_the_connection() {
     assert_eq!(client.closed(), (CloseCode::Unsupported, "expected a text message, got a binary one".to_owned()));
 }
 
-/// A frame of a client with the mask zero.
+/// Returns a frame of a client with a mask of zeros.
 fn frame(opcode: u8, is_last: bool, payload: &[u8]) -> Vec<u8> {
     let head = [opcode | if is_last { 0x80 } else { 0 }, 0x80 | u8::try_from(payload.len()).unwrap(), 0, 0, 0, 0];
     [&head, payload].concat()
@@ -399,8 +399,8 @@ fn flood_of_small_frames_is_read_to_its_end_and_delays_no_client() {
         let mut stream = client.0.get_ref().try_clone().unwrap();
         let flood = [first, &flooding.repeat(FRAMES), last].concat();
         std::thread::scope(|scope| {
-            // The client reads nothing until others were answered: the node may stop to read, but keeps no heap of
-            // answers.
+            // The client reads nothing until other clients have responses. The node can stop reading, but must not
+            // store the responses.
             let sent = scope.spawn(move || stream.write_all(&flood));
             for _ in 0..20 {
                 let begun = Instant::now();
@@ -442,7 +442,7 @@ fn subscribers_have_a_port_of_their_own() {
     assert!(refused.output.contains(&format!("cannot listen on {port}")), "{}", refused.output);
 }
 
-/// Reads what comes about blocks with a shout each.
+/// Reads the notifications of blocks with one large event each.
 fn receive_shouts(mut client: Client, numbers: Range<u64>) {
     let mut bytes = 0;
     for number in numbers {
@@ -456,9 +456,9 @@ fn receive_shouts(mut client: Client, numbers: Range<u64>) {
 
 #[test]
 fn client_that_reads_late_misses_nothing() {
-    // More than the system keeps for a client that does not read: each has an event of two megabytes.
+    // Six notifications of 2 MiB exceed the buffers of the operating system for a client that does not read.
     const NUMBERS: Range<u64> = 2..8;
-    // The node disconnects a client that reads nothing for half a minute.
+    // The node disconnects a client that reads nothing for 30 seconds.
     const SILENCE: Duration = Duration::from_secs(15);
     let node = Node::start(&["--block-mode", "manual"]);
     let shout = deploy(&node, SHOUT);
@@ -472,7 +472,7 @@ fn client_that_reads_late_misses_nothing() {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             receive_shouts(prompt, NUMBERS);
-            // The other thread may have ended after it received all.
+            // The receiver of this message can end first, after its own notifications.
             let _ = received.send(());
         });
         scope.spawn(move || {
@@ -497,13 +497,13 @@ fn length_of_a_frame_may_take_more_bytes_than_it_needs() {
                  Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     connection.write(shake.as_bytes()).unwrap();
     assert_eq!(connection.read().unwrap().status, 101);
-    // Two messages, masked with zeros, whose lengths take two and eight bytes, and a close.
+    // Two messages with a mask of zeros, with lengths in two and eight bytes, and then a close frame.
     let text = b"x";
     connection.write(&[&[0x81, 0xfe, 0, 1, 0, 0, 0, 0][..], text].concat()).unwrap();
     connection.write(&[&[0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0][..], text].concat()).unwrap();
     let refused = [&[0x81, 19][..], b"invalid query field"].concat();
     assert_eq!(connection.read_bytes(2 * refused.len()).unwrap(), refused.repeat(2));
-    // A close ends the connection at once, even during a response.
+    // A close frame ends the connection at once, even during a response.
     connection.write(&[0x88, 0x80, 0, 0, 0, 0]).unwrap();
     assert_eq!(connection.read_to_end().unwrap().first(), Some(&0x88), "it is closed in order");
 }

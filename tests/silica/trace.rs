@@ -15,12 +15,12 @@ const TRACE_CALL: &str = "silica_traceCall";
 
 const RELAY: &str = include_str!("../data/contracts/relay.scilla");
 
-/// Hash of the newest transaction.
+/// Returns the hash of the newest transaction.
 fn newest(node: &Node) -> Value {
     node.result("GetRecentTransactions", &json!([]))["TxnHashes"][0].clone()
 }
 
-/// The trace of the newest transaction, which has its receipt.
+/// Returns the trace of the newest transaction, after a check of its hash and receipt.
 fn trace(node: &Node) -> Value {
     let hash = newest(node);
     let traced = node.result(TRACE, &json!([hash]));
@@ -29,7 +29,7 @@ fn trace(node: &Node) -> Value {
     traced
 }
 
-/// Each statement of a run: component, depth, line, source.
+/// Returns component, depth, line and source of each statement in a run.
 fn statements(run: &Value) -> Vec<(String, u64, u64, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let steps = run["steps"].as_array().unwrap().iter();
@@ -142,7 +142,7 @@ fn calls_are_a_tree() {
         ("Take", second, 7, Some(true)),
     ];
     assert_eq!(shown, expected);
-    // All messages of a statement, though JSON has no form for them.
+    // The trace has all messages of a statement, although Scilla has no JSON form for messages.
     let steps = call["run"]["steps"].as_array().unwrap();
     let sent = steps.iter().find(|step| step["text"] == "send messages").unwrap();
     assert_eq!(sent["used"][0]["value"].as_array().unwrap().len(), 3);
@@ -193,7 +193,7 @@ fn trace_has_messages_that_are_not_delivered() {
     let message = &traced["call"]["calls"][0];
     assert_eq!(message["recipient"], Address::ZERO.to_string(), "{receipt}");
     assert_eq!((&message["tag"], &message["run"]), (&json!("Take"), &Value::Null));
-    // One call more than there may be.
+    // One chained call more than the limit permits.
     let receipt = chain.call(1, first, "Repeat", &json!([text("times", "Uint32", "21")]));
     assert_eq!(receipt["success"], false);
     let traced = trace(&chain.node);
@@ -237,7 +237,7 @@ fn transactions_of_a_block_are_traced_one_behind_the_other() {
         assert_eq!((&paid["call"], paid["changes"].as_array().unwrap().len()), (&Value::Null, 2));
     };
     check(&node);
-    // Some of the state after the blocks before is made again.
+    // After the restart, the node computes a part of the earlier states again.
     node.result("silica_mine", &json!([48]));
     node.stop();
     let node = Node::start_in(data.path(), &["--block-mode", "manual"]);
@@ -260,7 +260,7 @@ fn deployment_is_traced_by_what_it_changes() {
     assert_eq!(variables(&traced, &contract), fields);
 }
 
-/// Goes through a list of so many numbers.
+/// A contract that folds over a list of numbers.
 const LONG: &str = r"scilla_version 0
 library Long
 let numbers = fun (n : Nat) =>
@@ -305,7 +305,7 @@ fn long_traces_are_cut_off() {
     assert_eq!(traced["call"]["run"]["completed"], true);
 }
 
-/// A contract that reads the time of its own block.
+/// A contract that reads the number and time of its block.
 const CLOCK: &str = r#"scilla_version 0
 contract Clock ()
 transition Look ()
@@ -343,7 +343,7 @@ fn trace_leaves_out_large_values() {
     assert_eq!(store["used"], json!([{"name": "text", "value": null}]));
 }
 
-/// Calls itself so often, and has a deep number in each run and in each message.
+/// A contract that calls itself repeatedly, with a deeply nested number in each run and message.
 const DEEP: &str = r#"scilla_version 0
 library Deep
 let zero = Uint32 0
@@ -368,13 +368,13 @@ transition Go (times : Uint32, number : Nat)
 end
 "#;
 
-/// A number in the JSON form of the contract language.
+/// Returns a number in the JSON form of Scilla.
 fn nat(number: usize) -> Value {
     let zero = json!({"constructor": "Zero", "argtypes": [], "arguments": []});
     (0..number).fold(zero, |before, _| json!({"constructor": "Succ", "argtypes": [], "arguments": [before]}))
 }
 
-/// Parses a value that the trace contains as text.
+/// Parses a value that the trace has as text.
 fn in_text(value: &Value) -> Value {
     serde_json::from_str(value.as_str().expect("it is text")).unwrap()
 }
@@ -387,7 +387,7 @@ fn deep_values_in_deep_calls_can_be_read() {
     let params = json!([param("times", "Uint32", json!("20")), param("number", "Nat", nat(31))]);
     let receipt = chain.call(1, contract, "Go", &params);
     assert_eq!(receipt["success"], true, "{receipt}");
-    // The client reads no more than 127 levels.
+    // The JSON parser of this test reads at most 127 levels.
     let traced = trace(&chain.node);
     assert_eq!(traced["truncated"], false);
     let (mut runs, mut call) = (0, &traced["call"]);

@@ -1,4 +1,4 @@
-//! Submitting a payment and reading it back: `GetTransaction`, its status, recent and pending transactions
+//! Payments: their submission, their data with `GetTransaction`, their status, and recent and pending transactions
 //! (Reference: interface#read-a-transaction, interface#transaction-status).
 
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ fn waiting_payment_is_pending_until_its_block() {
     let (first_hash, second_hash) = (payment.hash(), second.hash());
     assert_eq!(codes.len(), 2);
     assert!(codes.contains(&(first_hash.as_str(), 1)), "{codes:?}");
-    // That its nonce is ahead is found out when the block is made.
+    // The node finds the nonce gap when it makes a block, so both have the same status here.
     assert!(codes.contains(&(second_hash.as_str(), 1)), "{codes:?}");
     let status = |hash: &str| {
         let status = documented(&node, "GetTransactionStatus", &json!([hash]));
@@ -145,7 +145,7 @@ fn waiting_payment_is_pending_until_its_block() {
     assert_eq!(status(&second_hash), (1, 4));
     let pending = node.result("GetPendingTxns", &json!([]));
     assert_eq!(pending, json!({"Txns": [{"TxnHash": second_hash, "code": 4}]}));
-    // It goes on waiting, however long it takes.
+    // The transaction stays pending for any number of blocks.
     node.result("IncreaseBlocknum", &json!([10]));
     assert_eq!(status(&second_hash), (1, 4));
     assert_eq!(node.result("GetPendingTxns", &json!([])), pending);

@@ -1,11 +1,11 @@
-//! HTTP: methods, headers, limits, and connections that misbehave (Reference: interface#http).
+//! HTTP: methods, headers, limits, and misbehaving connections (Reference: interface#http).
 
 use std::{io, thread, time::Duration};
 
 use serde_json::{Value, json};
 use silica_tests::{Answer, Connection, Node};
 
-/// Largest body that is read.
+/// Default limit of a request body, in bytes.
 const BODY_LIMIT: usize = 5 * 1024 * 1024;
 
 const ASK: &[u8] = br#"{"id":"1","jsonrpc":"2.0","method":"GetNetworkId","params":[""]}"#;
@@ -105,7 +105,7 @@ fn one_connection_serves_many_requests() {
     for _ in 0..100 {
         check_served(&connection.post(ASK).unwrap());
     }
-    // Errors and batches do not end it either.
+    // Errors and batches do not end the connection.
     connection.post(b"nonsense").unwrap();
     connection.post(b"[]").unwrap();
     check_served(&connection.post(ASK).unwrap());
@@ -149,7 +149,7 @@ fn request_may_come_byte_by_byte() {
     check_served(&connection.read().unwrap());
 }
 
-/// A request of this many bytes, whatever it asks.
+/// Returns a request body of this length, with blanks at its end.
 fn padded(bytes: usize) -> Vec<u8> {
     let mut body = ASK.to_vec();
     body.resize(bytes, b' ');
@@ -177,7 +177,7 @@ fn large_bodies_come_one_after_the_other() {
     let (served, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
     assert!(served.len() >= 2, "{} served", served.len());
     served.into_iter().for_each(check_served);
-    // On a slow machine some may have waited too long.
+    // On a slow machine, some requests can wait longer than their limit.
     for answer in refused {
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!((answer.status, &body["error"]["code"]), (503, &json!(-32000)));
@@ -204,7 +204,7 @@ fn endless_chunks_are_cut_off() {
     let mut connection = node.connect();
     connection.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
     let chunk = [format!("{:x}\r\n", 1 << 20).as_bytes(), &vec![b' '; 1 << 20], b"\r\n"].concat();
-    // The node takes as much as it is ready to throw away, answers, and closes.
+    // The node discards a part of the body, sends its response, and closes the connection.
     let cut = (0..200).any(|_| connection.write(&chunk).is_err());
     assert!(cut, "200 MiB were taken");
     check_served(&node.post(ASK));
@@ -220,7 +220,7 @@ fn connections_that_break_off_leave_no_trace() {
         connection.write(&request[..end]).unwrap();
         drop(connection);
     }
-    // One that is half closed has said all it will say, and is still owed an answer.
+    // A client can close its sending half after the request, and the node still sends the response.
     let mut connection = node.connect();
     connection.write(&request).unwrap();
     connection.finish_writing().unwrap();
@@ -254,7 +254,7 @@ fn too_many_or_too_long_headers_are_refused() {
     for headers in [many, long] {
         let mut connection = node.connect();
         let request = format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: 0\r\n\r\n");
-        // The node may close before it has taken everything.
+        // The node can close the connection before the client has sent the whole request.
         let sent = connection.write(request.as_bytes());
         match connection.read() {
             Ok(answer) => assert!((400..500).contains(&answer.status), "{}", answer.status),
@@ -288,14 +288,15 @@ fn crowd_of_idle_connections_does_not_keep_others_out() {
     let crowd: Vec<Connection> = (0..40)
         .map(|i| {
             let mut connection = node.connect();
-            // Some are silent, some stop half-way through a request.
+            // Some connections are silent, and some stop in the middle of a request.
             connection
                 .write(["", "POST / HT", "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n1"][i % 3].as_bytes())
                 .unwrap();
             connection
         })
         .collect();
-    // Without other clients they would keep their connection slots for minutes, longer than this client waits.
+    // Without other clients, these connections would keep their slots for minutes, which is longer than this client
+    // waits.
     check_served(&node.post(ASK));
     drop(crowd);
     check_served(&node.post(ASK));
@@ -312,7 +313,7 @@ fn expectation_is_met_before_the_body_comes() {
     check_served(&connection.read().unwrap());
 }
 
-/// Sends the head of a request with these lines, and a call behind it, and returns the answer.
+/// Sends a request with these head lines and the body of a call. Returns the response.
 fn answer_to(node: &Node, lines: &str) -> Answer {
     let mut connection = node.connect();
     let head = format!("POST / HTTP/1.1\r\n{lines}Content-Length: {}\r\n\r\n", ASK.len());
@@ -369,14 +370,14 @@ fn body_is_transferred_as_it_is_or_in_chunks() {
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
         assert!(body["error"]["message"].as_str().unwrap().starts_with("expected the Transfer-Encoding chunked, got "));
     }
-    // Without a mark of its end, a body has none.
+    // Without the chunked coding at its end, the body has no end mark.
     let mut connection = node.connect();
     connection.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n").unwrap();
     assert_eq!(connection.read().unwrap().status, 400);
 }
 
-/// Where a length and chunks are announced, the chunks count, as RFC 9112 (section 6.3) allows, and the connection
-/// ends, so that nothing behind them is taken for a request.
+/// If a head has both a length and chunks, the chunks count, as RFC 9112 (section 6.3) permits. The node then closes
+/// the connection, so that it does not read the bytes after the chunks as a request.
 #[test]
 fn request_with_a_length_and_chunks_is_the_last_of_its_connection() {
     let node = Node::start(&[]);
@@ -389,12 +390,12 @@ fn request_with_a_length_and_chunks_is_the_last_of_its_connection() {
         let answer = connection.read().unwrap();
         check_served(&answer);
         assert_eq!(answer.header("connection"), Some("close"));
-        // With an error, perhaps, since there are bytes that are not read.
+        // The connection can end with an error, because the node left bytes unread.
         assert_eq!(connection.read_to_end().unwrap_or_default(), b"");
     }
 }
 
-/// A line of a head may end without a carriage return, which RFC 9112 (section 2.2) allows. What it means is the same.
+/// RFC 9112 (section 2.2) permits head lines that end without a carriage return. Such lines have the same meaning.
 #[test]
 fn lines_of_a_head_may_end_in_a_line_feed() {
     let node = Node::start(&[]);
@@ -402,7 +403,7 @@ fn lines_of_a_head_may_end_in_a_line_feed() {
     let head = format!("POST / HTTP/1.1\nHost: x\nContent-Length: {}\n\n", ASK.len());
     connection.write(&[head.as_bytes(), ASK].concat()).unwrap();
     check_served(&connection.read().unwrap());
-    // A carriage return alone ends nothing.
+    // A carriage return alone does not end a line.
     let mut connection = node.connect();
     connection.write(b"POST / HTTP/1.1\r\nHost: x\rContent-Length: 5\r\n\r\n").unwrap();
     assert_eq!(connection.read().unwrap().status, 400);

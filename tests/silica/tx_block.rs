@@ -1,4 +1,4 @@
-//! Tx blocks, their listing, and the transactions in them
+//! Tx blocks, their listing, and their transactions
 //! (Reference: interface#tx-block-methods, interface#transactions-of-a-block).
 
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::{check_error, check_result, documented, height, pay_once};
 
 const NO_BLOCK: &str = "18446744073709551615";
 
-/// A chain of blocks 1 to `count`, the first ten with a payment each, the rest empty.
+/// Starts a node with blocks 1 to `count`. The first ten have a payment each, and the others are empty.
 fn chain_of(count: u64) -> Node {
     let node = Node::start(&["--block-mode", "manual"]);
     for nonce in 1..=count.min(10) {
@@ -116,7 +116,7 @@ fn header_counts_what_the_block_holds() {
     assert_eq!((&header["GasUsed"], &header["GasLimit"]), (&json!("150"), &json!("900000")));
     assert_eq!((&header["TxnFees"], &header["Rewards"]), (&json!((3 * FEE).to_string()), &json!("0")));
     assert_eq!(header["DSBlockNum"], "1");
-    // One virtual shard and the DS committee.
+    // The block has a micro block of the virtual shard, and one of the DS committee.
     let micro_blocks = block["body"]["MicroBlockInfos"].as_array().unwrap();
     assert_eq!(header["NumMicroBlocks"], micro_blocks.len());
     let shards: Vec<&Value> = micro_blocks.iter().map(|info| &info["MicroBlockShardId"]).collect();
@@ -233,9 +233,9 @@ fn pages_of_transactions_end() {
         check_error(&node, method, &json!(["1", "1"]), (-1, "TxBlock has no transactions"));
         check_error(&node, method, &json!(["9", "0"]), (-32602, "Tx Block does not exist"));
     }
-    // An absent page is the first one: two SDKs leave it out.
+    // An absent page means the first page. Two SDKs omit it.
     check_result(&node, "GetTransactionsForTxBlockEx", &json!(["1"]), &page);
-    // An empty one means the method without pages.
+    // An empty page means a response without pages.
     check_result(&node, "GetTransactionsForTxBlockEx", &json!(["1", ""]), &json!([[hash], []]));
 }
 
@@ -246,7 +246,7 @@ fn block_number_of_listings_is_read_leniently() {
     for spelling in ["1", "0x1", "01", " 1", "1x"] {
         check_result(&node, "GetTransactionsForTxBlock", &json!([spelling]), &json!([[hash], []]));
     }
-    // A text that is no number counts as block 0, which is empty.
+    // A text that is not a number counts as block 0, which is empty.
     check_error(&node, "GetTransactionsForTxBlock", &json!(["x"]), (-1, "TxBlock has no transactions"));
     for absent in ["2", "99999999999"] {
         check_error(&node, "GetTransactionsForTxBlock", &json!([absent]), (-32602, "Tx Block does not exist"));

@@ -1,5 +1,5 @@
-//! Behaviour that only `--profile zq2` shares with the successor: transactions with nonce gaps wait in every block
-//! mode. Its Scilla rules name libraries by files, and leave `_scilla_version` to the interpreter.
+//! Behaviour that only `--profile zq2` has in common with the successor. Transactions with nonce gaps are pending in
+//! every block mode. The Scilla rules name libraries by files, and leave `_scilla_version` to the interpreter.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -10,7 +10,7 @@ use crate::{balance, block_modes::eventually, check_error, check_result, documen
 /// The wallets of these tests sign for chain 222.
 const ARGS: [&str; 4] = ["--profile", "zq2", "--chain-id", "222"];
 
-/// An account that the profile funds: the one of key 2, 3 or 4.
+/// Returns an account with money in this profile: the account of secret key 2, 3 or 4.
 fn funded(key: u8) -> Wallet {
     Wallet::from_hex(&format!("{key:064x}"))
 }
@@ -25,21 +25,21 @@ fn send(node: &Node, payment: &Payment) -> String {
     payment.hash()
 }
 
-/// Modification state and status of a transaction.
+/// Returns modification state and status of a transaction.
 fn status(node: &Node, hash: &str) -> (u64, u64) {
     let status = documented(node, "GetTransactionStatus", &json!([hash]));
     (status["modificationState"].as_u64().unwrap(), status["status"].as_u64().unwrap())
 }
 
 const CONFIRMED: (u64, u64) = (2, 3);
-/// In the pool, behind a nonce that is missing.
+/// Modification state and status of a transaction with a nonce gap.
 const NONCE_HIGH: (u64, u64) = (1, 4);
 
 fn block_of(node: &Node, hash: &str) -> Value {
     documented(node, "GetTransaction", &json!([hash]))["receipt"]["epoch_num"].clone()
 }
 
-/// Checks which nonces clients read for the account of key 2: with and without those in the pool.
+/// Checks the nonces of the account of key 2 that clients read, without and with pending transactions.
 #[track_caller]
 fn check_counts(node: &Node, latest: u64, pending: u64) {
     let address = format!("0x{}", funded(2).hex());
@@ -93,10 +93,10 @@ fn gaps_wait_after_each_change_of_the_block_mode() {
     }
     let second = send(&node, &payment(2));
     assert_eq!((height(&node), status(&node, &second)), (0, NONCE_HIGH));
-    // A block without its turn leaves it where it is.
+    // Empty blocks do not execute the gapped transaction.
     node.result("silica_mine", &json!([3]));
     assert_eq!((height(&node), status(&node, &second)), (3, NONCE_HIGH));
-    // Another nonce of the account is a gap that closes, too.
+    // An edit of the nonce closes the gap as well.
     node.result("silica_setNonce", &json!([funded(2).hex(), 1]));
     assert_eq!(status(&node, &second), CONFIRMED);
     assert_eq!((height(&node), block_of(&node, &second)), (5, json!("5")));
@@ -140,7 +140,7 @@ fn what_waits_outlives_a_restart() {
     assert!(node.stop().status.success());
     let node = Node::start_in(directory.path(), &ARGS);
     assert_eq!(height(&node), 0);
-    // The node answers before it has tried what was pending at the stop.
+    // After a start, the node serves clients before it has tried the transactions that were pending at the stop.
     eventually(&node, "both wait", || [&second, &fourth].iter().all(|hash| status(&node, hash) == NONCE_HIGH));
     send(&node, &payment(1));
     assert_eq!([&second, &fourth].map(|hash| status(&node, hash)), [CONFIRMED, NONCE_HIGH]);
@@ -150,7 +150,7 @@ fn what_waits_outlives_a_restart() {
     assert_eq!([&third, &fourth].map(|hash| status(&node, hash)), [CONFIRMED; 2]);
 }
 
-/// A chain, and the nonce of the account of key 2.
+/// A node, with the nonce of the account of key 2.
 struct Chain {
     node: Node,
     nonce: u64,
@@ -202,10 +202,10 @@ impl Chain {
 
 const ANSWERS: &str = "scilla_version 0\nimport BoolUtils\nlibrary Answers\ntype Answer = | Said of Bool\n\
     let turned = fun (answer : Answer) => match answer with | Said b => let c = negb b in Said c end\n";
-/// Imports the one above.
+/// A library that imports the library `Answers`.
 const QUESTIONS: &str = "scilla_version 0\nimport Answers\nlibrary Questions\ntype Question = | Of of Answer\n\
     let opposite = fun (question : Question) => match question with | Of answer => turned answer end\n";
-/// Sends a question to another contract, and shows the answer.
+/// A contract that sends a question to another contract, and emits the answer.
 const CLIENT: &str = "scilla_version 0\nimport Answers Questions\nlibrary Client\nlet none = Nil {Message}\n\
     contract Client ()\n\
     transition Send (to : ByStr20)\n\
@@ -242,7 +242,7 @@ fn libraries_are_found_by_the_names_of_their_files() {
     assert_eq!(receipt["success"], true, "{receipt}");
     let answer = &receipt["event_logs"][0]["params"][0]["value"];
     assert_eq!(answer, &json!({"constructor": "False", "argtypes": [], "arguments": []}));
-    // A library that is found by its file is known by its name, not by its address.
+    // A library that is imported by its file has its name in types, not its address.
     let types: Vec<&str> = receipt["transitions"]
         .as_array()
         .unwrap()
@@ -252,7 +252,7 @@ fn libraries_are_found_by_the_names_of_their_files() {
     assert_eq!(types, ["Questions.Question", "Answers.Answer"], "{receipt}");
     let interface = chain.node.result("silica_getContractInterface", &json!([client.to_string()]));
     assert_eq!(interface["transitions"][1]["params"][0]["type"], "Answers.Answer");
-    // The libraries are found again after a start, and when the chain is executed again.
+    // The node finds the libraries after a start, and when it executes the chain again.
     chain.node.stop();
     chain.node = Node::start_in(directory.path(), &ARGS);
     assert_eq!(chain.call(client, "Send", &to)["success"], true);
@@ -272,12 +272,12 @@ fn names_lead_to_files_as_there() {
     let by_address = format!("0x{two}.scillib");
     for (name, listed, expected) in [
         ("L", &[("L.scillib", one)][..], Some("1")),
-        // Characters other than letters, digits and full stops are left out of the file name.
+        // The file name has only the letters, digits and full stops of the library name.
         ("AB", &[("A_B.scillib", one)], Some("1")),
         ("A_B", &[("A_B.scillib", one)], None),
-        // The later file replaces the earlier one.
+        // The later file replaces the earlier file.
         ("AB", &[("A_B.scillib", one), ("AB.scillib", two)], Some("2")),
-        // The interpreter takes the name for the address, of which there is no file, unless one is listed.
+        // The interpreter reads the name as an address, and looks for a file with this address.
         ("L", &[("L", one)], None),
         ("L", &[("L", two), (&by_address, two)], Some("2")),
         ("L", &[("L", one), ("L.scillib", two)], None),
@@ -287,7 +287,7 @@ fn names_lead_to_files_as_there() {
         let receipt = chain.attempt(&importer(name), &[version("0"), libraries(listed)]);
         assert_eq!(receipt["success"], expected.is_some(), "{name} {listed:?}: {receipt}");
         let Some(expected) = expected else {
-            // The import fails in the checker, which reports no gas then.
+            // The import fails in the checker, which then reports no gas.
             assert_eq!(receipt["errors"], json!({"0": [5, 0]}), "{name} {listed:?}: {receipt}");
             continue;
         };
@@ -299,7 +299,7 @@ fn names_lead_to_files_as_there() {
             &json!({ "got": expected }),
         );
     }
-    // The standard library comes first.
+    // The standard library takes precedence.
     let utils = chain.deploy("scilla_version 0\nlibrary BoolUtils\nlet number = Uint32 9\n", &[is_library()]);
     let receipt = chain.attempt(&importer("BoolUtils"), &[version("0"), libraries(&[("BoolUtils.scillib", utils)])]);
     assert_eq!(receipt["success"], false, "{receipt}");
