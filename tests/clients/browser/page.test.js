@@ -1,5 +1,5 @@
-// A page in a browser: the unmodified zilliqa-js, as its package builds it for pages, pays and calls a contract on the node
-// from another origin, one on this machine and one that is foreign.
+// A page in a browser uses an unmodified zilliqa-js in its build for browsers. The page pays and calls a contract. It has
+// another origin than the node: a loopback address, or a foreign host name.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { chromium } from 'playwright-core';
 const { SILICA_URL, SILICA_KEY, CHROMIUM } = process.env;
 assert.ok(SILICA_URL && SILICA_KEY && CHROMIUM, 'set SILICA_URL, SILICA_KEY and CHROMIUM, the path of the browser');
 
-/** A name that no resolver knows; the browser takes it for this machine. */
+/** A host name without a DNS entry. An option of the browser maps it to this machine. */
 const FOREIGN = 'dapp.example';
 
 const packages = new URL('node_modules/', import.meta.url);
@@ -58,7 +58,7 @@ after(async () => {
   if (profile) await rm(profile, { recursive: true, force: true });
 });
 
-/** Opens the page under a host name, and returns it. */
+/** Opens the page of a host, and returns it. */
 async function open(host) {
   const page = await browser.newPage();
   const { port } = server.address();
@@ -67,7 +67,7 @@ async function open(host) {
   return page;
 }
 
-/** In the page: makes what the steps below share. */
+/** Runs in the page: creates the client and the account for the functions below. */
 function begin({ url, key }) {
   const { Zilliqa } = globalThis['@zilliqa-js/zilliqa'];
   const { BN, dcodeIO, Long = dcodeIO?.Long } = globalThis;
@@ -80,7 +80,7 @@ function begin({ url, key }) {
   globalThis.silica = { BN, zilliqa, payer, options, balance };
 }
 
-/** In the page: pays, and returns the receipt and what has arrived. */
+/** Runs in the page: pays, and returns whether the payment is confirmed, and the received amount. */
 async function payment(to) {
   const { zilliqa, options, balance } = globalThis.silica;
   const before = await balance(to);
@@ -89,7 +89,7 @@ async function payment(to) {
   return { confirmed: confirmed.isConfirmed(), arrived: BigInt(await balance(to)) - BigInt(before) };
 }
 
-/** In the page: deploys a contract, calls it, and returns what it holds and has written. */
+/** Runs in the page: deploys and calls a contract, and returns the results and the state. */
 async function contract(code) {
   const { zilliqa, payer, options } = globalThis.silica;
   const init = [
@@ -107,7 +107,7 @@ async function contract(code) {
   };
 }
 
-/** In the page: calls a method as any page can, and returns the answer. */
+/** Runs in the page: calls a method with `fetch`, and returns status and body of the response. */
 async function ask({ url, method, params, type = 'application/json' }) {
   const body = JSON.stringify({ id: '1', jsonrpc: '2.0', method, params });
   const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body });
@@ -129,7 +129,7 @@ for (const [host, recipient] of [
     await page.close();
   });
 
-  test(`a page of ${host} reads the reason of a refusal`, async () => {
+  test(`a page of ${host} reads the reason of an error`, async () => {
     const page = await open(host);
     const { status, body } = await page.evaluate(ask, { url: SILICA_URL, method: 'getBalance', params: [recipient] });
     assert.deepEqual([status, body.error.code, body.error.data], [200, -32601, { didYouMean: 'GetBalance' }]);
@@ -141,10 +141,10 @@ for (const [host, recipient, allowed] of [
   ['127.0.0.1', '0x3333333333333333333333333333333333333333', true],
   [FOREIGN, '0x4444444444444444444444444444444444444444', false],
 ]) {
-  test(`a method for developers is ${allowed ? 'answered' : 'refused'} to a page of ${host}`, async () => {
+  test(`a developer method is ${allowed ? 'available' : 'rejected'} for a page of ${host}`, async () => {
     const page = await open(host);
     const edit = { url: SILICA_URL, method: 'silica_setBalance', params: [recipient, '7'] };
-    // What a page can send without a preflight is judged like the rest.
+    // A page can send text/plain without a preflight. The same rules apply to it.
     for (const type of ['application/json', 'text/plain']) {
       const { body } = await page.evaluate(ask, { ...edit, type });
       assert.equal(body.error?.code, allowed ? undefined : -32600, JSON.stringify(body));
@@ -156,7 +156,7 @@ for (const [host, recipient, allowed] of [
   });
 }
 
-test('the page of the node itself shows where to connect, and loads nothing', async () => {
+test('the page of the node shows its URL, and loads nothing else', async () => {
   const page = await browser.newPage();
   const requests = [];
   const faults = [];

@@ -1,4 +1,4 @@
-// The node that SILICA_URL names, and three of the accounts that every fresh chain funds; published, and worth nothing.
+// The node at SILICA_URL, and published keys of three accounts with money on each new chain. They protect no money.
 require("hardhat-scilla-plugin");
 
 module.exports = {
@@ -6,7 +6,7 @@ module.exports = {
   networks: {
     silica: {
       url: process.env.SILICA_URL ?? "http://127.0.0.1:5555",
-      // The plugin takes the bit away again.
+      // Ethereum methods return the chain id with this bit, and the plugin removes the bit.
       chainId: 0x8000 | 222,
       accounts: [
         "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89",

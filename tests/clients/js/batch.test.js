@@ -1,5 +1,5 @@
-// Payments in one batch. zilliqa-js asks for a referrer that the fetch of Node.js does not take, so this file runs with
-// that one switched off (see package.json), over the library which zilliqa-js brings along for this case.
+// Payments in one batch. zilliqa-js sets a referrer that the `fetch` of Node.js rejects. So this file runs without this
+// `fetch` (see package.json), and zilliqa-js uses its own HTTP library.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,4 @@
-// What the tests of contracts share: the node, accounts, and contracts deployed and called as an application would,
-// through zilliqa-js.
+// Helpers of the contract tests: the node, accounts, and contracts. They use zilliqa-js as an application does.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -17,18 +16,18 @@ export const payer = wallet.addByPrivateKey(process.env.SILICA_KEY);
 wallet.setDefault(payer);
 export const gasPrice = new BN(await result(blockchain.getMinimumGasPrice()));
 
-/** The result of a call; an error answer fails the test with its text. */
+/** Returns the result of a call. An error response fails the test. */
 export async function result(call) {
   const { error, result } = await call;
   assert.equal(error, undefined, JSON.stringify(error));
   return result;
 }
 
-/** Text of an example contract, or of one that is there for tests. */
+/** Returns the source of an example contract (`example`) or of a test contract (`helper`). */
 export const example = (path) => readFileSync(new URL(`../../../contracts/${path}`, import.meta.url), 'utf8');
 export const helper = (name) => readFileSync(new URL(`../../data/contracts/${name}.scilla`, import.meta.url), 'utf8');
 
-/** An address as the chain shows it among values: lower case, with prefix. */
+/** Returns an address in the form of Scilla values: lower case, with prefix. */
 export const shown = (address) => address.toLowerCase();
 
 export const param = (vname, type, value) => ({ vname, type, value });
@@ -41,7 +40,7 @@ export async function balance(address) {
   return { balance: new BN(balance), nonce };
 }
 
-/** A new account with some money. */
+/** Creates an account, and pays it some money. */
 export async function account(zils = 1000) {
   const address = wallet.create();
   wallet.setDefault(payer);
@@ -50,10 +49,10 @@ export async function account(zils = 1000) {
   return address;
 }
 
-/** What a transaction has cost its sender. */
+/** Returns the fee of a receipt. */
 export const fee = ({ cumulative_gas }) => gasPrice.mul(new BN(cumulative_gas));
 
-/** A payment of the default account. */
+/** Sends a payment of the default account, and waits for its confirmation. */
 export const pay = (toAddr, amount) =>
   blockchain.createTransaction(
     zilliqa.transactions.new({ version, toAddr, amount, gasPrice, gasLimit: Long.fromNumber(50) }),
@@ -69,7 +68,7 @@ const options = ({ amount = 0, gasLimit = 50_000, nonce } = {}) => ({
   nonce,
 });
 
-/** Deploys for the payer, and returns the transaction and the contract. */
+/** Deploys a contract of the payer, and returns the transaction and the contract. */
 export async function tryDeploy(code, init = [], more) {
   wallet.setDefault(payer);
   const contract = zilliqa.contracts.new(code, [param('_scilla_version', 'Uint32', '0'), ...init]);
@@ -77,24 +76,24 @@ export async function tryDeploy(code, init = [], more) {
   return { tx, contract: deployed };
 }
 
-/** The contract, which has to be deployed. */
+/** Deploys a contract. A failed deployment fails the test. */
 export async function deploy(code, init, more) {
   const { tx, contract } = await tryDeploy(code, init, more);
   assert.ok(contract.isDeployed(), JSON.stringify(contract.error ?? tx.getReceipt()));
   return Object.assign(contract, { deployment: tx.id });
 }
 
-/** A library that others import under this name, and the init parameter by which they find it. */
+/** Deploys a library, and returns its address, and the init parameter with which contracts import it. */
 export async function deployLibrary(name, code) {
   const { address } = await deploy(code, [param('_library', 'Bool', True)]);
   const pair = adt('Pair', ['String', 'ByStr20'], [name, shown(address)]);
   return { address, extlibs: param('_extlibs', 'List(Pair String ByStr20)', [pair]) };
 }
 
-/** What the receipt of a transaction is before zilliqa-js adds to it. */
+/** Returns the receipt of a transaction without the additions of zilliqa-js. */
 export const receiptOf = async (id) => (await result(zilliqa.provider.send('GetTransaction', id))).receipt;
 
-/** The receipt of a call, whatever became of it. */
+/** Calls a contract, and returns the receipt, also if the call failed. */
 export async function receipt(from, contract, tag, params = [], more = {}) {
   wallet.setDefault(from);
   const at = zilliqa.contracts.at(contract.address ?? contract);
@@ -105,14 +104,14 @@ export async function receipt(from, contract, tag, params = [], more = {}) {
   return got;
 }
 
-/** The receipt of a call that has to succeed. */
+/** Calls a contract, and returns the receipt. A failed call fails the test. */
 export async function call(...request) {
   const got = await receipt(...request);
   assert.ok(got.success, JSON.stringify(got));
   return got;
 }
 
-/** The error with which the node refuses a call. */
+/** Sends a call that the node must reject, and returns the error. */
 export async function refusal(from, address, tag, params = [], more = {}) {
   wallet.setDefault(from);
   const at = zilliqa.contracts.at(address);
@@ -121,16 +120,16 @@ export async function refusal(from, address, tag, params = [], more = {}) {
   return at.error;
 }
 
-/** What a contract holds under a name, or further in. */
+/** Returns a field of a contract, or a part of a map field. */
 export const subState = (contract, name, indices = []) =>
   result(blockchain.getSmartContractSubState(contract.address.replace('0x', ''), name, indices));
 
 export const state = (contract) => result(blockchain.getSmartContractState(contract.address.replace('0x', '')));
 
-/** Number of the block that is being built. */
+/** Returns the number of the next block. */
 export const nextBlock = async () => Number(await result(blockchain.getNumTxBlocks()));
 
-/** Makes blocks, until the one that is being built has this number. */
+/** Makes blocks until the next block has this number. */
 export async function untilBlock(number) {
   wallet.setDefault(payer);
   while ((await nextBlock()) < number) await pay(payer, new BN(1));

@@ -1,4 +1,5 @@
-// An unmodified zilliqa-js and contracts: each example is deployed, called in success and in failure, and read back.
+// Uses contracts with an unmodified zilliqa-js: deploys each example, calls it with success and failure, and reads its
+// data.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -41,7 +42,7 @@ const { BN, toBech32Address } = sdk;
 const qa = (text) => new BN(text);
 const eventNames = ({ event_logs = [] }) => event_logs.map(({ _eventname }) => _eventname);
 const eventValues = (event) => event.params.map(({ value }) => value);
-/** What a receipt tells of a failure. An exception lists the procedures that have completed, not those that run. */
+/** Returns the failure in a receipt. An exception lists completed procedures, and not the active ones. */
 const failure = ({ success, errors, exceptions }) => ({ success, errors, messages: exceptions.map((e) => e.message) });
 const thrown = (text, ...raised) => ({
   success: false,
@@ -50,7 +51,7 @@ const thrown = (text, ...raised) => ({
 });
 const errorCode = (code, ...raised) => thrown(`(_exception : (String "Error")) ; (code : (Int32 ${code}))`, ...raised);
 
-test('a contract is deployed, and everything about it is read back', async () => {
+test('a deployed contract has the sent code, init data and state', async () => {
   const code = example('hello_world/hello_world.scilla');
   const { nonce } = await balance(payer);
   const owner = param('owner', 'ByStr20', shown(payer));
@@ -81,7 +82,7 @@ test('a contract is deployed, and everything about it is read back', async () =>
   assert.deepEqual(await contract.getState(), { _balance: '0', greeting: 'Hello, world', visits: {} });
 });
 
-test('a call changes the state, tells an event and costs its gas', async () => {
+test('a call changes the state, emits an event and costs its gas', async () => {
   const contract = await deploy(example('hello_world/hello_world.scilla'), [param('owner', 'ByStr20', shown(payer))]);
   const visitor = await account();
   const before = await balance(visitor);
@@ -112,7 +113,7 @@ test('a call changes the state, tells an event and costs its gas', async () => {
   assert.deepEqual(await subState(contract, 'greeting'), { greeting });
 });
 
-test('a parameter may be of any type, and is shown as it was given', async () => {
+test('a parameter can have any type, and responses have its value unchanged', async () => {
   const gold = await token(payer, 'Gold', 1000);
   const key = `0x${'03'.repeat(33)}`;
   const share = adt('Pair', ['ByStr20', 'Uint128'], [shown(payer), '7']);
@@ -177,14 +178,14 @@ test('a parameter may be of any type, and is shown as it was given', async () =>
       assert.deepEqual(await subState(contract, field), { [field]: value }, field);
     }
   }
-  // As constructors, which is how SDKs for other languages write lists.
+  // A list as nested constructors, the form in which SDKs of other languages send lists.
   const list = adt('Cons', [shape('Shape')], [adt(shape('Circle'), [], ['9']), adt('Nil', [shape('Shape')])]);
   const circle = list.arguments[0];
   await call(payer, contract, 'TakeShape', [param('a', shape('Shape'), circle)]);
   assert.deepEqual(await subState(contract, 'shape'), { shape: circle });
 });
 
-test('an index leads to an entry, to the rest of a map, or to nothing', async () => {
+test('an index selects an entry, a part of a map, or nothing', async () => {
   const gold = await token(payer, 'Gold', 1000);
   const contract = await deploy(helper('parameters'), [
     param('big', 'Int256', '0'),
@@ -230,7 +231,7 @@ test('an index leads to an entry, to the rest of a map, or to nothing', async ()
   assert.equal(await subState(contract, 'no_field'), null);
   assert.equal(await subState(contract, 'text', ['x']), null);
   assert.deepEqual(await subState(contract, '_balance'), { _balance: '0' });
-  // zilliqa-js has no way to ask for all fields but by the method for that.
+  // The function of zilliqa-js cannot request all fields, so this calls the method directly.
   const all = (indices) =>
     result(zilliqa.provider.send('GetSmartContractSubState', shown(contract.address), '', indices));
   assert.deepEqual(await all([]), await state(contract));
@@ -238,12 +239,12 @@ test('an index leads to an entry, to the rest of a map, or to nothing', async ()
   assert.deepEqual(await all(['ignored']), fields);
   assert.deepEqual(fields.shapes, shapes);
 
-  // What is left when the last entry is gone is an empty map, not nothing.
+  // The removal of the last entry leaves an empty map.
   await call(payer, contract, 'RemoveShape', at('20', '7', 'y'));
   assert.deepEqual(await subState(contract, 'shapes', ['20']), { shapes: { 20: { 7: {} } } });
 });
 
-test('an address has to be what the type of its parameter says', async () => {
+test('an address must match the type of its parameter', async () => {
   const [gold, relay] = [await token(payer, 'Gold', 1000), await deploy(helper('relay'))];
   const { address: library } = await deployLibrary('Escrow', example('escrow/Escrow.scillib'));
   const contract = await deploy(helper('parameters'), [
@@ -293,7 +294,7 @@ test('tokens are transferred, allowed and minted', async () => {
 
   const sent = await call(alice, gold, 'Transfer', [to('to', bob), amount(400)]);
   assert.deepEqual(eventNames(sent), ['TransferSuccess']);
-  // Both messages go to accounts, so nothing runs, and nothing says that it was accepted.
+  // Both messages go to accounts without a contract, so no contract accepts them.
   const message = (tag) => ({
     _amount: '0',
     _recipient: shown(tag === 'RecipientAcceptTransfer' ? bob : alice),
@@ -340,7 +341,7 @@ test('an order on the exchange leads to transfers in two other contracts', async
     ]);
   const last = (await nextBlock()) + 1000;
 
-  // What it could not take is read from the token.
+  // The exchange reads from the token that the transfer is not possible.
   const early = await receipt(maker, exchange, 'OpenOrder', open(gold, 10, iron, 500, last));
   const checked = ['takeable', 'RequireInTime', 'RequirePositive', 'RequirePositive'];
   assert.deepEqual(failure(early), errorCode(-5, ...checked, 'OpenOrder'));
@@ -360,7 +361,7 @@ test('an order on the exchange leads to transfers in two other contracts', async
   const id = [param('id', 'Uint32', '1')];
   const filled = await call(taker, exchange, 'FillOrder', id, { priority: true });
   assert.deepEqual(eventNames(filled), ['OrderFilled', 'TransferFromSuccess', 'TransferFromSuccess']);
-  // Each message is followed by those of who was called by it.
+  // The messages of a called contract follow the message that called it.
   const tell = ({ addr, depth, accepted, msg }) => [addr, depth, accepted, msg._recipient, msg._tag];
   const [e, g, i, m, t] = [exchange.address, gold.address, iron.address, maker, taker].map(shown);
   assert.deepEqual(filled.event_logs.map(({ address }) => address), [e, g, i]);
@@ -430,7 +431,7 @@ test('an auction sells a token, with a library that another contract uses as wel
   const minted = await call(seller, art, 'BatchMint', [
     param('to_token_uri_pair_list', 'List (Pair (ByStr20) (String))', [pair(seller, ''), pair(alice, 'own')]),
   ]);
-  // Newest first, within a run.
+  // Within a run, the newest event is first.
   assert.deepEqual(eventNames(minted), ['BatchMint']);
   assert.deepEqual((await subState(art, 'token_owners')).token_owners, { 1: shown(seller), 2: shown(alice) });
 
@@ -490,11 +491,11 @@ test('an auction sells a token, with a library that another contract uses as wel
   const gain = (await balance(alice)).balance.sub(alone.balance).add(fee(back));
   assert.equal(gain.toString(), '3000000000000');
 
-  // A library is no contract to be called or paid, but has code and no state.
+  // A library is not a contract: it has code, but no state, and accepts no calls or payments.
   assert.equal((await result(blockchain.getSmartContractCode(library))).code, example('escrow/Escrow.scillib'));
 });
 
-test('one run sends to contracts, to an account and to nobody', async () => {
+test('one run sends messages to a contract and to an account', async () => {
   const [relay, other] = [await deploy(helper('relay')), await deploy(helper('relay'))];
   const [r, o] = [relay.address, other.address].map(shown);
   const stranger = wallet.create();
@@ -521,7 +522,7 @@ test('one run sends to contracts, to an account and to nobody', async () => {
   assert.deepEqual(await state(other), { _balance: '30', taken: '3' });
 });
 
-test('whatever fails anywhere undoes everything, and says where', async () => {
+test('a failure at any depth undoes the whole call, and the receipt names its place', async () => {
   const [relay, other] = [await deploy(helper('relay')), await deploy(helper('relay'))];
   const { address: library } = await deployLibrary('Escrow', example('escrow/Escrow.scillib'));
   const [r, o] = [relay.address, other.address].map(shown);
@@ -567,7 +568,7 @@ test('whatever fails anywhere undoes everything, and says where', async () => {
   }
   await unmoved(['Forward', forward(o, 'Decline'), { gasLimit: 500 }], { 1: [21] });
 
-  // A message to a library fails nothing, and does nothing.
+  // A message to a library has no effect, and does not fail the call.
   const ignored = await call(payer, await deploy(helper('relay')), 'Forward', forward(library, 'Take'));
   assert.deepEqual([ignored.transitions.length, ignored.transitions[0].accepted], [1, false]);
 
@@ -584,7 +585,7 @@ test('whatever fails anywhere undoes everything, and says where', async () => {
   assert.equal((await state(relay)).taken, '21');
 });
 
-test('a deployment that fails is recorded, and leaves nothing', async () => {
+test('a failed deployment has a receipt, and creates no account', async () => {
   const owner = param('owner', 'ByStr20', shown(payer));
   const code = example('hello_world/hello_world.scilla');
   const bad = {
@@ -612,11 +613,11 @@ test('a deployment that fails is recorded, and leaves nothing', async () => {
   }
 });
 
-test('what cannot be a call is refused, with a code and a reason', async () => {
+test('an invalid call is rejected with a code and a reason', async () => {
   const relay = await deploy(helper('relay'));
   const { address: library } = await deployLibrary('Escrow', example('escrow/Escrow.scillib'));
   const user = await account();
-  // By the rules of a new chain a message to a library succeeds without effect.
+  // With the rules of a new chain, a call of a library succeeds without effect.
   const ignored = await call(payer, library, 'Take');
   assert.deepEqual([ignored.accepted, ignored.event_logs ?? []], [false, []]);
   const { nonce } = await balance(payer);

@@ -1,5 +1,6 @@
-// An unmodified zilliqa-js against a node: create an account, pay it, confirm, and read everything back.
-// SILICA_URL names the node, SILICA_KEY the private key of a funded account that nobody else uses meanwhile.
+// Uses payments with an unmodified zilliqa-js: creates an account, pays it, waits for confirmation, and reads all data.
+// SILICA_URL is the URL of the node, and SILICA_KEY the private key of a funded account. Other programs must not use
+// this account during the test.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -28,7 +29,7 @@ const zil = (amount) => units.toQa(amount, units.Units.Zil);
 const gasPrice = new BN(await result(blockchain.getMinimumGasPrice()));
 const fee = gasPrice.muln(50);
 
-/** The result of a call; an error answer fails the test with its text. */
+/** Returns the result of a call. An error response fails the test. */
 async function result(call) {
   const { error, result } = await call;
   assert.equal(error, undefined, JSON.stringify(error));
@@ -45,24 +46,24 @@ async function balance(address) {
 const payment = (to, amount, more = {}) =>
   transactions.new({ version, toAddr: to, amount, gasPrice, gasLimit: Long.fromNumber(50), ...more }, false);
 
-/** Pays and waits as an application would: submit, then poll GetTransaction until it is there. */
+/** Pays like an application: submits the payment, and polls GetTransaction until it returns the payment. */
 async function pay(to, amount, more) {
   const confirmed = await blockchain.createTransaction(payment(to, amount, more), 33, 100);
   assert.ok(confirmed.isConfirmed(), 'the payment is confirmed');
   return confirmed;
 }
 
-test('the network is the one the client signs for', async () => {
+test('the node has the chain id for which the client signs', async () => {
   assert.equal(await result(network.GetNetworkId()), '222');
 });
 
-test('an account nobody has paid is reported as not created', async () => {
+test('an account without a payment is reported as not created', async () => {
   const stranger = wallet.create();
   const { error } = await blockchain.getBalance(stranger.replace('0x', ''));
   assert.deepEqual(error, { code: -5, data: null, message: 'Account is not created' });
 });
 
-test('a new account is paid, and pays in turn', async () => {
+test('a new account receives and sends payments', async () => {
   const created = wallet.create();
   const before = await balance(payer);
   const sent = await pay(toChecksumAddress(created), zil('25'));
@@ -74,7 +75,7 @@ test('a new account is paid, and pays in turn', async () => {
   const after = await balance(payer);
   assert.equal(after.nonce, before.nonce + 1);
   assert.equal(before.balance.sub(after.balance).toString(), zil('25').add(fee).toString());
-  // zilliqa-js strips the prefix of hexadecimal addresses and turns bech32 into them.
+  // zilliqa-js removes the prefix of hexadecimal addresses, and converts bech32 addresses to hexadecimal.
   assert.equal((await balance(toBech32Address(created))).balance.toString(), zil('25').toString());
 
   wallet.setDefault(created);
@@ -86,7 +87,7 @@ test('a new account is paid, and pays in turn', async () => {
   assert.equal(left.balance.toString(), zil('24').sub(fee).toString());
 });
 
-test('a payment is found again: by hash, in its block, among the recent ones', async () => {
+test('a payment is found by its hash, in its block, and among recent transactions', async () => {
   const to = wallet.create();
   const sent = await pay(toChecksumAddress(to), zil('3'));
   const { id } = sent;
@@ -109,7 +110,7 @@ test('a payment is found again: by hash, in its block, among the recent ones', a
   assert.ok(bodies.some(({ ID }) => ID === id));
   assert.ok((await result(blockchain.getRecentTransactions())).TxnHashes.includes(id));
 
-  // These two leave out the page, which the node takes for the first.
+  // These two calls have no page number, which means the first page.
   assert.ok((await result(blockchain.getTransactionsForTxBlockEx(epoch))).Transactions.flat().includes(id));
   assert.ok((await result(blockchain.getTxnBodiesForTxBlockEx(epoch))).Transactions.some(({ ID }) => ID === id));
 
@@ -117,14 +118,14 @@ test('a payment is found again: by hash, in its block, among the recent ones', a
   assert.equal(status.statusMessage, 'Confirmed');
 });
 
-test('a refused payment says why', async () => {
+test('a rejected payment has a reason', async () => {
   const to = toChecksumAddress(wallet.create());
   const { nonce } = await balance(payer);
   await assert.rejects(pay(to, zil('1'), { nonce }), { code: -8, message: `Nonce (${nonce}) lower than current (${nonce})` });
   const empty = wallet.create();
   await pay(toChecksumAddress(empty), zil('1'));
   wallet.setDefault(empty);
-  // With a nonce of our own, since the client looks at the balance when it asks for one.
+  // With an explicit nonce, because zilliqa-js checks the balance when it requests the nonce.
   await assert.rejects(pay(to, zil('1'), { nonce: 1 }), { code: -8, message: 'Insufficient funds in source account!' });
   wallet.setDefault(payerAccount);
 });
@@ -159,7 +160,7 @@ test('blocks, listings and statistics agree', async () => {
   assert.equal(info.TransactionRate, await result(blockchain.getTransactionRate()));
   assert.equal(info.TxBlockRate, await result(blockchain.getTxBlockRate()));
   assert.equal(info.DSBlockRate, await result(blockchain.getDSBlockRate()));
-  // The structure, which has a method of its own, is part of the statistics, too.
+  // The sharding structure has a method of its own, and is part of the statistics.
   assert.ok(info.ShardingStructure.NumPeers.every((peers) => Number.isInteger(peers)));
 
   assert.equal(await result(blockchain.getPrevDifficulty()), latestDs.header.Difficulty);

@@ -1,4 +1,4 @@
-// The published state proofs, and generated ones, through a trie that is not ours.
+// Verifies published and generated state proofs with a trie of another project.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

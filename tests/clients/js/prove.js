@@ -1,5 +1,4 @@
-// Checks a GetStateProof answer with @ethereumjs/trie: nothing here was written by the project but the reading of
-// one protobuf message.
+// Verifies a GetStateProof result with @ethereumjs/trie. The code of this project only decodes one protobuf message.
 
 import { createHash } from 'node:crypto';
 
@@ -8,17 +7,17 @@ import { Trie } from '@ethereumjs/trie';
 const bytes = (hex) => Uint8Array.from(Buffer.from(hex, 'hex'));
 const ascii = (text) => new TextEncoder().encode(text);
 
-/** The value of `key` in the trie with this root, or null when the nodes prove that there is none. */
+/** Returns the value of `key` in the trie with this root, or null if the nodes prove its absence. */
 export async function valueIn(rootHex, key, nodesHex) {
   const root = bytes(rootHex);
   const trie = new Trie({ root });
-  // The node lists proof nodes in byte order, so the root may be anywhere among them.
+  // The nodes are in byte order, so the root can be at any position.
   await trie.updateFromProof(nodesHex.map(bytes));
   trie.root(root);
   return trie.get(key, true);
 }
 
-/** Proves one storage entry of a contract against a state root; throws when the proof does not hold. */
+/** Verifies the proof of a storage entry with a state root. Throws an error if the proof is false. */
 export async function proveEntry({ stateRoot, address, variableHash, accountProof, stateProof }) {
   const account = await valueIn(stateRoot, ascii(address.toLowerCase()), accountProof);
   if (account === null) throw new Error('the account is proved to be absent');
@@ -27,13 +26,13 @@ export async function proveEntry({ stateRoot, address, variableHash, accountProo
   return { account: hex(account), storageRoot, value: value === null ? null : hex(value) };
 }
 
-/** Name under which a contract keeps a field or map entry: SHA-256 over the parts, each closed by byte 0x16. */
+/** Returns the variable hash of a field or map entry: SHA-256 over the parts, each with the byte 0x16 at its end. */
 export function variableHash(address, name, indices = []) {
   const key = [address, name, ...indices].map((part) => `${part}\x16`).join('');
   return createHash('sha256').update(key).digest('hex');
 }
 
-/** The value of an account in the state trie, or null when it is proved that there is none. */
+/** Returns the value of an account in the account trie, or null if the nodes prove its absence. */
 export async function proveAccount({ stateRoot, address, accountProof }) {
   const account = await valueIn(stateRoot, ascii(address.toLowerCase()), accountProof);
   if (account === null) return null;
@@ -41,7 +40,7 @@ export async function proveAccount({ stateRoot, address, accountProof }) {
   return { balance, nonce: field(account, 3), codeHash: hex(field(account, 4)), storageRoot: hex(field(account, 5)) };
 }
 
-/** Root of the trie that holds exactly these entries: names of `variableHash`, and their values as bytes. */
+/** Returns the root of the trie with exactly these entries: variable hashes with their values as bytes. */
 export async function rootOf(entries) {
   const trie = new Trie();
   for (const [name, value] of entries) await trie.put(ascii(name), value);
@@ -50,7 +49,7 @@ export async function rootOf(entries) {
 
 const hex = (data) => Buffer.from(data).toString('hex');
 
-/** A field of a protobuf message: the bytes of a length-delimited one, the number of another. */
+/** Returns a field of a protobuf message: the bytes of a length-delimited field, or the number of another field. */
 function field(message, wanted) {
   let at = 0;
   const varint = () => {

@@ -1,4 +1,4 @@
-// The snippet in README.md, as it stands there but for the port.
+// Runs the snippet in README.md with another port.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

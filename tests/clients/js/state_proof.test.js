@@ -1,4 +1,4 @@
-// Proofs that a node has made just now, through a trie that is not ours: what is proved is what the node says.
+// Verifies proofs of the node with a trie of another project, and compares them with its other responses.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -29,7 +29,7 @@ import { proveAccount, proveEntry, rootOf, variableHash } from './prove.js';
 
 const bare = (contract) => shown(contract.address).slice(2);
 
-/** What the node gives to prove an entry, and the root of that block. */
+/** Requests the proof of an entry, and the state root of its block. */
 async function proof(contract, name, indices = [], block) {
   const { header } = await result(block === undefined ? blockchain.getLatestTxBlock() : blockchain.getTxBlock(block));
   const [address, hash] = [bare(contract), variableHash(bare(contract), name, indices)];
@@ -37,7 +37,7 @@ async function proof(contract, name, indices = [], block) {
   return { ...answer, stateRoot: header.StateRootHash, address, variableHash: hash };
 }
 
-/** The text of an entry, or null when its absence is proved. */
+/** Returns the text of an entry, or null if the proof shows its absence. */
 async function proved(...request) {
   const { value } = await proveEntry(await proof(...request));
   return value === null ? null : Buffer.from(value, 'hex').toString();
@@ -63,10 +63,10 @@ test('an account, a variable, an entry and their absence are proved', async () =
   assert.equal(await proved(gold, 'nothing'), null);
   assert.equal(await proved(gold, 'balances', [key(shown(payer))]), null);
   assert.equal(await proved(gold, 'allowances', [key(b), key(a)]), null);
-  // A map with entries has no entry of its own, one without has the mark of an empty map.
+  // Only an empty map has an entry of its own, with the value of an empty map.
   assert.equal(await proved(gold, 'balances'), null);
   assert.equal(await proved(gold, 'operators'), '\x12\x00');
-  // How many indices a field takes, and of which type it is, stands beside it.
+  // Metadata entries have the map depth and the type of a field.
   assert.equal(await proved(gold, '_depth', ['allowances']), '2');
   assert.equal(await proved(gold, '_type', ['allowances']), 'Map (ByStr20) (Map (ByStr20) (Uint128))');
   assert.equal(await proved(gold, '_version'), '0');
@@ -83,7 +83,7 @@ test('the account of a contract is proved with its balance', async () => {
   assert.equal((await proveEntry(await proof(relay, 'taken'))).storageRoot, storageRoot);
 });
 
-test('older blocks are proved as they were', async () => {
+test('a proof at an older block shows the state of that block', async () => {
   const relay = await deploy(helper('relay'));
   const deployed = (await nextBlock()) - 1;
   await call(payer, relay, 'Take');
@@ -97,7 +97,7 @@ test('older blocks are proved as they were', async () => {
   assert.equal(expired.error.message, `Proof from requested txBlock is expired, earliest: ${deployed + 1}`);
 });
 
-test('a proof that is tampered with does not hold', async () => {
+test('a changed proof is false', async () => {
   const relay = await deploy(helper('relay'));
   const good = await proof(relay, 'taken');
   assert.equal((await proveEntry(good)).value, Buffer.from('"0"').toString('hex'));
@@ -111,7 +111,7 @@ test('a proof that is tampered with does not hold', async () => {
   }
 });
 
-/** The text in which a value is stored: compact, and the members of a data type in this order. */
+/** Returns the stored text of a value: compact JSON, with the members of a data type in this order. */
 function stored(value) {
   if (Array.isArray(value)) return `[${value.map(stored).join(',')}]`;
   if (typeof value === 'string') return JSON.stringify(value);
@@ -119,7 +119,7 @@ function stored(value) {
   return `{"constructor":${stored(constructor)},"argtypes":${stored(argtypes)},"arguments":${stored(args)}}`;
 }
 
-/** All entries of a contract's storage, made from what the node tells of its state and from the types of its fields. */
+/** Returns all storage entries of a contract, from the state that the node returns and the types of its fields. */
 async function entries(contract, types) {
   const address = bare(contract);
   const all = [];
@@ -143,7 +143,7 @@ async function entries(contract, types) {
   return all;
 }
 
-/** The storage root of a contract, as it is proved to stand in the state. */
+/** Returns the proved storage root of a contract. */
 const storageRoot = async (contract, field) => (await proveEntry(await proof(contract, field))).storageRoot;
 
 const TOKEN = {
@@ -189,14 +189,14 @@ const PARAMETERS = {
   shapes: 'Map (BNum) (Map (Int32) (Map (String) (OWN.Shape)))',
 };
 
-/** Holds the proved storage root against that of a trie made of the whole state. */
+/** Compares the proved storage root with the root of a trie of the whole state. */
 async function check(contract, types) {
   const own = Object.entries(types).map(([name, type]) => [name, type.replaceAll('OWN', shown(contract.address))]);
   const all = await entries(contract, Object.fromEntries(own));
   assert.equal(await storageRoot(contract, own[0][0]), await rootOf(all));
 }
 
-test('storage roots are those of a trie over the whole state', async () => {
+test('a storage root is the root of a trie of the whole state', async () => {
   const [alice, bob] = [await account(), await account()];
   const [a, b] = [alice, bob].map(shown);
   const gold = await token(alice, 'Gold', 1000);
@@ -220,7 +220,7 @@ test('storage roots are those of a trie over the whole state', async () => {
   await check(vault, WALLET);
 });
 
-test('values of every type are stored as the rules say', async () => {
+test('values of every type are stored by the rules of the reference', async () => {
   const gold = await token(payer, 'Gold', 1);
   const share = adt('Pair', ['ByStr20', 'Uint128'], [shown(payer), '7']);
   const contract = await deploy(helper('parameters'), [

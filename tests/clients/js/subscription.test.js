@@ -1,4 +1,4 @@
-// An unmodified zilliqa-js subscribes to blocks and to events, through its own subscription builder.
+// An unmodified zilliqa-js subscribes to blocks and to events with its subscription builder.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { call, deploy, helper, nextBlock, payer, shown, untilBlock, zilliqa } fr
 const { MessageType, StatusType } = sdk;
 const url = process.env.SILICA_URL.replace('http:', 'ws:');
 
-/** What a subscription tells, in order: `next` waits for it. */
+/** Collects the notifications of a subscription in order. `next` waits for the next one. */
 function listener(subscription, type) {
   const told = [];
   const waiting = [];
@@ -18,7 +18,7 @@ function listener(subscription, type) {
   return { next: () => (told.length > 0 ? told.shift() : new Promise((resolve) => waiting.push(resolve))) };
 }
 
-test('blocks are told as they come', async () => {
+test('a subscription gets each new block', async () => {
   const subscription = zilliqa.subscriptionBuilder.buildNewBlockSubscriptions(url);
   const subscribed = listener(subscription, StatusType.SUBSCRIBE_NEW_BLOCK);
   const blocks = listener(subscription, MessageType.NEW_BLOCK);
@@ -35,7 +35,7 @@ test('blocks are told as they come', async () => {
   subscription.websocket.close();
 });
 
-test('events of a contract are told', async () => {
+test('a subscription gets the events of a contract', async () => {
   const contract = await deploy(helper('relay'));
   const options = { addresses: [shown(contract.address)] };
   const subscription = zilliqa.subscriptionBuilder.buildEventLogSubscriptions(url, options);

@@ -1,6 +1,7 @@
-"""An unmodified pyzil and contracts: deployed, called in success and in failure, and read back.
+"""Uses contracts with an unmodified pyzil: deploys them, calls them with success and failure, and reads their data.
 
-SILICA_URL names the node, SILICA_KEY the private key of a funded account that nobody else uses meanwhile.
+SILICA_URL is the URL of the node, and SILICA_KEY the private key of a funded account. Other programs must not use this
+account during the test.
 """
 
 import hashlib
@@ -39,7 +40,7 @@ class Contracts(unittest.TestCase):
         cls.api = local.api
         cls.payer = Account(private_key=os.environ["SILICA_KEY"])
         cls.gas_price = int(cls.api.GetMinimumGasPrice())
-        # An account of its own, so that the order of the files does not matter to the nonces.
+        # A separate account, so that the order of the test files does not change the nonces.
         cls.owner = cls.funded(100_000)
 
     @classmethod
@@ -97,7 +98,7 @@ class Contracts(unittest.TestCase):
         contract = self.deployed(path, param("owner", "ByStr20", self.owner.address0x))
         self.assertEqual("Contract Creation txn, sent to shard", self.owner.last_txn_info["Info"])
         receipt = self.call(contract, "Greet")
-        # pyzil asks for priority unless told otherwise.
+        # pyzil sets `priority` by default.
         self.assertEqual("Contract Txn, Sent To Ds", self.owner.last_txn_info["Info"])
         self.assertEqual(
             [
@@ -242,7 +243,7 @@ class Contracts(unittest.TestCase):
         self.call(wallet, "ProposePayment", *payment, param("tag", "String", ""))
         early = self.receipt(wallet, "Execute", param("id", "Uint32", "1"))
         code = '(Message [(_exception : (String "Error")) ; (code : (Int32 -6))])'
-        # The procedures that have completed, not those that run.
+        # The exception lists completed procedures, and not the active ones.
         raised = [f"Raised from {name}" for name in ("RequireCurrent", "RequireOwner", "Execute")]
         self.assert_fails(early, {"0": [7]}, f"Exception thrown: {code}", *raised)
         self.call(wallet, "Sign", param("id", "Uint32", "1"), account=other)
@@ -311,7 +312,7 @@ class Contracts(unittest.TestCase):
         name = hashlib.sha256(f"{relay.address}\x16taken\x16".encode()).hexdigest()
         proof = self.api.GetStateProof(relay.address, name, "latest")
         self.assertEqual({"accountProof", "stateProof"}, set(proof))
-        # The value stands in the leaf as it is; the tries are followed by the clients in the other languages.
+        # The leaf contains the value unchanged. The tests of other clients verify the tries.
         self.assertTrue(any(node.endswith(b'"0"'.hex().upper()) for node in proof["stateProof"]), json.dumps(proof))
 
 

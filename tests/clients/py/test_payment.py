@@ -1,6 +1,7 @@
-"""An unmodified pyzil against a node: create an account, pay it, confirm, and read everything back.
+"""Uses payments with an unmodified pyzil: creates an account, pays it, waits for confirmation, and reads all data.
 
-SILICA_URL names the node, SILICA_KEY the private key of a funded account that nobody else uses meanwhile.
+SILICA_URL is the URL of the node, and SILICA_KEY the private key of a funded account. Other programs must not use this
+account during the test.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ GAS = 50
 class Payments(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # pyzil knows the public networks by name; any other is one more object of the same class.
+        # pyzil has names for public networks only. Another network is a new object of the same class.
         local = chain.BlockChain(os.environ["SILICA_URL"], version=VERSION, network_id=CHAIN_ID)
         chain.set_active_chain(local)
         cls.api = local.api
@@ -28,7 +29,7 @@ class Payments(unittest.TestCase):
         cls.fee = GAS * int(cls.api.GetMinimumGasPrice())
 
     def pay(self, payer, to, zils):
-        """Pays as an application would: submit, then poll GetTransaction until it is there."""
+        """Pays like an application: submits the payment, and polls GetTransaction until it returns the payment."""
         details = payer.transfer(to_addr=to, zils=zils, gas_limit=GAS, confirm=True, timeout=20, sleep=0.1)
         self.assertIsNotNone(details)
         self.assertTrue(details["receipt"]["success"])
@@ -85,7 +86,7 @@ class Payments(unittest.TestCase):
         self.assertIn(tx_id, self.api.GetRecentTransactions()["TxnHashes"])
 
     def test_batch_is_executed(self):
-        # The thread pool of one keeps pyzil's payments in the order of their nonces.
+        # A pool with one thread keeps the payments of pyzil in the order of their nonces.
         recipients = [Account.generate() for _ in range(3)]
         batch = [BatchTransfer(to_addr=account.bech32_address, zils=2) for account in recipients]
         results = self.payer.transfer_batch(batch, gas_limit=GAS, max_workers=1)

@@ -1,4 +1,4 @@
-// Contracts of the repository through hardhat-scilla-plugin: deployed, called and read as its users do.
+// Deploys, calls and reads contracts of this repository with hardhat-scilla-plugin.
 const chai = require("chai");
 const hre = require("hardhat");
 const { BN, initZilliqa, scillaChaiEventMatcher } = require("hardhat-scilla-plugin");
@@ -35,7 +35,7 @@ describe("hardhat-scilla-plugin", () => {
       expect(await contract.visits()).to.deep.equal({});
     });
 
-    it("tells an event", async () => {
+    it("emits an event", async () => {
       const tx = await contract.Greet();
       expect(tx).to.have.eventLog("Greeting");
       expect(tx).to.have.eventLogWithParams(
@@ -48,7 +48,7 @@ describe("hardhat-scilla-plugin", () => {
       expect(await contract.visits()).to.deep.equal({ [addressOf(owner)]: "1" });
     });
 
-    it("is changed by its owner alone", async () => {
+    it("accepts changes from its owner only", async () => {
       const changed = await contract.SetGreeting("Good day");
       expect(changed.getReceipt().success).to.equal(true);
       expect(await contract.greeting()).to.equal("Good day");
@@ -102,7 +102,7 @@ describe("hardhat-scilla-plugin", () => {
     expect((await hre.zilliqa.getBalance(stranger)).map(String)).to.deep.equal(["7", "0"]);
   });
 
-  it("has contracts checked", async () => {
+  it("checks contracts", async () => {
     const check = async (libdir, ...contracts) => {
       const { error, log } = console;
       const said = [];
@@ -120,7 +120,7 @@ describe("hardhat-scilla-plugin", () => {
     const said = await check("contracts/escrow", `contracts/${hello}.scilla`, `contracts/${campaign}.scilla`);
     expect(said).to.have.lengthOf(2);
     said.forEach((text) => expect(text).to.match(/^gas_remaining: \d+\s*$/));
-    // The library is elsewhere.
+    // This directory does not contain the library.
     const refused = await check("contracts/auction", `contracts/${campaign}.scilla`);
     expect(refused).to.deep.equal(["Failed to run scilla-checker"]);
   });

@@ -1,9 +1,9 @@
-// What hardhat itself asks of a node, and what it cannot have.
+// The requests of hardhat itself to a node, and the requests that the node rejects.
 const { expect } = require("chai");
 const hre = require("hardhat");
 
 const KEY = "0xe53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89";
-/** The account of that key: what Zilliqa makes of it, not what Ethereum would. */
+/** The Zilliqa address of the key. The Ethereum address of the same key differs. */
 const ACCOUNT = "0x7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8";
 
 describe("hardhat's own provider", () => {
@@ -37,8 +37,8 @@ describe("hardhat's own provider", () => {
     expect(BigInt(await ask("eth_gasPrice"))).to.equal(2_000_000_000n * 1_000_000n);
   });
 
-  it("is told why it cannot send or call", async () => {
-    // Hardhat knows another account by the same key.
+  it("gets the reason why it cannot send or call", async () => {
+    // Hardhat computes the Ethereum address of the same key.
     const [from] = await ask("eth_accounts");
     expect(hre.network.config.accounts[0]).to.equal(KEY);
     for (const [method, params] of [
