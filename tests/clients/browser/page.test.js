@@ -1,5 +1,5 @@
-// A page in a browser uses an unmodified zilliqa-js in its build for browsers. The page pays and calls a contract. It has
-// another origin than the node: a loopback address, or a foreign host name.
+// A page in a browser uses an unmodified zilliqa-js in its build for browsers. The page pays and calls a contract. Its
+// origin differs from the origin of the node: a loopback address, or a foreign host name.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
