@@ -218,7 +218,7 @@ fn paused_node_makes_no_blocks_and_is_read() {
 }
 
 #[test]
-fn only_who_knows_the_id_pauses_the_node() {
+fn pause_needs_the_pause_id() {
     let node = Node::start(&["--block-mode", "interval=60000", "--pause-id", "999"]);
     let without_id = Node::start(&["--block-mode", "interval=60000"]);
     for method in ["TogglePause", "CheckPause"] {

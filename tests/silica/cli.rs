@@ -508,7 +508,7 @@ fn key_that_cannot_be_written_leaves_no_file() {
 }
 
 #[test]
-fn nothing_listens() {
+fn command_without_a_node_fails() {
     // No process of a test listens on port 1.
     let url = "http://127.0.0.1:1";
     for line in [
@@ -670,7 +670,7 @@ fn hash_is_shown_after_an_internal_error() {
 }
 
 #[test]
-fn page_of_the_client_is_true() {
+fn commands_in_cli_page_have_the_shown_output() {
     const PAGE: &str = include_str!("../../docs/cli.md");
     let (node, directory) = (Node::start(&[]), Directory::new());
     std::os::unix::fs::symlink(

@@ -167,7 +167,7 @@ fn words_give_the_accounts_of_a_wallet() {
 }
 
 #[test]
-fn words_are_never_shown() {
+fn mnemonic_words_are_never_shown() {
     let check = |arguments: &[&str], words: &[&str]| {
         let end = run(arguments);
         assert!(!end.output.contains("legal") && !end.output.contains("jahr"), "{}", end.output);

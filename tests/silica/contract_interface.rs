@@ -21,7 +21,7 @@ fn init(name: &str, type_name: &str, value: &Value) -> Value {
 }
 
 #[test]
-fn interface_is_what_the_checker_says_of_the_code() {
+fn interface_is_the_report_of_the_checker() {
     let mut chain = Chain::new();
     let owner = json!(format!("0x{}", Wallet::funded(0).hex()));
     let (contract, _) = chain.deploy(HELLO, &[init("owner", "ByStr20", &owner)]);

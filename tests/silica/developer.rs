@@ -37,7 +37,7 @@ fn developers_methods_are_off_where_others_can_ask() {
 }
 
 #[test]
-fn developers_methods_are_on_for_who_says_so() {
+fn developer_methods_are_on_with_the_option() {
     let node = Node::start(&["--websocket", "0.0.0.0:0", "--developer", "on"]);
     check_result(&node, "IncreaseBlocknum", &json!([1]), &json!("2"));
 }
@@ -201,7 +201,7 @@ fn block_mode_is_switched_at_run_time() {
 }
 
 #[test]
-fn what_waits_is_dropped() {
+fn pending_transactions_are_dropped() {
     let node = Node::start(&["--block-mode", "manual"]);
     let payments: Vec<_> =
         (1..=3).map(|nonce| Wallet::funded(0).payment(nonce, Wallet::stranger(1).address(), 1)).collect();

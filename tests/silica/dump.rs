@@ -184,7 +184,7 @@ fn response_has_the_full_path_of_a_dump() {
 }
 
 #[test]
-fn what_is_no_dump_and_where_there_is_something_is_refused() {
+fn invalid_dump_and_used_directory_are_refused() {
     let directory = Directory::new();
     let (data, copy) = (directory.path().join("data"), directory.path().join("copy"));
     let node = Node::start_in(&data, &[]);

@@ -51,7 +51,7 @@ fn edit_has_a_block_of_its_own_in_every_mode() {
 }
 
 #[test]
-fn nonce_is_set_and_what_waits_for_it_goes_on() {
+fn edit_of_a_nonce_makes_pending_transactions_executable() {
     let node = Node::start(&["--block-mode", "manual"]);
     let payer = Wallet::funded(0);
     let pay = |nonce| {

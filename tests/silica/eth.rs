@@ -118,7 +118,7 @@ fn pending_counts_what_waits_without_a_gap() {
 }
 
 #[test]
-fn state_that_is_not_kept_is_no_nought() {
+fn state_outside_the_history_is_an_error() {
     let node = Node::start(&["--block-mode", "manual"]);
     node.result("IncreaseBlocknum", &json!([60]));
     for method in ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"] {
@@ -277,7 +277,7 @@ fn receipts_show_deployments_and_failures() {
 }
 
 #[test]
-fn what_needs_a_machine_is_refused_with_the_reason() {
+fn methods_of_a_virtual_machine_are_refused_with_the_reason() {
     let node = Node::start(&[]);
     for method in [
         "eth_call",

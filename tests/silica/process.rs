@@ -337,7 +337,7 @@ fn stop_and_check(node: Node, data: &Path) {
 }
 
 #[test]
-fn what_waits_while_the_disk_is_full_gets_its_block_when_there_is_room() {
+fn pending_transactions_get_their_block_when_a_full_disk_has_room() {
     for mode in ["interval=100", "manual"] {
         let directory = Directory::new();
         let data = directory.path().join("data");

@@ -33,7 +33,7 @@ fn first_payment_works_as_pasted() {
 }
 
 #[test]
-fn two_commands_are_enough() {
+fn readme_has_two_commands() {
     let mut in_shell = false;
     let mut commands: Vec<&str> = Vec::new();
     for line in README.lines() {

@@ -41,7 +41,7 @@ fn latest_time(node: &Node) -> u64 {
 }
 
 #[test]
-fn chain_is_as_it_was_when_it_is_taken_back() {
+fn revert_restores_chain_and_responses() {
     for node in [Node::start(&[]), Node::start_in_memory(&[])] {
         let first = pay(&node, 1, 5);
         node.result("silica_mine", &json!([150]));
@@ -77,7 +77,7 @@ fn chain_is_as_it_was_when_it_is_taken_back() {
 }
 
 #[test]
-fn what_waited_waits_again() {
+fn pending_transactions_of_a_savepoint_are_pending_again() {
     let node = Node::start(&["--block-mode", "manual"]);
     let waiting = pay(&node, 1, 5);
     let time = (latest_time(&node) + 5_000_000_000).to_string();
@@ -145,7 +145,7 @@ fn snapshot_is_used_once_and_ends_with_the_process() {
 }
 
 #[test]
-fn kill_in_the_middle_leaves_one_head_or_the_other() {
+fn kill_during_a_revert_leaves_the_old_or_the_new_head() {
     let directory = Directory::new();
     let data = directory.path().join("data");
     let mut node = Node::start_in(&data, &["--block-mode", "manual"]);
@@ -182,7 +182,7 @@ fn kill_in_the_middle_leaves_one_head_or_the_other() {
 }
 
 #[test]
-fn others_who_ask_meanwhile_get_answers_of_one_chain() {
+fn requests_during_a_revert_read_one_chain() {
     let node = Node::start(&["--block-mode", "manual"]);
     let contract = deploy_hello(&node, 1).1;
     node.result("silica_mine", &json!([5]));

@@ -361,7 +361,7 @@ fn close_of_the_client_is_answered() {
 }
 
 #[test]
-fn what_is_too_large_or_no_text_ends_the_connection() {
+fn large_or_binary_message_ends_the_connection() {
     let node = Node::start(&[]);
     let mut client = Client::connect(&node);
     // The server can close the connection before the client has sent the whole message.

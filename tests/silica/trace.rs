@@ -317,7 +317,7 @@ end
 "#;
 
 #[test]
-fn what_was_not_known_then_stays_unknown() {
+fn trace_has_no_time_of_the_block_itself() {
     let mut chain = Chain::new();
     let (contract, _) = chain.deploy(CLOCK, &[]);
     chain.call(1, contract, "Look", &json!([]));

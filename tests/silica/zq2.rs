@@ -117,7 +117,7 @@ fn waiting_transaction_is_replaced_or_taken_out() {
 }
 
 #[test]
-fn snapshot_brings_back_what_waits() {
+fn revert_restores_pending_transactions() {
     let node = Node::start(&ARGS);
     let second = send(&node, &payment(2));
     check_result(&node, "silica_snapshot", &json!([]), &json!(1));
@@ -133,7 +133,7 @@ fn snapshot_brings_back_what_waits() {
 }
 
 #[test]
-fn what_waits_outlives_a_restart() {
+fn gapped_transactions_survive_a_restart() {
     let directory = Directory::new();
     let node = Node::start_in(directory.path(), &ARGS);
     let (second, fourth) = (send(&node, &payment(2)), send(&node, &payment(4)));
@@ -263,7 +263,7 @@ fn libraries_are_found_by_the_names_of_their_files() {
 }
 
 #[test]
-fn names_lead_to_files_as_there() {
+fn library_names_select_files_as_in_the_successor() {
     let mut chain = Chain { node: Node::start(&ARGS), nonce: 0 };
     let number = |value: u8| format!("scilla_version 0\nlibrary L\nlet number = Uint32 {value}\n");
     let (one, two) = (chain.deploy(&number(1), &[is_library()]), chain.deploy(&number(2), &[is_library()]));

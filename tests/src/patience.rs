@@ -177,14 +177,14 @@ mod tests {
     const EVER: Duration = Duration::from_hours(1);
 
     #[test]
-    fn sleep_is_a_hang() {
+    fn process_that_sleeps_hangs() {
         let hang = Running::start("exec sleep 1000").exhaust(MOMENT, EVER);
         assert!(hang.asleep >= MOMENT && hang.busy < MOMENT, "{hang}");
         assert!(hang.threads.contains("sleep: S"), "{hang}");
     }
 
     #[test]
-    fn work_is_no_sleep_but_may_not_last_for_ever() {
+    fn endless_work_is_a_hang() {
         let hang = Running::start("while :; do :; done").exhaust(MOMENT, 2 * MOMENT);
         assert!(hang.asleep < MOMENT && hang.busy >= 2 * MOMENT, "{hang}");
     }

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_up_fits() {
+    fn generated_value_matches_its_schema() {
         let document = Document::new(json!({ "methods": [], "x": [{"pattern": "^[0-9]+$"}] }));
         let mut dice = Dice::new(1);
         for schema in [

@@ -176,7 +176,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_ways_agree(account in any_account()) {
+        fn handwritten_codec_equals_the_message(account in any_account()) {
             let bytes = account.encode();
             prop_assert!(bytes.len() <= LEN_MAX);
             prop_assert_eq!(&bytes, &encode_message(&account));

@@ -435,7 +435,7 @@ mod tests {
         }
 
         #[test]
-        fn short_way_writes_what_the_long_way_does(receipt in any_receipt()) {
+        fn text_is_the_same_as_from_serde(receipt in any_receipt()) {
             prop_assert_eq!(receipt.to_styled_json(), generic_text(&receipt));
         }
 

@@ -674,7 +674,7 @@ mod tests {
     }
 
     #[test]
-    fn params_stay_the_text_that_came() {
+    fn params_keep_their_text() {
         let body = br#"{"id":1,"jsonrpc":"2.0","method":"m","params": [ 1.0, {"b":1,"a":2} ] }"#;
         let Body::Single(Ok(request)) = Body::parse(body, 1) else { panic!() };
         assert_eq!(request.params.unwrap().get(), r#"[ 1.0, {"b":1,"a":2} ]"#);
@@ -711,7 +711,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_a_parse_error() {
+    fn invalid_json_is_a_parse_error() {
         let bodies = [
             "",
             " ",

@@ -9,7 +9,7 @@ use silica_protocol::{
 use crate::case::{Case, for_each_case};
 
 #[test]
-fn every_account() {
+fn account_vectors_hold() {
     // A list of receipts refers to earlier receipts of the file by their names.
     let mut receipts = BTreeMap::new();
     for_each_case("accounts.json", |case| match &*case.text("kind") {

@@ -3,7 +3,7 @@ use silica_protocol::{Address, Nonce, PublicKey, sha256};
 use crate::case::{Case, for_each_case};
 
 #[test]
-fn every_address() {
+fn address_vectors_hold() {
     for_each_case("addresses.json", |case| match &*case.text("kind") {
         "pubkey_to_address" => pubkey_to_address(case),
         "checksum" => checksum(case),

@@ -9,7 +9,7 @@ use silica_protocol::{
 use crate::case::{Case, for_each_case};
 
 #[test]
-fn every_block() {
+fn block_vectors_hold() {
     for_each_case("blocks.json", |case| {
         let kind = case.text("kind");
         case.skip("name");

@@ -3,7 +3,7 @@ use silica_protocol::pack_bits;
 use crate::case::for_each_case;
 
 #[test]
-fn every_bit_vector() {
+fn bit_vectors_hold() {
     let mut seen = 0;
     for_each_case("multisig.json", |case| match &*case.text("kind") {
         "bit_vector" => {

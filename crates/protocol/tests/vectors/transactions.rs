@@ -5,7 +5,7 @@ use silica_protocol::{
 use crate::case::{Case, for_each_case};
 
 #[test]
-fn every_transaction() {
+fn transaction_vectors_hold() {
     for_each_case("transactions.json", |case| {
         let name = case.text("name");
         let transaction = case.object("request", transaction);
@@ -60,7 +60,7 @@ fn transaction(request: &mut Case) -> Transaction {
 }
 
 #[test]
-fn versions_of_networks() {
+fn version_has_chain_id_and_message_version() {
     for (chain, version) in [(1, 65_537), (333, 21_823_489), (222, 14_548_993), (2, 131_073), (9, 589_825)] {
         assert_eq!(Version::of_chain(ChainId::new(chain)).packed(), version);
     }

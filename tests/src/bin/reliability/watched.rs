@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_looks_in_time_is_never_late() {
+    fn client_that_polls_in_time_is_never_late() {
         let begun = Instant::now();
         let mut looks = Looks::begin(begun);
         for number in 1..1000 {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_adds_up_and_is_forgotten() {
+    fn delays_add_up_and_expire() {
         let begun = Instant::now();
         let mut looks = Looks::begin(begun);
         looks.add(begun + RHYTHM + Duration::from_millis(700));

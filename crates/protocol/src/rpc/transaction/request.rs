@@ -627,7 +627,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_lacks_all_members() {
+    fn json_that_is_no_object_lacks_all_members() {
         for json in ["{}", "[]", "null", "1", "\"text\"", "not json"] {
             let error = TransactionRequest::from_json(json).unwrap_err();
             assert_eq!(error.to_string(), MEMBERS);
@@ -635,7 +635,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_no_object_is_no_parameter() {
+    fn json_that_is_no_object_is_no_parameter() {
         for json in ["[]", "null", "1", "\"text\"", "[{}]"] {
             serde_json::from_str::<SubmittedTransaction>(json).unwrap_err();
         }
