@@ -131,9 +131,9 @@ fn wrong_requests_are_refused_by_name() {
         (json!([address, {"order": "up"}]), (-8, "options: order: expected newest or oldest, got \"up\"")),
         (
             json!([address, {"cursor": "1"}]),
-            (-8, "options: cursor: expected what the page before has as next, got \"1\""),
+            (-8, "options: cursor: expected the value of next in the previous page, got \"1\""),
         ),
-        (json!([address, {"page": 1}]), (-8, "options: \"page\" is no option, expected cursor, limit or order")),
+        (json!([address, {"page": 1}]), (-8, "options: expected cursor, limit or order, got \"page\"")),
     ] {
         check_error(&node, LIST, &params, error);
     }

@@ -313,7 +313,7 @@ fn unsigned_transactions_have_their_own_entrance() {
     let sender = Wallet::funded(0).hex();
     let low = (-26, "GasPrice 1 lower than minimum allowable 2000000000");
     refused(json!([{"senderAddr": sender, "toAddr": payee, "gasPrice": "1"}]), low);
-    let nonce = (-8, "\"nonce\" is no member of a simulated transaction");
+    let nonce = (-8, "expected a member of a simulated transaction, got \"nonce\"");
     refused(json!([{"senderAddr": sender, "toAddr": payee, "nonce": 5}]), nonce);
     let (code, text) = node.error(SEND, &json!([{"senderAddr": "x", "toAddr": payee}]));
     assert!(code == -8 && text.starts_with("senderAddr: expected an address"), "{text}");

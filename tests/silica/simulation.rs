@@ -134,7 +134,7 @@ fn wrong_requests_are_refused_by_name() {
             assert_eq!(code, -8, "{text}");
             assert!(text.starts_with(&format!("{member}: expected")) && text.contains(words), "{text}");
         }
-        let surplus = (-8, "\"nonce\" is no member of a simulated transaction");
+        let surplus = (-8, "expected a member of a simulated transaction, got \"nonce\"");
         check_error(node, method, &changed("nonce", json!(1)), surplus);
         for (member, value, error) in [
             ("senderAddr", json!(Wallet::stranger(1).hex()), (-5, "The sender of the txn has no balance")),

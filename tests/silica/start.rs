@@ -430,7 +430,7 @@ fn refusals_say_what_was_expected_and_what_came() {
     let bech32 = (-5, "Bech32 address is invalid");
     let address = |text: &str| json!([text]);
     let get = "GetBalance";
-    let checksum = "a checksum, the last 6 characters, that matches the rest";
+    let checksum = "a matching checksum in the last 6 characters";
     check(get, address("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz8"), bech32, json!(checksum), json!("gufkz8"));
     check(
         get,
@@ -439,7 +439,7 @@ fn refusals_say_what_was_expected_and_what_came() {
         json!("42 characters"),
         json!("41 characters"),
     );
-    let letter = "a letter or digit of bech32, which are qpzry9x8gf2tvdw0s3jn54khce6mua7l, as character 5";
+    let letter = "one of the characters qpzry9x8gf2tvdw0s3jn54khce6mua7l as character 5";
     check(get, address("zil1bwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7"), bech32, json!(letter), json!("b"));
     let size = (-8, "Address size not appropriate");
     check(
@@ -457,8 +457,7 @@ fn refusals_say_what_was_expected_and_what_came() {
 fn commands_print_what_was_expected_and_what_came() {
     let node = Node::start(&["--chain-id", "7"]);
     let end = run(&["rpc", "GetBalance", "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz8", "--url", &node.url()]);
-    let expected =
-        "Bech32 address is invalid: expected a checksum, the last 6 characters, that matches the rest, got gufkz8 (-5)";
+    let expected = "Bech32 address is invalid: expected a matching checksum in the last 6 characters, got gufkz8 (-5)";
     assert!(end.output.contains(expected), "{}", end.output);
     check_error(&node, "GetTxBlock", &json!(["x"]), (-32602, "Invalid argument"));
 }

@@ -55,7 +55,7 @@ pub enum Bech32Error {
         got: usize,
     },
     /// The text has a character that bech32 does not use.
-    #[error("a letter or digit of bech32, which are qpzry9x8gf2tvdw0s3jn54khce6mua7l, as character {}", position.saturating_add(1))]
+    #[error("one of the characters qpzry9x8gf2tvdw0s3jn54khce6mua7l as character {}", position.saturating_add(1))]
     Character {
         /// Position of the first such character, counted from 0.
         position: usize,
@@ -63,7 +63,7 @@ pub enum Bech32Error {
         got: char,
     },
     /// The last six characters are not the checksum of the others.
-    #[error("a checksum, the last {BECH32_CHECKSUM_LEN} characters, that matches the rest")]
+    #[error("a matching checksum in the last {BECH32_CHECKSUM_LEN} characters")]
     Checksum {
         /// The given checksum.
         got: String,
@@ -287,13 +287,13 @@ mod tests {
             check(
                 &wrong,
                 &format!(
-                    "expected a letter or digit of bech32, which are qpzry9x8gf2tvdw0s3jn54khce6mua7l, as character {place}, \
+                    "expected one of the characters qpzry9x8gf2tvdw0s3jn54khce6mua7l as character {place}, \
                      got {other}"
                 ),
             );
         }
         let wrong = good.replacen("zil1q", "zil1p", 1);
         let sum = &good[36..];
-        check(&wrong, &format!("expected a checksum, the last 6 characters, that matches the rest, got {sum}"));
+        check(&wrong, &format!("expected a matching checksum in the last 6 characters, got {sum}"));
     }
 }

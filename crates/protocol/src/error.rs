@@ -30,7 +30,7 @@ pub enum DecodeError {
         got: usize,
     },
     /// A text field is not UTF-8.
-    #[error("{field}: expected UTF-8 text, got byte {position} that is not")]
+    #[error("{field}: expected UTF-8 text, got an invalid byte at position {position}")]
     Text {
         /// The name of the field.
         field: &'static str,
@@ -49,7 +49,7 @@ pub enum DecodeError {
     },
     /// The message is readable, but not in canonical form: it has unknown or repeated fields, another order of fields,
     /// or longer forms of numbers. Its hash would differ from the hash of the canonical form.
-    #[error("{message} is not in its canonical form from byte {position} on")]
+    #[error("{message}: expected the canonical form, got a difference at byte {position}")]
     NotCanonical {
         /// The name of the expected message.
         message: &'static str,

@@ -38,7 +38,7 @@ impl Default for HistoryOptions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryOptionsError {
     /// The object has an unknown member.
-    #[error("{member:?} is no option, expected cursor, limit or order")]
+    #[error("expected cursor, limit or order, got {member:?}")]
     Unknown {
         /// The first 64 characters of the name of the member.
         member: String,
@@ -68,7 +68,7 @@ impl HistoryOptions {
             return Err(HistoryOptionsError::Unknown { member: beginning(member) });
         }
         let read_cursor =
-            |json: Value| place(&json).ok_or_else(|| unfit("cursor", "what the page before has as next", &json));
+            |json: Value| place(&json).ok_or_else(|| unfit("cursor", "the value of next in the previous page", &json));
         let read_limit = |json: Value| {
             let limit = number::integral(&json.to_string()).and_then(|limit| u64::try_from(limit).ok());
             let limit = limit.filter(|limit| json.is_number() && (1..=LARGEST_LIMIT).contains(limit));
@@ -243,11 +243,11 @@ mod tests {
             (json!({"limit": 1.5}), "limit: expected a number from 1 to 1000, got 1.5"),
             (json!({"order": "up"}), "order: expected newest or oldest, got \"up\""),
             (json!({"order": 1}), "order: expected newest or oldest, got 1"),
-            (json!({"cursor": "7"}), "cursor: expected what the page before has as next, got \"7\""),
-            (json!({"cursor": "7:+3"}), "cursor: expected what the page before has as next, got \"7:+3\""),
-            (json!({"cursor": "7:"}), "cursor: expected what the page before has as next, got \"7:\""),
-            (json!({"cursor": 7}), "cursor: expected what the page before has as next, got 7"),
-            (json!({"offset": 7}), "\"offset\" is no option, expected cursor, limit or order"),
+            (json!({"cursor": "7"}), "cursor: expected the value of next in the previous page, got \"7\""),
+            (json!({"cursor": "7:+3"}), "cursor: expected the value of next in the previous page, got \"7:+3\""),
+            (json!({"cursor": "7:"}), "cursor: expected the value of next in the previous page, got \"7:\""),
+            (json!({"cursor": 7}), "cursor: expected the value of next in the previous page, got 7"),
+            (json!({"offset": 7}), "expected cursor, limit or order, got \"offset\""),
         ] {
             assert_eq!(read(&json), Err(error.to_owned()));
         }

@@ -35,7 +35,7 @@ pub enum SimulatedTransactionError {
         expected: &'static str,
     },
     /// The object has an unknown member.
-    #[error("{member:?} is no member of a simulated transaction")]
+    #[error("expected a member of a simulated transaction, got {member:?}")]
     Unknown {
         /// The first 64 characters of the name of the member.
         member: String,
@@ -351,7 +351,7 @@ mod tests {
         check(json!({"code": ["x"]}), &["code", "text"]);
         check(json!({"data": {"_tag": "x"}}), &["data", "text", "_tag"]);
         check(json!({"priority": "yes"}), &["priority", "true or false", "\"yes\""]);
-        check(json!({"nonce": 1}), &["\"nonce\"", "no member"]);
+        check(json!({"nonce": 1}), &["\"nonce\"", "expected a member"]);
         check(json!({"signature": "x".repeat(1_000)}), &["\"signature\""]);
     }
 }
