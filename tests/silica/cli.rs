@@ -20,7 +20,7 @@ use silica_tests::{
 
 use crate::{balance, contract::HELLO};
 
-/// Exit codes.
+/// Exit codes of the client commands.
 const DONE: i32 = 0;
 const FAILED: i32 = 1;
 const WRONG: i32 = 2;

@@ -89,7 +89,7 @@ fn deep_values_are_kept_and_refused_where_they_do_not_fit() {
     assert_eq!((&receipt["errors"], &receipt["cumulative_gas"]), (&json!({"0": [7]}), &json!("400000")), "{receipt}");
     let receipt = call(&mut chain, contract, "Keep", &number("gas", 100_000));
     assert_eq!(receipt["success"], true, "{receipt}");
-    // Documents of the chain do not permit this depth.
+    // The JSON of an event cannot nest this deep, so the call fails with code 9.
     let receipt = call(&mut chain, contract, "Emit", &number("gas", 100_000));
     assert_eq!(receipt["errors"], json!({"0": [9]}), "{receipt}");
     // The response has deeply nested state as text.

@@ -388,7 +388,7 @@ fn node_without_its_directory_acknowledges_nothing_and_says_so() {
         node.call("CreateTransaction", &json!([payment.json()])).unwrap_err();
     }
     node.call("IncreaseBlocknum", &json!([1])).unwrap_err();
-    // Reads still succeed.
+    // After the failure, reads succeed.
     assert_eq!(height(&node), seen);
     let end = node.stop();
     assert!(!end.output.contains("panicked"), "{}", end.output);

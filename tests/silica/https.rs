@@ -21,7 +21,7 @@ use silica_tests::{Connection, Directory, Node, Wallet, node::command};
 
 use crate::contract::HELLO;
 
-/// Exit codes.
+/// Exit codes of the client commands.
 const DONE: i32 = 0;
 const NO_ANSWER: i32 = 2;
 

@@ -296,7 +296,7 @@ fn full_disk_stops_the_chain_and_loses_no_acknowledged_block() {
     };
     assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "INTERNAL_ERROR: "));
     node.wait_for("too large");
-    // Reads still succeed.
+    // After the failure, reads succeed.
     let seen = height(&node);
     assert!(seen >= acknowledged);
     assert!(node.call("IncreaseBlocknum", &json!([1])).is_err());
@@ -409,7 +409,7 @@ fn payment_that_failed_on_a_full_disk_gets_its_block_by_itself() {
     eventually(&node, "ready again", || is_ready(&node));
     node.result("CreateTransaction", &json!([payer.payment(2, to, 5).json()]));
     assert_eq!((height(&node), balance(&node, &payer.hex()).1), (seen + 2, 2));
-    // A savepoint from before the failure still works.
+    // The failure does not remove earlier savepoints.
     node.result("silica_revert", &json!([snapshot]));
     assert_eq!((height(&node), balance(&node, &payer.hex()).1), (seen, 0));
     node.result("CreateTransaction", &json!([payer.payment(1, to, 6).json()]));

@@ -12,7 +12,7 @@ use silica_tests::{Directory, Node, Wallet, node::command};
 
 use crate::contract::{Chain, HELLO, address_param};
 
-/// Exit codes.
+/// Exit codes of `silica proof verify`.
 const PROVEN: i32 = 0;
 const REFUTED: i32 = 1;
 const NOTHING_TO_CHECK: i32 = 2;

@@ -27,7 +27,7 @@ const KEYS: [&str; 2] = [
 ];
 const ADDRESSES: [&str; 2] = ["dda52b7725798135ae5c08395554dd5794764a93", "0cb67ceba33ebd6e223f45df8122228080d994e5"];
 
-/// Waits until a condition holds.
+/// Waits until the condition holds, or panics after the patience for the process.
 #[track_caller]
 fn wait(process: u32, what: &str, mut holds: impl FnMut() -> bool) {
     let mut patience = Patience::with(process);
@@ -344,7 +344,7 @@ fn browser_finds_a_page_that_names_what_a_wallet_needs() {
     );
 }
 
-/// Makes a block.
+/// Makes one empty block.
 fn pay(node: &Node) {
     node.result("IncreaseBlocknum", &json!([1]));
 }

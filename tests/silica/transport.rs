@@ -220,7 +220,7 @@ fn connections_that_break_off_leave_no_trace() {
         connection.write(&request[..end]).unwrap();
         drop(connection);
     }
-    // A client can close its sending half after the request, and the node still sends the response.
+    // A client can close its sending half after the request. The node then sends the response.
     let mut connection = node.connect();
     connection.write(&request).unwrap();
     connection.finish_writing().unwrap();

@@ -39,7 +39,7 @@ fn block_of(node: &Node, hash: &str) -> Value {
     documented(node, "GetTransaction", &json!([hash]))["receipt"]["epoch_num"].clone()
 }
 
-/// Checks the nonces of the account of key 2 that clients read, without and with pending transactions.
+/// Checks the nonces that clients read for the account of key 2, without and with pending transactions.
 #[track_caller]
 fn check_counts(node: &Node, latest: u64, pending: u64) {
     let address = format!("0x{}", funded(2).hex());

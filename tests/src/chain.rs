@@ -9,7 +9,7 @@ use crate::node::{Node, Refusal};
 ///
 /// # Errors
 ///
-/// The first error response, unless a request expects an error with this text: a block without transactions, or an
+/// The first unexpected error response. The function expects errors for a block without transactions, and for an
 /// account that does not exist.
 ///
 /// # Panics

@@ -117,12 +117,12 @@ macro_rules! fixed_bytes {
         pub struct $name([u8; $len]);
 
         impl $name {
-            /// Length in bytes.
+            /// Number of bytes of each value.
             pub const LEN: usize = $len;
             /// The value whose bytes are all zero.
             pub const ZERO: Self = Self([0; $len]);
 
-            /// Wraps raw bytes.
+            /// Wraps bytes without a check.
             pub const fn new(bytes: [u8; $len]) -> Self {
                 Self(bytes)
             }
@@ -132,12 +132,12 @@ macro_rules! fixed_bytes {
                 bytes.try_into().ok().map(Self)
             }
 
-            /// Borrows the raw bytes.
+            /// Returns a reference to the bytes.
             pub const fn as_bytes(&self) -> &[u8; $len] {
                 &self.0
             }
 
-            /// Returns the raw bytes.
+            /// Returns a copy of the bytes.
             pub const fn to_bytes(self) -> [u8; $len] {
                 self.0
             }

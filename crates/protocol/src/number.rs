@@ -40,12 +40,12 @@ macro_rules! counter {
         pub struct $name($int);
 
         impl $name {
-            /// Wraps a plain number.
+            /// Wraps a number. All values of the integer type are valid.
             pub const fn new(value: $int) -> Self {
                 Self(value)
             }
 
-            /// Returns the plain number.
+            /// Returns the number as an integer.
             pub const fn get(self) -> $int {
                 self.0
             }

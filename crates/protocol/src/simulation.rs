@@ -1,4 +1,4 @@
-//! Simulated transactions.
+//! The request for a simulation: a transaction without signature.
 
 use crate::{
     address::Address,

@@ -10,12 +10,12 @@ use crate::number::{NumberError, parse_decimal};
 pub struct ChainId(u16);
 
 impl ChainId {
-    /// Wraps a plain number.
+    /// Wraps a number. All numbers of 16 bits are valid.
     pub const fn new(id: u16) -> Self {
         Self(id)
     }
 
-    /// Returns the plain number.
+    /// Returns the number as an integer.
     pub const fn get(self) -> u16 {
         self.0
     }
@@ -58,12 +58,12 @@ impl Version {
         Self(((id.0 as u32) << 16) | Self::MESSAGE as u32)
     }
 
-    /// Wraps a packed number.
+    /// Wraps the number of a `version` member. All numbers of 32 bits are valid.
     pub const fn from_packed(packed: u32) -> Self {
         Self(packed)
     }
 
-    /// Returns the packed number.
+    /// Returns the number for a `version` member.
     pub const fn packed(self) -> u32 {
         self.0
     }

@@ -83,9 +83,9 @@ pub struct Votes {
 /// Versions of the node and of the interpreter in the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwInfo {
-    /// Version of the node.
+    /// Version of the Zilliqa node.
     pub node: SwVersion,
-    /// Version of the interpreter.
+    /// Version of the Scilla interpreter.
     pub interpreter: SwVersion,
 }
 
@@ -104,7 +104,7 @@ pub struct SwVersion {
     pub commit: u32,
 }
 
-/// A DS block.
+/// A DS block: header, co-signatures and timestamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DsBlock {
     /// The fields that are hashed and signed.
@@ -320,7 +320,7 @@ impl DsBlock {
 
     /// Reads a serialised block.
     ///
-    /// Does not verify the signatures.
+    /// The function does not verify the signatures.
     ///
     /// # Errors
     ///

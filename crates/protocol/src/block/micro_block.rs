@@ -37,7 +37,7 @@ pub struct MicroBlockHeader {
     pub epoch: BlockNumber,
     /// Hash of the transaction hashes.
     pub tx_root: TxRoot,
-    /// Number of transactions.
+    /// Number of transactions in the block.
     pub tx_count: u32,
     /// Public key of the leader that proposed the block.
     pub miner: PublicKey,
@@ -49,7 +49,7 @@ pub struct MicroBlockHeader {
     pub receipts_hash: ReceiptsHash,
 }
 
-/// A micro block.
+/// A micro block: header, transaction hashes, co-signatures and timestamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MicroBlock {
     /// The fields that are hashed and signed.
@@ -166,7 +166,7 @@ impl MicroBlock {
 
     /// Reads a serialised block.
     ///
-    /// Does not verify the signatures, and does not compare the transactions with the count and the hash in the header.
+    /// The function does not verify the signatures, and does not compare the hashes with number and hash in the header.
     ///
     /// # Errors
     ///

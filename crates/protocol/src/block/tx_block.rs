@@ -70,7 +70,7 @@ pub struct MbInfo {
     pub shard: ShardId,
 }
 
-/// A Tx block.
+/// A Tx block: header, list of micro blocks, co-signatures and timestamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxBlock {
     /// The fields that are hashed and signed.
@@ -141,7 +141,7 @@ impl TxBlockHeader {
     ///
     /// # Errors
     /// [`DecodeError`] for a missing, invalid or not canonical field.
-    /// [`DecodeError`] with the field that does not fit.
+    /// [`DecodeError`] for a missing, invalid or not canonical field.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoTxBlock.TxBlockHeader";
         let header = Self::from_message(decode(NAME, bytes)?)?;
@@ -263,7 +263,7 @@ impl TxBlock {
 
     /// Reads a serialised block.
     ///
-    /// Does not verify the signatures, and does not compare the list of micro blocks with the hash in the header.
+    /// The function does not verify the signatures, and does not compare the list of micro blocks with its hash in the header.
     ///
     /// # Errors
     ///

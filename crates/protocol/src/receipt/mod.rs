@@ -138,7 +138,7 @@ pub struct Transition {
     pub address: Address,
     /// Depth of the run that sent the message. The contract that the transaction calls runs at depth 0.
     pub depth: u32,
-    /// The message.
+    /// The message, with its recipient and parameters.
     pub message: ContractMessage,
     /// Whether the called contract accepted the money; `None` if the message ran no contract.
     pub accepted: Option<bool>,

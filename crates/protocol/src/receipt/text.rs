@@ -43,7 +43,7 @@ pub enum ReceiptTextError {
     /// An error code is above 25.
     #[error("receipt member errors: expected codes from 0 to 25, got {got}")]
     Code {
-        /// The given code.
+        /// The code in the text.
         got: u64,
     },
 }

@@ -181,11 +181,11 @@ pub struct AddressTransactionJson {
     pub hash: Hex<TxHash>,
     /// Position among the transactions of the block, from 0.
     pub position: u32,
-    /// The recipient; the null address for a deployment.
+    /// Address of the recipient; the null address for a deployment.
     pub recipient: Hex<Address>,
     /// The roles of the address in the transaction.
     pub roles: Vec<AddressRoleJson>,
-    /// The sender.
+    /// Address of the sender.
     pub sender: Hex<Address>,
     /// Whether the transaction succeeded.
     pub success: bool,

@@ -33,7 +33,7 @@ pub struct TxBlockJson {
     pub header: TxBlockHeaderJson,
 }
 
-/// The body of a Tx block.
+/// The body of a Tx block: hash, signatures and micro blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TxBlockBody")]
 pub struct TxBlockBodyJson {
@@ -59,7 +59,7 @@ pub struct TxBlockBodyJson {
     pub micro_blocks: Vec<MbInfoJson>,
 }
 
-/// The header of a Tx block.
+/// The header of a Tx block, with its timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TxBlockHeader")]
 pub struct TxBlockHeaderJson {
@@ -84,13 +84,13 @@ pub struct TxBlockHeaderJson {
     /// Public key of the leader that proposed the block.
     #[serde(rename = "MinerPubKey")]
     pub miner: PrefixedUpperHex<PublicKey>,
-    /// Number of micro blocks.
+    /// Number of micro blocks in the Tx block.
     #[serde(rename = "NumMicroBlocks")]
     pub micro_block_count: u64,
     /// Number of pages, each with at most 2500 transactions.
     #[serde(rename = "NumPages")]
     pub page_count: u32,
-    /// Number of transactions.
+    /// Number of transactions in the Tx block.
     #[serde(rename = "NumTxns")]
     pub tx_count: u32,
     /// Hash of the previous Tx block.
@@ -230,7 +230,7 @@ pub struct DsBlockJson {
     pub cs2: UpperHex<Signature>,
 }
 
-/// The header of a DS block.
+/// The header of a DS block, with its timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DsBlockHeader")]
 pub struct DsBlockHeaderJson {
@@ -294,7 +294,7 @@ pub struct PeerJson {
     /// IPv4 address in dotted decimal form.
     #[serde(rename = "IP")]
     pub ip: std::net::Ipv4Addr,
-    /// Port number.
+    /// Port number of the peer-to-peer network.
     pub port: u32,
 }
 
@@ -302,10 +302,10 @@ pub struct PeerJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SwInfo")]
 pub struct SwInfoJson {
-    /// Version of the interpreter.
+    /// Version of the Scilla interpreter.
     #[serde(rename = "Scilla")]
     pub interpreter: SwVersionJson,
-    /// Version of the node.
+    /// Version of the Zilliqa node.
     #[serde(rename = "Zilliqa")]
     pub node: SwVersionJson,
 }
@@ -322,7 +322,7 @@ pub struct ProposalJson {
     /// Votes of the DS committee; absent if there are none.
     #[serde(rename = "DSVotes", default, skip_serializing_if = "Vec::is_empty")]
     pub ds_votes: Vec<VoteJson>,
-    /// Number of the proposal.
+    /// Number of the governance proposal.
     #[serde(rename = "ProposalId")]
     pub id: u32,
     /// Votes of the shards; absent if there are none.
@@ -334,7 +334,7 @@ pub struct ProposalJson {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Vote")]
 pub struct VoteJson {
-    /// Number of votes.
+    /// Number of votes for the value.
     #[serde(rename = "VoteCount")]
     pub count: u32,
     /// The value that the votes chose.
@@ -465,7 +465,7 @@ pub struct BlockListing {
     pub last_page: u64,
 }
 
-/// A block in a list.
+/// Number and hash of a block in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockListingEntry {
     /// Number of the block.
@@ -504,7 +504,7 @@ pub struct TransactionsPage<T> {
     /// Number of the page, counted from 0.
     #[serde(rename = "CurrPage")]
     pub page: u64,
-    /// Number of pages.
+    /// Number of pages for all transactions of the block.
     #[serde(rename = "NumPages")]
     pub page_count: u32,
     /// The transactions of this page.

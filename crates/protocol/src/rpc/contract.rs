@@ -10,7 +10,7 @@ use crate::{address::Address, contract::ContractParam, number::BlockNumber};
 /// The source code of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContractCode {
-    /// The source code.
+    /// Source code in Scilla.
     pub code: String,
 }
 
@@ -58,7 +58,7 @@ pub struct ContractInterfaceJson {
     pub events: Vec<ComponentJson>,
     /// Fields of the contract.
     pub fields: Vec<FieldInfoJson>,
-    /// Parameters of the deployment.
+    /// Parameters that a deployment has to set.
     pub params: Vec<TypedNameJson>,
     /// Procedures: only components of the contract can call them.
     pub procedures: Vec<ComponentJson>,
@@ -71,19 +71,19 @@ pub struct ContractInterfaceJson {
     pub name: String,
 }
 
-/// A name and its type.
+/// A name in a contract with its type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TypedName")]
 pub struct TypedNameJson {
-    /// The type.
+    /// Type, in the form in which Scilla prints it.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// The name.
+    /// Name in the source of the contract.
     #[serde(rename = "vname")]
     pub name: String,
 }
 
-/// A field of a contract.
+/// A field of a contract, with its type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "FieldInfo")]
 pub struct FieldInfoJson {

@@ -47,7 +47,7 @@ pub enum Body<'a> {
 /// One element of a body: a request, or the error of an element that is not a request.
 pub type Entry<'a> = Result<Request<'a>, Rejection<'a>>;
 
-/// A well-formed request.
+/// A request that follows the rules of the envelope.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The `id` of the request; `None` if the member is absent.
@@ -118,7 +118,7 @@ impl<'a> Body<'a> {
 }
 
 impl Request<'_> {
-    /// Returns the `id`.
+    /// Returns the `id` of the request.
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// Reads one response.
+    /// Reads the text of one response.
     ///
     /// # Errors
     ///

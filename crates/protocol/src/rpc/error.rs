@@ -32,7 +32,7 @@ impl RpcErrorCode {
     pub const SERVER_ERROR: Self = Self(-32000);
     /// The C++ node declares this code, and never returns it (`RPC_METHOD_DEPRECATED`).
     pub const METHOD_DEPRECATED: Self = Self(-32);
-    /// The C++ node has no blocks yet (`RPC_IN_WARMUP`).
+    /// The C++ node has no blocks to return (`RPC_IN_WARMUP`). Silica never returns this code.
     pub const IN_WARMUP: Self = Self(-28);
     /// Admission rejects a transaction for its chain id, version, code size, gas price or signature
     /// (`RPC_VERIFY_REJECTED`).
@@ -77,7 +77,7 @@ impl fmt::Display for RpcErrorCode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
-    /// The error code.
+    /// The code of the error, which clients compare.
     pub code: RpcErrorCode,
     /// A description for people.
     pub message: Cow<'static, str>,

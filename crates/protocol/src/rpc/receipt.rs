@@ -85,7 +85,7 @@ pub struct TransitionJson {
     /// Depth of the sender in the chain of calls: 0 for the contract that the transaction calls, 1 for a contract that
     /// this contract calls, and so on.
     pub depth: u32,
-    /// The message.
+    /// The message, with its recipient and parameters.
     #[serde(rename = "msg")]
     pub message: ContractMessageJson,
 }

@@ -165,7 +165,7 @@ impl JsonSchema for SimulatedTransactionParam {
     }
 }
 
-/// A transaction to simulate.
+/// An unsigned transaction for a simulation.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SimulatedTransaction")]

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{address::Address, amount::Qa, hash::TxHash, receipt::EventLog};
 
-/// A topic of a subscription.
+/// A topic to which clients subscribe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Topic {
     /// All Tx blocks.

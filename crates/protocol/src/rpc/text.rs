@@ -65,7 +65,7 @@ impl<T> JsonSchema for Dec<T> {
 
 /// A type with a fixed number of bytes, which JSON has as hexadecimal text.
 pub trait FixedBytes: AsRef<[u8]> + FromStr<Err = HexError> {
-    /// Number of bytes.
+    /// Number of bytes of each value.
     const LEN: usize;
 }
 

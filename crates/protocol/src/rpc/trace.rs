@@ -106,7 +106,7 @@ pub struct TracedStepJson {
     pub used: Vec<TracedValueJson>,
 }
 
-/// A variable and its value.
+/// A variable of a statement, with its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TracedValue")]
 pub struct TracedValueJson {

@@ -36,7 +36,7 @@ pub struct Transaction {
     pub signature: Signature,
 }
 
-/// The kind of a transaction.
+/// The kind of a transaction. Recipient, code and data determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TransactionKind {
     /// A transfer of money to an account.

@@ -49,7 +49,7 @@ use crate::{
 /// A transaction of a client, before admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionRequest {
-    /// The transaction.
+    /// The signed transaction.
     pub transaction: Transaction,
     /// Whether the DS committee executes the transaction. The signature does not cover this member.
     pub priority: bool,
@@ -114,7 +114,7 @@ pub enum TransactionRequestError {
     Range {
         /// The name of the member.
         member: &'static str,
-        /// The given number.
+        /// The number in the request.
         got: i128,
     },
     /// A text member is an array, an object, or text with an invalid escape (Reference: execution#admission-11).
@@ -360,7 +360,7 @@ impl Serialize for TransactionRequest {
     }
 }
 
-/// A transaction to submit.
+/// A signed transaction for `CreateTransaction`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TransactionRequest")]
