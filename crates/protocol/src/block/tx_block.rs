@@ -263,7 +263,7 @@ impl TxBlock {
 
     /// Reads a serialised block.
     ///
-    /// The function does not verify the signatures, and does not compare the list of micro blocks with its hash in the header.
+    /// The function does not verify the signatures, and does not compare the list of micro blocks with its hash.
     ///
     /// # Errors
     ///
