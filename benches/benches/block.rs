@@ -22,6 +22,7 @@ use silica_state::{Store, StoreOptions};
 const ACCOUNTS: u64 = 100_000;
 /// Numbers of payments in a block. 8,000 payments use the gas limit of the micro block of a shard.
 const SIZES: [usize; 2] = [1_000, 8_000];
+/// Gas price, in Qa.
 const PRICE: u128 = 2_000_000_000;
 
 /// A chain with a list of senders.

@@ -34,9 +34,11 @@ const MORE: &str = include_str!("scilla/more_transitions.scilla");
 /// Expressions that call library functions in loops.
 const LOOPS: &str = include_str!("scilla/loops.scilla");
 
+/// Gas limit of each call.
 const GAS: u64 = 1_000_000;
 const SENDER: Address = [1; 20];
 const RECIPIENT: Address = [2; 20];
+/// Number of list elements in the loops.
 const ELEMENTS: u32 = 10_000;
 
 /// The source of the standard library.

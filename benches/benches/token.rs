@@ -25,7 +25,9 @@ const TOKEN: &str = include_str!("../../contracts/fungible_token/fungible_token.
 const SIZE: usize = 800;
 /// Number of holders of the token in the benchmark of proofs.
 const HOLDERS: usize = 10_000;
+/// Gas price, in Qa.
 const PRICE: u128 = 2_000_000_000;
+/// Timestamp of the genesis block, in microseconds since 1970-01-01 UTC.
 const BEGIN: u64 = 1_700_000_000_000_000;
 
 /// A chain with a token that all senders hold.

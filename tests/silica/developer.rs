@@ -56,6 +56,7 @@ fn latest_time(node: &Node) -> u64 {
     block["header"]["Timestamp"].as_str().unwrap().parse().unwrap()
 }
 
+/// One hour, in microseconds.
 const HOUR: u64 = 3_600_000_000;
 
 /// Checks that a time is later than another time by at least `by`, and by at most 10 minutes more. All times are in

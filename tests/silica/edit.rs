@@ -11,6 +11,7 @@ use crate::{
     height, no_address,
 };
 
+/// One Zil, in Qa.
 const ZIL: u128 = 1_000_000_000_000;
 
 #[test]

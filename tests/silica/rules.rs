@@ -20,12 +20,15 @@ fn chains() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/chains")
 }
 
-/// Hash of the newest block, state root and contract of that chain.
+/// Hash of the newest block of that chain.
 const HEAD: &str = "0db86c9ab08d7ccd0a97e78e8931845c11dc5413b2bf1ef6e042527a47759ec3";
+/// State root of the newest block.
 const STATE_ROOT: &str = "90b0328daeb0c412f0ae16d881031264847ea0d82922c61765c88fd0e11d2df8";
+/// Address of the contract of that chain.
 const CONTRACT: &str = "bbdf5c659befa747bb10ad1b98b079ef6ce7bf55";
-/// Block of a call that throws, and block of a message to a library.
+/// Number of the block with a call that throws.
 const THROWN: u64 = 4;
+/// Number of the block with a message to a library.
 const TO_LIBRARY: u64 = 5;
 /// Number of transactions that the first account of that chain has sent.
 const SENT: u64 = 6;
@@ -98,7 +101,9 @@ fn raised(receipt: &Value) -> Vec<&str> {
     exceptions.filter_map(|exception| exception["message"].as_str()?.strip_prefix("Raised from ")).collect()
 }
 
+/// Components that an exception lists with the rules `latest`: the active components, the innermost first.
 const CALL_STACK: [&str; 2] = ["Refuse", "Fail"];
+/// Components that an exception lists with the rules 0.13: the completed procedures, and the transition.
 const COMPLETED: [&str; 2] = ["Count", "Fail"];
 
 /// Checks that a data directory has the chain without rules, and that the node adds blocks to it.

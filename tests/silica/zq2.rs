@@ -31,6 +31,7 @@ fn status(node: &Node, hash: &str) -> (u64, u64) {
     (status["modificationState"].as_u64().unwrap(), status["status"].as_u64().unwrap())
 }
 
+/// Modification state and status of a transaction in a block.
 const CONFIRMED: (u64, u64) = (2, 3);
 /// Modification state and status of a transaction with a nonce gap.
 const NONCE_HIGH: (u64, u64) = (1, 4);

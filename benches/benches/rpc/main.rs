@@ -22,10 +22,13 @@ const BATCH: usize = 100;
 /// Number of blocks in the longer of two chains. Both chains should have the same response times.
 const LONG: u32 = 5_000;
 
-/// Number of turns of the comparison, and numbers of requests, batches and payments in each turn. Each payment is new.
+/// Number of turns of the comparison.
 const TURNS: usize = 30;
+/// Number of single requests in each turn.
 const REQUESTS_IN_TURN: u32 = 10_000;
+/// Number of batches in each turn.
 const BATCHES_IN_TURN: u32 = 200;
+/// Number of payments in each turn. Each payment is new, because a node accepts it only once.
 const PAYMENTS_IN_TURN: u32 = 300;
 
 fn main() {

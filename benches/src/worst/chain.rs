@@ -24,6 +24,7 @@ use super::{Case, Deployment, Message};
 
 /// Gas limit of the transactions before the measured transaction.
 const PREPARATION_GAS: u64 = 390_000;
+/// Gas price, in Qa.
 const PRICE: u128 = 2_000_000_000;
 /// Gas limit of a micro block. It is so high that it never ends a block.
 const BLOCK_GAS: u64 = 1_000_000_000_000;

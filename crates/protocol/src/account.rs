@@ -138,6 +138,7 @@ impl ContractAccount {
 
 /// The bytes before the balance: version 1, and the start of the wrapped balance.
 const HEAD: [u8; 6] = [0x08, 1, 0x12, 18, 0x0a, 16];
+// The tags of the later fields. A hash has its length, 32, after the tag.
 const NONCE: u8 = 0x18;
 const CODE_HASH: [u8; 2] = [0x22, 32];
 const STORAGE_ROOT: [u8; 2] = [0x2a, 32];

@@ -33,6 +33,7 @@ use super::{
 const LIMIT: u64 = 80_000;
 /// Largest number of messages.
 const MOST_MESSAGES: usize = 12;
+/// Balance of the contract, in Qa.
 const BALANCE: u128 = 1_000_000;
 
 /// Error texts that a program cannot cause if the checker accepted it.

@@ -198,6 +198,7 @@ pub fn write_result_in_parts(out: &mut Vec<u8>, id: &Id<'_>, beginning: &[u8]) -
     RESULT_ENDS
 }
 
+// The members of a response are in alphabetical order, as the C++ node writes them.
 const RESULT_BEGINS: &[u8] = b"{\"id\":";
 const RESULT_FOLLOWS: &[u8] = b",\"jsonrpc\":\"2.0\",\"result\":";
 const RESULT_ENDS: &[u8] = b"}";

@@ -48,12 +48,14 @@ impl Transaction {
         self.with_core(|parts| {
             let len: usize = parts.iter().map(|part| part.len()).sum();
             let mut out = Vec::with_capacity(len.saturating_add(FRAME_MAX));
+            // Field 1, with the 32 bytes of the hash.
             out.put_slice(&[0x0a, 32]);
             out.put_slice(&sha256(parts));
             put_length(&mut out, 0x12, len);
             for part in parts {
                 out.put_slice(part);
             }
+            // Field 3, a message that has the 64 bytes of the signature in its field 1.
             out.put_slice(&[0x1a, 66, 0x0a, 64]);
             out.put_slice(self.signature.as_bytes());
             out
@@ -114,6 +116,7 @@ impl Transaction {
     /// Writes the fields before `code`. A version or gas limit of zero is omitted, but nonce and money are always
     /// written.
     fn put_head(&self, out: &mut Room<'_>) {
+        // The first byte of each field is its tag: the field number times 8, plus the wire type.
         if self.version.packed() != 0 {
             put_number(out, 0x08, self.version.packed().into());
         }

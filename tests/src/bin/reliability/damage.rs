@@ -20,8 +20,9 @@ use crate::{kill::copy_directory, token};
 /// Number of accounts that receive payments.
 const STRANGERS: u64 = 2_000;
 
-/// Index of the account that deploys and transfers tokens, and the end of its nonces.
+/// Index of the account that deploys and transfers tokens.
 const TOKEN_USER: usize = 4;
+/// Nonce of this account after the preparation.
 const TOKENS: u64 = 180;
 
 /// Number of empty blocks. After these blocks, the node writes a checkpoint of the state.

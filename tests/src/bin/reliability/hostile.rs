@@ -72,6 +72,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 
 /// Default limit of a request body, in bytes.
 const BODY: usize = 5 << 20;
+/// Default limit of calls in a batch.
 const BATCH: usize = 1_000;
 
 /// Largest response, in bytes, that needs no part of the memory budget.

@@ -15,8 +15,9 @@ use crate::{
     token, unread,
 };
 
-/// Number of clients that act at once, and the number of connections that each client keeps open.
+/// Number of clients that act at once.
 const CLIENTS: u64 = 24;
+/// Number of connections that each client keeps open.
 const HELD: usize = 16;
 
 /// Length of request bodies that clients send in part, in bytes.

@@ -20,8 +20,9 @@ use crate::{
     load::{Kept, load},
 };
 
-/// Limits of a stop: the time in which all threads sleep, for open requests and the disk, and the processor time.
+/// Longest time in which all threads of a stopping node sleep, for open requests and the disk.
 const SLEEP: Duration = Duration::from_secs(20);
+/// Longest processor time of a stopping node.
 const WORK: Duration = Duration::from_mins(1);
 
 /// Runs `loops` trials: load, one or two signals, and a restart.
