@@ -25,11 +25,17 @@ use crate::contract::HELLO;
 const DONE: i32 = 0;
 const NO_ANSWER: i32 = 2;
 
+/// The issuer of the certificates of the servers.
 const CA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/tls/ca.pem");
+/// An issuer that signed no certificate of a server.
 const OTHER_CA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/tls/other-ca.pem");
+/// A valid certificate for `localhost` and other names.
 const SERVER: &[u8] = include_bytes!("../data/tls/server.pem");
+/// A certificate for another name.
 const OTHER_NAME: &[u8] = include_bytes!("../data/tls/other-name.pem");
+/// An expired certificate for `localhost`.
 const EXPIRED: &[u8] = include_bytes!("../data/tls/expired.pem");
+/// The secret key of all these certificates of servers.
 const KEY: &[u8] = include_bytes!("../data/tls/server.key");
 
 /// Variables of the machine that could change the result.

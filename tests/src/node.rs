@@ -72,8 +72,8 @@ impl Drop for Directory {
     }
 }
 
-/// Returns the path of the `silica` binary. This is the binary in the variable `SILICA_BINARY`. Without this variable,
-/// the function builds the binary with the profile of the tests.
+/// Returns the path of the `silica` binary: the value of the variable `SILICA_BINARY`. Without this variable, the
+/// function builds a binary with the profile of the tests.
 ///
 /// # Panics
 ///

@@ -126,7 +126,8 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // A process of the test can have open files. A lazy unmount waits for them.
+        // A process of the test can have open files. A lazy unmount detaches the file system at once and frees it when
+        // these files are closed.
         drop(Command::new("umount").arg("--lazy").arg(self.path()).status());
     }
 }

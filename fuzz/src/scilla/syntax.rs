@@ -26,8 +26,11 @@ struct Grammar {
     format: fn(&str, &[u8]) -> Result<String, Failure>,
 }
 
+/// An S-expression on one line, without locations.
 const COMPACT: SexpStyle = SexpStyle { human_readable: false, without_places: true };
+/// An S-expression on several lines, without locations.
 const READABLE: SexpStyle = SexpStyle { human_readable: true, without_places: true };
+/// An S-expression on one line, with locations.
 const PLACED: SexpStyle = SexpStyle { human_readable: false, without_places: false };
 
 /// Makes a [`Grammar`] from the functions that parse, print and format a kind of module.
