@@ -1,7 +1,7 @@
 //! Checks of address types.
 //!
-//! Values of address types are plain bytes. If such a value comes from outside or is cast, the host has to confirm what
-//! the type requires of the account.
+//! A value of an address type is a plain byte string. If such a value comes from outside or from a cast, the host
+//! confirms that the account has the properties of the type.
 
 use super::{
     machine::{Evaluation, failure},
@@ -15,7 +15,7 @@ use crate::{
     value::{Hex, Value},
 };
 
-/// An address, and the address type that it has to meet.
+/// An address, and the address type whose requirements the account must meet.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) address: Address,
@@ -23,7 +23,8 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Returns whether the account meets the type. The inner error is the text of the failure.
+    /// Returns whether the account meets the type. The inner error is the error text of the check. The outer error is
+    /// a failure of the host.
     pub(super) fn check(&self, host: &mut dyn Host) -> Result<Result<(), String>, HostError> {
         let mut has = |name: &str| Ok(host.remote(&self.address, name, &[], RemoteWant::Kind)?.is_some());
         let address = || Hex(&self.address);
@@ -68,8 +69,7 @@ pub(super) fn cost(kind: &AddressType) -> u64 {
     }
 }
 
-/// Returns whether an account has money, has sent something, or has code. Balance and nonce count only if the host
-/// knows both.
+/// Returns whether an account has a balance, a nonce or code. Balance and nonce count only if the host returns both.
 fn is_used(host: &mut dyn Host, address: &Address) -> Result<bool, HostError> {
     let mut number = |name: &str| -> Result<Option<bool>, HostError> {
         let found = host.remote(address, name, &[], RemoteWant::Value)?;
@@ -85,7 +85,7 @@ fn is_used(host: &mut dyn Host, address: &Address) -> Result<bool, HostError> {
     Ok(host.remote(address, "_codehash", &[], RemoteWant::Kind)?.is_some())
 }
 
-/// Checks all claims, the last one first. Takes their costs even if too little gas is left.
+/// Checks all claims, the last one first. Charges each check even if too little gas is left.
 pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host) -> Evaluation<()> {
     for claim in claims.into_iter().rev() {
         gas.charge_unchecked(cost(&claim.kind));
@@ -100,9 +100,10 @@ pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host
     Ok(())
 }
 
-/// Checks that a value from outside has a type, and adds the addresses within to the claims.
+/// Checks that a value from outside has a type, and adds the addresses in the value to the claims.
 ///
-/// The order of the parts is fixed: the arguments of a constructor from left to right; of a map, all keys first.
+/// The order of the parts is fixed: the arguments of a constructor from left to right; for a map, all keys before all
+/// values.
 pub(super) fn check_type(
     expected: &Type,
     value: &Value,
@@ -110,8 +111,7 @@ pub(super) fn check_type(
     print: &dyn Fn(&Value) -> String,
     claims: &mut Vec<Claim>,
 ) -> Result<(), Failure> {
-    // A list of a hundred thousand elements is as many levels deep. So this is a stack instead of recursion, with the
-    // next part on top.
+    // A list of 100,000 elements has that many levels. A stack replaces recursion, with the next part on top.
     let mut pending = vec![(expected.clone(), value)];
     while let Some((expected, value)) = pending.pop() {
         match (&expected, value) {
@@ -122,7 +122,7 @@ pub(super) fn check_type(
             (Type::Adt(name, types), Value::Adt(adt)) => {
                 let constructor = adt.constructor();
                 if name.name != constructor.data_type {
-                    // The value comes from outside, where names are global.
+                    // Values from outside have global names.
                     let (of, not) = (constructor.name.global(), name.name.as_written());
                     let text = "Literal constructor does not belong to expected type";
                     return Err(failure(format!("{text}: {of} does not belong to {not}")));

@@ -1,8 +1,9 @@
-//! Limits of work that has no gas charge, or one that is out of proportion.
+//! Limits of work that has no gas charge, or a charge out of proportion to the work.
 //!
-//! The gas is that of the reference. It charges one unit for a node, whatever the node has to copy. It charges the size
-//! of a value that leaves the run, where empty maps have size 0. Programs that exploit this could run for hours on
-//! little gas. So the work above a small amount for each node is counted, and must stay in proportion to the gas used.
+//! The gas charges are those of the reference. A node costs one unit, even if it copies a large value. The charge for
+//! a value that leaves the run is its size, and empty maps have size 0. A program that exploits these charges could run
+//! for hours on little gas. Therefore this module counts the work of each node above a free amount, and limits it in
+//! proportion to the gas used.
 
 use crate::{
     gas::{Exhausted, Meter},
@@ -10,46 +11,46 @@ use crate::{
     work::weight,
 };
 
-/// Free work of each node and each statement.
+/// Free work of each node and each statement, in parts of values.
 const SMALL: u64 = 64;
-/// [Work](crate::work) that the gas of a node or statement pays for.
+/// [Work](crate::work) that the gas of a node or statement covers, in parts of values.
 pub(super) const PAID: u64 = 8;
-/// Free work of a run.
+/// Free work of a run, in parts of values.
 const FREE: u64 = 250_000;
-/// Further work for each unit of gas used.
+/// Further work for each unit of gas used, in parts of values.
 const PER_UNIT: u64 = 32;
 
-/// Number of parts of values that may leave a run without a charge. A part may have 100 bytes as JSON. These bytes stay
-/// in the state or in a receipt for ever.
+/// Number of parts of values that may leave a run without a charge. A part may have 100 bytes as JSON, and the state
+/// or a receipt keeps these bytes forever.
 const FREE_TO_LEAVE: u64 = 16_384;
-/// Further parts for each unit of gas used. A part with a charge costs at least one unit. Of a list of empty options,
+/// Further parts for each unit of gas used. A part with a charge costs at least one unit. In a list of empty options,
 /// one part in five has a charge.
 const LEAVING_PER_UNIT: u64 = 8;
 
-/// Weight of a node of a constructed type, which takes about this many times the memory of a part of a value.
+/// Weight of a node of a constructed type. A node takes about this many times the memory of a part of a value.
 pub(super) const TYPE_NODE: u64 = 8;
 /// Weight of an entry of a constructed message.
 pub(super) const MESSAGE_ENTRY: u64 = 8;
 /// Weight of a value that is copied into a function or a constructor.
 pub(super) const COPY: u64 = 2;
 
-/// The work of a run so far.
+/// The work that a run has done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     done: u64,
     /// Parts of values that have left the run.
     left: u64,
-    /// The units of gas at the beginning.
+    /// The units of gas at the beginning of the run.
     start: u64,
 }
 
-/// The run did more than its gas pays for.
+/// Reason why a run exceeds the work that its gas covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TooMuch {
     /// Too many parts left the run.
     #[error("Data of more than {allowed} parts for little gas")]
     Parts { allowed: u64 },
-    /// Too much work was done.
+    /// The run has done too much work.
     #[error(transparent)]
     Work(#[from] Exhausted),
 }
@@ -59,11 +60,11 @@ impl Effort {
         Self { done: 0, left: 0, start: gas.units() }
     }
 
-    /// Counts work that is about to be done.
+    /// Counts work before it is done.
     ///
     /// # Errors
     ///
-    /// [`TooMuch`] if it is out of proportion to the gas used.
+    /// [`TooMuch`] if the work is out of proportion to the gas used.
     pub(super) fn spend(&mut self, parts: u64, gas: &mut Meter) -> Result<(), TooMuch> {
         self.count(parts, *gas)?;
         if parts > PAID { Ok(gas.spend(parts.saturating_mul(weight::PART))?) } else { Ok(()) }
@@ -77,40 +78,40 @@ impl Effort {
         self.check(self.done, PER_UNIT, FREE, gas)
     }
 
-    /// Counts the nodes of the type of a value. The type is about to be determined or compared.
+    /// Counts the nodes of the type of a value, before the run determines or compares the type.
     ///
     /// # Errors
     ///
-    /// As for [`Self::spend`].
+    /// The errors of [`Self::spend`].
     pub(super) fn find_type(&mut self, nodes: u64, gas: &mut Meter) -> Result<(), TooMuch> {
         self.count(nodes, *gas)?;
         if nodes > PAID { Ok(gas.spend(nodes.saturating_mul(weight::KIND_NODE))?) } else { Ok(()) }
     }
 
-    /// Counts a value that is about to be read as a whole.
+    /// Counts a value before the run reads all its parts.
     ///
     /// # Errors
     ///
-    /// As for [`Self::spend`].
+    /// The errors of [`Self::spend`].
     pub(super) fn go_through(&mut self, value: &Value, gas: &mut Meter) -> Result<(), TooMuch> {
         self.spend(value.parts(), gas)
     }
 
-    /// Counts a value that is about to be hashed.
+    /// Counts a value before the run hashes it.
     ///
     /// # Errors
     ///
-    /// As for [`Self::spend`].
+    /// The errors of [`Self::spend`].
     pub(super) fn hash(&mut self, value: &Value, gas: &mut Meter) -> Result<(), TooMuch> {
         self.count(value.parts(), *gas)?;
         Ok(gas.spend(value.parts().saturating_mul(weight::HASHED_PART))?)
     }
 
-    /// Counts a value that is about to be stored, or sent in a message or event.
+    /// Counts a value before the run stores it, or sends it in a message or event.
     ///
     /// # Errors
     ///
-    /// As for [`Self::spend`].
+    /// The errors of [`Self::spend`].
     pub(super) fn leave(&mut self, value: &Value, gas: Meter) -> Result<(), TooMuch> {
         self.left = self.left.saturating_add(value.parts());
         self.check(self.left, LEAVING_PER_UNIT, FREE_TO_LEAVE, gas)

@@ -1,10 +1,10 @@
 //! The machine that evaluates expressions.
 //!
-//! It has a stack of values, with a frame for each running function, and a stack of continuations. Nothing recurses. A
-//! fold over a long list from its end makes these stacks long, and gas limits them.
+//! The machine has a stack of values, with a frame for each running function, and a stack of continuations.
+//! Evaluation does not recurse. A right fold over a long list makes these stacks long, and gas limits their length.
 //!
-//! A function of several arguments is entered once with all of them. The charges are those of the reference, which
-//! makes a function of the remaining arguments after each argument.
+//! The machine enters a function of several arguments once, with all of them. The charges are those of the reference,
+//! which makes a function of the remaining arguments after each argument.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::{
     work::weight,
 };
 
-/// The result of an evaluation.
+/// The result of an evaluation, or its failure.
 pub(super) type Evaluation<T> = Result<T, Failure>;
 
 /// A frame on the stack of values.
@@ -37,21 +37,21 @@ pub(super) struct Frame {
     closure: Option<Arc<Closure>>,
 }
 
-/// The next use of a result.
+/// The next step with the result of an expression.
 enum Continuation {
-    /// Apply the result to these values.
+    /// Apply the result, a function, to these values.
     Apply(Vec<Value>),
-    /// Apply the result to these types.
+    /// Apply the result, a type function, to the types from this index on.
     Instantiate(Arc<[Type]>, usize),
-    /// Put the result into the frame, and continue there.
+    /// Put the result into a slot of the frame, and evaluate the body.
     Let { slot: u32, body: NodeId },
-    /// Return to this frame.
+    /// Close the open frame, and return to this frame.
     Return(Frame),
 }
 
 /// The result of a step.
 enum Step {
-    /// A body to evaluate, in a frame that is open.
+    /// A body to evaluate, in a frame that is already open.
     Enter(NodeId),
     /// A result.
     Value(Value),
@@ -68,7 +68,7 @@ pub(super) struct Machine<'c> {
     pub(super) parameters: Vec<Value>,
     /// `_sender`, `_origin`, `_amount`.
     pub(super) message: Vec<Value>,
-    /// The entries of the message by name. Names that are bound nowhere else refer to them.
+    /// The entries of the message by name. A name without another binding refers to an entry.
     pub(super) message_entries: Vec<(Arc<str>, Value)>,
     stack: Vec<Value>,
     frame: Frame,
@@ -95,17 +95,17 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Counts the parts of a value that is about to be read as a whole.
+    /// Counts the parts of a value before the run reads all of them.
     pub(super) fn go_through(&mut self, value: &Value) -> Evaluation<()> {
         self.effort.go_through(value, &mut self.gas).map_err(too_much)
     }
 
-    /// Counts the parts of a value that is about to be stored, or sent in a message or event.
+    /// Counts the parts of a value before the run stores it, or sends it in a message or event.
     pub(super) fn leave(&mut self, value: &Value) -> Evaluation<()> {
         self.effort.leave(value, self.gas).map_err(too_much)
     }
 
-    /// Counts work above the free amount of a node.
+    /// Counts the parts of values that a node processes, above the free amount of a node.
     pub(super) fn spend(&mut self, parts: u64) -> Evaluation<()> {
         self.effort.spend(parts, &mut self.gas).map_err(too_much)
     }
@@ -115,12 +115,12 @@ impl<'c> Machine<'c> {
         self.effort.find_type(value.type_parts(), &mut self.gas).map_err(too_much)
     }
 
-    /// Counts values that are about to be copied.
+    /// Counts values before they are copied.
     pub(super) fn copy(&mut self, values: usize) -> Evaluation<()> {
         self.spend(COPY * values as u64)
     }
 
-    /// Returns the work counted so far.
+    /// Returns the work that the run has counted, in parts of values.
     pub(super) const fn effort(&self) -> u64 {
         self.effort.done()
     }
@@ -148,13 +148,13 @@ impl<'c> Machine<'c> {
         std::mem::replace(&mut self.frame, Frame { base: self.stack.len(), closure: None })
     }
 
-    /// Closes the frame, and returns to another one.
+    /// Closes the open frame, and makes `outer` the open frame.
     pub(super) fn close(&mut self, outer: Frame) {
         self.stack.truncate(self.frame.base);
         self.frame = outer;
     }
 
-    /// Puts a value into the frame, which grows with it. Slots are bound in order.
+    /// Puts a value into a slot of the frame. The frame grows if it does not have the slot.
     pub(super) fn set(&mut self, slot: u32, value: Value) {
         let place = self.frame.base + slot as usize;
         if let Some(place) = self.stack.get_mut(place) {
@@ -200,7 +200,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Charges for a node, and evaluates it up to its result or the next body.
+    /// Charges for a node, and evaluates it until it has a result or the next body to evaluate.
     fn step(&mut self, id: NodeId, floor: usize) -> Evaluation<Step> {
         let code: &'c Code = self.code;
         if self.frame.closure.is_none() {
@@ -250,7 +250,7 @@ impl<'c> Machine<'c> {
                 let arguments = arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
                 let types = self.types(types)?;
                 let value = Value::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments)));
-                // The types were counted before, node by node.
+                // The nodes that made the value have counted the parts of its types.
                 self.find_type(&value)?;
                 Ok(Step::Value(value))
             }
@@ -306,8 +306,8 @@ impl<'c> Machine<'c> {
         found.cloned().ok_or_else(|| internal("a variable has no value"))
     }
 
-    /// Looks up an unbound name among the entries of the message. In the reference, procedures can read the parameters
-    /// of the transition, which the checker forbids.
+    /// Looks up an unbound name among the entries of the message. In the reference, procedures can read the
+    /// parameters of the transition, although the checker forbids it.
     fn look_up_name(&self, index: u32) -> Evaluation<Value> {
         let Some(unbound) = self.code.unbound.get(index as usize) else { return Err(internal("a name is missing")) };
         let simple = unbound.name.module().is_none() && unbound.name.namespace().is_none();
@@ -318,7 +318,7 @@ impl<'c> Machine<'c> {
         })
     }
 
-    /// Returns types, with the types of the frame in place of variables.
+    /// Returns the types, with their variables replaced by the types of the frame.
     fn types(&mut self, of: &Types) -> Evaluation<Arc<[Type]>> {
         let Some(variables) = &of.variables else { return Ok(Arc::clone(&of.types)) };
         let known = self.frame.closure.as_ref().map(|closure| &*closure.types).unwrap_or_default();
@@ -330,7 +330,7 @@ impl<'c> Machine<'c> {
         Ok(types)
     }
 
-    /// Makes a function with its captured values.
+    /// Returns a function with its captured values.
     fn closure(&mut self, index: u32) -> Evaluation<Value> {
         let function = self.function(index)?;
         self.copy(function.captures.len())?;
@@ -348,7 +348,7 @@ impl<'c> Machine<'c> {
         self.code.functions.get(index as usize).ok_or_else(|| internal("a function is missing"))
     }
 
-    /// Pushes the values of variables, and returns the position of the first.
+    /// Pushes the values of variables, and returns the stack position of the first value.
     fn push(&mut self, variables: &[Variable]) -> Evaluation<usize> {
         let from = self.stack.len();
         for variable in variables {
@@ -358,7 +358,7 @@ impl<'c> Machine<'c> {
         Ok(from)
     }
 
-    /// Applies a function to the values on top of the stack, at least one.
+    /// Applies a function to the values on top of the stack. There must be at least one value.
     fn apply(&mut self, function: &Value, from: usize, floor: usize) -> Evaluation<Step> {
         let Value::Closure(closure) = function else {
             let text = self.settings.print(function);
@@ -384,7 +384,7 @@ impl<'c> Machine<'c> {
         let rest: Vec<Value> = self.stack.drain(from + arity - had..).collect();
         self.stack.splice(from..from, closure.applied.iter().cloned());
         let running = if had > 0 && function.kind == FunctionKind::Fixpoint {
-            // A recursive function must not see the arguments of an earlier application.
+            // A recursive function must not get the arguments of an earlier application.
             let (captured, types) = (closure.captured.clone(), Arc::clone(&closure.types));
             Arc::new(Closure::new(closure.function, captured, types, SmallVec::new()))
         } else {
@@ -397,7 +397,7 @@ impl<'c> Machine<'c> {
         Ok(Step::Enter(function.body))
     }
 
-    /// Applies a type function to types, from the one at `given` on.
+    /// Applies a type function to types, from the index `given` on.
     fn instantiate(&mut self, function: &Value, types: Arc<[Type]>, given: usize, floor: usize) -> Evaluation<Step> {
         let Some(next) = types.get(given) else { return Ok(Step::Value(function.clone())) };
         let Value::TypeClosure(closure) = function else {
@@ -414,8 +414,8 @@ impl<'c> Machine<'c> {
         Ok(Step::Enter(function.body))
     }
 
-    /// Opens the frame of a function. The values of the stack from `base` on are its beginning. If the open frame has
-    /// nothing left to do, the new frame replaces it.
+    /// Opens the frame of a function. The stack values from `base` on are the first slots of the frame. If the open
+    /// frame has no further step, the new frame replaces it.
     fn enter(&mut self, running: Arc<Closure>, base: usize, floor: usize) {
         let is_tail =
             self.continuations.len() > floor && matches!(self.continuations.last(), Some(Continuation::Return(_)));
@@ -433,7 +433,8 @@ impl<'c> Machine<'c> {
         self.part_fits(pattern, value, &mut 0)
     }
 
-    /// Returns whether a part of a value matches. `parts` is the number of parts that were compared before.
+    /// Returns whether a part of a value matches a pattern. `parts` is the number of parts that earlier comparisons
+    /// read.
     fn part_fits(&mut self, pattern: &Pattern, value: &Value, parts: &mut u64) -> Evaluation<bool> {
         match pattern {
             Pattern::Binder(slot) => {
@@ -459,7 +460,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Counts the last `more` of `parts` parts, unless the gas of a node pays for all of them.
+    /// Counts the last `more` of `parts` parts, unless the gas of a node covers all of them.
     pub(super) fn spend_beyond(&mut self, parts: u64, more: usize) -> Evaluation<()> {
         if parts <= PAID {
             return Ok(());
@@ -471,7 +472,7 @@ impl<'c> Machine<'c> {
         let from = self.push(arguments)?;
         let values = self.stack.get(from..).unwrap_or_default();
         for value in values {
-            // The types may have to be compared.
+            // A comparison of this value may also compare the types.
             self.effort.find_type(value.type_parts(), &mut self.gas).map_err(too_much)?;
         }
         let cost = match builtin.cost_by(values, self.settings.rules.builtin_costs()) {
@@ -537,7 +538,7 @@ impl<'c> Machine<'c> {
     }
 }
 
-/// Returns a failure without a place.
+/// Returns a failure without a location.
 pub(super) fn failure(message: impl Into<String>) -> Failure {
     Failure::of(Entry::nowhere(message))
 }
@@ -551,12 +552,12 @@ fn too_much(reason: TooMuch) -> Failure {
     failure(reason.to_string())
 }
 
-/// Limits of depth and size of the types that a running program constructs. Written types are far smaller. Checked
-/// programs have paid for their types in the checker.
+/// Largest depth of a type that a running program constructs. Types in source texts are far smaller. The checker has
+/// charged a checked program for the work on its types.
 const MAX_TYPE_DEPTH: usize = 512;
 const MAX_TYPE_PARTS: u64 = 10_000;
 
-/// Returns the number of nodes of a type, or `None` if it is above the limits.
+/// Returns the number of nodes of a type, or `None` if depth or number exceeds the limit.
 fn moderate_parts(of: &Type) -> Option<u64> {
     let (mut pending, mut parts) = (SmallVec::<[(&Type, usize); 8]>::new(), 0);
     pending.push((of, 0));

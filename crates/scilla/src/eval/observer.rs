@@ -1,37 +1,38 @@
-//! Observers of transitions, statement by statement.
+//! Observers, which receive each statement of a transition.
 
 use crate::{argument::Argument, source::Location};
 
 /// Receives the steps of a transition. An observer cannot change the run.
 pub trait Observer {
-    /// Receives a statement that was executed or has failed.
+    /// Receives a statement after its execution, also if the statement failed.
     fn statement(&mut self, step: Step<'_>);
 
-    /// Receives the bound result of a procedure that has ended. The latest statement of this depth called it.
+    /// Receives the bound result of a procedure at its end. The latest statement at this depth called the procedure.
     fn returned(&mut self, depth: usize, bound: Argument);
 }
 
-/// One statement as it was executed.
+/// One executed statement.
 ///
-/// A `match` and a `forall` have one step for their beginning. The steps of the inner statements follow.
+/// A `match` or a `forall` has one step for its beginning. The steps of its inner statements follow.
 #[derive(Clone, Debug)]
 pub struct Step<'a> {
-    /// The transition or procedure of the statement.
+    /// Name of the transition or procedure that contains the statement.
     pub component: &'a str,
-    /// Number of nested components: 1 in the transition itself.
+    /// Depth of nested components: 1 in the transition itself.
     pub depth: usize,
-    /// Its place in the source.
+    /// Location of the statement in the source.
     pub location: Location,
-    /// Its source, up to the end of the line.
+    /// Source text of the statement, up to the end of the line.
     pub text: &'a [u8],
-    /// The units of gas before it.
+    /// The remaining units of gas before the statement.
     pub units_before: u64,
-    /// The units of gas after it.
+    /// The remaining units of gas after the statement.
     pub units_after: u64,
-    /// The variables that it uses, in the order of the text, with their values.
+    /// The variables that the statement uses with their values, in the order of the text.
     pub used: Vec<Argument>,
-    /// The variable that the statement binds. For the result of a procedure, the step follows the end of the procedure.
+    /// The variable that the statement binds. If the statement calls a procedure, [`Observer::returned`] receives the
+    /// result instead.
     pub bound: Option<Argument>,
-    /// Whether it failed, which ends the run.
+    /// Whether the statement failed. A failure ends the run.
     pub failed: bool,
 }

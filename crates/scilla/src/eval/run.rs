@@ -1,6 +1,6 @@
 //! Deployments, messages, libraries and single expressions, from beginning to end.
 //!
-//! The caller decides which files it reads, and when. Each step takes the gas that the previous step left.
+//! The caller decides which files to read, and when. Each step uses the gas that the previous step left.
 //!
 //! ```text
 //! Meter ─▶ Code::load ─▶ Loaded ─▶ check_version ─▶ deploy ─▶ Deployment
@@ -34,12 +34,12 @@ use crate::{
     version::VERSION,
 };
 
-/// Options of a run and of its reports.
+/// Options of a run and of its error texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether values in texts are literals, as nodes have them, or JSON.
+    /// Whether error texts show values as literals, as nodes do. Otherwise, they show values as JSON.
     pub pretty_literals: bool,
-    /// The rules of the run. They should be those under which the names of the program were resolved.
+    /// The rules of the run. They should be the rules under which the names of the program were resolved.
     pub rules: Rules,
 }
 
@@ -49,14 +49,14 @@ impl Default for Settings {
     }
 }
 
-/// Size from which a value is not printed in a text. No gas pays for such a value. Only programs that were not checked
-/// put such values into texts.
+/// Largest size of a value that an error text shows, in gas units. No gas limit pays for a larger value. Such a value
+/// comes only from a program that was not checked.
 const MAX_PRINTED_SIZE: u64 = 1 << 24;
-/// The same limit for the parts of a value.
+/// Largest number of parts of a value that an error text shows.
 const MAX_PRINTED_PARTS: u64 = 1 << 20;
 
 impl Settings {
-    /// Returns a value as text.
+    /// Returns a value as text, or a placeholder for a value above these limits.
     pub(super) fn print(self, value: &Value) -> String {
         if value.size() > MAX_PRINTED_SIZE || value.parts() > MAX_PRINTED_PARTS {
             "<a large value>".to_owned()
@@ -68,13 +68,13 @@ impl Settings {
     }
 }
 
-/// A run that failed, with the gas that was left.
+/// A failed run, with the remaining gas.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{failure}")]
 pub struct Failed {
     /// Reason of the failure.
     pub failure: Failure,
-    /// The gas that is left. Reports of it do not include the least gas of a success.
+    /// The remaining gas. A report of this gas does not include the minimum charge of a successful run.
     pub gas: Meter,
 }
 
@@ -83,33 +83,33 @@ pub struct Failed {
 pub struct Deployment {
     /// The fields with their first values, in the order of their declaration.
     pub fields: Vec<StateField>,
-    /// The gas that is left.
+    /// The remaining gas.
     pub gas: Meter,
 }
 
-/// The effects of a message that are not changes of the host.
+/// The result of a message, in addition to the changes that the host received.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Whether the amount was accepted.
+    /// Whether the contract accepted the amount.
     pub accepted: bool,
-    /// The balance of the contract, with the accepted amount and without the sent amounts.
+    /// The balance of the contract. It includes an accepted amount, and excludes the amounts of sent messages.
     pub balance: u128,
-    /// The sent messages, in order.
+    /// The sent messages, the first one first.
     pub messages: Vec<Arc<Sent>>,
     /// The events, the newest first.
     pub events: Vec<Arc<Sent>>,
-    /// The gas that is left.
+    /// The remaining gas.
     pub gas: Meter,
 }
 
 /// The result of an expression.
 #[derive(Clone, Debug)]
 pub struct Evaluated {
-    /// The value.
+    /// The value of the expression.
     pub value: Value,
-    /// The variables that are bound at the last evaluated part, the latest first.
+    /// The variables in scope at the last evaluated node, the latest binding first.
     pub bindings: Vec<(Arc<str>, Value)>,
-    /// The gas that is left.
+    /// The remaining gas.
     pub gas: Meter,
 }
 
@@ -119,15 +119,15 @@ pub struct Loaded {
     code: Arc<Code>,
     settings: Settings,
     globals: Arc<[Value]>,
-    /// The gas that is left.
+    /// The remaining gas.
     pub gas: Meter,
 }
 
 impl Code {
     /// Evaluates the libraries of the program.
     ///
-    /// The values are kept with the program, unless they are out of proportion to it. A later run then only takes their
-    /// charge, if its gas suffices.
+    /// The program keeps the values for later runs if their size is in proportion to the program. A later run then
+    /// pays the same charge without an evaluation, if its gas suffices.
     ///
     /// # Errors
     ///
@@ -140,8 +140,8 @@ impl Code {
             gas,
         };
         let costs = settings.rules.builtin_costs();
-        // A charge beyond a limit of work would leave no gas for the evaluation, which fails at the entry that goes
-        // beyond.
+        // If the charge exceeds a limit of work, the meter would have no gas for the evaluation. The evaluation has
+        // to fail at the entry that exceeds the limit, so it starts with the meter before the charge.
         let mut charged = gas;
         if let Some(cached) = self.library_cache.get()
             && cached.costs == costs
@@ -156,10 +156,10 @@ impl Code {
         let effort = machine.effort();
         let (globals, gas) = (machine.globals, machine.gas);
         let units = before - gas.units();
-        // Whether work reaches its limit depends on when it is done. So libraries with such work are evaluated in each
-        // run.
+        // Whether work exceeds its limit depends on the gas used at that point. So libraries with counted work are
+        // evaluated in each run.
         if units.saturating_add(effort) <= self.max_library_units() && gas.work().done() == worked {
-            // If another thread was first, it has computed the same values.
+            // If another thread has set the values first, they are equal.
             self.library_cache.set(LibraryValues { values: Arc::clone(&globals), units, costs }).ok();
         }
         Ok(loaded(&globals, gas))
@@ -167,9 +167,10 @@ impl Code {
 }
 
 impl Machine<'_> {
-    /// Evaluates each library after its imports, as often as it is imported.
+    /// Evaluates each library after its imports, and once for each import.
     ///
-    /// There may be far more imports than libraries. Each import has a value, so gas limits them.
+    /// A program may have far more imports than libraries. Each import has a value, so gas limits the number of
+    /// imports.
     fn libraries(&mut self) -> Evaluation<()> {
         let libraries = &self.code.libraries;
         let mut pending = vec![(libraries.len().saturating_sub(1), 0)];
@@ -191,16 +192,16 @@ impl Machine<'_> {
     }
 }
 
-/// Units that the reference takes before it reports different versions.
+/// Units that the reference charges before it reports different versions.
 const VERSION_CHARGE: u64 = 97;
 
 impl Loaded {
-    /// Checks that module, init parameters and this implementation have the same version of the language.
+    /// Checks that the module, the init parameters and this implementation have the same version of the language.
     ///
     /// # Errors
     ///
-    /// If they differ. The gas of the failure may be below zero, which is reported as a huge number: the reference does
-    /// not check it.
+    /// If the versions differ. The gas of the failure may be below zero, because the reference does not check it. A
+    /// report then shows a huge number.
     pub fn check_version(&self, init: Option<&Value>) -> Result<(), Failed> {
         let stated = init.is_some_and(|version| *version == Value::uint32(0));
         if stated && *self.code.version == *VERSION {
@@ -228,11 +229,11 @@ impl Loaded {
         }
     }
 
-    /// Deploys a contract. With a host, it checks the addresses among the parameters, and stores the fields.
+    /// Deploys a contract. If there is a host, also checks the addresses among the parameters, and stores the fields.
     ///
     /// # Errors
     ///
-    /// If the constraint does not hold, an expression fails, or the parameters are not those of the contract.
+    /// If the constraint does not hold, an expression fails, or the parameters do not match the contract.
     pub fn deploy(&self, init: &[Argument], host: Option<&mut dyn Host>) -> Result<Deployment, Failed> {
         let deployment = match self.initialised(init)? {
             Some(again) => again.initial_fields(init)?,
@@ -251,16 +252,17 @@ impl Loaded {
             }
             Ok(())
         };
-        // The charges of the checks are reported only if one fails. Their work counts in any case.
+        // The reported gas includes the charges of the checks only if a check fails. The work of the checks always
+        // counts.
         finish().map_err(|failure| Failed { failure, gas })?;
         Ok(Deployment { gas: deployment.gas.with_work(gas.work()), ..deployment })
     }
 
-    /// Evaluates the libraries again if the rules require it in each run; otherwise returns `None`.
+    /// Evaluates the libraries again if the rules require it in each run. Otherwise, returns `None`.
     ///
     /// # Errors
     ///
-    /// If the parameters are not those of the contract, or the gas does not suffice.
+    /// If the parameters do not match the contract, or the gas does not suffice.
     fn initialised(&self, init: &[Argument]) -> Result<Option<Self>, Failed> {
         if !self.settings.rules.initialises_each_run() {
             return Ok(None);
@@ -269,8 +271,8 @@ impl Loaded {
         self.code.load(self.settings, self.gas).map(Some)
     }
 
-    /// Checks that the init parameters are those of the contract. Returns the addresses whose types the host has to
-    /// confirm.
+    /// Checks that the init parameters match the parameters of the contract. Returns the addresses whose types the
+    /// host must confirm.
     fn check_parameters(&self, init: &[Argument]) -> Evaluation<Vec<Claim>> {
         let mut claims = Vec::new();
         let contract = self.contract()?;
@@ -297,11 +299,12 @@ impl Loaded {
 
     /// Runs the transition that a message names.
     ///
-    /// If this fails, the caller must drop the changes that the host received.
+    /// If the transition fails, the caller must discard the changes that the host received.
     ///
     /// # Errors
     ///
-    /// If the parameters of deployment or message are not those of contract and transition, or the transition fails.
+    /// If the init parameters do not match the contract, the message does not match the transition, or the transition
+    /// fails.
     pub fn call(
         &self,
         init: &[Argument],
@@ -312,11 +315,11 @@ impl Loaded {
         self.call_observed(init, message, balance, host, None)
     }
 
-    /// Runs the transition that a message names, as [`Self::call`] does. The observer receives each statement.
+    /// Runs the transition that a message names, and sends each statement to the observer.
     ///
     /// # Errors
     ///
-    /// As for [`Self::call`].
+    /// The errors of [`Self::call`].
     pub fn call_observed(
         &self,
         init: &[Argument],
@@ -327,7 +330,7 @@ impl Loaded {
     ) -> Result<Outcome, Failed> {
         let mut machine = self.machine();
         if let Some(again) = self.initialised(init)? {
-            // The first values of the fields are charged, but not kept.
+            // The run pays for the first values of the fields, and drops them.
             machine = self.machine_with(again.initial_fields(init)?.gas);
         }
         let outcome = self.check_parameters(init).and_then(|_| {
@@ -357,7 +360,7 @@ impl Loaded {
         let before = machine.gas.units();
         check_all(claims, &mut machine.gas, host)?;
         if machine.gas.units() > before {
-            // The reference goes on with what is more than anybody could pay for.
+            // In the reference, the run continues with more gas than any caller could pay for.
             machine.gas = Meter::with_units(0).with_work(machine.gas.work());
             return Err(failure(Exhausted.to_string()));
         }
@@ -366,8 +369,9 @@ impl Loaded {
         machine.message = message_values.ok_or_else(|| internal("a message has no sender"))?;
         machine.message_entries =
             message.entries.iter().map(|entry| (Arc::clone(&entry.name), entry.value.clone())).collect();
-        // For procedures too, a parameter of the transition hides that of the contract, although the checker forbids
-        // its use: `Zilliqa/scilla: src/eval/Eval.ml` runs them where the message has been bound.
+        // A parameter of the transition hides the contract parameter of the same name in procedures too, although the
+        // checker forbids its use: `Zilliqa/scilla: src/eval/Eval.ml` runs procedures in the environment that has the
+        // message.
         for (place, (name, _)) in machine.parameters.iter_mut().zip(&contract.parameters) {
             if let Some(hiding) = value(name.base()) {
                 *place = hiding;
@@ -389,7 +393,7 @@ impl Loaded {
         Ok(Outcome { accepted, balance: left, messages, events, gas: machine.gas })
     }
 
-    /// Checks that a message has the parameters of a transition. Returns the addresses whose types the host has to
+    /// Checks that a message has the parameters of a transition. Returns the addresses whose types the host must
     /// confirm.
     fn check_message(&self, transition: &ComponentCode, given: &Given<'_>) -> Evaluation<Vec<Claim>> {
         let implicit = implicit::message_parameters().map(|(name, kind)| (Name::simple(name), kind));
@@ -402,7 +406,7 @@ impl Loaded {
             let before = claims.len();
             self.check_value(kind, found, &mut claims)?;
             if matches!(&**name.base(), "_sender" | "_origin") {
-                // The accounts of sender and signer are known to exist.
+                // The accounts of `_sender` and `_origin` exist, so their claims need no check.
                 claims.truncate(before);
             }
         }
@@ -419,7 +423,7 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// If it fails, or the program is no expression.
+    /// If the evaluation fails, or the program is not an expression.
     pub fn evaluate(&self) -> Result<Evaluated, Failed> {
         let mut machine = self.machine();
         let node = self.code.expression.ok_or_else(|| self.failed(internal("this is no expression")))?;
@@ -458,15 +462,15 @@ impl Loaded {
     }
 }
 
-/// Returns whether an init parameter concerns the program. `_extlibs` does not.
+/// Returns whether an init parameter is a parameter of the program. `_extlibs` is not.
 fn is_parameter(name: &str) -> bool {
     name != "_extlibs"
 }
 
-/// The given values of parameters.
+/// The parameter values that the caller gives.
 struct Given<'a> {
     in_order: Vec<(&'a str, &'a Value)>,
-    /// If a name has several values, the first one.
+    /// The values by name. If a name has several values, the map has the first one.
     by_name: BTreeMap<&'a str, &'a Value>,
 }
 
@@ -492,7 +496,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Returns the values of the parameters, in the order of the contract. A later check finds missing values.
+/// Returns the values of the parameters, in the order of the contract. A later check reports missing values.
 fn parameters(contract: &ContractCode, init: &[Argument]) -> Vec<Value> {
     let by_name: BTreeMap<_, _> = init.iter().map(|entry| (&*entry.name, &entry.value)).collect();
     let value = |name: &Name| by_name.get(&**name.base()).map_or_else(|| Value::bool(false), |value| (*value).clone());
@@ -517,7 +521,7 @@ fn initial_fields(contract: &ContractCode, machine: &mut Machine<'_>) -> Evaluat
     fields.collect()
 }
 
-/// Returns whether a value contains no functions. Does not check maps.
+/// Returns whether a value contains no functions. Does not check values inside maps.
 fn is_storable(value: &Value) -> bool {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
@@ -538,11 +542,11 @@ fn is_storable(value: &Value) -> bool {
 
 /// Merges the first values of fields with a state file.
 ///
-/// Fields that are missing in the file keep their first values, and come first.
+/// Fields that are missing in the file keep their first values, and come first in the result.
 ///
 /// # Errors
 ///
-/// If the file has a field that the contract does not have with this type, or has a field twice.
+/// If the file has a field twice, or a field that the contract does not declare with the same type.
 pub fn local_state(
     loaded: &Loaded,
     initial: Vec<StateField>,

@@ -11,41 +11,42 @@ use crate::name::Name;
 /// An algebraic data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataType {
-    /// Its name.
+    /// Name of the type.
     pub name: Name,
-    /// Its parameters. Only built-in types have any.
+    /// Type parameters. Only built-in types have parameters.
     pub parameters: Vec<TypeVariable>,
-    /// Its constructors, in order.
+    /// Constructors in the order of the declaration.
     pub constructors: Vec<Constructor>,
 }
 
 /// A constructor of an algebraic data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constructor {
-    /// Its name.
+    /// Name of the constructor.
     pub name: Name,
-    /// Types of its arguments, in terms of the parameters of the data type.
+    /// Types of the arguments. They can contain the parameters of the data type.
     pub arguments: Vec<Type>,
 }
 
 impl DataType {
-    /// Returns a constructor with its index.
+    /// Returns a constructor and its index, or `None` if the type does not have it.
     pub fn constructor(&self, name: &Name) -> Option<(usize, &Constructor)> {
         self.constructors.iter().enumerate().find(|(_, constructor)| constructor.name == *name)
     }
 }
 
-/// All algebraic data types that a program knows.
+/// All algebraic data types that a program can use.
 #[derive(Clone, Debug)]
 pub struct DataTypes {
     types: Vec<Arc<DataType>>,
-    /// The uses of each type, computed when the type is added, so that no later step has to walk its constructors.
+    /// The legal uses of each type. They are computed when the type is added, so that no later step walks its
+    /// constructors.
     uses: Vec<Uses>,
     by_name: HashMap<Name, usize>,
     by_constructor: HashMap<Name, (usize, usize)>,
 }
 
-/// A type that cannot be added.
+/// Reason why a type cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Redefinition {
     /// A constructor of this name exists.
@@ -74,7 +75,7 @@ impl DataTypes {
     ///
     /// # Errors
     ///
-    /// If the type or a constructor exists already. Nothing is added then.
+    /// If the type or one of its constructors exists already. In this case, the function adds nothing.
     pub fn add(&mut self, added: DataType) -> Result<(), Redefinition> {
         if self.by_name.contains_key(&added.name) {
             return Err(Redefinition::Type(added.name));
@@ -103,12 +104,12 @@ impl DataTypes {
         self.by_name.get(name).and_then(|&index| self.uses.get(index)).copied()
     }
 
-    /// Returns the type of a name.
+    /// Returns the type with this name, or `None` if it does not exist.
     pub fn get(&self, name: &Name) -> Option<&Arc<DataType>> {
         self.by_name.get(name).and_then(|&index| self.types.get(index))
     }
 
-    /// Returns a constructor and its data type.
+    /// Returns a constructor and its data type, or `None` if the constructor does not exist.
     pub fn constructor(&self, name: &Name) -> Option<(&Arc<DataType>, &Constructor)> {
         let &(index, position) = self.by_constructor.get(name)?;
         let of = self.types.get(index)?;

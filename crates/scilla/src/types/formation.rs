@@ -6,8 +6,8 @@ use std::{fmt, sync::Arc};
 use super::{Type, TypeVariable, adt::DataTypes};
 use crate::name::Ident;
 
-/// Largest depth of types, as deep as they can be written. Deeper types, such as that of a function with hundreds of
-/// parameters, are rejected, so that recursion over types is safe. The reference has no such limit.
+/// Largest depth of a type. It equals the largest depth of a written type. Deeper types, for example of a function
+/// with hundreds of parameters, are rejected, so that recursion over types is safe. The reference has no such limit.
 pub const MAX_DEPTH: usize = 256;
 
 /// Reason why a type is not well formed.
@@ -16,23 +16,23 @@ pub enum Malformed {
     /// The data type does not exist.
     #[error("ADT not found: {}", .0.name.as_written())]
     UnknownDataType(Ident),
-    /// A data type has another number of parameters.
+    /// A data type got a wrong number of arguments.
     #[error(
         "ADT type constructor arity mismatch: ADT type {} expects {expected} arguments but got {got}",
         .of.name.as_written()
     )]
     Arity {
-        /// The data type.
+        /// Name of the data type.
         of: Ident,
-        /// Number of its parameters.
+        /// Number of parameters of the data type.
         expected: usize,
-        /// Number of arguments.
+        /// Number of arguments in the type.
         got: usize,
     },
     /// A variable is not bound.
     #[error("Unbound type variable in type {within}: {variable}")]
     Unbound {
-        /// The variable.
+        /// Name of the variable.
         variable: TypeVariable,
         /// The whole type as text.
         within: String,
@@ -43,7 +43,7 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// Returns the wrong name, if the error is about one; it has a place in the source.
+    /// Returns the wrong name with its place in the source, or `None` for errors without such a name.
     pub const fn ident(&self) -> Option<&Ident> {
         match self {
             Self::UnknownDataType(of) | Self::Arity { of, .. } => Some(of),
@@ -58,7 +58,7 @@ impl Type {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, from left to right.
+    /// The first error, from left to right.
     pub fn check_formation(&self, known: &DataTypes, is_bound: impl Fn(&str) -> bool) -> Result<u64, Malformed> {
         enum Step<'a> {
             Enter(&'a Type, usize),
@@ -116,8 +116,8 @@ impl Type {
         unknown
     }
 
-    /// Returns the depth of the type on its right-hand side: results of functions, and bodies of type functions. Types
-    /// can grow on this side without being written.
+    /// Returns the depth of the type on its right-hand side: results of functions, and bodies of type functions. A
+    /// type can grow on this side without being written.
     pub(crate) fn right_depth(&self) -> usize {
         let mut depth = 1;
         let mut node = self;

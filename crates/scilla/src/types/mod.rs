@@ -1,4 +1,4 @@
-//! Types: their text forms, their relations, and the uses of their values.
+//! Types: their text forms, their relations, and the legal uses of their values.
 
 pub mod adt;
 pub mod formation;
@@ -16,10 +16,10 @@ pub use self::{
 };
 use crate::name::Ident;
 
-/// A type.
+/// A type of Scilla.
 ///
-/// Names of algebraic data types keep their place in the source for the reports of the checker; equality ignores it.
-/// Equality is structural: it neither renames bound variables nor knows assignability.
+/// The name of an algebraic data type has a place in the source for reports of the checker. Equality ignores the
+/// place. Equality is structural: it does not rename bound variables, and does not apply assignability.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// A byte string of 20 bytes, with requirements for its account.
@@ -34,7 +34,7 @@ pub enum Type {
     Map(Arc<Self>, Arc<Self>),
     /// A type without parts.
     Primitive(Primitive),
-    /// The result of a procedure without one. It has no written form.
+    /// The result type of a procedure without a result. It has no written form.
     Unit,
     /// `'A`.
     Variable(TypeVariable),
@@ -46,7 +46,7 @@ pub type TypeVariable = Arc<str>;
 /// The requirements of an address type for the account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AddressType {
-    /// `ByStr20 with end`: an address in use.
+    /// `ByStr20 with end`: an account with a balance, a nonce or code.
     Any,
     /// `ByStr20 with _codehash end`: a contract or a library.
     Code,
@@ -57,42 +57,42 @@ pub enum AddressType {
 }
 
 impl Type {
-    /// `Bool`.
+    /// Returns `Bool`.
     pub fn bool() -> Self {
         Self::built_in("Bool", [])
     }
 
-    /// `Option T`.
+    /// Returns `Option T`.
     pub fn option(of: Self) -> Self {
         Self::built_in("Option", [of])
     }
 
-    /// `List T`.
+    /// Returns `List T`.
     pub fn list(of: Self) -> Self {
         Self::built_in("List", [of])
     }
 
-    /// `Pair A B`.
+    /// Returns `Pair A B`.
     pub fn pair(first: Self, second: Self) -> Self {
         Self::built_in("Pair", [first, second])
     }
 
-    /// `Nat`.
+    /// Returns `Nat`.
     pub fn nat() -> Self {
         Self::built_in("Nat", [])
     }
 
-    /// `Map K V`.
+    /// Returns `Map K V`.
     pub fn map(key: Self, value: Self) -> Self {
         Self::Map(Arc::new(key), Arc::new(value))
     }
 
-    /// `A -> B`.
+    /// Returns `A -> B`.
     pub fn function(from: Self, to: Self) -> Self {
         Self::Function(Arc::new(from), Arc::new(to))
     }
 
-    /// `ByStrN`.
+    /// Returns `ByStrN`.
     pub const fn bystr(width: u32) -> Self {
         Self::Primitive(Primitive::ByStrX(width))
     }
@@ -101,12 +101,12 @@ impl Type {
         Self::Adt(Ident::nowhere(name), Arc::new(arguments))
     }
 
-    /// Shows the type with global names, as in JSON.
+    /// Returns the text form with global names, as in JSON.
     pub fn global(&self) -> TypeText<'_> {
         TypeText::global(self)
     }
 
-    /// Shows the type with names as the source spells them.
+    /// Returns the text form with names as the source spells them.
     pub fn as_written(&self) -> TypeText<'_> {
         TypeText::as_written(self)
     }

@@ -5,21 +5,21 @@ use std::fmt;
 /// A type without parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Primitive {
-    /// A block number, unbounded.
+    /// A block number of any length.
     BNum,
-    /// Bytes of any number.
+    /// A byte string of any length.
     ByStr,
-    /// Bytes of a fixed number.
+    /// A byte string of this length.
     ByStrX(u32),
-    /// The argument of `event`.
+    /// The type of an argument of `event`.
     Event,
-    /// The argument of `throw`. It has no written form.
+    /// The type of an argument of `throw`. It has no written form.
     Exception,
     /// A signed integer.
     Int(Width),
-    /// The element of the list that `send` takes.
+    /// The type of the elements of a list for `send`.
     Message,
-    /// A request to replicate a contract. It has no written form, and no expression makes one.
+    /// The type of a request to replicate a contract. It has no written form, and no expression has this type.
     ReplicateContract,
     /// A text.
     String,
@@ -61,9 +61,9 @@ impl Width {
 }
 
 impl Primitive {
-    /// Returns the type of a name in a source, or `None` if it is no primitive type.
+    /// Returns the type of a name in a source, or `None` if the name is not a primitive type.
     ///
-    /// `ByStr` followed by digits is a width, leading zeros included.
+    /// The digits after `ByStr` are the length, and may have leading zeros.
     pub fn from_name(name: &str) -> Option<Self> {
         let integer = |digits: &str| Width::ALL.into_iter().find(|width| digits == width.bits().to_string());
         match name {

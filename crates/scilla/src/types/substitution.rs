@@ -1,4 +1,4 @@
-//! Substitution of types for type variables. This is the only step of the checker that costs gas.
+//! Substitution of types for type variables. In the checker, only this step costs gas.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -9,14 +9,14 @@ use std::{
 use super::{AddressType, Type, TypeVariable};
 use crate::gas::{Exhausted, Meter};
 
-/// Reason why a type could not be applied to types.
+/// Reason why a type cannot be applied to type arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstantiationError {
-    /// The type is no `forall`, but arguments are left.
+    /// Arguments remain, but the rest of the type is not a `forall`.
     NotForall {
-        /// The type after the previous arguments.
+        /// The type after the substitution of the previous arguments.
         rest: Type,
-        /// Number of arguments it took.
+        /// Number of arguments that the type has taken.
         taken: usize,
     },
     /// The gas does not suffice.
@@ -29,7 +29,7 @@ impl From<Exhausted> for InstantiationError {
     }
 }
 
-/// Applies a `forall` type to arguments, and takes the units for it.
+/// Applies a `forall` type to arguments, and charges the units for the substitution.
 ///
 /// # Errors
 ///
@@ -53,9 +53,9 @@ pub fn instantiate(of: &Type, arguments: &[Type], meter: &mut Meter) -> Result<T
     Ok(rest)
 }
 
-/// Replaces variables by types, all at once and without gas, as for the parameters of a data type.
+/// Replaces variables by types, all at once and without gas, for example the parameters of a data type.
 ///
-/// The new types must not contain variables that `of` binds. Those of constructors bind none.
+/// The new types must not contain variables that `of` binds. The argument types of constructors bind no variables.
 pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     #[cfg(test)]
     count::pass();
@@ -80,7 +80,7 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     }
 }
 
-/// Returns whether the bound variables of a type have names of their own already.
+/// Returns whether no bound variable of a type has the name of a free variable or of an outer bound variable.
 fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut HashSet<&'a TypeVariable>) -> bool {
     let mut added = Vec::new();
     let result = loop {
@@ -109,13 +109,13 @@ fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut Has
     result
 }
 
-/// Renames the bound variables of a type to names that are neither free in the new types nor bound further outside.
+/// Renames the bound variables of a type. The new names are neither free in the new types nor bound further outside.
 ///
-/// A name that is taken gets the first number that makes it free.
+/// If a name is taken, the renaming appends the first number that makes the name unique.
 struct Renaming {
-    /// The names that cannot be used, with the number of their occurrences.
+    /// The names that cannot be used, with the number of their uses.
     taken: HashMap<TypeVariable, usize>,
-    /// The new names of the variables bound outside, by old name, the innermost last.
+    /// The new names of the variables bound further outside, by old name, the innermost last.
     bound: HashMap<TypeVariable, Vec<TypeVariable>>,
 }
 
@@ -154,10 +154,10 @@ impl Renaming {
         let mut name = Arc::clone(variable);
         if self.taken.contains_key(variable) {
             let mut text = String::with_capacity(variable.len() + 4);
-            // The first names of the list are taken, one for each binding of the variable.
+            // Each binding of this variable has used one of the first numbers.
             for number in (names.len().max(1)..).take(self.taken.len() + 1) {
                 text.clear();
-                // A `String` accepts every write.
+                // A write to a `String` cannot fail.
                 let _ = write!(text, "{variable}{number}");
                 if !self.taken.contains_key(text.as_str()) {
                     name = text.into();
@@ -189,13 +189,13 @@ impl Renaming {
 struct Replacement<'a> {
     variable: &'a TypeVariable,
     by: &'a Type,
-    /// The number of nodes of the type.
+    /// Number of nodes of the new type.
     size: u64,
 }
 
 impl Replacement<'_> {
-    /// Returns the type after the replacement, or `None` if it does not change. Every visited node costs a unit. Every
-    /// occurrence of the variable costs the number of nodes of the new type.
+    /// Returns the type after the replacement, or `None` if it does not change. Each visited node costs one unit.
+    /// Each occurrence of the variable costs the number of nodes of the new type.
     fn within(&self, of: &Type, meter: &mut Meter) -> Result<Option<Type>, Exhausted> {
         meter.charge(charge(of, self.variable, self.size))?;
         Ok(match of {
@@ -203,7 +203,7 @@ impl Replacement<'_> {
             Type::Function(from, to) => self.within_two(from, to, meter)?.map(|[from, to]| Type::Function(from, to)),
             Type::Map(key, value) => self.within_two(key, value, meter)?.map(|[key, value]| Type::Map(key, value)),
             Type::Adt(name, arguments) => self.within_all(arguments, meter)?.map(|new| Type::Adt(name.clone(), new)),
-            // The bound names are distinct: this type does not bind the variable again.
+            // The bound names are distinct, so this node does not bind the variable again.
             Type::Forall(other, body) => {
                 self.within(body, meter)?.map(|body| Type::Forall(Arc::clone(other), Arc::new(body)))
             }
@@ -217,7 +217,7 @@ impl Replacement<'_> {
         })
     }
 
-    /// Shares the unchanged part.
+    /// Replaces the variable in two parts. Shares a part that does not change.
     fn within_two(
         &self,
         one: &Arc<Type>,
@@ -243,7 +243,8 @@ impl Replacement<'_> {
     }
 }
 
-/// Returns the charge of a node. A contract address has the charge of its fields, which are visited and charged again.
+/// Returns the charge of a node in units. A contract address costs as much as its fields, which are visited and
+/// charged again.
 fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
     match of {
         Type::Variable(other) if other == variable => size,
@@ -261,7 +262,7 @@ fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
     }
 }
 
-/// Counts the visited nodes.
+/// Counts the visited nodes, for tests.
 #[cfg(test)]
 pub(crate) mod count {
     use std::cell::Cell;
@@ -280,21 +281,21 @@ pub(crate) mod count {
     }
 }
 
-/// Bytes of a name that count as one further node, where it is written. Typical names of types are shorter.
+/// Length of a name that counts as one further node, in bytes. Typical names of types are shorter.
 const NAME_WITHIN_A_NODE: usize = 64;
 
-/// Returns the number of further nodes for the text of a name, where it is written.
+/// Returns the number of further nodes for a name, from its length in bytes.
 pub(crate) const fn weight_of_name(bytes: usize) -> u64 {
     (bytes / NAME_WITHIN_A_NODE) as u64
 }
 
 impl Type {
-    /// Returns the number of nodes.
+    /// Returns the number of nodes of the type.
     pub fn size(&self) -> u64 {
         self.parts().map(Self::size).fold(1, u64::saturating_add)
     }
 
-    /// Returns the number of nodes, each with the [`weight_of_name`] of its names.
+    /// Returns the number of nodes of the type, plus the [`weight_of_name`] of its names.
     pub(crate) fn weight(&self) -> u64 {
         #[cfg(test)]
         count::pass();
@@ -316,7 +317,7 @@ impl Type {
         ground
     }
 
-    /// Returns the variables that are not bound within.
+    /// Returns the variables that the type does not bind.
     pub fn free_variables(&self) -> BTreeSet<TypeVariable> {
         fn collect(of: &Type, bound: &mut Vec<TypeVariable>, free: &mut BTreeSet<TypeVariable>) {
             match of {
@@ -343,7 +344,7 @@ impl Type {
         free
     }
 
-    /// Visits all nodes, the whole before its parts.
+    /// Visits all nodes of the type. A node comes before its parts.
     pub(crate) fn visit(&self, mut visitor: impl FnMut(&Self)) {
         let mut pending = vec![self];
         while let Some(node) = pending.pop() {

@@ -1,4 +1,4 @@
-//! Uses of values by type: stored, sent, or given as parameters.
+//! Legal uses of values by type: stored, sent, or passed as parameters.
 //!
 //! Source: `Zilliqa/scilla: src/base/TypeUtil.ml`.
 
@@ -7,20 +7,20 @@ use super::{
     adt::{DataType, DataTypes},
 };
 
-/// A use of values.
+/// A use of values that a type permits or forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Given at deployment.
+    /// A parameter of a contract.
     ContractParameter,
-    /// Stored in a field, or in a field that an address type lists.
+    /// A value of a field, also of a field in an address type.
     Field,
-    /// Hashed.
+    /// An argument of a hash function.
     HashArgument,
-    /// Put into a message, event or exception.
+    /// An entry of a message, event or exception.
     Payload,
-    /// Given to a procedure, or returned by one.
+    /// A parameter or result of a procedure.
     ProcedureParameter,
-    /// Given by a message.
+    /// A parameter of a transition.
     TransitionParameter,
 }
 
@@ -50,8 +50,8 @@ impl Use {
 impl Type {
     /// Returns whether values of the type are legal for this use.
     ///
-    /// Functions never are. Where messages are illegal, `Event` and `Exception` are still legal, because the
-    /// reference's test for them can never fail.
+    /// Functions are never legal. `Event` and `Exception` are legal where `Message` is not, because the test of the
+    /// reference for them cannot fail.
     pub fn is_legal(&self, for_use: Use, known: &DataTypes) -> bool {
         is_legal(self, for_use, None, known)
     }
@@ -62,7 +62,7 @@ impl Type {
 pub(super) struct Uses(u8);
 
 impl Uses {
-    /// Finds the uses of a data type. The uses of other types in it must be known already.
+    /// Computes the legal uses of a data type. The uses of other types in it must be known already.
     pub(super) fn of(data_type: &DataType, known: &DataTypes) -> Self {
         let takes = |for_use| {
             let mut arguments = data_type.constructors.iter().flat_map(|constructor| &constructor.arguments);
@@ -81,7 +81,8 @@ impl Uses {
     }
 }
 
-/// Returns whether a type is legal. In the definition of a data type, its parameters are known.
+/// Returns whether a type is legal for a use. `within` is the data type whose definition contains the type, because
+/// its parameters are then known.
 fn is_legal(of: &Type, for_use: Use, within: Option<&DataType>, known: &DataTypes) -> bool {
     let legal = |part: &Type| is_legal(part, for_use, within, known);
     match of {
@@ -113,7 +114,7 @@ mod tests {
         types::adt::Constructor,
     };
 
-    /// Knows `Handler`, which holds a function, and `Letter`, which holds a message.
+    /// Returns data types with `Handler`, which contains a function, and `Letter`, which contains a message.
     fn known() -> DataTypes {
         let mut known = DataTypes::built_in();
         let mut add = |name: &str, argument: Type| {

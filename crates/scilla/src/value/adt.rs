@@ -1,4 +1,4 @@
-//! Values that constructors make.
+//! Values of algebraic data types.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,13 +14,13 @@ use crate::{
 /// A constructor of an algebraic data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constructor {
-    /// Its name.
+    /// Name of the constructor.
     pub name: Name,
-    /// The type to which it belongs.
+    /// Name of the data type.
     pub data_type: Name,
-    /// Its place among the constructors of the type.
+    /// Index of the constructor in its data type.
     pub index: u32,
-    /// Number of its arguments.
+    /// Number of arguments.
     pub arity: u32,
     /// Number of type parameters.
     pub type_arity: u32,
@@ -78,12 +78,12 @@ pub struct AdtValue {
 }
 
 impl AdtValue {
-    /// Returns a value. The caller must check the number of arguments.
+    /// Returns a value of a constructor. The caller must check the number of arguments.
     pub fn new(constructor: Arc<Constructor>, types: Arc<[Type]>, arguments: SmallVec<[Value; 2]>) -> Self {
         let sum = |of: fn(&Value) -> u64| arguments.iter().map(of).fold(0, u64::saturating_add);
         let size = if arguments.is_empty() { 1 } else { sum(Value::size) };
         let sort_cost = sum(Value::sort_cost);
-        // A list has the types of its tail, which knows the number of their nodes.
+        // The tail of a list shares the types of the list, and has their number of nodes.
         let mut alike = arguments.iter().rev().filter_map(Value::as_adt).filter(|it| Arc::ptr_eq(&it.types, &types));
         let known = alike.next().map(|argument| argument.type_parts());
         let type_parts = known.unwrap_or_else(|| types.iter().map(Type::weight).fold(1, u64::saturating_add));
@@ -99,7 +99,7 @@ impl AdtValue {
         &self.constructor
     }
 
-    /// Returns the arguments of the type.
+    /// Returns the type arguments.
     pub fn types(&self) -> &Arc<[Type]> {
         &self.types
     }
@@ -140,7 +140,7 @@ impl AdtValue {
         self.type_parts.into()
     }
 
-    /// Returns whether two values are equal apart from their arguments.
+    /// Returns whether two values have the same constructor, types and number of arguments.
     pub(super) fn same_shape(&self, other: &Self) -> bool {
         self.is(&other.constructor) && self.types == other.types && self.arguments.len() == other.arguments.len()
     }
@@ -158,7 +158,7 @@ impl Value {
         Self::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments.into_iter().collect())))
     }
 
-    /// `True` or `False`.
+    /// Returns `True` or `False`.
     pub fn bool(truth: bool) -> Self {
         static BOTH: LazyLock<[Value; 2]> = LazyLock::new(|| {
             [Constructor::r#false(), Constructor::r#true()].map(|it| Value::adt(it, Arc::from([]), []))
@@ -167,17 +167,17 @@ impl Value {
         if truth { truth_itself.clone() } else { falsehood.clone() }
     }
 
-    /// `None {T}`.
+    /// Returns `None {T}`.
     pub fn none(of: Type) -> Self {
         Self::adt(Constructor::none(), Arc::new([of]), [])
     }
 
-    /// `Some {T} v`.
+    /// Returns `Some {T} v`.
     pub fn some(of: Type, value: Self) -> Self {
         Self::adt(Constructor::some(), Arc::new([of]), [value])
     }
 
-    /// `Some {T} v` or `None {T}`.
+    /// Returns `Some {T} v` or `None {T}`.
     pub fn option(of: Type, value: Option<Self>) -> Self {
         match value {
             Some(value) => Self::some(of, value),
@@ -185,12 +185,12 @@ impl Value {
         }
     }
 
-    /// `Pair {A B} a b`, from the two types with their values.
+    /// Returns `Pair {A B} a b`. Each argument has a type and its value.
     pub fn pair(first: (Type, Self), second: (Type, Self)) -> Self {
         Self::adt(Constructor::pair(), Arc::new([first.0, second.0]), [first.1, second.1])
     }
 
-    /// A list of elements of type `of`.
+    /// Returns a list of elements of type `of`.
     pub fn list(of: Type, elements: impl IntoIterator<Item = Self, IntoIter: DoubleEndedIterator>) -> Self {
         let types: Arc<[Type]> = Arc::new([of]);
         let nil = Self::adt(Constructor::nil(), Arc::clone(&types), []);
@@ -200,7 +200,7 @@ impl Value {
             .fold(nil, |tail, head| Self::adt(Constructor::cons(), Arc::clone(&types), [head, tail]))
     }
 
-    /// A natural number: `Zero` inside `number` times `Succ`.
+    /// Returns a natural number: `Succ` applied `number` times to `Zero`.
     pub fn nat(number: u32) -> Self {
         let types: Arc<[Type]> = Arc::from([]);
         let zero = Self::adt(Constructor::zero(), Arc::clone(&types), []);
@@ -212,26 +212,27 @@ impl Value {
         if let Self::Adt(value) = self { Some(value) } else { None }
     }
 
-    /// Returns the boolean, if it is a `Bool`.
+    /// Returns the boolean, or `None` if the value is not a `Bool`.
     pub fn as_bool(&self) -> Option<bool> {
         let value = self.as_adt()?;
         if value.is(Constructor::r#true()) { Some(true) } else { value.is(Constructor::r#false()).then_some(false) }
     }
 
-    /// Iterates over the elements of a list.
+    /// Iterates over the elements of a list. For a value that is not a list, the iterator is empty.
     pub const fn elements(&self) -> Elements<'_> {
         Elements { rest: self }
     }
 }
 
-/// The elements of a list, first to last.
+/// Iterator over the elements of a list, from first to last.
 #[derive(Clone, Debug)]
 pub struct Elements<'a> {
     rest: &'a Value,
 }
 
 impl<'a> Elements<'a> {
-    /// Returns the rest behind the elements so far: `Nil` at the end of a list, any other value if it is no list.
+    /// Returns the remaining part of the list: `Nil` at its end. For a value that is not a list, returns the value
+    /// itself.
     pub const fn rest(&self) -> &'a Value {
         self.rest
     }

@@ -13,9 +13,9 @@ use smallvec::SmallVec;
 use super::{Integer, IntegerKind};
 use crate::types::Width;
 
-/// A block number.
+/// A block number of Scilla.
 ///
-/// Equality is that of the texts, as in the reference: `01` is not `1`. Only JSON can hold leading zeros.
+/// Equality is that of the texts, as in the reference: `01` does not equal `1`. Only JSON can contain leading zeros.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct BNum(Repr);
 
@@ -27,14 +27,14 @@ enum Repr {
     Large(Arc<Large>),
 }
 
-/// A number in limbs of 18 decimal digits. A sum processes one limb at a time, and the text needs no division of the
-/// whole number.
+/// A number in limbs of 18 decimal digits. A sum processes one limb at a time. The conversion to text does not divide
+/// the whole number.
 struct Large {
-    /// The limbs, the last digits first; the last limb is not 0.
+    /// The limbs, the least significant first. The last limb is not 0.
     limbs: Vec<u64>,
     /// The number of digits of the text, leading zeros included.
     digits: usize,
-    /// The text, once it has been made.
+    /// The text, or empty until a caller needs it.
     text: OnceLock<Box<str>>,
 }
 
@@ -46,13 +46,13 @@ const LIMB: u64 = 1_000_000_000_000_000_000;
 /// The number of decimal digits of the largest number of 64 bits.
 const SMALL_DIGITS: usize = 20;
 
-/// The limbs of a short number.
+/// The limbs of a number, without allocation for a short number.
 type Limbs = SmallVec<[u64; 5]>;
 
 impl BNum {
-    /// Reads a block number: one or more digits, and nothing else.
+    /// Parses a block number: one or more digits. Returns `None` for any other text.
     ///
-    /// The reference also takes a line feed after the digits, by accident of its pattern; this does not.
+    /// The pattern of the reference also accepts a line feed after the digits. This function rejects it.
     pub fn parse(text: &str) -> Option<Self> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -71,7 +71,7 @@ impl BNum {
         Self(Repr::Small(number))
     }
 
-    /// Returns the text.
+    /// Returns the digits of the text.
     pub fn digits(&self) -> Cow<'_, str> {
         match &self.0 {
             Repr::Small(number) => number.to_string().into(),
@@ -88,7 +88,7 @@ impl BNum {
         }
     }
 
-    /// Compares as numbers.
+    /// Compares two block numbers by value.
     pub fn compare(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
             (Repr::Small(left), Repr::Small(right)) => left.cmp(right),
@@ -96,13 +96,14 @@ impl BNum {
         }
     }
 
-    /// Compares the texts, letter by letter.
+    /// Compares the texts of two block numbers, byte by byte.
     pub(super) fn compare_texts(&self, other: &Self) -> Ordering {
         let (mut left, mut right) = ([0; SMALL_DIGITS], [0; SMALL_DIGITS]);
         self.text(&mut left).cmp(other.text(&mut right))
     }
 
-    /// Returns the bytes of the text. A number of 64 bits is written to `buffer`. Other texts are kept with the number.
+    /// Returns the bytes of the text. Writes a number of 64 bits to `buffer`. Stores the text of a larger number in
+    /// the number.
     fn text<'a>(&'a self, buffer: &'a mut [u8; SMALL_DIGITS]) -> &'a [u8] {
         match &self.0 {
             Repr::Small(number) => decimal(*number, buffer),
@@ -110,7 +111,7 @@ impl BNum {
         }
     }
 
-    /// Adds a number that is not negative.
+    /// Adds an integer, which must not be negative.
     #[must_use]
     pub fn add(&self, number: &Integer) -> Self {
         if let (Repr::Small(left), Some(right)) =
@@ -122,7 +123,7 @@ impl BNum {
         Self::from_limbs(add(&self.limbs(), &limbs_of(&number.to_string())))
     }
 
-    /// Returns the difference, if an `Int256` holds it.
+    /// Returns the difference, or `None` if it does not fit into an `Int256`.
     pub fn sub(&self, other: &Self) -> Option<Integer> {
         let (left, right) = (self.limbs(), other.limbs());
         let (sign, difference) = match compare(&left, &right) {
@@ -138,7 +139,7 @@ impl BNum {
         Integer::parse(IntegerKind::Int(Width::W256), &text)
     }
 
-    /// Returns the number of these limbs, without leading zeros.
+    /// Returns the number with these limbs, without leading zeros in its text.
     fn from_limbs(limbs: Vec<u64>) -> Self {
         let small = match limbs.as_slice() {
             [] => Some(0),
@@ -187,7 +188,7 @@ impl Large {
     }
 }
 
-/// Compares texts without making them.
+/// Compares the texts by limbs and number of digits, without making the texts.
 impl PartialEq for Large {
     fn eq(&self, other: &Self) -> bool {
         self.digits == other.digits && self.limbs == other.limbs
@@ -229,7 +230,7 @@ fn decimal(mut number: u64, buffer: &mut [u8; SMALL_DIGITS]) -> &[u8] {
     buffer.get(start..).unwrap_or_default()
 }
 
-/// Reads digits without leading zeros.
+/// Parses digits without leading zeros into limbs.
 fn limbs_of(digits: &str) -> Limbs {
     let value = |limb: &[u8]| limb.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
     let mut limbs: Limbs = digits.as_bytes().rchunks(LIMB_DIGITS).map(value).collect();
@@ -270,7 +271,7 @@ fn add(left: &[u64], right: &[u64]) -> Vec<u64> {
         carry = u64::from(both >= LIMB);
         sum.push(both - carry * LIMB);
     }
-    // Without a carry, the higher limbs stay as they are.
+    // After the last carry, the higher limbs do not change.
     sum.extend_from_slice(long.as_slice());
     if carry > 0 {
         sum.push(carry);
@@ -349,7 +350,7 @@ mod tests {
             left.len().cmp(&right.len()).then_with(|| left.cmp(right))
         }
 
-        /// Digits of a text from the last to the first, then zeros for ever.
+        /// Returns the digits of a text from the last to the first, and then zeros without end.
         fn from_the_last(digits: &str) -> impl Iterator<Item = u8> + '_ {
             digits.bytes().rev().map(|byte| byte - b'0').chain(std::iter::repeat(0))
         }
@@ -367,7 +368,7 @@ mod tests {
             text_of(places)
         }
 
-        /// The difference of two numbers, the first not the smaller.
+        /// Returns the difference of two numbers. The first must be at least as large as the second.
         pub(super) fn sub(left: &str, right: &str) -> String {
             let mut borrowed = 0;
             let places = (from_the_last(left).zip(from_the_last(right)).take(left.len()))
@@ -388,7 +389,8 @@ mod tests {
         }
     }
 
-    /// Texts of numbers, some of them long, with runs of nines and zeros, so that carries go far.
+    /// Returns texts of numbers. Some have long sequences of nines and zeros, so that a carry passes through many
+    /// digits.
     fn texts() -> impl Strategy<Value = String> {
         let piece = prop_oneof!["[0-9]{1,8}", "9{1,40}", "0{1,40}"];
         proptest::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())

@@ -7,16 +7,16 @@ use smallvec::SmallVec;
 use super::Value;
 use crate::types::Type;
 
-/// A function or a type function, with its captured values and its arguments so far.
+/// A function or a type function, with its captured values and the arguments that it already has.
 ///
-/// It is valid only with the code from which it was made.
+/// A closure is valid only with the [`Code`](crate::code::Code) that made it.
 #[derive(Clone)]
 pub struct Closure {
     pub(crate) function: u32,
     pub(crate) captured: Arc<[Value]>,
-    /// The types of the type variables in scope.
+    /// The types of the type variables in scope, in order.
     pub(crate) types: Arc<[Type]>,
-    /// The first arguments, if some are missing.
+    /// The first arguments, while other arguments are missing.
     pub(crate) applied: SmallVec<[Value; 2]>,
     depth: u32,
 }

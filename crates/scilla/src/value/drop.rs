@@ -1,13 +1,13 @@
-//! Drops deep values without recursion, so that they cannot overflow the stack.
+//! Drops deep values without recursion, so that a drop cannot overflow the stack.
 
 use std::{mem, sync::Arc};
 
 use super::{AdtValue, Closure, Message, Value, map::Node};
 
-/// Largest depth of a value that the compiler's recursive drop handles.
+/// Largest depth of a value that the drop of the compiler handles with recursion.
 const SHALLOW: u32 = 200;
 
-/// A part that is not dropped yet.
+/// A part that remains to be dropped.
 pub(super) enum Pending {
     Tree(Arc<Node>),
     Value(Value),
@@ -49,8 +49,8 @@ impl Drop for Node {
     }
 }
 
-/// Drops values one after the other. Parts that only this value holds join the queue before the value is dropped. So a
-/// dropped value has no parts, and the drop does not recurse.
+/// Drops values one after the other. Before a value is dropped, its unshared parts move to the queue. So the dropped
+/// value has no parts of its own, and the drop does not recurse.
 fn drop_all(mut pending: Vec<Pending>) {
     while let Some(next) = pending.pop() {
         match next {
@@ -64,7 +64,7 @@ fn drop_all(mut pending: Vec<Pending>) {
     }
 }
 
-/// Moves the arguments of a function, and the values that only it captured, to the queue.
+/// Moves the arguments of a function to the queue, and its captured values if no other function shares them.
 fn dismantle_closure(closure: &mut Closure, pending: &mut Vec<Pending>) {
     pending.extend(closure.applied.drain(..).map(Pending::Value));
     if let Some(captured) = Arc::get_mut(&mut closure.captured) {

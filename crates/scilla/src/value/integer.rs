@@ -1,4 +1,4 @@
-//! Integers of 32 to 256 bits, with arithmetic that fails where the result does not fit.
+//! Integers of 32 to 256 bits. Their arithmetic returns `None` if the result does not fit.
 
 use std::{cmp::Ordering, fmt};
 
@@ -9,14 +9,14 @@ use crate::types::{Primitive, Width};
 /// The type of an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IntegerKind {
-    /// Signed.
+    /// A signed type of this width.
     Int(Width),
-    /// Unsigned.
+    /// An unsigned type of this width.
     Uint(Width),
 }
 
 impl IntegerKind {
-    /// Returns the integer type of a primitive type, if it is one.
+    /// Returns the integer type of a primitive type, or `None` for other primitive types.
     pub const fn of(primitive: Primitive) -> Option<Self> {
         if let Primitive::Int(width) = primitive {
             Some(Self::Int(width))
@@ -39,7 +39,7 @@ impl IntegerKind {
         matches!(self, Self::Int(_))
     }
 
-    /// Returns the largest magnitude of a number with this sign.
+    /// Returns the largest magnitude of a number of this type with this sign.
     fn largest(self, negative: bool) -> U256 {
         let all = U256::MAX >> (256 - self.width().bits() as usize);
         match self {
@@ -60,9 +60,9 @@ impl From<IntegerKind> for Primitive {
     }
 }
 
-/// An integer of a type.
+/// An integer with its type.
 ///
-/// It is stored as sign and magnitude; zero has no sign.
+/// The fields are sign and magnitude. Zero has no sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Integer {
     magnitude: U256,
@@ -71,29 +71,29 @@ pub struct Integer {
 }
 
 impl Integer {
-    /// Returns an integer of this type, or `None` if it does not fit.
+    /// Returns an integer of this type, or `None` if the number does not fit.
     pub(crate) fn new(kind: IntegerKind, negative: bool, magnitude: U256) -> Option<Self> {
         let negative = negative && !magnitude.is_zero();
         (magnitude <= kind.largest(negative)).then_some(Self { magnitude, negative, kind })
     }
 
-    /// A `Uint32`.
+    /// Returns an integer of type `Uint32`.
     pub fn from_u32(value: u32) -> Self {
         Self { magnitude: U256::from(value), negative: false, kind: IntegerKind::Uint(Width::W32) }
     }
 
-    /// A `Uint64`.
+    /// Returns an integer of type `Uint64`.
     pub fn from_u64(value: u64) -> Self {
         Self { magnitude: U256::from(value), negative: false, kind: IntegerKind::Uint(Width::W64) }
     }
 
-    /// A `Uint128`.
+    /// Returns an integer of type `Uint128`.
     pub fn from_u128(value: u128) -> Self {
         Self { magnitude: U256::from(value), negative: false, kind: IntegerKind::Uint(Width::W128) }
     }
 
-    /// Reads a number as JSON and the conversions of the language do. Returns `None` if it is not a number of this
-    /// type.
+    /// Parses a number as JSON and the conversions of the language do. Returns `None` if the text is not a number of
+    /// this type.
     ///
     /// The form is an optional sign, then digits. As in the reference, the types of 256 bits reject a plus, and
     /// `Uint256` rejects `-0`.
@@ -111,7 +111,7 @@ impl Integer {
             return None;
         }
         let digits = digits.trim_start_matches('0');
-        // 2²⁵⁶ has 78 digits.
+        // The largest magnitude, 2²⁵⁶ - 1, has 78 digits.
         let magnitude = match digits.len() {
             0 => U256::ZERO,
             1..=78 => U256::from_str_radix(digits, 10).ok()?,
@@ -120,7 +120,7 @@ impl Integer {
         Self::new(kind, negative, magnitude)
     }
 
-    /// Reads an unsigned number from big-endian bytes, or returns `None` if it does not fit.
+    /// Reads an unsigned number from big-endian bytes. Returns `None` if the number does not fit.
     pub fn from_unsigned_bytes(kind: IntegerKind, bytes: &[u8]) -> Option<Self> {
         Self::new(kind, false, U256::try_from_be_slice(bytes)?)
     }
@@ -135,12 +135,12 @@ impl Integer {
         &self.magnitude
     }
 
-    /// Returns the number as a `u32`, if it fits.
+    /// Returns the number as a `u32`, or `None` if it does not fit.
     pub fn to_u32(&self) -> Option<u32> {
         if self.negative { None } else { self.magnitude.try_into().ok() }
     }
 
-    /// Returns the number as a `u128`, if it fits.
+    /// Returns the number as a `u128`, or `None` if it does not fit.
     pub fn to_u128(&self) -> Option<u128> {
         if self.negative { None } else { self.magnitude.try_into().ok() }
     }
@@ -153,12 +153,12 @@ impl Integer {
         bytes.get(skipped..).unwrap_or_default().to_vec()
     }
 
-    /// Returns the same number in another type, if it fits.
+    /// Returns the same number in another type, or `None` if it does not fit.
     pub fn convert(&self, kind: IntegerKind) -> Option<Self> {
         Self::new(kind, self.negative, self.magnitude)
     }
 
-    /// Adds a number of the same type, if the sum fits.
+    /// Adds a number of the same type. Returns `None` if the sum does not fit.
     pub fn add(&self, other: &Self) -> Option<Self> {
         if self.negative == other.negative {
             return Self::new(self.kind, self.negative, self.magnitude.checked_add(other.magnitude)?);
@@ -169,31 +169,33 @@ impl Integer {
         }
     }
 
-    /// Subtracts a number of the same type, if the difference fits.
+    /// Subtracts a number of the same type. Returns `None` if the difference does not fit.
     pub fn sub(&self, other: &Self) -> Option<Self> {
-        // The negated number may be outside the type. Only the sum is checked.
+        // The negated number may not fit into the type. Only the sum is checked.
         self.add(&Self { negative: !other.negative, ..*other })
     }
 
-    /// Multiplies with a number of the same type, if the product fits.
+    /// Multiplies by a number of the same type. Returns `None` if the product does not fit.
     pub fn mul(&self, other: &Self) -> Option<Self> {
         let magnitude = self.magnitude.checked_mul(other.magnitude)?;
         Self::new(self.kind, self.negative != other.negative, magnitude)
     }
 
-    /// Divides by a number of the same type, towards zero. Returns `None` for zero, or if the quotient does not fit.
+    /// Divides by a number of the same type, and rounds toward zero. Returns `None` if the divisor is zero or the
+    /// quotient does not fit.
     pub fn div(&self, other: &Self) -> Option<Self> {
         let magnitude = self.magnitude.checked_div(other.magnitude)?;
         Self::new(self.kind, self.negative != other.negative, magnitude)
     }
 
-    /// Returns the remainder of division towards zero, with the sign of the dividend. Returns `None` for zero.
+    /// Returns the remainder of a division that rounds toward zero. It has the sign of the dividend. Returns `None`
+    /// if the divisor is zero.
     pub fn rem(&self, other: &Self) -> Option<Self> {
         let magnitude = self.magnitude.checked_rem(other.magnitude)?;
         Self::new(self.kind, self.negative, magnitude)
     }
 
-    /// Raises to a power, if the result fits. Zero to the power of zero is one.
+    /// Raises the number to a power. Returns `None` if the result does not fit. Zero to the power of zero is one.
     pub fn pow(&self, exponent: u32) -> Option<Self> {
         let negative = self.negative && exponent % 2 == 1;
         let mut result = U256::ONE;
@@ -206,11 +208,11 @@ impl Integer {
         Self::new(self.kind, negative, result)
     }
 
-    /// Returns the square root, rounded down, of a number that is not negative.
+    /// Returns the square root, rounded down. The number must not be negative.
     #[must_use]
     pub fn isqrt(&self) -> Self {
         let (mut low, mut high) = (U256::ZERO, U256::ONE << (self.magnitude.bit_len().div_ceil(2)));
-        // low² ≤ n < high² throughout, except that high² may be 2²⁵⁶, which no n reaches.
+        // Invariant: low² ≤ n < high². The bound high² may be 2²⁵⁶, which is above every n.
         while low + U256::ONE < high {
             let middle = (low + high) >> 1_usize;
             let fits = middle.checked_mul(middle).is_some_and(|square| square <= self.magnitude);
@@ -219,7 +221,7 @@ impl Integer {
         Self { magnitude: low, ..*self }
     }
 
-    /// Compares as numbers.
+    /// Compares two integers by value.
     pub fn compare(&self, other: &Self) -> Ordering {
         match (self.negative, other.negative) {
             (false, false) => self.magnitude.cmp(&other.magnitude),
@@ -229,7 +231,7 @@ impl Integer {
         }
     }
 
-    /// Compares the bytes of two numbers of the same type: negative numbers come last.
+    /// Compares the bytes of two numbers of the same type. Negative numbers have the larger bytes.
     pub(crate) fn compare_bytes(&self, other: &Self) -> Ordering {
         if self.negative == other.negative { self.compare(other) } else { self.negative.cmp(&other.negative) }
     }
@@ -295,7 +297,7 @@ mod tests {
     }
 
     fn edge_of_all() {
-        // 2²⁵⁶ and something longer.
+        // 2²⁵⁶, and a text with more digits.
         let beyond = "115792089237316195423570985008687907853269984665640564039457584007913129639936";
         assert_eq!(Integer::parse(UINT256, beyond), None);
         assert_eq!(Integer::parse(UINT256, &format!("{beyond}0")), None);

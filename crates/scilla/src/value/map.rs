@@ -1,25 +1,25 @@
 //! Maps: persistent balanced trees, ordered by the bytes of their keys.
 //!
-//! A new version shares all nodes with the old version, except those of one path. Each node has the sums over its tree
-//! that the gas depends on.
+//! A changed map shares all nodes with the previous one, except the nodes on one path. Each node stores the sums over
+//! its subtree that determine gas.
 
 use std::{cmp::Ordering, mem, sync::Arc};
 
 use super::{Value, drop::Pending};
 use crate::{gas::floor_ln, types::Type};
 
-/// A key: a value without parts.
+/// The key of a map entry: a value without parts.
 ///
-/// The order of keys is that of their bytes in hashes. Keys of different kinds are never equal.
+/// Keys are ordered by the bytes that they have in hash input. Keys of different kinds are never equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key(Value);
 
 impl Key {
-    /// Makes a key of a value. Returns the value if it has parts.
+    /// Converts a value to a key.
     ///
     /// # Errors
     ///
-    /// The value, if it is no integer, text, block number or byte string.
+    /// The value itself, if it is not an integer, text, block number or byte string.
     pub fn new(value: Value) -> Result<Self, Value> {
         match value {
             Value::BNum(_) | Value::ByStr(_) | Value::ByStrX(_) | Value::Integer(_) | Value::String(_) => {
@@ -29,12 +29,12 @@ impl Key {
         }
     }
 
-    /// Returns the value.
+    /// Returns the key as a value.
     pub const fn value(&self) -> &Value {
         &self.0
     }
 
-    /// Returns the value.
+    /// Converts the key to a value.
     pub fn into_value(self) -> Value {
         self.0
     }
@@ -76,7 +76,7 @@ impl Ord for Key {
     }
 }
 
-/// A map.
+/// A map of Scilla, with the types of its keys and values.
 #[derive(Clone)]
 pub struct Map {
     kind: Arc<Kind>,
@@ -109,7 +109,7 @@ impl Map {
         &self.kind.value
     }
 
-    /// Returns the type of the map.
+    /// Returns the type of the whole map.
     pub fn kind(&self) -> Type {
         Type::map(self.kind.key.clone(), self.kind.value.clone())
     }
@@ -124,7 +124,7 @@ impl Map {
         self.root.is_none()
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, or `None` if the map does not have the key.
     pub fn get(&self, key: &Key) -> Option<&Value> {
         let mut tree = self.root.as_deref();
         while let Some(node) = tree {
@@ -137,14 +137,14 @@ impl Map {
         None
     }
 
-    /// Sets the value of a key, and returns the previous value.
+    /// Sets the value of a key, and returns the previous value or `None`.
     pub fn insert(&mut self, key: Key, value: Value) -> Option<Value> {
         insert(&mut self.root, key, value)
     }
 
-    /// Removes a key, and returns its value.
+    /// Removes a key, and returns its value, or `None` if the map does not have the key.
     pub fn remove(&mut self, key: &Key) -> Option<Value> {
-        // Without this check, a missing key would copy its path.
+        // Without this check, the removal of a missing key would copy the path to its place.
         self.get(key)?;
         remove(&mut self.root, key)
     }
@@ -208,10 +208,10 @@ impl<'a> IntoIterator for &'a Map {
     }
 }
 
-/// The entries of a map, in the order of the keys.
+/// Iterator over the entries of a map, in the order of the keys.
 #[derive(Debug)]
 pub struct Entries<'a> {
-    /// The nodes whose left side is done, the next one last.
+    /// The nodes whose left subtree the iterator has passed, the next node last.
     above: Vec<&'a Node>,
 }
 
@@ -236,7 +236,7 @@ impl<'a> Iterator for Entries<'a> {
 
 type Tree = Option<Arc<Node>>;
 
-/// A node of a weight-balanced tree, with sums over the tree.
+/// A node of a weight-balanced tree, with sums over its subtree.
 #[derive(Clone)]
 pub(super) struct Node {
     key: Key,
@@ -247,7 +247,7 @@ pub(super) struct Node {
     size: u64,
     sort_cost: u64,
     parts: u64,
-    /// The depth of the deepest value.
+    /// Depth of the deepest value in the subtree.
     depth: u32,
 }
 
@@ -269,7 +269,7 @@ impl Node {
         self.depth
     }
 
-    /// Moves the parts of the node to the queue of values to drop.
+    /// Moves the parts of the node to the queue of parts to drop.
     pub(super) fn dismantle(&mut self, pending: &mut Vec<Pending>) {
         let value = mem::replace(&mut self.value, Value::bool(false));
         pending.push(Pending::Value(value));
@@ -277,7 +277,7 @@ impl Node {
         self.depth = 0;
     }
 
-    /// Computes the sums again after a change of the value or of a side.
+    /// Computes the sums again, after a change of the value or of a child.
     fn update(&mut self) {
         let (mut count, mut size) = (1, self.key.0.size().saturating_add(self.value.size()));
         let (mut sort_cost, mut depth) = (self.value.sort_cost(), self.value.depth());
@@ -303,7 +303,7 @@ fn weight(tree: &Tree) -> usize {
     count(tree) + 1
 }
 
-// The parameters of Hirai and Yamamoto, "Balancing weight-balanced trees": with these, one single or double rotation
+// The parameters of Hirai and Yamamoto, "Balancing weight-balanced trees". With them, one single or double rotation
 // restores the balance after each insertion and removal.
 const HEAVIER: usize = 3;
 const DOUBLE: usize = 2;
@@ -357,7 +357,7 @@ fn remove_first(tree: &mut Tree) -> Option<(Key, Value)> {
     Some((key, value))
 }
 
-/// Restores balance and sums after a change by one in one of the sides.
+/// Restores the balance and the sums after the size of one child has changed by one.
 fn balance(node: &mut Node) {
     if weight(&node.right) > HEAVIER * weight(&node.left)
         && let Some(right) = node.right.as_mut()
@@ -379,7 +379,7 @@ fn balance(node: &mut Node) {
     node.update();
 }
 
-/// Replaces the node by its right child; the node becomes the left child of it.
+/// Replaces the node by its right child, and makes the node the left child of that child.
 fn rotate_left(node: &mut Node) {
     if let Some(mut lifted) = node.right.take() {
         let child = Arc::make_mut(&mut lifted);
@@ -391,7 +391,7 @@ fn rotate_left(node: &mut Node) {
     node.update();
 }
 
-/// Replaces the node by its left child; the node becomes the right child of it.
+/// Replaces the node by its left child, and makes the node the right child of that child.
 fn rotate_right(node: &mut Node) {
     if let Some(mut lifted) = node.left.take() {
         let child = Arc::make_mut(&mut lifted);
@@ -420,7 +420,7 @@ mod tests {
         Map::new(Type::Primitive(Primitive::Uint(Width::W32)), Primitive::String.into())
     }
 
-    /// Checks balance and sums of every tree within, and returns the height.
+    /// Checks balance and sums of every subtree, and returns the height.
     fn check(tree: &Tree) -> usize {
         let Some(node) = tree else { return 0 };
         assert!(weight(&node.left) <= HEAVIER * weight(&node.right));

@@ -16,11 +16,11 @@ pub struct Message {
 /// One entry of a [`Message`].
 #[derive(Clone, Debug)]
 pub struct MessageEntry {
-    /// The label.
+    /// Label of the entry.
     pub label: Arc<str>,
-    /// The type of the value when the message was made.
+    /// Type of the value, as determined when the message was made.
     pub kind: Type,
-    /// The value.
+    /// Value of the entry.
     pub value: Value,
 }
 
@@ -35,17 +35,17 @@ impl Message {
         Self { entries, size, parts, depth }
     }
 
-    /// Returns the entries, in order.
+    /// Returns the entries, in the order in which they were written.
     pub fn entries(&self) -> &[MessageEntry] {
         &self.entries
     }
 
-    /// Returns the first value with this label.
+    /// Returns the first value with this label, or `None` if there is no such label.
     pub fn get(&self, label: &str) -> Option<&Value> {
         self.entries.iter().find(|entry| &*entry.label == label).map(|entry| &entry.value)
     }
 
-    /// Returns whether it is a message, event or exception. The labels determine this; `None` if they do not.
+    /// Returns `Message`, `Event` or `Exception`, or `None` if the labels do not determine the kind.
     pub fn kind(&self) -> Option<Primitive> {
         let has = |label: &str| self.get(label).is_some();
         if has("_tag") {

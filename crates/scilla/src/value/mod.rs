@@ -1,12 +1,12 @@
 //! Values of expressions, fields, messages and events.
 //!
-//! A value is immutable and cheap to clone: all values larger than a number are shared. A value knows the sizes that
-//! gas depends on, and computes them without reading its parts.
+//! A value is immutable and cheap to clone: clones share all values larger than a number. A value stores the sizes
+//! that determine gas, so they are available without reading its parts.
 //!
 //! # Depth
 //!
-//! A list of a million elements is a million values deep. No function here recurses that deep. Above a depth of a few
-//! hundred, dropping, printing and comparing use a stack of their own.
+//! A list of a million elements is nested a million levels deep. No function of this module recurses that deep. Above
+//! a depth of a few hundred, the code that drops, prints and compares values uses an explicit stack.
 
 mod adt;
 mod bnum;
@@ -34,19 +34,19 @@ pub use self::{
 };
 use crate::types::{Primitive, Type};
 
-/// A value.
+/// A value of Scilla.
 ///
 /// Equality is that of the reference's literals: the same kind and the same content, including the types in
 /// constructors and maps. A closure equals only itself.
 #[derive(Clone)]
 pub enum Value {
-    /// A value of a constructor.
+    /// A value of an algebraic data type.
     Adt(Arc<AdtValue>),
     /// A block number.
     BNum(BNum),
     /// Bytes of type `ByStr`.
     ByStr(Arc<[u8]>),
-    /// Bytes of type `ByStrN`, where N is their number.
+    /// Bytes of type `ByStrN`, where N is their count.
     ByStrX(Arc<[u8]>),
     /// A function.
     Closure(Arc<Closure>),
@@ -58,27 +58,27 @@ pub enum Value {
     Message(Arc<Message>),
     /// A text of printable ASCII and BS, FF, LF, CR, TAB.
     String(Arc<str>),
-    /// A function of types.
+    /// A function whose parameter is a type.
     TypeClosure(Arc<Closure>),
 }
 
 impl Value {
-    /// A `Uint32`.
+    /// Returns a value of type `Uint32`.
     pub fn uint32(value: u32) -> Self {
         Self::Integer(Integer::from_u32(value))
     }
 
-    /// A `Uint128`.
+    /// Returns a value of type `Uint128`.
     pub fn uint128(value: u128) -> Self {
         Self::Integer(Integer::from_u128(value))
     }
 
-    /// A `String`.
+    /// Returns a value of type `String`.
     pub fn string(text: impl Into<Arc<str>>) -> Self {
         Self::String(text.into())
     }
 
-    /// Bytes of type `ByStrN`.
+    /// Returns bytes of type `ByStrN`.
     pub fn bystrx(bytes: impl Into<Arc<[u8]>>) -> Self {
         Self::ByStrX(bytes.into())
     }
@@ -105,7 +105,7 @@ impl Value {
 
     /// Returns the size for gas charges, in units.
     ///
-    /// Sums saturate at 64 bits, which no gas limit pays for.
+    /// The sum saturates at the largest `u64`. No gas limit pays for that size.
     pub fn size(&self) -> u64 {
         match self {
             Self::Adt(value) => value.size(),
@@ -119,7 +119,7 @@ impl Value {
         }
     }
 
-    /// Returns the charge for sorting the maps within, in units.
+    /// Returns the charge for sorting the maps inside the value, in units.
     pub fn sort_cost(&self) -> u64 {
         match self {
             Self::Adt(value) => value.sort_cost(),
@@ -135,13 +135,12 @@ impl Value {
         }
     }
 
-    /// Returns the number of values within, including this one, and of the nodes of their types. The long name of a
-    /// constructor or a type counts as several.
+    /// Returns the number of values inside this value, including itself, plus the number of nodes of their types. The
+    /// long name of a constructor or a type counts as several.
     ///
-    /// A repeated value counts each time, shared or not, because it is also written each time, as JSON or for a hash.
-    /// With sharing, this number grows without bound while the value takes little memory. For example, forty pairs,
-    /// where each contains the previous one twice, are 2⁴⁰ parts. The value knows this number, which saturates at the
-    /// largest `u64`.
+    /// A shared value counts once for each occurrence, because JSON and hash input repeat it. Therefore the number
+    /// can be huge for a value that takes little memory. For example, a pair that contains the same pair twice, 40
+    /// levels deep, has 2⁴⁰ parts. The number saturates at the largest `u64`.
     pub fn parts(&self) -> u64 {
         match self {
             Self::Adt(value) => value.parts(),
@@ -157,7 +156,7 @@ impl Value {
         }
     }
 
-    /// Returns the number of nodes of its type. A long name counts as several.
+    /// Returns the number of nodes of the value's type. A long name counts as several nodes.
     pub(crate) fn type_parts(&self) -> u64 {
         match self {
             Self::Adt(value) => value.type_parts(),
@@ -173,7 +172,7 @@ impl Value {
         }
     }
 
-    /// Returns the depth of the value, including itself. For maps it is an upper bound.
+    /// Returns the depth of the value, including itself. For a value with maps, the result is an upper bound.
     pub(crate) fn depth(&self) -> u32 {
         match self {
             Self::Adt(value) => value.depth(),
@@ -184,18 +183,19 @@ impl Value {
         }
     }
 
-    /// Returns its memory address, if it has parts that it may share.
+    /// Returns the memory address of the parts, or `None` if the value has no parts that it can share.
     fn address(&self) -> Option<usize> {
         self.place().map(|(address, _)| address)
     }
 
-    /// Returns its memory address, if it shares its parts now. While it is borrowed, no other value has this address.
+    /// Returns the memory address of the parts, or `None` if no other value shares them. While this value is
+    /// borrowed, no value with other parts has the same address.
     pub(crate) fn shared_address(&self) -> Option<usize> {
         self.place().filter(|(_, owners)| *owners > 1).map(|(address, _)| address)
     }
 
-    /// Returns the memory address of its parts, and the number of values that share them; `None` if it has no such
-    /// parts.
+    /// Returns the memory address of the parts, and the number of values that share them. Returns `None` if the value
+    /// has no parts that it can share.
     fn place(&self) -> Option<(usize, usize)> {
         match self {
             Self::Adt(value) => Some((Arc::as_ptr(value).addr(), Arc::strong_count(value))),
@@ -211,38 +211,38 @@ impl Value {
         }
     }
 
-    /// Shows the value in the form of exceptions and error texts.
+    /// Returns the value in the text form of exceptions and error texts.
     pub fn literal(&self) -> LiteralText<'_> {
         LiteralText::new(self)
     }
 
-    /// Returns the integer, if it is one.
+    /// Returns the integer, or `None` if the value is not an integer.
     pub const fn as_integer(&self) -> Option<&Integer> {
         if let Self::Integer(integer) = self { Some(integer) } else { None }
     }
 
-    /// Returns the text, if it is a string.
+    /// Returns the text, or `None` if the value is not a string.
     pub const fn as_string(&self) -> Option<&Arc<str>> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// Returns the bytes, if it is a byte string of either type.
+    /// Returns the bytes, or `None` if the value is not a byte string of either type.
     pub const fn as_bytes(&self) -> Option<&Arc<[u8]>> {
         if let Self::ByStr(bytes) | Self::ByStrX(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// Returns the map, if it is one.
+    /// Returns the map, or `None` if the value is not a map.
     pub const fn as_map(&self) -> Option<&Map> {
         if let Self::Map(map) = self { Some(map) } else { None }
     }
 
-    /// Returns the message, if it is a message, event or exception.
+    /// Returns the message, event or exception, or `None` if the value is of another kind.
     pub const fn as_message(&self) -> Option<&Arc<Message>> {
         if let Self::Message(message) = self { Some(message) } else { None }
     }
 }
 
-/// Bytes as `0x` and lower-case hex.
+/// Bytes that are shown as `0x` and lower-case hex.
 pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Hex<'_> {
@@ -262,7 +262,7 @@ pub(crate) const fn is_text_byte(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | 8 | 12 | b'\n' | b'\r' | b'\t')
 }
 
-/// Returns the size of a text for gas charges. Texts of less than 20 bytes count as 20.
+/// Returns the size of a text for gas charges, in units. A text of less than 20 bytes counts as 20.
 pub(crate) fn string_size(text: &str) -> u64 {
     (text.len() as u64).max(20)
 }
@@ -270,13 +270,13 @@ pub(crate) fn string_size(text: &str) -> u64 {
 /// Reason why a value has no type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untyped {
-    /// It is a function.
+    /// The value is a function.
     #[error("Cannot type runtime closure")]
     Closure,
-    /// It is a message without a label that determines its kind.
+    /// The value is a message without a label that determines its kind.
     #[error("Invalid message construct.")]
     Message,
-    /// It is a function of types.
+    /// The value is a function whose parameter is a type.
     #[error("Cannot type runtime type function")]
     TypeClosure,
 }
@@ -287,7 +287,7 @@ impl fmt::Debug for Value {
     }
 }
 
-/// Steps after which a comparison notes the compared pairs, so that it compares shared parts only once.
+/// Number of steps after which a comparison records the compared pairs, so that it compares shared parts only once.
 const MANY_STEPS: usize = 1000;
 
 impl PartialEq for Value {
@@ -301,7 +301,7 @@ impl PartialEq for Value {
                 && let Some(pair) = left.address().zip(right.address())
                 && !compared.insert(pair)
             {
-                // This pair has been compared, or its parts are in the queue.
+                // The comparison has handled this pair, or its parts are in the queue.
                 continue;
             }
             let same = match (left, right) {
@@ -377,7 +377,7 @@ mod tests {
         });
     }
 
-    /// A value that has a part twice, which has a part twice, and so on.
+    /// Returns a value with two shared halves at each of `times` levels.
     fn shared(first: Value, times: usize) -> Value {
         (0..times)
             .fold(first, |half, _| Value::adt(Constructor::pair(), Arc::new([Type::bool()]), [half.clone(), half]))

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{AdtValue, Constructor, Hex, Value};
 
-/// A value as text: `(Uint32 5)`.
+/// A value in its text form, for example `(Uint32 5)`.
 #[derive(Clone, Copy)]
 pub struct LiteralText<'a> {
     of: &'a Value,
@@ -16,7 +16,7 @@ impl fmt::Debug for LiteralText<'_> {
     }
 }
 
-/// A part that is not printed yet.
+/// A part that remains to be printed.
 enum Pending<'a> {
     Label(&'a str),
     Text(&'static str),
@@ -39,7 +39,7 @@ impl fmt::Display for LiteralText<'_> {
                 Pending::Value(value) => {
                     let start = pending.len();
                     print(value, f, &mut pending)?;
-                    // The new parts are in the order of the text, but the stack returns the last one first.
+                    // The new parts are in the order of the text. The stack returns the last part first.
                     if let Some(added) = pending.get_mut(start..) {
                         added.reverse();
                     }
@@ -50,7 +50,7 @@ impl fmt::Display for LiteralText<'_> {
     }
 }
 
-/// Prints the beginning of a value and queues the rest.
+/// Prints the beginning of a value, and queues its remaining parts.
 fn print<'a>(value: &'a Value, f: &mut fmt::Formatter<'_>, rest: &mut Vec<Pending<'a>>) -> fmt::Result {
     match value {
         Value::Adt(adt) => print_adt(value, adt, f, rest),
@@ -116,7 +116,7 @@ fn print_adt<'a>(
     Ok(())
 }
 
-/// Returns the number, if the value is a `Nat`.
+/// Returns the number, or `None` if the value is not a `Nat`.
 fn nat(value: &Value) -> Option<u64> {
     let mut number = 0;
     let mut adt = value.as_adt()?;

@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl<'c> Execution<'_, 'c, '_> {
-    /// Calls the host, whose work the gas so far pays for.
+    /// Calls the host for work that the gas of the statement covers.
     pub(super) fn paid<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
         self.host.limit(self.machine.gas.units(), self.machine.gas.work().left());
         let answer = act(self.host);
@@ -29,7 +29,8 @@ impl<'c> Execution<'_, 'c, '_> {
         answer
     }
 
-    /// Calls the host for a value whose size is charged for afterwards. Until then, its work is unpaid.
+    /// Calls the host for a value whose size is charged afterwards. Until then, the work of the host counts as
+    /// unpaid.
     pub(super) fn unpaid<T>(
         &mut self,
         act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>,
@@ -50,12 +51,13 @@ impl<'c> Execution<'_, 'c, '_> {
         self.machine.gas.record(mem::take(&mut self.unpaid)).map_err(|_| self.out_of_gas(place))
     }
 
-    /// Returns the failure of a statement that reads or writes a value.
+    /// Returns the failure of a statement for an error of the host. An error about size becomes a failure for missing
+    /// gas.
     pub(super) fn read_failure(&self, error: HostError, field: &FieldUse, place: Place) -> Failure {
         if error.is_too_large { self.out_of_gas(place) } else { host_failure(error, Some(self.location(field.place))) }
     }
 
-    /// Reads a value whose size is charged for afterwards.
+    /// Reads a value whose size is charged afterwards.
     pub(super) fn load(
         &mut self,
         declared: &Field,
@@ -81,7 +83,7 @@ impl<'c> Execution<'_, 'c, '_> {
         Some(&contract.fields.get(field.field? as usize)?.field)
     }
 
-    /// Returns the declaration of a field that is changed.
+    /// Returns the declaration of a field that the statement changes.
     pub(super) fn declared(&self, field: &FieldUse) -> Evaluation<&'c Field> {
         let missing = || self.at(field, format!("StateService: Field \"{}\" not found.\n", field.name));
         self.field(field).ok_or_else(missing)
@@ -165,7 +167,7 @@ impl<'c> Execution<'_, 'c, '_> {
         if want == Want::Existence {
             return Ok(Value::bool(remote(self, &keys, RemoteWant::Kind)?.is_some()));
         }
-        // The type is queried first, because a missing entry has no type.
+        // Query the type first: a missing entry has no type of its own.
         let Some(field) = remote(self, &[], RemoteWant::Kind)? else {
             let (name, address) = (&map.name, Hex(address));
             let text = "Unable to fetch type for field at address";
@@ -188,7 +190,7 @@ impl<'c> Execution<'_, 'c, '_> {
     }
 }
 
-/// Returns the failure for an error of the host, with the place if the error asks for it.
+/// Returns the failure for an error of the host. It has the location if the error requests one.
 pub(in super::super) fn host_failure(error: HostError, location: Option<Location>) -> Failure {
     if error.is_too_large {
         return failure(Exhausted.to_string());
@@ -197,7 +199,7 @@ pub(in super::super) fn host_failure(error: HostError, location: Option<Location
     Failure::of(Entry::at(location, error.message))
 }
 
-/// Returns the type of the values of a map behind `keys` keys.
+/// Returns the type of the values of a nested map after `keys` keys.
 fn behind(kind: &Type, keys: usize) -> Evaluation<Type> {
     type_behind(kind, keys).cloned().ok_or_else(|| failure("Type failure in map access. Cannot index into key"))
 }

@@ -16,13 +16,13 @@ use crate::{
     work::weight,
 };
 
-/// Bytes of completed procedures that an exception lists, whatever the gas.
+/// Bytes of completed procedures that an exception lists without regard to gas.
 const FREE_LISTED: u64 = 16_384;
-/// Further bytes for each unit of gas that the run used. A completed procedure has used at least one.
+/// Further bytes for each unit of gas that the run used. A completed procedure has used at least one unit.
 const LISTED_PER_UNIT: u64 = 128;
-/// Most bytes that an exception lists.
+/// Largest number of bytes that an exception lists.
 const MOST_LISTED: u64 = 10_000_000;
-/// Bytes of an entry besides the name, as a receipt has them.
+/// Bytes of an entry in a receipt, in addition to the name.
 const LISTED_ENTRY: u64 = 64;
 
 impl<'c> Execution<'_, 'c, '_> {
@@ -124,19 +124,19 @@ impl<'c> Execution<'_, 'c, '_> {
     }
 }
 
-/// Returns the bytes of a component in the list of an exception.
+/// Returns the number of bytes of a component in the list of an exception.
 fn bytes_of(component: &ComponentCode) -> u64 {
     LISTED_ENTRY.saturating_add(component.name.base().len() as u64)
 }
 
-/// Returns whether a message has each of these labels, and none twice.
+/// Returns whether a message has each of these labels, and no label twice.
 fn has_each_once(message: &Message, labels: &[&str]) -> bool {
     let mut seen = BTreeSet::new();
     labels.iter().all(|label| message.get(label).is_some())
         && message.entries().iter().all(|entry| seen.insert(&*entry.label))
 }
 
-/// Returns the sum of the amounts of messages. A carry beyond 128 bits is lost, as in the reference.
+/// Returns the sum of the amounts of messages. The sum wraps at 128 bits, as in the reference.
 pub(in super::super) fn total_amount(messages: &[Arc<Message>]) -> Evaluation<u128> {
     messages.iter().try_fold(0, |sum: u128, message| {
         let amount = message.get("_amount").and_then(Value::as_integer);

@@ -1,4 +1,4 @@
-//! Transitions and procedures.
+//! The execution of transitions and procedures.
 
 mod access;
 mod effects;
@@ -22,38 +22,38 @@ use crate::{
     value::{Integer, Message, Value},
 };
 
-/// A stack of the remaining work. The next item is the last.
+/// A stack of the remaining work. The last item of the stack is executed next.
 enum Work {
-    /// Leave a procedure, and bind its result. `completed` was the length of the list of completed procedures at the
-    /// call.
+    /// Leave a procedure, and bind its result. `completed` is the length that the list of completed procedures had at
+    /// the call.
     Leave { caller: Frame, result: Option<(u32, Name)>, completed: usize },
-    /// Call a procedure for each of these elements.
+    /// Call a procedure for each of the remaining elements.
     ForEach { rest: Value, procedure: u32 },
-    /// The statements from this one on.
+    /// Execute the statements from this index on.
     Statements(Statements, usize),
 }
 
-/// A transition that runs.
+/// The state of a running transition.
 pub(super) struct Execution<'m, 'c, 'h> {
     machine: &'m mut Machine<'c>,
     host: &'h mut dyn Host,
     observer: Option<&'h mut dyn Observer>,
     /// The running components, the transition first.
     running: Vec<&'c ComponentCode>,
-    /// The completed procedures that an exception lists, the newest last; empty if the rules list running procedures
-    /// instead.
+    /// The completed procedures that an exception lists, the newest last. The list is empty if the rules list running
+    /// procedures instead.
     completed: Vec<&'c ComponentCode>,
-    /// The units of gas at the beginning.
+    /// The units of gas at the beginning of the transition.
     units: u64,
     work: Vec<Work>,
-    /// Work of the statement that reads values, before their sizes are charged for.
+    /// Work of statements that read values, in nanoseconds. It is counted after the statement has paid for the sizes.
     unpaid: u64,
     /// The value of the last `_return`.
     returned: Option<Value>,
     pub(super) balance: u128,
     pub(super) accepted: bool,
     pub(super) messages: Vec<Arc<Message>>,
-    /// In the order in which they happened.
+    /// The events, the oldest first.
     pub(super) events: Vec<Arc<Message>>,
 }
 
@@ -81,7 +81,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         }
     }
 
-    /// Runs a transition with its own arguments.
+    /// Runs a transition with the arguments of the message.
     pub(super) fn run(&mut self, transition: &'c ComponentCode, arguments: Vec<Value>) -> Evaluation<()> {
         let outer = self.begin(transition, arguments);
         while let Some(work) = self.work.pop() {
@@ -106,7 +106,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Ok(())
     }
 
-    /// Opens the frame of a component and begins with its statements.
+    /// Opens the frame of a component, and queues its statements. Returns the previous frame.
     fn begin(&mut self, component: &'c ComponentCode, arguments: Vec<Value>) -> Frame {
         let outer = self.machine.open();
         for (argument, slot) in arguments.into_iter().zip(0..) {
@@ -124,7 +124,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         if component.parameters.len() != arguments.len() {
             return Err(failure("Attempting to bind different number of keys and values in environment"));
         }
-        // The next work after the procedure must lie below the work of the procedure.
+        // The work of the called procedure goes on top of the stack. `Leave` is inserted at `place`, below that work.
         let place = self.work.len();
         let caller = self.begin(component, arguments);
         self.work.insert(place, Work::Leave { caller, result, completed: self.completed.len() });
@@ -135,7 +135,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         self.machine.close(caller);
         let left = self.running.pop();
         if self.machine.settings.rules.exceptions() == Exceptions::CompletedProcedures {
-            // The list has its length at the call again: entries of the procedure are removed.
+            // Restore the length that the list had at the call: this removes the entries of inner procedures.
             self.completed.truncate(completed);
             self.completed.extend(left);
         }
@@ -164,7 +164,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         let component = self.running.last().map_or("", |component| &**component.name.base());
         let used = statement.names.used.iter().filter_map(|name| self.named(name)).collect();
         let outcome = self.statement(statement);
-        // After a call, the open frame is that of the procedure.
+        // A call opens the frame of the procedure, so the bound variable is not in the open frame.
         let has_bound = outcome.is_ok() && !matches!(statement.kind, StatementKind::Call { .. });
         let bound = statement.names.bound.as_ref().filter(|_| has_bound).and_then(|name| self.named(name));
         let step = Step {
@@ -191,7 +191,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
 
     fn statement(&mut self, statement: &Statement) -> Evaluation<()> {
         let outcome = self.execute(statement);
-        // A failed read, or one beyond the gas, has done its work too.
+        // A failed read has done work too, so its work is counted before the failure is returned.
         if self.unpaid > 0 { self.count_unpaid(statement.place).and(outcome) } else { outcome }
     }
 
@@ -216,7 +216,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             }
             StatementKind::Call { slot, procedure, arguments } => {
                 self.charge(1, place)?;
-                // Each argument is copied twice: into a list, and into the frame.
+                // Each argument is copied twice: into a list, and from the list into the frame.
                 self.machine.spend_beyond(arguments.len() as u64, 2 * arguments.len())?;
                 let arguments = self.look_up_all(arguments)?;
                 self.call(known(procedure)?, arguments, slot.clone())
@@ -329,7 +329,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Failure::of(Entry::at(self.location(place), "Ran out of gas after evaluating statement"))
     }
 
-    /// Charges for the size of a value that leaves the run, and `more`.
+    /// Charges the size of a value that leaves the run, plus `more` units. Returns the value.
     fn charge_size(&mut self, variable: Variable, more: u64, place: Place) -> Evaluation<Value> {
         let value = self.nowhere(variable)?;
         self.charge(value.size().saturating_add(more), place)?;
@@ -337,7 +337,8 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Ok(value)
     }
 
-    /// Charges for a value that was read, and `more`. Puts the value into the frame.
+    /// Charges the size and the sort cost of a value that the statement read, plus `more` units. Puts the value into
+    /// the frame.
     fn charge_and_set(&mut self, slot: u32, value: Value, more: u64, place: Place) -> Evaluation<()> {
         self.charge(value.size().saturating_add(value.sort_cost()).saturating_add(more), place)?;
         self.count_unpaid(place)?;
@@ -354,7 +355,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Failure::of(Entry::at(self.location(field.place), message))
     }
 
-    /// Looks up a variable for a charge. An unbound variable is then reported without a place.
+    /// Looks up a variable for a charge. The failure for an unbound variable has no location.
     fn nowhere(&self, variable: Variable) -> Evaluation<Value> {
         self.machine.look_up(variable).map_err(|failed| {
             let entries = failed.into_entries().into_iter().map(|entry| Entry::nowhere(entry.message)).collect();

@@ -1,12 +1,12 @@
 //! Tokens to the syntax tree, by recursive descent.
 //!
-//! The first error of a text has the place of the reference's first error. The reference is an LR(1) parser: it reports
-//! an ungrammatical token at the end of that token. It reports other errors after the whole production, at places of
-//! its own. After an error the parser continues at the next statement, entry or component, to help people. Only the
-//! first error of a [`Failure`] is a consensus fact.
+//! The first error of a text has the place of the reference's first error. The reference is an LR(1) parser: it
+//! reports an ungrammatical token at the end of that token. It reports other errors after the whole production, at
+//! places that depend on the production. After an error, the parser continues at the next statement, entry or
+//! component, so that one run reports several errors. Only the first error of a [`Failure`] is part of consensus.
 //!
-//! Chains of `let`, `fun` and `tfun` have no limit of length. All other nesting has at most [`MAX_NESTING`] levels, so
-//! that later phases may recurse.
+//! Chains of `let`, `fun` and `tfun` have no limit of length. All other nesting has at most [`MAX_NESTING`] levels,
+//! so that later phases may recurse.
 
 mod advice;
 mod expression;
@@ -31,21 +31,22 @@ use crate::{
     types::Type,
 };
 
-/// Most levels of matches, `let`s within the value of a `let`, types and patterns, counted together. The reference has
-/// no limit. Its programs have far fewer levels.
+/// Largest nesting, in levels. Matches, `let`s within the value of a `let`, types and patterns count together. The
+/// reference has no limit, but its programs have far fewer levels.
 pub const MAX_NESTING: usize = 256;
 
-/// Most bytes of a text. The tree takes up to a hundred times as much memory. The chain accepts texts of 76,800 bytes.
+/// Largest length of a text, in bytes. The tree takes up to 100 times as much memory. The chain accepts texts of at
+/// most 76,800 bytes.
 pub const MAX_TEXT: usize = 16 << 20;
 
-/// Most errors that are reported for one text.
+/// Largest number of reported errors of one text.
 pub const MAX_ERRORS: usize = 20;
 
-/// Reads a contract with its imports and its library.
+/// Parses a contract with its imports and its library.
 ///
 /// # Errors
 ///
-/// If the text is invalid. The first entry is the one that the reference reports.
+/// If the text is invalid. The first entry is the error that the reference reports.
 pub fn parse_contract(file: &str, text: &[u8]) -> Result<ContractModule, Failure> {
     parse(file, text, Parser::parse_contract_module, |source, arena, parts| {
         let module::ContractParts { version, imports, library, contract } = parts;
@@ -53,11 +54,11 @@ pub fn parse_contract(file: &str, text: &[u8]) -> Result<ContractModule, Failure
     })
 }
 
-/// Reads a library module.
+/// Parses a library module.
 ///
 /// # Errors
 ///
-/// If the text is invalid. The first entry is the one that the reference reports.
+/// If the text is invalid. The first entry is the error that the reference reports.
 pub fn parse_library(file: &str, text: &[u8]) -> Result<LibraryModule, Failure> {
     parse(file, text, Parser::parse_library_module, |source, arena, parts| {
         let module::LibraryParts { version, imports, library } = parts;
@@ -65,20 +66,20 @@ pub fn parse_library(file: &str, text: &[u8]) -> Result<LibraryModule, Failure> 
     })
 }
 
-/// Reads a single expression.
+/// Parses a single expression.
 ///
 /// # Errors
 ///
-/// If the text is invalid. The first entry is the one that the reference reports.
+/// If the text is invalid. The first entry is the error that the reference reports.
 pub fn parse_expression(file: &str, text: &[u8]) -> Result<ExpressionModule, Failure> {
     parse(file, text, Parser::parse_expression_module, |source, arena, root| ExpressionModule { source, root, arena })
 }
 
-/// Reads a type as JSON spells it: the part of a name before the dot is the module that defines it.
+/// Parses a type in the spelling of JSON: the part of a name before the dot is the module that defines the type.
 ///
 /// # Errors
 ///
-/// If the text is invalid, with places in the file `Prelude`.
+/// If the text is invalid. The entries have places in the file `Prelude`.
 pub fn parse_type(text: &str) -> Result<Type, Failure> {
     let whole = |parser: &mut Parser<'_>| {
         parser.names_are_global = true;
@@ -87,17 +88,17 @@ pub fn parse_type(text: &str) -> Result<Type, Failure> {
     parse("Prelude", text.as_bytes(), whole, |_, _, kind| kind)
 }
 
-/// Reads a list of statements.
+/// Parses a list of statements.
 ///
 /// # Errors
 ///
-/// If the text is invalid. The first entry is the one that the reference reports.
+/// If the text is invalid. The first entry is the error that the reference reports.
 pub fn parse_statements(file: &str, text: &[u8]) -> Result<(Vec<Statement>, Source, Arena), Failure> {
     let whole = |parser: &mut Parser<'_>| parser.parse_whole(Parser::parse_statements, "`;` or the end of the text");
     parse(file, text, whole, |source, arena, statements| (statements, source, arena))
 }
 
-/// Reads a text with `read`, and converts the result with `join` if there are no errors.
+/// Parses a text with `read`. Converts the result with `join` if there are no errors.
 fn parse<'a, P, T>(
     file: &str,
     text: &'a [u8],
@@ -118,7 +119,7 @@ fn parse<'a, P, T>(
     }
 }
 
-/// An error that has been reported.
+/// Marks an error that the parser has already reported.
 #[derive(Debug)]
 struct Reported;
 
@@ -134,8 +135,8 @@ struct Diagnostic {
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// The next token, if it has been read. Like the reference, the parser reads it only when it needs it, which
-    /// determines the order of errors.
+    /// The next token, if the parser has read it. Like the reference, the parser reads a token as late as possible,
+    /// because this determines the order of errors.
     ahead: Option<Token>,
     /// Place of the last token.
     last: Span,
@@ -145,11 +146,11 @@ struct Parser<'a> {
     arena: Arena,
     texts: HashMap<&'a str, Arc<str>>,
     nesting: usize,
-    /// Number of `end`s that still follow for interrupted matches and address types.
+    /// Number of `end` tokens that remain for interrupted matches and address types.
     open_ends: usize,
-    /// The open blocks of the present component: itself, and matches of statements.
+    /// The open blocks of the current component: the component itself, and its `match` statements.
     open: Vec<Open>,
-    /// The closed matches of the component, each with its `end`.
+    /// The closed matches of the component, each with the place of its `end`.
     closed: Vec<(Open, u32)>,
     names_are_global: bool,
 }
@@ -178,7 +179,7 @@ impl<'a> Parser<'a> {
             Entry::at(source.location(error.at), error.message).because(cause)
         };
         let entries = self.errors.into_iter().map(entry).collect();
-        // A parse function that fails has reported its error.
+        // A parse function reports an error before it fails, so the list has an entry. The default cannot occur.
         Failure::from_entries(entries).unwrap_or_else(|| Failure::of(Entry::nowhere("Syntax error")))
     }
 
@@ -198,7 +199,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    // Tokens.
+    // Functions for tokens.
 
     fn peek(&mut self) -> Token {
         if let Some(token) = self.ahead {
@@ -212,7 +213,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// Returns the end of the text. It is also returned early if there are too many errors.
+    /// Returns the token for the end of the text. The parser also uses it to stop after too many errors.
     const fn end(&self) -> Token {
         Token { kind: TokenKind::End, first: self.last.end, span: Span { start: self.last.end, end: self.last.end } }
     }
@@ -231,7 +232,7 @@ impl<'a> Parser<'a> {
         self.peek().kind == kind
     }
 
-    /// Takes the next token if it is of this kind.
+    /// Takes and returns the next token if it is of this kind; otherwise returns `None`.
     fn maybe(&mut self, kind: TokenKind) -> Option<Token> {
         self.at(kind).then(|| self.bump())
     }
@@ -257,7 +258,7 @@ impl<'a> Parser<'a> {
         Arc::clone(self.texts.entry(text).or_insert_with(|| text.into()))
     }
 
-    // Errors.
+    // Functions for errors.
 
     /// Reports an error, unless the last error has the same place or there are too many errors.
     fn report(&mut self, at: u32, message: impl Into<String>) {
@@ -295,7 +296,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips tokens until `such` is true for the next token and the one before it, or to the end.
+    /// Skips tokens until `such` returns true for the next token and the token before it, or to the end of the text.
     fn skip_to(&mut self, such: impl Fn(TokenKind, TokenKind) -> bool) {
         let mut before = TokenKind::Unknown;
         loop {
@@ -308,7 +309,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads an item one level deeper.
+    /// Parses an item one nesting level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.check_nesting(1)?;
         self.nesting += 1;
@@ -317,7 +318,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Reports an error if `more` levels are too many.
+    /// Reports an error if `more` further levels exceed [`MAX_NESTING`].
     fn check_nesting(&mut self, more: usize) -> Parsed<()> {
         if self.nesting + more <= MAX_NESTING {
             return Ok(());
@@ -327,14 +328,14 @@ impl<'a> Parser<'a> {
         Err(Reported)
     }
 
-    // Names.
+    // Functions for names.
 
     /// Returns whether the next token begins the name of a value.
     fn at_name(&mut self) -> bool {
         matches!(self.peek().kind, TokenKind::Id | TokenKind::Spid | TokenKind::Cid)
     }
 
-    /// Reads the name of a value, perhaps in a namespace.
+    /// Reads the name of a value, with an optional namespace.
     fn expect_name(&mut self, what: &str) -> Parsed<Ident> {
         let token = self.peek();
         match token.kind {
@@ -360,7 +361,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads all names of values that follow.
+    /// Reads the names of values up to the first other token.
     fn parse_names(&mut self) -> Parsed<Vec<Ident>> {
         let mut names = Vec::new();
         while self.at_name() {
@@ -369,7 +370,7 @@ impl<'a> Parser<'a> {
         Ok(names)
     }
 
-    /// Reads the name of a type or a constructor, perhaps in a namespace.
+    /// Reads the name of a type or a constructor, with an optional namespace.
     fn expect_upper_name(&mut self, what: &str) -> Parsed<Ident> {
         let token = self.peek();
         match token.kind {
@@ -386,7 +387,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the rest of the name of a type or constructor after its first part.
+    /// Reads the remaining part of the name of a type or constructor, after its first token.
     fn parse_upper_name_after(&mut self, first: Token) -> Parsed<Ident> {
         match self.maybe(TokenKind::Period) {
             Some(_) => self.parse_upper_base(first),

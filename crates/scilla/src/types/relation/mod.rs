@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{AddressType, Primitive, Type};
 
-/// The variables bound around a type, from the outside in.
+/// The bound variables around a type, from the outside in.
 ///
-/// Two bound variables are equal if they are bound at the same depth. Their names do not matter.
+/// Two bound variables are equal if their binders have the same depth. Their names do not matter.
 type Bound<'a> = Vec<&'a str>;
 
 type Fields = BTreeMap<Arc<str>, Type>;
@@ -18,17 +18,17 @@ pub fn equivalent(a: &Type, b: &Type) -> bool {
 
 /// Returns whether a value of type `actual` may be used where `expected` is required.
 ///
-/// `ByStr20` accepts any address. An address type accepts an address type with the same or more requirements. The parts
-/// of maps and of algebraic data types follow the same rule. So do the results of functions, and their parameters in
-/// reverse.
+/// `ByStr20` accepts any address. An address type accepts an address type with the same or more requirements. The
+/// parts of maps and of algebraic data types, and the results of functions, follow the same rule. Parameters of
+/// functions follow the reverse rule.
 pub fn assignable(expected: &Type, actual: &Type) -> bool {
     fits(expected, &mut Bound::new(), actual, &mut Bound::new())
 }
 
 fn same<'a>(mut a: &'a Type, a_bound: &mut Bound<'a>, mut b: &'a Type, b_bound: &mut Bound<'a>) -> bool {
     let (a_depth, b_depth) = (a_bound.len(), b_bound.len());
-    // The right-hand sides of functions and the bodies of type functions are walked without recursion, because types
-    // grow long there.
+    // A loop walks the right-hand sides of functions and the bodies of type functions, because types can be long on
+    // this side.
     let result = loop {
         if a_bound.is_empty() && b_bound.is_empty() && is_shared(a, b) {
             break true;
@@ -68,7 +68,7 @@ fn same<'a>(mut a: &'a Type, a_bound: &mut Bound<'a>, mut b: &'a Type, b_bound: 
     result
 }
 
-/// Returns whether two types share the same parts in memory.
+/// Returns whether two types share their parts in memory.
 fn is_shared(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Adt(a_name, a), Type::Adt(b_name, b)) => Arc::ptr_eq(a, b) && a_name == b_name,

@@ -1,4 +1,4 @@
-//! Relations of types as they are written.
+//! Relations of types in their written form.
 
 use super::*;
 use crate::syntax::parse_type;
@@ -7,7 +7,7 @@ fn read(text: &str) -> Type {
     parse_type(text).unwrap_or_else(|failure| panic!("{text}: {failure}"))
 }
 
-/// Checks that all these types are the same, each with each.
+/// Checks that every pair of these types is equivalent.
 fn check_same(texts: &[&str]) {
     let types: Vec<_> = texts.iter().map(|text| read(text)).collect();
     for (a, a_text) in types.iter().zip(texts) {
@@ -41,7 +41,7 @@ fn check_apart(texts: &[&str]) {
     }
 }
 
-/// Puts types into a larger one, at `_`.
+/// Replaces `_` in a type by each of these types.
 fn within(whole: &str, texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| whole.replace('_', &format!("({text})"))).collect()
 }
@@ -50,7 +50,7 @@ fn borrowed(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }
 
-/// From the widest to the narrowest.
+/// Types in the order from the widest to the narrowest.
 const CHAINS: [&[&str]; 6] = [
     &["ByStr20", "ByStr20 with end", "ByStr20 with _codehash end", "ByStr20 with library end"],
     &[
