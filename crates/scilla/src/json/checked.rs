@@ -16,17 +16,17 @@ use crate::{
 /// The report about an accepted module.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckReport<'a> {
-    /// The summary of the contract, if requested.
+    /// Summary of the contract, if requested.
     pub contract: Option<&'a ContractSummary>,
-    /// The fields that hold money, if requested.
+    /// Tags of the fields that hold money, if requested.
     pub cash_flow: Option<&'a CashFlow>,
-    /// The types of names, if requested.
+    /// Types of names, if requested.
     pub type_info: Option<&'a [TypeInfo]>,
-    /// Whether the module is a library; the reference then puts the types last.
+    /// Whether the module is a library. The reference puts the types of a library last.
     pub is_library: bool,
     /// Warnings, the newest first.
     pub warnings: &'a [Warning],
-    /// The gas that is left.
+    /// The remaining gas.
     pub gas_remaining: u64,
 }
 
@@ -83,7 +83,7 @@ fn cash_flow(builder: &mut Builder, tags: &CashFlow) {
     builder.end();
 }
 
-/// Returns the types of the names of an expression, and its type, as JSON.
+/// Returns the type of an expression, and the types of its names, as JSON.
 pub fn expression_types(types: Option<&[TypeInfo]>, kind: &Type) -> Document {
     let mut builder = Builder::new();
     builder.begin_object();
@@ -106,7 +106,7 @@ fn type_info(builder: &mut Builder, types: &[TypeInfo]) {
 }
 
 impl ContractSummary {
-    /// Returns the summary as JSON, in the form of `-contractinfo`.
+    /// Returns the summary as JSON, in the form of the option `-contractinfo`.
     pub fn to_json(&self) -> Document {
         let mut builder = Builder::new();
         contract_info(&mut builder, self);

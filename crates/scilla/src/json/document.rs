@@ -2,17 +2,17 @@
 
 use std::fmt::{self, Write as _};
 
-/// A JSON value with all its parts, in one row.
+/// A JSON value with all its parts, in one sequence of nodes.
 ///
-/// A container comes before its parts and stores where they end. Neither reading, nor iterating, nor dropping a
-/// document recurses.
+/// A container comes before its parts, and stores the index after its last part. So reading, iteration and drop do
+/// not recurse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     nodes: Vec<Node>,
     text: String,
 }
 
-/// A value, or the name of a member, which comes before its value.
+/// A value, or the name of a member. A name comes before its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     Array { end: u32 },
@@ -23,7 +23,7 @@ enum Node {
     String { start: u32, end: u32 },
 }
 
-/// A value inside a document.
+/// A value inside a [`Document`].
 #[derive(Clone, Copy)]
 pub struct Json<'a> {
     document: &'a Document,
@@ -39,7 +39,7 @@ pub enum Kind {
     Boolean,
     /// A number with a point or an exponent.
     Float,
-    /// A number without point and exponent.
+    /// A number without a point and without an exponent.
     Integer,
     /// `null`.
     Null,
@@ -50,7 +50,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word for this kind in the reference's reports.
+    /// Returns the word for this kind in error texts of the reference.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Array => "array",
@@ -65,7 +65,7 @@ impl Kind {
 }
 
 impl Document {
-    /// Returns the document of a single string.
+    /// Returns a document that is a single string.
     pub fn of_text(text: &str) -> Self {
         let mut builder = Builder::new();
         builder.string(text);
@@ -83,7 +83,7 @@ impl<'a> Json<'a> {
         self.document.nodes.get(self.at).copied().unwrap_or(Node::Null)
     }
 
-    /// Returns where the value after this one would be.
+    /// Returns the index of the node after this value.
     fn after(self) -> usize {
         match self.node() {
             Node::Array { end } | Node::Object { end } => end as usize,
@@ -108,7 +108,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the text of a string, or `None` if the value is no string.
+    /// Returns the text of a string, or `None` if the value is not a string.
     pub fn as_str(self) -> Option<&'a str> {
         match self.node() {
             Node::String { start, end } => Some(self.slice(start, end)),
@@ -116,7 +116,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the digits of a number as written, or `None` if the value is no number.
+    /// Returns the digits of a number as written, or `None` if the value is not a number.
     pub fn as_number(self) -> Option<&'a str> {
         match self.node() {
             Node::Number { start, end, .. } => Some(self.slice(start, end)),
@@ -124,7 +124,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns a boolean, or `None` if the value is no boolean.
+    /// Returns a boolean, or `None` if the value is not a boolean.
     pub fn as_bool(self) -> Option<bool> {
         match self.node() {
             Node::Boolean(value) => Some(value),
@@ -132,7 +132,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the elements of an array, or `None` if the value is no array.
+    /// Returns the elements of an array, or `None` if the value is not an array.
     pub fn elements(self) -> Option<Elements<'a>> {
         match self.node() {
             Node::Array { end } => Some(Elements { next: Json { at: self.at + 1, ..self }, end: end as usize }),
@@ -140,7 +140,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the members of an object, or `None` if the value is no object.
+    /// Returns the members of an object, or `None` if the value is not an object.
     pub fn members(self) -> Option<Members<'a>> {
         match self.node() {
             Node::Object { end } => {
@@ -150,16 +150,16 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the first member with this name, or `None` if it is missing or null.
+    /// Returns the first member with this name, or `None` if the member is missing or null.
     ///
-    /// Like the reference, it takes the first of several members, and treats null as missing.
+    /// As in the reference, the first of several members counts, and null counts as missing.
     pub fn member(self, name: &str) -> Option<Self> {
         let (_, value) = self.members()?.find(|(key, _)| *key == name)?;
         (value.kind() != Kind::Null).then_some(value)
     }
 }
 
-/// The elements of an array, in order.
+/// Iterator over the elements of an array, in order.
 #[derive(Clone)]
 pub struct Elements<'a> {
     next: Json<'a>,
@@ -179,7 +179,7 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-/// The members of an object, in order.
+/// Iterator over the members of an object, in order.
 #[derive(Clone)]
 pub struct Members<'a>(Elements<'a>);
 
@@ -193,9 +193,10 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Makes a document, value by value.
+/// Builds a document, value by value.
 ///
-/// In an object, call [`key`](Self::key) before every value. The builder closes containers that are left open.
+/// In an object, call [`key`](Self::key) before every value. [`finish`](Self::finish) closes the containers that are
+/// still open.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     document: Document,
@@ -229,7 +230,7 @@ impl Builder {
         self.put(Node::Object { end: 0 })
     }
 
-    /// Closes the container that was opened last.
+    /// Closes the innermost open container.
     pub fn end(&mut self) -> &mut Self {
         let after = u32::try_from(self.document.nodes.len()).unwrap_or(u32::MAX);
         if let Some(node) = self.open.pop().and_then(|place| self.document.nodes.get_mut(place)) {
@@ -249,7 +250,7 @@ impl Builder {
     /// Adds a string.
     pub fn string(&mut self, text: impl fmt::Display) -> &mut Self {
         let start = self.place();
-        // A `String` accepts every write.
+        // A write to a `String` cannot fail.
         let _ = write!(self.document.text, "{text}");
         let end = self.place();
         self.put(Node::String { start, end })
@@ -282,7 +283,7 @@ impl Builder {
         self.key(name).string(text)
     }
 
-    /// Adds a value of another document with all its parts.
+    /// Adds a value of another document, with all its parts.
     pub fn copy(&mut self, value: Json<'_>) -> &mut Self {
         let base = self.document.nodes.len();
         let moved = |end: u32| u32::try_from((end as usize + base).saturating_sub(value.at)).unwrap_or(u32::MAX);
@@ -304,7 +305,7 @@ impl Builder {
         self.open.len()
     }
 
-    /// Returns whether the open container is an object; false if none is open.
+    /// Returns whether the innermost open container is an object. Without an open container, returns false.
     pub(super) fn in_object(&self) -> bool {
         let node = self.open.last().and_then(|&place| self.document.nodes.get(place));
         matches!(node, Some(Node::Object { .. }))

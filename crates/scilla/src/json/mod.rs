@@ -1,7 +1,7 @@
-//! JSON: the values, types, inputs and outputs of the tools and of the chain.
+//! JSON of the tools and of the chain: values, types, inputs and outputs.
 //!
-//! The reader turns a text into a flat [`Document`]. Values are read from documents and written to documents without
-//! recursion, so a list of a million elements as nested objects cannot overflow the stack.
+//! The reader parses a text into a flat [`Document`]. The conversions between values and documents do not recurse. So
+//! a list of a million elements, as nested objects, cannot overflow the stack.
 
 mod checked;
 mod document;

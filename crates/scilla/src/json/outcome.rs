@@ -11,17 +11,17 @@ use crate::{host::StateField, value::Message, version::VERSION};
 /// The result of a run of a contract.
 #[derive(Clone, Debug)]
 pub struct RunReport<'a> {
-    /// The gas that is left. For a deployment it is in units, eight of which are one gas, as in the reference.
+    /// The remaining gas. For a deployment it is in units, as in the reference; eight units are one gas.
     pub gas_remaining: u64,
     /// Whether the contract accepted the amount.
     pub accepted: bool,
-    /// The messages in the order in which they were sent, or `None` for a deployment.
+    /// Messages in the order in which they were sent, or `None` for a deployment.
     pub messages: Option<&'a [Arc<Message>]>,
-    /// The balance and the fields.
+    /// Balance and fields after the run.
     pub states: &'a [StateField],
     /// The events, the newest first.
     pub events: &'a [Arc<Message>],
-    /// The form of lists.
+    /// JSON form of lists.
     pub lists: ListForm,
 }
 
@@ -50,9 +50,9 @@ impl RunReport<'_> {
     }
 }
 
-/// Returns the result of a message to a library, which has no effect.
+/// Returns the result of a message to a library. Such a message has no effect.
 ///
-/// `units` are units of gas. Eight of them are one gas, as in the reference.
+/// `units` are units of gas. Eight units are one gas, as in the reference.
 pub fn library_message(units: u64) -> Document {
     let mut builder = Builder::new();
     builder.begin_object().member("gas_remaining", units).member("_accepted", false);
@@ -67,7 +67,7 @@ pub fn library_deployment(gas_remaining: u64) -> Document {
     builder.finish()
 }
 
-/// Adds messages or events: first the labels that all of them have, then the others as parameters.
+/// Adds messages or events. The labels in `labels` come first, and all other entries are parameters.
 fn labelled(builder: &mut Builder, messages: &[Arc<Message>], labels: &[&str], lists: ListForm) {
     builder.begin_array();
     for message in messages {

@@ -5,18 +5,18 @@ use std::fmt::{self, Write as _};
 use super::document::{Elements, Json, Kind, Members};
 
 impl<'a> Json<'a> {
-    /// Shows the value without white space.
+    /// Returns the value as text without white space.
     pub const fn compact(self) -> Compact<'a> {
         Compact(self)
     }
 
-    /// Shows the value on several lines if one line is too short.
+    /// Returns the value as text, on several lines if one line is too short.
     pub const fn pretty(self) -> Pretty<'a> {
         Pretty(self)
     }
 }
 
-/// The parts of a container that are not printed yet.
+/// The parts of a container that remain to be printed.
 enum Rest<'a> {
     Array(Elements<'a>),
     Object(Members<'a>),
@@ -88,7 +88,8 @@ impl fmt::Display for Pretty<'_> {
     }
 }
 
-/// Shows a value on the current line if it fits. Otherwise opens it. Returns whether it was opened.
+/// Prints a value on the current line if it fits. Otherwise, prints its opening bracket. Returns whether the value is
+/// then open.
 fn pretty_value<'a>(
     key: Option<&str>,
     value: Json<'a>,
@@ -124,16 +125,16 @@ fn pretty_value<'a>(
     }
 }
 
-/// Columns of a line.
+/// Maximum width of a line, in columns.
 const LINE: usize = 80;
 
-/// Spaces in front of a line, two for each level, up to a limit. Otherwise the text of a deep value would grow with the
-/// square of its depth.
+/// Returns the number of spaces in front of a line: two for each level, up to a limit. Without the limit, the text of
+/// a deep value would grow with the square of its depth.
 fn indentation(depth: usize) -> usize {
     depth.min(LINE) * 2
 }
 
-/// Counts columns, and fails above a limit. So a check whether a value fits reads no more than one line of it.
+/// Counts columns, and fails above a limit. So the check whether a value fits reads at most one line of its text.
 struct Counter {
     count: usize,
     limit: usize,
@@ -165,7 +166,7 @@ impl Style {
     const LINE: Self = Self { inside: " ", comma: ", ", colon: ": " };
 }
 
-/// Shows a value on one line.
+/// Prints a value on one line.
 fn walk(value: Json<'_>, out: &mut impl fmt::Write, style: Style) -> fmt::Result {
     let mut open: Vec<Rest<'_>> = Vec::new();
     let mut next = value;

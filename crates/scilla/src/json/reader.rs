@@ -1,52 +1,52 @@
-//! Reads texts into documents.
+//! Parses JSON texts into documents.
 
 use super::document::{Builder, Document};
 
-/// The place and the reason of an error in a JSON text.
+/// Place and reason of an error in a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct JsonError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// The column in bytes, from 1.
+    /// Column in bytes, from 1.
     pub column: u32,
-    /// The error at this place.
+    /// Reason of the error.
     pub problem: Problem,
 }
 
-/// An error in a JSON text.
+/// The reason of an error in a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The text has something else than expected.
+    /// The text does not continue as expected.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// The expected part.
+        /// Description of the expected part.
         expected: &'static str,
-        /// The part in the text.
+        /// The part that the text has instead.
         found: String,
     },
     /// A backslash comes before a character that it does not escape.
     #[error("this escape sequence does not exist")]
     Escape,
-    /// Half of a pair of surrogates.
+    /// A surrogate without its other half.
     #[error("half of a surrogate pair")]
     Surrogate,
-    /// The text has about four gibibytes or more.
+    /// The text has about 4 GiB or more.
     #[error("the text is too long")]
     TooLong,
-    /// The bytes are not UTF-8.
+    /// The text is not valid UTF-8.
     #[error("the text is not UTF-8")]
     NotUtf8,
 }
 
-/// Reads a JSON text.
+/// Parses a JSON text.
 ///
-/// Like the reference, it treats comments (`//` to the end of the line, `/* … */`) as space, and permits raw control
-/// characters in strings.
+/// Like the reference, this function treats comments (`//` to the end of the line, `/* … */`) as white space, and
+/// permits raw control characters in strings.
 ///
 /// # Errors
 ///
-/// If the text is no JSON, with the place and the reason.
+/// If the text is not JSON. The error has place and reason.
 pub fn parse(text: &[u8]) -> Result<Document, JsonError> {
     let reader = Reader { text, at: 0, builder: Builder::new() };
     if u32::try_from(text.len()).is_err() {

@@ -1,4 +1,4 @@
-//! Reports as JSON: errors, warnings and places.
+//! Reports as JSON: errors, warnings and places in the source.
 
 use super::document::{Builder, Document};
 use crate::{
@@ -9,9 +9,9 @@ use crate::{
 /// The report about a rejected program or a failed run.
 #[derive(Clone, Copy, Debug)]
 pub struct FailureReport<'a> {
-    /// The gas that is left, or `None` where the reference does not report it.
+    /// The remaining gas, or `None` if the reference does not report it.
     pub gas_remaining: Option<u64>,
-    /// The errors.
+    /// Errors of the program or run.
     pub failure: &'a Failure,
     /// Warnings, the newest first.
     pub warnings: &'a [Warning],

@@ -6,14 +6,14 @@ use crate::{
     types::{Primitive, Width},
 };
 
-/// Writes a syntax tree in the form of the reference's `scilla-fmt --json`.
+/// Returns a syntax tree in the form of the reference's `scilla-fmt --json`.
 ///
-/// Bytes are written as a text. If they are not UTF-8, each byte is written as the character with its number. The
-/// reference writes such bytes unchanged, and its output is then no JSON.
+/// Bytes become a text. If they are not UTF-8, each byte becomes the character with its number. The reference writes
+/// such bytes unchanged, so its output is then not JSON.
 pub fn tree_json(tree: &Tree) -> Document {
     let mut json = Builder::new();
     let mut groups = Vec::new();
-    // The number of open groups inside a group that is written in short form. They are not written.
+    // The number of open groups inside an address type. They are not written.
     let mut hidden = 0_usize;
     for piece in tree.pieces() {
         match piece {
@@ -98,7 +98,7 @@ mod tests {
         format!(r#"["Ident",["SimpleLocal","{name}"],null]"#)
     }
 
-    /// Writes a function of a parameter of this type, and expects that type.
+    /// Checks the JSON of a function whose parameter has this type.
     fn check_kind(text: &str, expected: &str) {
         let found = expression(&format!("fun (x : {text}) => x"));
         let (x, body) = (id("x"), format!(r#"[["Var",{}],null]"#, id("x")));

@@ -7,22 +7,22 @@ use crate::{
     types::{Primitive, Type},
 };
 
-/// Reads a type as JSON files spell it: `Map (ByStr20) (Uint128)`, `0x….Colour`, `ListUtils.T`.
+/// Parses a type as JSON files spell it: `Map (ByStr20) (Uint128)`, `0x….Colour`, `ListUtils.T`.
 ///
-/// Names in it are global: the part before a dot is the module that defines the type.
+/// Names in the type are global: the part before a dot is the module that defines the type.
 ///
 /// # Errors
 ///
 /// [`ValueError::InvalidType`].
 pub fn parse_type(text: &str) -> Result<Type, ValueError> {
-    // Nearly all types of messages are of these, and every call reads some of them.
+    // A fast path: nearly all types in messages are primitive, and every call reads some of them.
     match Primitive::from_name(text) {
         Some(primitive) => Ok(Type::Primitive(primitive)),
         None => syntax::parse_type(text).map_err(|_| ValueError::InvalidType(text.into())),
     }
 }
 
-/// Reads the name of a constructor: `C`, or the defining module, a dot, and `C`.
+/// Parses the name of a constructor: `C`, or the defining module, a dot, and `C`.
 ///
 /// # Errors
 ///

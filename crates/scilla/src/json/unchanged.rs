@@ -1,4 +1,4 @@
-//! Values that JSON does not change.
+//! Values that a conversion to JSON and back does not change.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use crate::{
     value::{AdtValue, Constructor, Value, is_text_byte},
 };
 
-/// Returns whether a value stays the same if it is written as JSON and read with the type `kind`. Returns `false` for
-/// rare values that would stay the same.
+/// Returns whether a value stays the same after a conversion to JSON and back with the type `kind`. Returns `false`
+/// for some rare values that would stay the same.
 ///
-/// `kind` must be read from text, so that it is within the limits of the parser. Only built-in types are considered:
-/// the reader takes the spelling of any other name from the program that it reads for.
+/// `kind` must come from parsed text, so that it is within the limits of the parser. Only built-in types can give
+/// `true`, because the reader replaces the spelling of other names by the spelling of its program.
 pub(super) fn is_unchanged(value: &Value, kind: &Type) -> bool {
     if !is_built_in(kind) {
         return false;
     }
-    // A list of a hundred thousand elements is as many levels deep, so this is a stack instead of recursion.
+    // A list of 100,000 elements has that many levels, so this is a stack instead of recursion.
     let mut pending = vec![(value, kind)];
     while let Some((value, kind)) = pending.pop() {
         let same = match (value, kind) {
             (Value::Integer(integer), Type::Primitive(primitive)) => Primitive::from(integer.kind()) == *primitive,
             (Value::String(text), Type::Primitive(Primitive::String)) => text.bytes().all(is_text_byte),
-            // The reader leaves the width of bytes to a later check.
+            // A later check reports a wrong width of bytes.
             (Value::BNum(_), Type::Primitive(Primitive::BNum))
             | (Value::ByStr(_), Type::Primitive(Primitive::ByStr))
             | (Value::ByStrX(_), Type::Primitive(Primitive::ByStrX(_))) => true,
@@ -48,8 +48,8 @@ pub(super) fn is_unchanged(value: &Value, kind: &Type) -> bool {
     true
 }
 
-/// Returns the types of the arguments that a built-in constructor of the type `kind` has; `None` if the value is of
-/// another type.
+/// Returns the argument types of a built-in constructor of the type `kind`. Returns `None` if the value is of another
+/// type.
 fn kinds_of_arguments<'k>(value: &AdtValue, kind: &'k Type) -> Option<[Option<&'k Type>; 2]> {
     let Type::Adt(name, types) = kind else { return None };
     if value.constructor().data_type != name.name {
@@ -74,8 +74,7 @@ fn kinds_of_arguments<'k>(value: &AdtValue, kind: &'k Type) -> Option<[Option<&'
     }
 }
 
-/// Returns whether a type consists of built-in types whose values have a JSON form, and has no requirements for
-/// accounts.
+/// Returns whether a type consists of built-in types with a JSON form, without address types that have requirements.
 fn is_built_in(kind: &Type) -> bool {
     let mut built_in = true;
     kind.visit(|part| {

@@ -1,4 +1,4 @@
-//! Values from and to JSON.
+//! Conversions between values and JSON.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -22,17 +22,17 @@ use crate::{
 
 /// Reason why a JSON value does not have its type.
 ///
-/// The texts are those of the reference, because they are part of receipts.
+/// Receipts contain these texts, so they are the texts of the reference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     /// A constructor has the wrong number of arguments.
     #[error("Malformed ADT constructor: {constructor}: expected {expected} args, but provided {got}.")]
     Arity {
-        /// The constructor.
+        /// Name of the constructor.
         constructor: String,
-        /// Number of arguments of the constructor.
+        /// Number of arguments that the constructor needs.
         expected: usize,
-        /// Number of arguments in the value.
+        /// Number of arguments in the JSON value.
         got: usize,
     },
     /// The name of a value has a dot.
@@ -41,12 +41,12 @@ pub enum ValueError {
     /// A constructor belongs to another type.
     #[error("ADT type does not match constructor: {of} does not match constructor {constructor}")]
     ForeignConstructor {
-        /// The type.
+        /// Name of the expected type.
         of: String,
-        /// The constructor.
+        /// Name of the constructor.
         constructor: String,
     },
-    /// The reference ends without a report here.
+    /// An input for which the reference ends without a report.
     #[error("{0}")]
     Internal(String),
     /// The name of a constructor has more than one dot.
@@ -58,9 +58,9 @@ pub enum ValueError {
     /// The text is not a value of the type.
     #[error("Invalid value in JSON: {text} of type {kind}")]
     InvalidValue {
-        /// The text.
+        /// The invalid text.
         text: String,
-        /// The type.
+        /// The expected type.
         kind: String,
     },
     /// The key of a map is not a string, or its type is neither primitive nor an address.
@@ -81,14 +81,14 @@ pub enum ValueError {
     /// The value is not a string.
     #[error("Expected string, got {0}")]
     NotAString(&'static str),
-    /// The type arguments are not those of the type.
+    /// The type arguments of the value differ from those of the type.
     #[error("Type mismatch in parsing ADT: {of}. Expected: [{expected}] vs Observed: [{observed}]")]
     TypeArguments {
-        /// The type.
+        /// Name of the type.
         of: String,
-        /// Type arguments of the type.
+        /// Type arguments that the type requires.
         expected: String,
-        /// Type arguments of the value.
+        /// Type arguments that the value has.
         observed: String,
     },
     /// The constructor does not exist.
@@ -102,11 +102,11 @@ pub enum ValueError {
     Unreadable(String),
 }
 
-/// Returns a member.
+/// Returns a member of an object.
 ///
 /// # Errors
 ///
-/// [`ValueError::Missing`], also for null, which the reference treats as missing.
+/// [`ValueError::Missing`] if the member is missing or null. The reference treats null as missing.
 pub(super) fn member<'a>(json: Json<'a>, name: &'static str) -> Result<Json<'a>, ValueError> {
     json.member(name).ok_or(ValueError::Missing(name))
 }
@@ -127,27 +127,28 @@ pub(super) fn text_member<'a>(json: Json<'a>, name: &'static str) -> Result<&'a 
 
 /// Reads values by their types.
 ///
-/// An empty list or map takes two bytes of text but has a type, and computing the size of a type walks all of it. So
-/// the reader makes one empty value for each type. The address of the type in memory identifies it.
+/// In JSON, an empty list or map takes two bytes. But its value contains a type, and the size of a type is computed
+/// from all its nodes. So the reader makes one empty value for each type, and identifies the type by its memory
+/// address.
 #[derive(Debug)]
 pub struct ValueReader<'k> {
     known: &'k DataTypes,
-    /// Whether the width of byte strings is checked.
+    /// Whether the reader checks the width of byte strings.
     exact: bool,
     constructors: HashMap<Name, Arc<Constructor>>,
-    /// `Nil` by the address of its types. The value keeps the types alive, so that the address stays unique.
+    /// `Nil` by the memory address of its types. The value keeps the types alive, so that the address stays unique.
     nils: HashMap<usize, Value>,
     maps: HashMap<(usize, usize), EmptyMap>,
 }
 
-/// An empty map. It keeps its types alive, so that their addresses stay unique.
+/// An empty map. The map keeps its types alive, so that their memory addresses stay unique.
 #[derive(Debug)]
 struct EmptyMap {
     map: Map,
     _types: [Arc<Type>; 2],
 }
 
-/// A container that is read in part.
+/// A container of which the reader has read a part.
 enum Frame<'a> {
     Adt {
         constructor: Arc<Constructor>,
@@ -176,25 +177,25 @@ enum Begun<'a> {
 }
 
 impl<'k> ValueReader<'k> {
-    /// Returns a reader that knows these algebraic data types.
+    /// Returns a reader for values of the built-in types and of these algebraic data types.
     pub fn new(known: &'k DataTypes) -> Self {
         let constructors = Constructor::built_in().map(|it| (it.name.clone(), Arc::clone(it))).collect();
         Self { known, exact: false, constructors, nils: HashMap::new(), maps: HashMap::new() }
     }
 
-    /// Returns a reader that also checks the width of byte strings, for values that no later check covers.
+    /// Returns a reader that also checks the width of byte strings. Use it for values without a later check.
     pub fn exact(known: &'k DataTypes) -> Self {
         Self { exact: true, ..Self::new(known) }
     }
 
     /// Reads a value of a type.
     ///
-    /// Checks the width of byte strings only if the reader is [exact](Self::exact). Otherwise the caller has to check
+    /// A reader that is not [exact](Self::exact) does not check the width of byte strings. The caller must then check
     /// it.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, from left to right.
+    /// The first error, from left to right.
     pub fn read(&mut self, json: Json<'_>, kind: &Type) -> Result<Value, ValueError> {
         let mut open: Vec<Frame<'_>> = Vec::new();
         let mut next = (json, kind.clone());
@@ -221,12 +222,12 @@ impl<'k> ValueReader<'k> {
         }
     }
 
-    /// Reads the value of a member of a message as [`Self::read`] reads its JSON, which is made only for values that it
-    /// could change.
+    /// Converts the value of an entry of a sent message. The result equals the result of [`Self::read`] for its JSON.
+    /// The JSON is made only for values that it could change.
     ///
     /// # Errors
     ///
-    /// As for [`Self::read`], and [`ValueError::Missing`] for a value without a JSON form.
+    /// The errors of [`Self::read`], and [`ValueError::Missing`] for a value without a JSON form.
     pub(super) fn read_sent(&mut self, value: &Value, kind: &Type) -> Result<Value, ValueError> {
         if is_unchanged(value, kind) {
             return Ok(value.clone());
@@ -244,8 +245,8 @@ impl<'k> ValueReader<'k> {
             Type::Address(_) => self.primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
             Type::Map(key, value) => {
                 let map = self.empty_map(key, value);
-                // The reference accepts null for an empty map. A member that is null is missing, so this is about
-                // elements and arguments.
+                // The reference accepts null for an empty map. Only an element or an argument gets here, because a
+                // member that is null counts as missing.
                 if json.kind() == Kind::Null {
                     return Ok(Begun::Whole(Value::Map(map)));
                 }
@@ -316,7 +317,7 @@ impl<'k> ValueReader<'k> {
         }
         let with: Vec<_> = of.parameters.iter().zip(arguments.iter()).collect();
         let of_argument = |kind: &Type| {
-            // A type without parameters needs no substitution, and the tail of a list has the type of the list.
+            // A type without parameters needs no substitution. The tail of a list has the type of the list.
             if with.is_empty() {
                 return kind.clone();
             }
@@ -354,7 +355,7 @@ impl<'k> ValueReader<'k> {
         self.maps.entry(place).or_insert_with(empty).map.clone()
     }
 
-    /// Returns the shared constructor of a type.
+    /// Returns the constructor of a type. Values with the same constructor share it.
     fn constructor(&mut self, name: &Name, of: &DataType) -> Arc<Constructor> {
         let make = || {
             let (index, definition) = of.constructor(name).map_or((0, None), |(index, it)| (index, Some(it)));
@@ -439,7 +440,7 @@ fn read_primitive(json: Json<'_>, primitive: Primitive, kind: &Type) -> Result<V
     read.ok_or_else(|| ValueError::InvalidValue { text: text.into(), kind: kind.global().to_string() })
 }
 
-/// Reads `0x` and hex digits. For other texts the reference ends without a report.
+/// Reads `0x` and hex digits. For any other text, the reference ends without a report.
 fn bytes(text: &str) -> Result<Vec<u8>, ValueError> {
     let wrong = || ValueError::Internal(format!("no byte string: {text}"));
     let digits = text.strip_prefix("0x").ok_or_else(wrong)?.as_bytes();
@@ -454,13 +455,13 @@ fn bytes(text: &str) -> Result<Vec<u8>, ValueError> {
     digits.chunks(2).map(byte).collect::<Option<_>>().ok_or_else(wrong)
 }
 
-/// The form of lists.
+/// The JSON form of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListForm {
-    /// As arrays.
+    /// Lists are arrays.
     #[default]
     Array,
-    /// As nested constructors (`-pplit false`).
+    /// Lists are nested constructors (option `-pplit false`).
     Constructors,
 }
 
@@ -472,7 +473,7 @@ enum Pending<'v> {
 }
 
 impl Builder {
-    /// Adds a value. Functions and messages are `null`, as in the reference.
+    /// Adds a value. Functions and messages become `null`, as in the reference.
     pub fn value(&mut self, value: &Value, lists: ListForm) -> &mut Self {
         let mut pending = vec![Pending::Value(value)];
         while let Some(next) = pending.pop() {
@@ -489,7 +490,7 @@ impl Builder {
                 Pending::Value(value) => {
                     let start = pending.len();
                     self.begin_value(value, lists, &mut pending);
-                    // The new parts are in the order of the text, but the stack returns the last one first.
+                    // The new parts are in the order of the text. The stack returns the last part first.
                     if let Some(added) = pending.get_mut(start..) {
                         added.reverse();
                     }
@@ -499,7 +500,7 @@ impl Builder {
         self
     }
 
-    /// Adds the beginning of a value, and queues the rest.
+    /// Adds the beginning of a value, and queues its remaining parts.
     fn begin_value<'v>(&mut self, value: &'v Value, lists: ListForm, rest: &mut Vec<Pending<'v>>) {
         match value {
             Value::Integer(integer) => self.string(integer),
@@ -540,14 +541,15 @@ impl Builder {
 }
 
 impl Value {
-    /// Returns the value as a JSON document.
+    /// Returns the JSON form of the value.
     pub fn to_json(&self, lists: ListForm) -> Document {
         let mut builder = Builder::new();
         builder.value(self, lists);
         builder.finish()
     }
 
-    /// Returns the unescaped text in the quotes if the JSON form of the value is a string, and `None` otherwise.
+    /// Returns the text inside the quotes, unescaped, if the JSON form of the value is a string. Otherwise, returns
+    /// `None`.
     pub fn json_string(&self) -> Option<String> {
         match self {
             Self::BNum(number) => Some(number.to_string()),
@@ -581,7 +583,7 @@ mod tests {
         ValueReader::new(&colours()).read(document.root(), &parse_type(kind).unwrap())
     }
 
-    /// Reads a value and writes it again.
+    /// Checks the JSON of a value that was read from JSON.
     fn check(kind: &str, json: &str, expected: &str) {
         let value = read(kind, json).unwrap_or_else(|error| panic!("{kind} {json}: {error}"));
         let written = value.to_json(ListForm::Array);
@@ -715,8 +717,8 @@ mod tests {
         }
     }
 
-    /// Reads a value with `parts` times `part`. In `kind`, `Wide` is a type with a thousand nodes. Returns the number
-    /// of nodes of types that were visited.
+    /// Reads a value that contains `part` `parts` times. In `kind`, `Wide` is a type with 511 nodes. Returns
+    /// the number of visited nodes of types.
     #[track_caller]
     fn nodes_of(kind: &str, part: &str, parts: usize) -> u64 {
         let wide = (0..8).fold("Uint32".to_owned(), |inner, _| format!("Pair ({inner}) ({inner})"));
@@ -762,7 +764,7 @@ mod tests {
                 .unwrap();
             count::nodes() - before
         };
-        // Each time, one node of the type that replaces the parameter.
+        // Each further part costs one visited node: the type that replaces the parameter.
         assert_eq!(nodes(100) - nodes(10), 90);
     }
 

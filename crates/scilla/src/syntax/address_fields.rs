@@ -1,4 +1,4 @@
-//! Places of the fields of an address type. The type itself does not store them.
+//! Positions of the fields of an address type. The type itself does not store them.
 
 use super::{
     lexer::Lexer,
@@ -6,8 +6,8 @@ use super::{
 };
 use crate::source::{Source, Span};
 
-/// Returns the names and places of the fields of the first address type after a byte of a well-formed text. Does not
-/// return fields inside their types.
+/// Returns the names and positions of the fields of the first address type after the byte `from`. The text must be
+/// well formed. The result excludes fields inside the types of these fields.
 pub(crate) fn address_fields(source: &Source, from: u32) -> Vec<(String, Span)> {
     let text = source.text().get(from as usize..).unwrap_or_default();
     let mut lexer = Lexer::new(text);

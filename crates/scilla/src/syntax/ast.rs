@@ -1,8 +1,8 @@
-//! The tree of a module, before its types are known.
+//! The syntax tree of a module, before the type check.
 //!
-//! The parser leaves names as written. The resolver adds the defining module to each name that has one. The expressions
-//! of a module are in one [`Arena`] and refer to each other by [`ExprId`]. So a chain of ten thousand `let`s is flat in
-//! memory, and later phases can keep their results in tables next to the tree.
+//! The parser leaves names as written. The resolver adds the defining module to the names of libraries and types. The
+//! expressions of a module are in one [`Arena`], and refer to each other by [`ExprId`]. So a chain of 10,000 `let`s
+//! is flat in memory, and later phases can store their results in tables with the same indexes.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::{
 /// A contract module: imports, library and contract.
 #[derive(Clone, Debug)]
 pub struct ContractModule {
-    /// The text.
+    /// Source text of the module.
     pub source: Source,
     /// The number after `scilla_version`, as written (plain decimal).
     pub version: Arc<str>,
-    /// The imports, in order.
+    /// Imports, in the order of the source.
     pub imports: Vec<Import>,
-    /// The library before the contract.
+    /// The library inside the module, if it has one.
     pub library: Option<Library>,
-    /// The contract.
+    /// The contract itself.
     pub contract: Contract,
     /// All expressions of the module.
     pub arena: Arena,
@@ -32,13 +32,13 @@ pub struct ContractModule {
 /// A library module.
 #[derive(Clone, Debug)]
 pub struct LibraryModule {
-    /// The text.
+    /// Source text of the module.
     pub source: Source,
     /// The number after `scilla_version`, as written (plain decimal).
     pub version: Arc<str>,
-    /// The imports, in order.
+    /// Imports, in the order of the source.
     pub imports: Vec<Import>,
-    /// The library.
+    /// The library itself.
     pub library: Library,
     /// All expressions of the module.
     pub arena: Arena,
@@ -47,51 +47,52 @@ pub struct LibraryModule {
 /// A single expression: a `.scilexp` file.
 #[derive(Clone, Debug)]
 pub struct ExpressionModule {
-    /// The text.
+    /// Source text of the expression.
     pub source: Source,
-    /// The expression.
+    /// The outermost expression.
     pub root: ExprId,
-    /// All expressions of the module.
+    /// All expressions of the file.
     pub arena: Arena,
 }
 
-/// One imported library.
+/// An import of one library.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// The name of the library.
+    /// Name of the imported library.
     pub library: Ident,
-    /// The namespace after `as`.
+    /// Namespace after `as`, if there is one.
     pub namespace: Option<Ident>,
 }
 
 /// A library: values and types.
 #[derive(Clone, Debug)]
 pub struct Library {
-    /// The name after `library`; its span is that of the keyword, which is the place of the library in reports.
+    /// Name after `library`. Its span is the span of the keyword, because reports show it as the place of the
+    /// library.
     pub name: Ident,
-    /// The place of the name itself.
+    /// Span of the name itself.
     pub name_span: Span,
-    /// The entries, in order.
+    /// Entries, in the order of the source.
     pub entries: Vec<LibraryEntry>,
 }
 
 /// One entry of a library.
 #[derive(Clone, Debug)]
 pub enum LibraryEntry {
-    /// A type.
+    /// Definition of an algebraic data type.
     Type {
-        /// Its name; its span is that of the keyword, which is the place of the type in reports.
+        /// Name of the type. Its span is the span of the keyword, because reports show it as the place of the type.
         name: Ident,
-        /// Its constructors, in order.
+        /// Constructors, in the order of the source.
         constructors: Vec<ConstructorDefinition>,
     },
-    /// A value.
+    /// Definition of a value.
     Value {
-        /// Its name.
+        /// Name of the value.
         name: Ident,
-        /// The annotation.
+        /// Annotated type of the value, if there is one.
         annotation: Option<Type>,
-        /// The expression.
+        /// Expression that defines the value.
         body: ExprId,
     },
 }
@@ -99,193 +100,193 @@ pub enum LibraryEntry {
 /// One constructor of a type.
 #[derive(Clone, Debug)]
 pub struct ConstructorDefinition {
-    /// Its name; its span is that of the bar in front of it.
+    /// Name of the constructor. Its span is the span of the bar in front of it.
     pub name: Ident,
-    /// The place of the name itself.
+    /// Span of the name itself.
     pub name_span: Span,
-    /// Types of its arguments.
+    /// Types of the arguments.
     pub arguments: Vec<Type>,
 }
 
 /// A contract.
 #[derive(Clone, Debug)]
 pub struct Contract {
-    /// Its name.
+    /// Name of the contract.
     pub name: Ident,
-    /// Parameters of a deployment.
+    /// Parameters that a deployment sets.
     pub parameters: Vec<Parameter>,
-    /// The condition for the parameters. If none is written, it is the literal `True` without a place.
+    /// Condition for the parameters. A contract without a condition has the literal `True`, without a place.
     pub constraint: ExprId,
-    /// The fields, in order.
+    /// Fields, in the order of the source.
     pub fields: Vec<Field>,
-    /// Transitions and procedures, in order.
+    /// Transitions and procedures, in the order of the source.
     pub components: Vec<Component>,
 }
 
 /// A parameter of a contract, transition or procedure.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: Ident,
-    /// Its type.
+    /// Type of the parameter.
     pub kind: Type,
 }
 
-/// A field.
+/// A field of a contract.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Its name.
+    /// Name of the field.
     pub name: Ident,
-    /// Its type.
+    /// Type of the field.
     pub kind: Type,
-    /// The expression of its first value.
+    /// Expression for the first value of the field.
     pub initial: ExprId,
 }
 
 /// A transition or a procedure.
 #[derive(Clone, Debug)]
 pub struct Component {
-    /// Transition or procedure.
+    /// Whether the component is a transition or a procedure.
     pub kind: ComponentKind,
-    /// Its name.
+    /// Name of the component.
     pub name: Ident,
-    /// Its parameters.
+    /// Parameters of the component, without implicit parameters.
     pub parameters: Vec<Parameter>,
-    /// The type of its result; procedures only.
+    /// Type of the result. Only a procedure can have a result.
     pub result: Option<Type>,
-    /// Its statements.
+    /// Statements of the component.
     pub body: Vec<Statement>,
-    /// From the keyword to `end`.
+    /// Span from the keyword to `end`.
     pub span: Span,
 }
 
 /// The kind of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComponentKind {
-    /// A procedure, called by components below it.
+    /// A procedure. Components below it can call it.
     Procedure,
-    /// A transition, called by a message.
+    /// A transition. A message calls it.
     Transition,
 }
 
-/// A statement in its place.
+/// A statement with its span.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The kind of the statement.
+    /// Kind of the statement, with its parts.
     pub kind: StatementKind,
-    /// Its place, from the variable on the left or the keyword to its last token.
+    /// Span from the first token to the last one. The first token is the variable on the left or the keyword.
     pub span: Span,
 }
 
-/// The kinds of statements.
+/// The kinds of statements, with their parts.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
     /// `accept`.
     Accept,
     /// `x = e`.
     Bind {
-        /// The variable that is bound.
+        /// Variable that the statement binds.
         to: Ident,
-        /// The expression.
+        /// Expression on the right.
         value: ExprId,
     },
-    /// `x <- & BLOCKNUMBER` and its like.
+    /// `x <- & BLOCKNUMBER` and the other reads of the chain.
     ReadChain {
-        /// The variable that is bound.
+        /// Variable that the statement binds.
         to: Ident,
-        /// The fact of the chain.
+        /// Fact of the chain to read.
         what: ChainRead,
     },
-    /// `p a b`, or `x = p a b` where p has a result.
+    /// `p a b`, or `x = p a b` for a procedure with a result.
     Call {
-        /// The variable that is bound to the result.
+        /// Variable that is bound to the result, if the statement has one.
         to: Option<Ident>,
-        /// The procedure.
+        /// Name of the procedure.
         procedure: Ident,
-        /// The arguments.
+        /// Arguments of the call, which are variables.
         arguments: Vec<Ident>,
     },
     /// `x <- & a as T`.
     Cast {
-        /// The variable that is bound.
+        /// Variable that the statement binds.
         to: Ident,
-        /// The address.
+        /// Variable with the address.
         address: Ident,
-        /// The address type.
+        /// Address type to check.
         kind: AddressType,
-        /// The place of the type.
+        /// Span of the type.
         kind_span: Span,
     },
     /// `event e`.
     Event(Ident),
     /// `forall l p`.
     ForEach {
-        /// The list.
+        /// Variable with the list.
         list: Ident,
-        /// The procedure.
+        /// Name of the procedure.
         procedure: Ident,
     },
     /// `x <- f`.
     Load {
-        /// The variable that is bound.
+        /// Variable that the statement binds.
         to: Ident,
-        /// The field.
+        /// Name of the field.
         field: Ident,
     },
     /// `delete m[k]…`.
     MapDelete {
-        /// The field.
+        /// Name of the field.
         map: Ident,
-        /// The keys, from the outermost map inwards.
+        /// Keys, from the outermost map inwards.
         keys: Vec<Ident>,
     },
     /// `x <- m[k]…` or `x <- exists m[k]…`.
     MapGet {
-        /// The variable that is bound.
+        /// Variable that the statement binds.
         to: Ident,
-        /// The field.
+        /// Name of the field.
         map: Ident,
-        /// The keys, from the outermost map inwards.
+        /// Keys, from the outermost map inwards.
         keys: Vec<Ident>,
-        /// Whether to read the value or its existence.
+        /// Whether the statement reads the value or its existence.
         want: Want,
     },
     /// `m[k]… := v`.
     MapPut {
-        /// The field.
+        /// Name of the field.
         map: Ident,
-        /// The keys, from the outermost map inwards.
+        /// Keys, from the outermost map inwards.
         keys: Vec<Ident>,
-        /// The new value.
+        /// Variable with the new value.
         value: Ident,
     },
     /// `match x with … end`.
     Match {
-        /// The matched variable.
+        /// Variable to match.
         scrutinee: Ident,
-        /// The clauses, in order.
+        /// Clauses, in the order of the source.
         clauses: Vec<StatementClause>,
     },
     /// `x <- & a.f`.
     RemoteLoad {
-        /// The variable that is bound.
+        /// Variable that the statement binds.
         to: Ident,
-        /// The address.
+        /// Variable with the address.
         address: Ident,
-        /// The field.
+        /// Name of the field.
         field: Ident,
     },
     /// `x <- & a.m[k]…` or `x <- & exists a.m[k]…`.
     RemoteMapGet {
-        /// The variable that is bound.
+        /// Variable that the statement binds.
         to: Ident,
-        /// The address.
+        /// Variable with the address.
         address: Ident,
-        /// The field.
+        /// Name of the field.
         map: Ident,
-        /// The keys, from the outermost map inwards.
+        /// Keys, from the outermost map inwards.
         keys: Vec<Ident>,
-        /// Whether to read the value or its existence.
+        /// Whether the statement reads the value or its existence.
         want: Want,
     },
     /// `_return := x`.
@@ -294,12 +295,12 @@ pub enum StatementKind {
     Send(Ident),
     /// `f := x`.
     Store {
-        /// The field.
+        /// Name of the field.
         field: Ident,
-        /// The stored value.
+        /// Variable with the new value.
         value: Ident,
     },
-    /// `throw`, `throw e`.
+    /// `throw` or `throw e`.
     Throw(Option<Ident>),
 }
 
@@ -308,7 +309,7 @@ pub enum StatementKind {
 pub enum Want {
     /// Whether the entry exists.
     Existence,
-    /// Its value.
+    /// The value of the entry.
     Value,
 }
 
@@ -326,9 +327,9 @@ pub enum ChainRead {
 /// One clause of a match statement.
 #[derive(Clone, Debug)]
 pub struct StatementClause {
-    /// Its pattern.
+    /// Pattern of the clause.
     pub pattern: Pattern,
-    /// Its statements.
+    /// Statements of the clause.
     pub body: Vec<Statement>,
 }
 
@@ -337,22 +338,23 @@ pub struct StatementClause {
 pub struct ExprId(u32);
 
 impl ExprId {
-    /// Returns the index, for tables next to the arena.
+    /// Returns the index, for tables with the indexes of the arena.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// The expressions of a module. Parts come before the whole: an expression refers to smaller indexes only.
+/// The expressions of a module. An expression refers only to expressions with smaller indexes.
 #[derive(Clone, Debug, Default)]
 pub struct Arena {
     expressions: Vec<Expression>,
 }
 
 impl Arena {
-    /// Adds an expression.
+    /// Adds an expression, and returns its index.
     pub fn add(&mut self, expression: Expression) -> ExprId {
-        // A node takes at least one byte of text, and places in a text have 32 bits.
+        // The index fits into 32 bits: each expression takes at least one byte of text, and offsets in a text have 32
+        // bits.
         let id = ExprId(u32::try_from(self.expressions.len()).unwrap_or(u32::MAX));
         self.expressions.push(expression);
         id
@@ -368,7 +370,7 @@ impl Arena {
         &self.expressions[id.index()]
     }
 
-    /// Returns an expression to change it in place.
+    /// Returns an expression for changes in place.
     ///
     /// # Panics
     ///
@@ -388,103 +390,103 @@ impl Arena {
         self.expressions.is_empty()
     }
 
-    /// Iterates over all expressions, parts before the whole.
+    /// Iterates over all expressions. The parts of an expression come before it.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Expression> {
         self.expressions.iter_mut()
     }
 }
 
-/// An expression in its place.
+/// An expression with its span.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    /// The kind of the expression.
+    /// Kind of the expression, with its parts.
     pub kind: ExpressionKind,
-    /// Its place, from its first token to its last.
+    /// Span from the first token to the last one.
     pub span: Span,
 }
 
-/// The kinds of expressions.
+/// The kinds of expressions, with their parts.
 #[derive(Clone, Debug)]
 pub enum ExpressionKind {
     /// `f a b`.
     Apply {
-        /// The function.
+        /// Variable with the function.
         function: Ident,
-        /// At least one argument.
+        /// Arguments, which are variables. There is at least one.
         arguments: Vec<Ident>,
     },
     /// `builtin b a b`.
     Builtin {
-        /// Its name and place.
+        /// Name of the built-in function, with its span.
         name: Ident,
-        /// The type arguments in braces. No builtin uses them.
+        /// Type arguments in braces. No built-in function uses them.
         types: Vec<Type>,
-        /// The arguments.
+        /// Arguments, which are variables.
         arguments: Vec<Ident>,
     },
     /// `C {T} a b`.
     Construct {
-        /// The constructor.
+        /// Name of the constructor.
         constructor: Ident,
-        /// The type arguments.
+        /// Type arguments in braces.
         types: Vec<Type>,
-        /// The arguments.
+        /// Arguments, which are variables.
         arguments: Vec<Ident>,
     },
-    /// The self-reference of the recursion principles. It cannot be written in a contract.
+    /// The self-reference of the recursion principles. A source text cannot contain this expression.
     Fixpoint {
-        /// The name of the function within itself.
+        /// Name of the function inside its own body.
         name: Ident,
-        /// Its type.
+        /// Type of the function.
         kind: Type,
-        /// The function.
+        /// Expression of the function.
         body: ExprId,
     },
     /// `fun (x : T) => e`.
     Function {
-        /// The parameter.
+        /// Name of the parameter.
         parameter: Ident,
-        /// Its type.
+        /// Type of the parameter.
         kind: Type,
-        /// The body.
+        /// Body of the function.
         body: ExprId,
     },
     /// `let x = e1 in e2`.
     Let {
-        /// The variable.
+        /// Name of the variable.
         name: Ident,
-        /// The annotation.
+        /// Annotated type of the variable, if there is one.
         annotation: Option<Type>,
-        /// The bound expression.
+        /// Expression that the variable is bound to.
         value: ExprId,
-        /// The scope of the variable.
+        /// Expression in which the variable is in scope.
         body: ExprId,
     },
     /// A literal.
     Literal(Literal),
     /// `match x with … end`.
     Match {
-        /// The matched variable.
+        /// Variable to match.
         scrutinee: Ident,
-        /// The clauses, in order.
+        /// Clauses, in the order of the source.
         clauses: Vec<Clause>,
     },
     /// `{ label : value; … }`: a message, event or exception.
     Message(Vec<MessageEntry>),
     /// `@f T U`.
     Instantiate {
-        /// The type function.
+        /// Variable with the type function.
         function: Ident,
-        /// At least one type.
+        /// Type arguments. There is at least one.
         types: Vec<Type>,
     },
     /// `tfun 'A => e`.
     TypeFunction {
-        /// The type variable.
+        /// Name of the type variable.
         parameter: TypeVariable,
-        /// Its place.
+        /// Span of the type variable.
         parameter_span: Span,
-        /// The body.
+        /// Body of the type function.
         body: ExprId,
     },
     /// `x`.
@@ -494,20 +496,20 @@ pub enum ExpressionKind {
 /// One clause of a match expression.
 #[derive(Clone, Debug)]
 pub struct Clause {
-    /// Its pattern.
+    /// Pattern of the clause.
     pub pattern: Pattern,
-    /// Its expression.
+    /// Expression of the clause.
     pub body: ExprId,
 }
 
 /// One entry of a message literal.
 #[derive(Clone, Debug)]
 pub struct MessageEntry {
-    /// The label, as written: `X.y` if it is qualified.
+    /// Label, as written: `X.y` if it is qualified.
     pub label: Arc<str>,
-    /// The place of the label.
+    /// Span of the label.
     pub span: Span,
-    /// The value.
+    /// Value of the entry.
     pub value: Payload,
 }
 
@@ -520,41 +522,41 @@ pub enum Payload {
     Variable(Ident),
 }
 
-/// A literal, of the right form for its type.
+/// A literal. Its form is valid for its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
-    /// `BNum 5`: decimal digits.
+    /// `BNum 5`, as decimal digits.
     BNum(Arc<str>),
-    /// `0x…`: of type `ByStrN`, where N is the number of bytes.
+    /// `0x…` of type `ByStrN`, where N is the number of bytes.
     Bytes(Arc<[u8]>),
     /// `Emp K V`.
     EmptyMap {
-        /// The type of the keys.
+        /// Type of the keys.
         key: Type,
-        /// The type of the values.
+        /// Type of the values.
         value: Type,
     },
-    /// An integer that fits its type, in plain decimal.
+    /// An integer that fits its type, in decimal without leading zeros.
     Integer(Primitive, Arc<str>),
     /// A text of printable ASCII and BS, FF, LF, CR, TAB.
     String(Arc<str>),
 }
 
-/// A pattern in its place.
+/// A pattern with its span.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// The kind of the pattern.
+    /// Kind of the pattern, with its parts.
     pub kind: PatternKind,
-    /// Its place.
+    /// Span of the whole pattern.
     pub span: Span,
 }
 
-/// The kinds of patterns.
+/// The kinds of patterns, with their parts.
 #[derive(Clone, Debug)]
 pub enum PatternKind {
     /// Matches any value, and binds it to a name.
     Binder(Ident),
-    /// Matches a value of this constructor whose parts match.
+    /// Matches a value of this constructor if its arguments match the inner patterns.
     Constructor(Ident, Vec<Pattern>),
     /// Matches any value.
     Wildcard,

@@ -1,4 +1,4 @@
-//! Source text to tokens, one at a time.
+//! Converts source text to tokens, one at a time.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use crate::source::Span;
 /// An error in the bytes of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LexicalError {
-    /// The byte whose place is reported.
+    /// Offset of the byte that the report shows.
     pub(super) at: u32,
-    /// The kind of the error.
+    /// Kind of the error.
     pub(super) kind: LexicalErrorKind,
 }
 
-/// Reason why bytes are no token.
+/// Reason why bytes are not a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum LexicalErrorKind {
     /// The text ends in a comment.
@@ -29,14 +29,15 @@ pub(super) enum LexicalErrorKind {
     /// The text ends in a string literal.
     #[error("Lexical error: String is not terminated")]
     StringNotTerminated,
-    /// A byte, or a character of several bytes, that begins no token.
+    /// No token begins with this character, which can have several bytes.
     #[error("Lexical error: Unexpected character: {0}")]
     UnexpectedCharacter(String),
 }
 
 /// Reads the tokens of a text.
 ///
-/// Bytes that are no token are reported once and returned as [`TokenKind::Unknown`], so that the parser can continue.
+/// The lexer reports bytes that are not a token, and returns them as [`TokenKind::Unknown`]. So the parser can
+/// continue.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
     text: &'a [u8],
@@ -47,7 +48,7 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Returns a lexer at the beginning of a text. It reads the first four gibibytes.
+    /// Returns a lexer at the beginning of a text. It reads at most the first 4 GiB of the text.
     pub(super) fn new(text: &'a [u8]) -> Self {
         let text = text.get(..u32::MAX as usize).unwrap_or(text);
         Self { text, at: 0, lines: vec![0], comments: Vec::new(), errors: Vec::new() }
@@ -58,12 +59,13 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
-    /// Returns the beginnings of the lines so far. A line break inside a string literal begins no line.
+    /// Returns the start offsets of the lines that have been read. A line break inside a string literal does not
+    /// begin a line.
     pub(super) fn lines(&self) -> &[u32] {
         &self.lines
     }
 
-    /// Returns the byte ranges of the outermost comments so far.
+    /// Returns the byte ranges of the outermost comments that have been read.
     pub(super) fn comments(&self) -> &[Range<u32>] {
         &self.comments
     }
@@ -104,7 +106,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at + ahead).copied()
     }
 
-    /// Skips bytes that meet a condition, and returns them.
+    /// Skips bytes as long as `such` returns true, and returns them.
     fn take_while(&mut self, such: impl Fn(u8) -> bool) -> &'a [u8] {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let count = rest.iter().position(|&byte| !such(byte)).unwrap_or(rest.len());
@@ -112,7 +114,7 @@ impl<'a> Lexer<'a> {
         rest.get(..count).unwrap_or_default()
     }
 
-    /// Adds an error, unless the token has its maximum of errors.
+    /// Records an error, unless the lexer holds [`MAX_ERRORS`] errors already.
     fn fail(&mut self, at: usize, kind: LexicalErrorKind) {
         if self.errors.len() < MAX_ERRORS {
             self.errors.push(LexicalError { at: place(at), kind });
@@ -130,14 +132,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips CR, LF, or CR LF, which is one line break.
+    /// Skips one line break: CR, LF, or CR LF.
     fn line_break(&mut self) {
         self.at += if (self.peek(0), self.peek(1)) == (Some(b'\r'), Some(b'\n')) { 2 } else { 1 };
         self.lines.push(place(self.at));
     }
 
-    /// Skips a comment. An unfinished comment is reported at the beginning of the innermost one: after its opening, or
-    /// before it for the outermost one.
+    /// Skips a comment with its inner comments. Reports an unfinished comment at the innermost open one: after its
+    /// opening, or before the opening of the outermost one.
     fn comment(&mut self) {
         let first = self.at;
         let mut open = vec![first];
@@ -209,8 +211,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reads a string literal. As in the reference (visible in its gold of `typecheck/bad/str-bad-char-3`), line breaks
-    /// in it do not count, and its place is that of its closing quote.
+    /// Reads a string literal. As in the reference, line breaks in the literal do not count, and its place is its
+    /// closing quote. The gold file of `typecheck/bad/str-bad-char-3` shows both.
     fn string(&mut self) -> Token {
         let first = self.at;
         self.at += 1;
@@ -261,10 +263,9 @@ impl<'a> Lexer<'a> {
         kind
     }
 
-    /// Skips a byte that begins no token, and the other bytes of its character. The reported place is after the first
-    /// byte.
+    /// Skips the bytes of a character that begins no token. The reported place is after its first byte.
     fn unexpected(&mut self) -> TokenKind {
-        /// Most bytes of a character.
+        /// Largest number of bytes of a character in UTF-8.
         const LONGEST: usize = 4;
         let first = self.at;
         self.at += 1;
@@ -276,7 +277,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Returns the byte for an escape sequence of a backslash and this byte.
+/// Returns the byte that a backslash and this byte stand for, or `None` if this byte cannot be escaped.
 pub(super) fn unescape(escaped: u8) -> Option<u8> {
     match escaped {
         b'"' | b'/' | b'\\' => Some(escaped),
@@ -293,7 +294,7 @@ const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Converts an offset in a text to 32 bits. Texts are shorter than four gibibytes.
+/// Converts an offset in a text to 32 bits. Texts are shorter than 4 GiB.
 fn place(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

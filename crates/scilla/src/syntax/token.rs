@@ -1,19 +1,20 @@
-//! Tokens.
+//! Tokens of a source text.
 
 use crate::source::Span;
 
 /// One token of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    /// The kind of the token.
+    /// Kind of the token.
     pub(super) kind: TokenKind,
-    /// Its first byte. For a string literal this is the opening quote, while its span begins at the closing one.
+    /// Offset of the first byte. For a string literal, this is the opening quote, but `span` begins at the closing
+    /// quote.
     pub(super) first: u32,
-    /// The place that reports show.
+    /// Place of the token in reports.
     pub(super) span: Span,
 }
 
-/// Defines the fixed tokens: variant, spelling, and whether it is a word.
+/// Defines the tokens with a fixed spelling: variant, spelling, and whether the token is a word.
 macro_rules! fixed_tokens {
     (words { $($word:ident $word_text:literal)* } signs { $($sign:ident $sign_text:literal)* }) => {
         /// The kinds of tokens.
@@ -23,11 +24,11 @@ macro_rules! fixed_tokens {
             Cid,
             /// The end of the text.
             End,
-            /// `0x` and an even number of digits.
+            /// `0x` and an even number of hexadecimal digits.
             Hex,
             /// A name of a value: it begins with a lower-case letter.
             Id,
-            /// An integer, perhaps negative.
+            /// An integer with an optional minus sign.
             Number,
             /// A name that begins with an underscore.
             Spid,
@@ -35,14 +36,14 @@ macro_rules! fixed_tokens {
             String,
             /// A type variable: a quote and a name that begins with an upper-case letter.
             Tid,
-            /// Bytes that are no token. They have been reported.
+            /// Bytes that are not a token. The lexer has reported them.
             Unknown,
             $(#[doc = concat!("`", $word_text, "`")] $word,)*
             $(#[doc = concat!("`", $sign_text, "`")] $sign,)*
         }
 
         impl TokenKind {
-            /// Returns the keyword that is spelled like this.
+            /// Returns the keyword with this spelling, or `None` if there is none.
             pub(super) fn keyword(text: &str) -> Option<Self> {
                 match text {
                     $($word_text => Some(Self::$word),)*
@@ -50,7 +51,7 @@ macro_rules! fixed_tokens {
                 }
             }
 
-            /// Returns the spelling of a token with a fixed spelling.
+            /// Returns the spelling of the token, or `None` if its kind has no fixed spelling.
             pub(super) const fn spelling(self) -> Option<&'static str> {
                 match self {
                     $(Self::$word => Some($word_text),)*

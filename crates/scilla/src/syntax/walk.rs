@@ -7,7 +7,8 @@ use super::ast::{
 use crate::{name::Ident, types::Type};
 
 impl Arena {
-    /// Visits an expression and all its parts, the whole before its parts and these in the order of the text.
+    /// Visits an expression and all its parts. An expression comes before its parts, and parts are in the order of
+    /// the text.
     pub(crate) fn visit<'a>(&'a self, root: ExprId, mut visitor: impl FnMut(ExprId, &'a Expression)) {
         let mut pending = vec![root];
         while let Some(id) = pending.pop() {
@@ -23,7 +24,7 @@ impl Arena {
 }
 
 impl Expression {
-    /// Returns the immediate parts, in the order of the text.
+    /// Returns the immediate inner expressions, in the order of the text.
     pub(crate) fn parts(&self) -> Vec<ExprId> {
         match &self.kind {
             ExpressionKind::Fixpoint { body, .. }
@@ -41,7 +42,7 @@ impl Expression {
         }
     }
 
-    /// Returns the variables that the node itself reads, in the order of the text.
+    /// Returns the variables that the node itself reads, in the order of the text. Excludes inner expressions.
     pub(crate) fn uses(&self) -> Vec<&Ident> {
         match &self.kind {
             ExpressionKind::Apply { function, arguments } => std::iter::once(function).chain(arguments).collect(),
@@ -60,7 +61,7 @@ impl Expression {
         }
     }
 
-    /// Returns the types that the node itself mentions, without those in literals.
+    /// Returns the types that the node itself contains. Excludes types in literals.
     pub(crate) fn types(&self) -> &[Type] {
         match &self.kind {
             ExpressionKind::Builtin { types, .. }
@@ -79,7 +80,7 @@ impl Expression {
 }
 
 impl MessageEntry {
-    /// Returns the variable, if the value is one.
+    /// Returns the variable, or `None` if the value is a literal.
     pub(crate) const fn variable(&self) -> Option<&Ident> {
         match &self.value {
             Payload::Literal(_) => None,
@@ -100,7 +101,7 @@ impl Pattern {
         found
     }
 
-    /// Visits the pattern and its parts, the whole first.
+    /// Visits the pattern and its parts. A pattern comes before its parts.
     pub(crate) fn visit<'a>(&'a self, visitor: &mut impl FnMut(&'a Self)) {
         visitor(self);
         if let PatternKind::Constructor(_, parts) = &self.kind {
@@ -112,7 +113,7 @@ impl Pattern {
 }
 
 impl Statement {
-    /// Visits the statement and those inside it, the whole first.
+    /// Visits the statement and its inner statements. A statement comes before its inner statements.
     pub(crate) fn visit<'a>(&'a self, visitor: &mut impl FnMut(&'a Self)) {
         visitor(self);
         if let StatementKind::Match { clauses, .. } = &self.kind {
@@ -122,8 +123,8 @@ impl Statement {
         }
     }
 
-    /// Returns the variables that the statement itself reads, in the order of the text. Of an expression, it returns
-    /// those of the outermost node.
+    /// Returns the variables that the statement itself reads, in the order of the text. For an expression, the result
+    /// has only the variables of the outermost node.
     pub(crate) fn uses<'a>(&'a self, arena: &'a Arena) -> Vec<&'a Ident> {
         let then = |first: &'a [Ident], last: &'a Ident| first.iter().chain([last]).collect();
         match &self.kind {
@@ -149,7 +150,7 @@ impl Statement {
         }
     }
 
-    /// Returns the variable that the statement binds for later statements.
+    /// Returns the variable that the statement binds for later statements, if there is one.
     pub(crate) const fn bound(&self) -> Option<&Ident> {
         match &self.kind {
             StatementKind::Bind { to, .. }

@@ -8,14 +8,14 @@ use crate::json::{
     value::{ValueError, member, text, text_member},
 };
 
-/// The facts of the chain that a run may read, from a file.
+/// The facts of the chain that a run may read, as a file states them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainInput {
-    /// The number of the block, in decimal.
+    /// The block number in decimal, if the file has it.
     pub block_number: Option<Arc<str>>,
-    /// The number of the chain, in decimal.
+    /// The chain id in decimal, if the file has it.
     pub chain_id: Option<Arc<str>>,
-    /// The times of blocks, by the number of the block; none if the file has no such entry.
+    /// The timestamps by block number, or `None` if the file has no such entry.
     pub timestamps: Option<Vec<Pair>>,
 }
 

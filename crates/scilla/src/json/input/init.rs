@@ -13,11 +13,11 @@ use crate::{
     value::{Constructor, Hex, Value},
 };
 
-/// Reads from an init file the facts that are needed before the libraries: the address of the module, and its
-/// libraries.
+/// Reads from an init file the address of the module and its external libraries. Both are needed before the libraries
+/// are loaded.
 ///
-/// All values are read, so a value of a library's type is an error here. As in the reference, contract parameters of
-/// such types cannot be given.
+/// The function reads all values with the built-in types only, so a value of a library's type is an error. As in the
+/// reference, contract parameters of such types cannot be given.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ fn address_text(bytes: &[u8]) -> Arc<str> {
     Hex(bytes).to_string().into()
 }
 
-/// Returns the failure of a module that must have an address and has none.
+/// Returns the failure of a module whose init file has no `_this_address`, although the module needs it.
 pub fn missing_this_address(file: &str) -> Failure {
     Failure::of(Entry::nowhere(format!("No _this_address entry found in init file {file}\n")))
 }

@@ -15,18 +15,18 @@ use crate::{
     value::{Message as Sent, MessageEntry, Value},
 };
 
-/// A message to a contract.
+/// A message to a contract, as the input of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageInput {
-    /// The called transition.
+    /// Name of the called transition.
     pub tag: Arc<str>,
-    /// The offered amount, in Qa.
+    /// Offered amount, in Qa.
     pub amount: u128,
-    /// The sender as bytes, 20 if the message is valid.
+    /// Address of the sender: 20 bytes if the message is valid.
     pub sender: Value,
-    /// The signer of the transaction as bytes, 20 if the message is valid.
+    /// Address of the signer of the transaction: 20 bytes if the message is valid.
     pub origin: Value,
-    /// The parameters, in the order of the file.
+    /// Parameters, in the order of the file.
     pub parameters: Vec<StateField>,
 }
 
@@ -51,11 +51,11 @@ impl MessageInput {
         Self::checked(file, Self::read_unchecked(json, known))
     }
 
-    /// Reads a message that a contract sent, with the same result as [`Self::read`] has for its JSON.
+    /// Converts a message that a contract sent. The result equals the result of [`Self::read`] for its JSON.
     ///
     /// # Errors
     ///
-    /// If the called program cannot read a value: its type is unknown, or has no values in JSON.
+    /// If the called program cannot read a value, because its type is unknown or has no JSON form.
     pub fn of_sent(
         file: &str,
         sent: &Sent,
@@ -67,7 +67,8 @@ impl MessageInput {
 
     fn checked(file: &str, message: Result<Self, ValueError>) -> Result<Self, InputError> {
         let message = message.map_err(|error| Ending::Plain.wrong(file, error))?;
-        // The chain itself sets these three, so they may have such types. The check of the parameters rejects them.
+        // The chain itself sets these three entries, so they may have address types. The check of the parameters
+        // rejects a wrong type.
         let given = ["_sender", "_origin", "_recipient"];
         let mut checked = message.parameters.iter().filter(|parameter| !given.contains(&&*parameter.name));
         checked.try_for_each(|parameter| check_kind(&parameter.kind))?;
@@ -82,7 +83,8 @@ impl MessageInput {
         let amount = amount.ok_or(ValueError::Missing("_amount"))?;
         let [sender, origin] = sender_and_origin.map(Value::bystrx);
         let parameter = |entry: &MessageEntry| -> Result<_, ValueError> {
-            // The type is read from its text, which fails for a type beyond the limits of the parser.
+            // The text of the type is parsed again, so that a type beyond the limits of the parser fails as it does
+            // in JSON.
             let kind = parse_type(&entry.kind.global().to_string())?;
             let value = reader.read_sent(&entry.value, &kind)?;
             check_name(&entry.label)?;
@@ -103,7 +105,7 @@ impl MessageInput {
         let origin = reader.read(member(json, "_origin")?, &address)?;
         let parameters = entries(member(json, "params")?)?;
         let parameters = parameters.map(|entry| read_named(entry, &mut reader)).collect::<Result<_, _>>()?;
-        // A `Uint128` is a `u128`.
+        // Every `Uint128` fits into a `u128`, so the default cannot occur.
         Ok(Self { tag: tag.into(), amount: amount.unwrap_or(0), sender, origin, parameters })
     }
 }

@@ -1,6 +1,7 @@
 //! Inputs of a run as JSON, from tools and from the chain: parameters, messages, state and facts of the chain.
 //!
-//! Errors have the texts of the reference, followed by the name of the file, because receipts contain both.
+//! Receipts contain error texts and file names. Therefore errors have the texts of the reference, and the file name
+//! follows.
 
 mod chain;
 mod init;
@@ -29,13 +30,13 @@ use crate::{
     types::{AddressType, Type},
 };
 
-/// Two texts that belong together.
+/// A key and a value, both as texts.
 pub type Pair = (Arc<str>, Arc<str>);
 
 /// Reason why an input is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
-    /// An input for which the reference ends without a report, such as hex without `0x`.
+    /// An input for which the reference ends without a report, for example hex digits without `0x`.
     #[error("{0}")]
     Internal(String),
     /// An error that the reference reports.
@@ -43,14 +44,14 @@ pub enum InputError {
     Rejected(#[from] Failure),
 }
 
-/// The ending of a report about a file.
+/// The ending of an error text about a file.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
-    /// A blockchain file.
+    /// The ending for a blockchain file.
     Chain,
-    /// Any other file.
+    /// The ending for any other file.
     Plain,
-    /// An init file that is read for the address and the libraries of its module.
+    /// The ending for an init file that is read for the address and the libraries of its module.
     Unable,
 }
 
@@ -76,16 +77,16 @@ impl Ending {
     }
 }
 
-/// Returns an error without a file.
+/// Returns an error without a file name.
 fn rejected(message: impl Into<String>) -> InputError {
     InputError::Rejected(Failure::of(Entry::nowhere(message)))
 }
 
-/// Reads the text of a JSON file.
+/// Parses the text of a JSON file.
 ///
 /// # Errors
 ///
-/// If it is no JSON.
+/// If the text is not JSON.
 pub fn read_document(file: &str, text: &[u8]) -> Result<Document, InputError> {
     parse(text).map_err(|error| Ending::Plain.report(file, error.to_string()))
 }
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
     use crate::types::adt::DataTypes;
 
-    /// The messages of the entries of a report, joined by bars; "internal" where there is no report.
+    /// Returns the messages of an error's entries, joined by bars, or "internal" if there is no report.
     pub(super) fn error_of<T>(result: Result<T, InputError>) -> String {
         match result {
             Ok(_) => "accepted".into(),
@@ -144,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Reads a text with the built-in types.
+    /// Parses a JSON text, and calls `read` with it and the built-in types.
     pub(super) fn with<T>(json: &str, read: impl FnOnce(Json<'_>, &DataTypes) -> T) -> T {
         let document = read_document("f.json", json.as_bytes()).unwrap();
         read(document.root(), &DataTypes::built_in())

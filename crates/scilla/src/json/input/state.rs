@@ -16,20 +16,21 @@ use crate::{
 /// The state before a message, from a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateInput {
-    /// The balance of the contract, in Qa.
+    /// Balance of the contract, in Qa.
     pub balance: u128,
-    /// The fields, in the order of the file.
+    /// Fields of the contract, in the order of the file.
     pub fields: Vec<StateField>,
-    /// The other accounts, in the order of the file.
+    /// Other accounts, in the order of the file.
     pub accounts: Vec<Account>,
 }
 
-/// Another account.
+/// An account that is not the contract of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its address, as the file spells it.
+    /// Address of the account, as the file spells it.
     pub address: Arc<str>,
-    /// Its fields, and those of `_balance`, `_nonce`, `_this_address` and `_codehash` that it has.
+    /// Fields of the account. `_balance`, `_nonce`, `_this_address` and `_codehash` are included if the file has
+    /// them.
     pub fields: Vec<StateField>,
 }
 

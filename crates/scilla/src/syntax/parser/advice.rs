@@ -1,4 +1,4 @@
-//! Advice for people about parse errors. It changes neither the reports nor their places.
+//! Advice for people about parse errors. Advice changes neither the error texts nor their places.
 
 use super::{Parser, Reported};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     syntax::token::{Token, TokenKind},
 };
 
-/// A cause with places as bytes of the text.
+/// A cause of an error. Its places are byte offsets in the text.
 #[derive(Debug)]
 pub(super) enum Advice {
     MissingSemicolon { after: u32 },
@@ -18,12 +18,12 @@ pub(super) enum Advice {
     UnknownBuiltin { nearest: Option<&'static str> },
 }
 
-/// A part of a program that needs an `end`.
+/// A block of a program that needs an `end`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    /// `match`, `transition` or `procedure`.
+    /// Keyword of the block: `match`, `transition` or `procedure`.
     pub(super) what: &'static str,
-    /// The keyword.
+    /// Span of the keyword.
     pub(super) keyword: Span,
 }
 
@@ -41,27 +41,27 @@ impl Advice {
     }
 }
 
-/// Types that a program need not define.
+/// Types that exist without a definition in the program.
 const TYPES: [&str; 22] = [
     "BNum", "Bool", "ByStr", "ByStr20", "ByStr32", "ByStr33", "ByStr64", "Event", "Int128", "Int256", "Int32", "Int64",
     "List", "Map", "Message", "Nat", "Option", "Pair", "String", "Uint128", "Uint256", "Uint32",
 ];
 
-/// Longest expression that help repeats, in bytes.
+/// Longest expression that an advice repeats, in bytes.
 const LONGEST_EXPRESSION: usize = 60;
 
-/// Bytes before a token in which the beginning of its line is searched.
+/// Largest distance, in bytes, at which the parser searches for the beginning of the line of a token.
 const LONGEST_LINE: usize = 512;
 
 impl Parser<'_> {
-    /// Adds advice to the last error, if that is at this place and has none.
+    /// Adds advice to the last error, if the error is at this place and has no advice.
     pub(super) fn advise(&mut self, at: u32, advice: Advice) {
         if let Some(last) = self.errors.last_mut().filter(|last| last.at == at) {
             last.advice.get_or_insert(advice);
         }
     }
 
-    /// Reports a missing type.
+    /// Reports a missing type, with advice about the token in its place.
     pub(super) fn no_type(&mut self, what: &str) -> Reported {
         let token = self.peek();
         let reported = self.unexpected(what);
@@ -74,7 +74,7 @@ impl Parser<'_> {
         reported
     }
 
-    /// Reports a missing name of a value.
+    /// Reports a missing name of a value, with advice about the token in its place.
     pub(super) fn no_name(&mut self, what: &str) -> Reported {
         use TokenKind::{At, BraceOpen, Builtin, Fun, Hex, Let, Match, Number, ParenOpen, String, Tfun};
         let token = self.peek();
@@ -86,7 +86,8 @@ impl Parser<'_> {
         reported
     }
 
-    /// Adds advice to the error at an expression in place of a name: how to bind the expression to a name first.
+    /// Adds advice to the error at an expression in place of a name. The advice shows how to bind the expression to a
+    /// name first.
     pub(super) fn advise_to_bind(&mut self, statement: Token, value: Token) {
         let read =
             |from: u32, to: usize| self.bytes_between(from as usize, to).and_then(|it| std::str::from_utf8(it).ok());
@@ -104,15 +105,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds advice to the error at the next token if the statement before it lacks its `;`.
+    /// Adds advice to the error at the next token, if the previous statement lacks its `;`.
     pub(super) fn advise_semicolon(&mut self, starts_statement: bool) {
         use TokenKind::{Assign, BracketOpen, Equals, Fetch};
         let found = self.peek();
         let after = if starts_statement {
             Some(self.last.end)
         } else {
-            // The name before is the first of the next statement. The parser has read it as an argument of the previous
-            // one.
+            // The parser has read the first name of the next statement as an argument of the previous statement.
             let next = matches!(found.kind, Assign | BracketOpen | Equals | Fetch);
             (next && self.breaks_line(self.before_last.end, self.last.start)).then_some(self.before_last.end)
         };
@@ -121,10 +121,10 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds advice to the error at the next token: the block that lacks its `end`, if the token can only come after
-    /// one.
+    /// Adds advice to the error at the next token, if the token can come only after an `end`. The advice shows the
+    /// block that lacks its `end`.
     ///
-    /// An `end` that is indented less than the line of its `match` probably belongs to an enclosing block.
+    /// An `end` with less indentation than the line of its `match` probably belongs to an outer block.
     pub(super) fn advise_end(&mut self, innermost: Option<Open>) {
         use TokenKind::{Contract, End, Field, In, Let, Procedure, Semicolon, Transition, Type};
         let found = self.peek();
@@ -151,7 +151,7 @@ impl Parser<'_> {
         self.advise(found.span.end, advice);
     }
 
-    /// Returns the built-in function whose name is most similar.
+    /// Adds advice to the error at the name of a built-in function. The advice shows the most similar name.
     pub(super) fn advise_builtin(&mut self, name: Token) {
         let nearest = nearest(NameKind::Builtin, self.text(name), builtins::names());
         self.advise(name.span.start, Advice::UnknownBuiltin { nearest });
@@ -166,7 +166,8 @@ impl Parser<'_> {
     }
 
     fn start_of_line(&self, at: u32) -> usize {
-        // The program may be one line with thousands of blocks, so the search for each must be short.
+        // A line can have thousands of blocks. The bound keeps the search for the start of the line short for each of
+        // them.
         let from = (at as usize).saturating_sub(LONGEST_LINE);
         let before = self.bytes_between(from, at as usize).unwrap_or_default();
         from + before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |place| place + 1)
@@ -177,7 +178,7 @@ impl Parser<'_> {
         at + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len())
     }
 
-    /// Returns the indentation of a line in blanks.
+    /// Returns the indentation of the line of this place, in blanks.
     fn indentation(&self, at: u32) -> usize {
         let line = self.bytes_between(self.start_of_line(at), at as usize).unwrap_or_default();
         line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()

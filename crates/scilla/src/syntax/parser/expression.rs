@@ -1,6 +1,6 @@
 //! The grammar of expressions.
 //!
-//! Unfinished expressions are on an explicit stack, so that depth costs only memory.
+//! Unfinished expressions are on an explicit stack, so the depth of an expression cannot overflow the call stack.
 
 use std::sync::Arc;
 
@@ -16,25 +16,25 @@ use crate::{
     types::{Type, TypeVariable},
 };
 
-/// An expression that waits for one of its parts.
+/// An unfinished expression, of which the next part is missing.
 enum Open {
-    /// `fun (x : T) =>`, for its body.
+    /// `fun (x : T) =>` without its body.
     Function { span: Span, parameter: Ident, kind: Type },
-    /// `let x =`, for the value.
+    /// `let x =` without its value.
     LetValue { span: Span, name: Ident, annotation: Option<Type> },
-    /// `let x = e in`, for the body.
+    /// `let x = e in` without its body.
     LetBody { span: Span, name: Ident, annotation: Option<Type>, value: ExprId },
-    /// `match x with … | p =>`, for the value of this clause.
+    /// `match x with … | p =>` without the expression of this clause.
     Match { span: Span, scrutinee: Ident, clauses: Vec<Clause>, pattern: Pattern },
-    /// `tfun 'A =>`, for its body.
+    /// `tfun 'A =>` without its body.
     TypeFunction { span: Span, parameter: TypeVariable, parameter_span: Span },
 }
 
-/// The open parts of one expression.
+/// The unfinished expressions around the current one.
 #[derive(Default)]
 struct Stack {
     open: Vec<Open>,
-    /// Number of nested levels: matches, and `let`s whose value is being read.
+    /// Number of nesting levels: matches, and `let`s whose value is unfinished.
     deep: usize,
     matches: usize,
 }
@@ -61,7 +61,7 @@ impl Open {
 }
 
 impl Parser<'_> {
-    /// Reads the longest expression at this place.
+    /// Parses the longest expression at this place.
     pub(super) fn parse_expression(&mut self) -> Parsed<ExprId> {
         let mut stack = Stack::default();
         let result = self.parse_onto(&mut stack);
@@ -89,8 +89,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Passes a part to the expression that waits for it, and repeats this for each expression that is then complete.
-    /// Returns the whole if no expression waits, and nothing if another part must be read.
+    /// Adds a part to the innermost unfinished expression. If this completes the expression, adds it to the next one,
+    /// and so on. Returns the whole expression if all are complete, or `None` if another part must be read.
     fn close(&mut self, stack: &mut Stack, mut part: ExprId) -> Parsed<Option<ExprId>> {
         loop {
             part = match stack.pop() {
@@ -124,7 +124,7 @@ impl Parser<'_> {
         self.arena.add(Expression { kind, span: span.to(self.last) })
     }
 
-    /// Reports the end of an expression at a place where `what` is expected.
+    /// Reports an unexpected token after an expression, at a place where `what` is expected.
     pub(super) fn unexpected_after_expression(&mut self, what: &str) -> super::Reported {
         use TokenKind::{Hex, Number, ParenOpen, String};
         let hint = match self.peek().kind {
@@ -172,7 +172,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Reads `:` and a type, if there is one.
+    /// Parses `:` and a type, or returns `None` if the next token is not `:`.
     pub(super) fn maybe_annotation(&mut self) -> Parsed<Option<Type>> {
         match self.maybe(TokenKind::Colon) {
             Some(_) => self.parse_type().map(Some),
@@ -186,7 +186,7 @@ impl Parser<'_> {
         self.parse_clause(stack, span, scrutinee, Vec::new())
     }
 
-    /// Reads the part between `match` and the clauses.
+    /// Parses the name between `match` and the clauses.
     pub(super) fn parse_scrutinee(&mut self) -> Parsed<Ident> {
         self.until_end(|parser| {
             let scrutinee = parser.expect_name("the name to match on")?;
@@ -195,14 +195,14 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads a part of a block before its `end`, and records an interruption.
+    /// Parses a part of a block before its `end`. If the part fails, counts the missing `end`.
     pub(super) fn until_end<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let result = read(self);
         self.open_ends += usize::from(result.is_err());
         result
     }
 
-    /// Reads the head of the next clause of a match, or the final `end`.
+    /// Parses the head of the next clause of a match, or the final `end`.
     fn parse_clause(
         &mut self,
         stack: &mut Stack,
@@ -227,14 +227,14 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Reads the pattern of a clause, and its arrow.
+    /// Parses the pattern of a clause, and its arrow.
     pub(super) fn parse_clause_head(&mut self) -> Parsed<Pattern> {
         let pattern = self.parse_pattern()?;
         self.expect(TokenKind::Arrow, "`=>` behind the pattern")?;
         Ok(pattern)
     }
 
-    /// Reads an expression without inner expressions.
+    /// Parses an expression without inner expressions.
     fn parse_closed_expression(&mut self) -> Parsed<ExprId> {
         let token = self.peek();
         let kind = match token.kind {
@@ -256,7 +256,7 @@ impl Parser<'_> {
         Ok(self.add(token.span, kind))
     }
 
-    /// Reads the arguments of a function, or none if the name is a variable.
+    /// Parses the arguments of a function. A name without arguments is a variable.
     fn parse_application(&mut self, function: Ident) -> Parsed<ExpressionKind> {
         let arguments = self.parse_names()?;
         if arguments.is_empty() {
@@ -265,8 +265,8 @@ impl Parser<'_> {
         Ok(ExpressionKind::Apply { function, arguments })
     }
 
-    /// Reads an expression that begins with an upper-case name: a number of that type, a value of that namespace, or a
-    /// constructor.
+    /// Parses an expression that begins with an upper-case name: a number of that type, a value of that namespace, or
+    /// a constructor.
     fn parse_upper_expression(&mut self) -> Parsed<ExpressionKind> {
         let token = self.bump();
         match self.peek().kind {
@@ -298,7 +298,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads bytes, or a constructor of the module at an address.
+    /// Parses a byte string literal, or a constructor of the module at an address.
     fn parse_hex_expression(&mut self) -> Parsed<ExpressionKind> {
         let token = self.bump();
         if self.maybe(TokenKind::Period).is_none() {
@@ -329,7 +329,8 @@ impl Parser<'_> {
         let types = self.maybe_types_in_braces()?;
         let arguments = self.parse_builtin_arguments()?;
         if !is_builtin(self.text(token)) {
-            // The reference looks the name up when it has reached the end of the expression.
+            // The reference looks up the name at the end of the expression, so another error before that end comes
+            // first.
             if !arguments.is_empty() && !self.at_end_of_expression() {
                 return Err(self.unexpected_after_expression("the end of the expression"));
             }
@@ -404,7 +405,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a number of a type, or a value of a namespace.
+    /// Parses a number of a type, or a value of a namespace.
     fn parse_upper_payload(&mut self, token: Token) -> Parsed<Payload> {
         match self.peek().kind {
             TokenKind::Number => {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Parser<'_> {
-    /// Returns the literal of a type and a number that were read.
+    /// Returns the literal for a type and a number. Reports a number that does not fit.
     pub(super) fn number_literal(&mut self, kind: Token, number: Token) -> Literal {
         let number = plain_decimal(self.text(number));
         let name = self.simple(kind);
@@ -44,7 +44,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the literal of hexadecimal digits.
+    /// Returns the literal for hexadecimal digits.
     pub(super) fn hex_literal(&self, token: Token) -> Literal {
         let digits = self.text(token).get(2..).unwrap_or_default();
         let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok()).unwrap_or(0);
@@ -52,7 +52,7 @@ impl Parser<'_> {
         Literal::Bytes(digits.as_bytes().chunks(2).map(byte).collect())
     }
 
-    /// Returns the literal of a text in quotes.
+    /// Returns the literal for a text in quotes.
     pub(super) fn string_literal(&mut self, token: Token) -> Literal {
         let quoted = self.lexer.bytes(token);
         let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
@@ -64,13 +64,13 @@ impl Parser<'_> {
         Literal::String(text.into())
     }
 
-    /// Reads the types after `Emp`.
+    /// Parses the types after `Emp`.
     pub(super) fn parse_empty_map(&mut self) -> Parsed<Literal> {
         let (key, value) = self.parse_map_types()?;
         Ok(Literal::EmptyMap { key, value })
     }
 
-    /// Reads a literal if this token begins one. After the name of a type, this needs a number.
+    /// Parses a literal that begins with hexadecimal digits, a quote or `Emp`. Returns `None` for other tokens.
     pub(super) fn maybe_literal(&mut self) -> Parsed<Option<Literal>> {
         let token = self.peek();
         let literal = match token.kind {
@@ -99,7 +99,7 @@ fn unescape_all(inner: &[u8]) -> Vec<u8> {
     contents
 }
 
-/// Writes a number without leading zeros; zero has no sign.
+/// Returns a number without leading zeros. Zero has no sign.
 pub(super) fn plain_decimal(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
     match digits.trim_start_matches('0') {
@@ -108,7 +108,7 @@ pub(super) fn plain_decimal(number: &str) -> String {
     }
 }
 
-/// The largest number of a type, and the smallest without its sign, in decimal.
+/// Largest and smallest number of a type, as decimal digits without sign.
 #[derive(Clone, Copy)]
 struct Limits {
     largest: &'static str,
@@ -170,7 +170,7 @@ mod tests {
         digits.iter().rev().map(|digit| char::from(b'0' + digit)).collect()
     }
 
-    /// Returns the number before one that ends in neither 0.
+    /// Returns the previous number. The last digit of `number` must not be 0.
     fn before(number: &str) -> String {
         let (head, last) = number.split_at(number.len() - 1);
         format!("{head}{}", last.parse::<u8>().unwrap() - 1)

@@ -61,7 +61,8 @@ impl Parser<'_> {
         Ok(LibraryParts { version: version?, imports, library })
     }
 
-    /// After an error, skips to a token of one of these kinds and returns `value`. Fails at the end of the text.
+    /// Skips to the next token of one of these kinds after an error, and returns `value`. Fails at the end of the
+    /// text.
     fn resume<T>(&mut self, at: &[TokenKind], value: T) -> Parsed<T> {
         self.skip_to(|kind, _| at.contains(&kind));
         if self.at(TokenKind::End) { Err(Reported) } else { Ok(value) }
@@ -116,8 +117,8 @@ impl Parser<'_> {
         first - self.lexer.lines().last().copied().unwrap_or(0).min(first)
     }
 
-    /// Skips the rest of an invalid entry. A `let` begins the next entry, unless its column is greater than that of the
-    /// last `let`.
+    /// Skips the remaining tokens of an invalid entry. A `let` begins the next entry, unless its column is greater
+    /// than `column`, the column of the last `let`.
     fn skip_library_entry(&mut self, column: u32) {
         use TokenKind::{Contract, End, Field, Let, Procedure, Transition, Type};
         self.open_ends = 0;
@@ -125,7 +126,7 @@ impl Parser<'_> {
             match self.peek().kind {
                 Contract | End | Field | Procedure | Transition | Type => return,
                 Let if self.column() <= column => return,
-                // The fields of an address type may also come after a `contract`.
+                // The fields of an address type can come after `contract`, which then does not begin a component.
                 TokenKind::With => {
                     self.bump();
                     self.maybe(Contract);
@@ -206,8 +207,8 @@ impl Parser<'_> {
         Ok(Contract { name, parameters, constraint, fields, components })
     }
 
-    /// Turns `x = p a` into a call if p is a procedure with a result. As in the reference, it does not do so within
-    /// matches.
+    /// Converts `x = p a` into a call if `p` is a procedure with a result. As in the reference, statements inside
+    /// matches remain unchanged.
     fn settle_calls(&self, contract: &mut Contract) {
         let results: BTreeSet<Arc<str>> = contract
             .components
@@ -248,7 +249,7 @@ impl Parser<'_> {
         self.arena.add(Expression { kind, span: Span::NOWHERE })
     }
 
-    /// Reads parameters in brackets.
+    /// Parses parameters in parentheses.
     pub(super) fn parse_parameters(&mut self) -> Parsed<Vec<Parameter>> {
         self.expect(TokenKind::ParenOpen, "`(` and the parameters")?;
         let mut parameters = Vec::new();
@@ -273,7 +274,7 @@ impl Parser<'_> {
         self.open_ends = 0;
         self.skip_to(|kind, before| match kind {
             Procedure | Transition => true,
-            // Address types have fields too.
+            // A `field` after a comma or `contract` belongs to an address type.
             Field => fields && !matches!(before, Comma | Contract),
             _ => false,
         });

@@ -7,7 +7,7 @@ use crate::syntax::{
 };
 
 impl Parser<'_> {
-    /// Reads the longest pattern at this place.
+    /// Parses the longest pattern at this place.
     pub(super) fn parse_pattern(&mut self) -> Parsed<Pattern> {
         self.nested(|parser| {
             if !matches!(parser.peek().kind, TokenKind::Cid | TokenKind::Hex) {
@@ -43,7 +43,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a name or `_`.
+    /// Parses a name or `_`.
     fn parse_plain_pattern(&mut self, what: &str) -> Parsed<Pattern> {
         let token = self.peek();
         let kind = match token.kind {

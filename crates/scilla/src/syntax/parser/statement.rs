@@ -10,9 +10,9 @@ use crate::{
 };
 
 impl Parser<'_> {
-    /// Reads statements with `;` between them, possibly none.
+    /// Parses statements with `;` between them. The list may be empty.
     ///
-    /// After an error in one statement, the next ones are still read.
+    /// After an error in one statement, the parser continues with the next one.
     pub(super) fn parse_statements(&mut self) -> Parsed<Vec<Statement>> {
         let mut statements = Vec::new();
         if !self.at_statement() {
@@ -34,7 +34,7 @@ impl Parser<'_> {
         matches!(self.peek().kind, Accept | Cid | Delete | Event | Forall | Id | Match | Send | Spid | Throw)
     }
 
-    /// Reports a missing `;`, unless the list ends here. Returns whether another statement follows.
+    /// Reports a missing `;`, unless the list ends at the next token. Returns whether another statement follows.
     fn continue_without_semicolon(&mut self) -> Parsed<bool> {
         if matches!(self.peek().kind, TokenKind::Bar | TokenKind::End | TokenKind::EndWord) {
             return Ok(false);
@@ -50,7 +50,7 @@ impl Parser<'_> {
         Ok(self.maybe(TokenKind::Semicolon).is_some())
     }
 
-    /// Skips the rest of an invalid statement: to the next `;`, or to the end of the list.
+    /// Skips the remaining tokens of an invalid statement, up to the next `;` or the end of the list.
     fn skip_statement(&mut self) -> Parsed<()> {
         use TokenKind::{Bar, Contract, End, EndWord, Field, Match, Procedure, Semicolon, Transition, With};
         let mut open = std::mem::take(&mut self.open_ends);
@@ -117,7 +117,7 @@ impl Parser<'_> {
         Ok(Statement { kind, span: token.span.to(self.last) })
     }
 
-    /// Reads the arguments of a procedure after its name.
+    /// Parses the arguments of a procedure after its name.
     fn parse_call(&mut self, procedure: Token) -> Parsed<StatementKind> {
         let arguments = self.parse_names()?;
         Ok(StatementKind::Call { to: None, procedure: self.simple(procedure), arguments })
@@ -141,7 +141,7 @@ impl Parser<'_> {
         Ok(StatementKind::ForEach { list, procedure: self.simple(token) })
     }
 
-    /// Reads at least one key in square brackets.
+    /// Parses at least one key in square brackets.
     fn parse_keys(&mut self) -> Parsed<Vec<Ident>> {
         let mut keys = Vec::new();
         loop {
@@ -166,7 +166,7 @@ impl Parser<'_> {
         Ok(StatementKind::Match { scrutinee, clauses })
     }
 
-    /// Reads clauses, and their `end`.
+    /// Parses the clauses of a match, and its `end`.
     fn parse_statement_clauses(&mut self) -> Parsed<Vec<StatementClause>> {
         let mut clauses = Vec::new();
         while self.maybe(TokenKind::Bar).is_some() {
@@ -178,7 +178,7 @@ impl Parser<'_> {
         Ok(clauses)
     }
 
-    /// Reads the `end` of the block that was opened last.
+    /// Reads the `end` of the innermost open block.
     pub(super) fn expect_end(&mut self, what: &str) -> Parsed<()> {
         if self.maybe(TokenKind::EndWord).is_some() {
             return Ok(());
@@ -200,7 +200,7 @@ impl Parser<'_> {
         Ok(StatementKind::Return(Ident::new(value.name, target.span)))
     }
 
-    /// Reads a statement that begins with a lower-case name: an assignment or the call of a procedure.
+    /// Parses a statement that begins with a lower-case name: an assignment or the call of a procedure.
     fn parse_statement_of_name(&mut self) -> Parsed<StatementKind> {
         let token = self.bump();
         match self.peek().kind {
@@ -230,7 +230,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the value of a store.
+    /// Reads the name after `:=`, which is the stored value.
     fn expect_stored(&mut self, statement: Token) -> Parsed<Ident> {
         let value = self.peek();
         let name = self.expect_name("the name of what is stored");
@@ -240,7 +240,7 @@ impl Parser<'_> {
         name
     }
 
-    /// Reads the part after `x <-`.
+    /// Parses the part after `x <-`.
     fn parse_read(&mut self, first: Token, to: Ident) -> Parsed<StatementKind> {
         let token = self.peek();
         match token.kind {
@@ -263,7 +263,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the part after `x <- &`.
+    /// Parses the part after `x <- &`.
     fn parse_foreign_read(&mut self, first: Token, to: Ident) -> Parsed<StatementKind> {
         let token = self.peek();
         match token.kind {
@@ -311,7 +311,7 @@ impl Parser<'_> {
         Ok(StatementKind::Cast { to, address, kind, kind_span })
     }
 
-    /// Reads the field after the name of an address and a dot.
+    /// Parses the field after the name of an address and a dot.
     fn parse_remote_read(&mut self, to: Ident, address: Ident) -> Parsed<StatementKind> {
         let token = self.peek();
         if token.kind == TokenKind::ParenOpen {
@@ -330,7 +330,8 @@ impl Parser<'_> {
         Ok(StatementKind::RemoteLoad { to, address, field })
     }
 
-    /// Reads the arguments of a read of the chain. As in the reference, ignores arguments of reads that take none.
+    /// Parses the arguments of a read of the chain. As in the reference, arguments of reads without parameters are
+    /// ignored.
     fn parse_chain_read(&mut self, first: Token, to: Ident, operation: Token) -> Parsed<StatementKind> {
         let arguments = self.maybe_chain_arguments()?;
         let what = match (self.text(operation), <[Ident; 1]>::try_from(arguments)) {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Parser<'_> {
-    /// Reads the longest type at this place.
+    /// Parses the longest type at this place.
     pub(super) fn parse_type(&mut self) -> Parsed<Type> {
         self.nested(|parser| {
             if parser.maybe(TokenKind::Forall).is_some() {
@@ -45,7 +45,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads all type arguments that follow.
+    /// Parses type arguments up to the first other token.
     pub(super) fn parse_type_arguments(&mut self) -> Parsed<Vec<Type>> {
         let mut arguments = Vec::new();
         while self.at_type_argument() {
@@ -59,7 +59,7 @@ impl Parser<'_> {
         matches!(self.peek().kind, Cid | Hex | Map | ParenOpen | Tid)
     }
 
-    /// Reads a type that needs no brackets as an argument.
+    /// Parses a type that needs no parentheses as an argument.
     pub(super) fn parse_type_argument(&mut self, what: &str) -> Parsed<Type> {
         let token = self.peek();
         match token.kind {
@@ -79,14 +79,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `Map`, the type of the keys and that of the values.
+    /// Parses `Map`, the type of the keys and the type of the values.
     fn parse_map(&mut self) -> Parsed<Type> {
         self.bump();
         let (key, value) = self.parse_map_types()?;
         Ok(Type::map(key, value))
     }
 
-    /// Reads the types after `Map` or `Emp`.
+    /// Parses the types after `Map` or `Emp`.
     pub(super) fn parse_map_types(&mut self) -> Parsed<(Type, Type)> {
         self.nested(|parser| Ok((parser.parse_map_key()?, parser.parse_map_value()?)))
     }
@@ -110,7 +110,7 @@ impl Parser<'_> {
         match primitive(name) {
             Some(primitive) if !matches!(primitive, Primitive::Event | Primitive::Message) => Ok(primitive.into()),
             _ => {
-                // An unqualified name is a key only if the next token does not continue it.
+                // A name without namespace is the type of the keys only if the type of the values follows.
                 if !bracketed && name.name.namespace().is_none() && !self.at_map_value() {
                     return Err(self.unexpected("the type of the values of the map"));
                 }
@@ -124,8 +124,8 @@ impl Parser<'_> {
         self.at_type_argument() && !self.at(TokenKind::Tid)
     }
 
-    /// Reads the type of the values of a map. It may have type arguments without brackets, which the reference calls
-    /// deprecated.
+    /// Parses the type of the values of a map. The type may have arguments without parentheses. The reference calls
+    /// this form deprecated.
     fn parse_map_value(&mut self) -> Parsed<Type> {
         match self.peek().kind {
             TokenKind::Map => self.parse_map(),
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    /// Reads the name of a type, or an address type.
+    /// Parses the name of a type, or an address type.
     fn parse_named_type(&mut self) -> Parsed<Named> {
         let token = self.peek();
         let name = self.expect_upper_name("a type")?;
@@ -169,7 +169,7 @@ impl Parser<'_> {
         Ok(Named::Name(name))
     }
 
-    /// Reads an address type.
+    /// Parses an address type, or reports an error.
     pub(super) fn expect_address(&mut self) -> Parsed<(AddressType, Span)> {
         let what = "an address type such as `ByStr20 with end`";
         let token = self.expect(TokenKind::Cid, what)?;
@@ -206,7 +206,7 @@ impl Parser<'_> {
         Ok(address)
     }
 
-    /// Reports an address type that is grammatical but invalid.
+    /// Reports an address type that is grammatical but invalid. Returns whether the type is valid.
     fn check_address(&mut self, name: Token, known: bool) -> bool {
         let valid = known && self.text(name) == "ByStr20";
         if !valid {
@@ -215,7 +215,7 @@ impl Parser<'_> {
         valid
     }
 
-    /// Reads an address type after the word `contract`.
+    /// Parses an address type after the word `contract`.
     fn parse_contract_address(&mut self, name: Token) -> Parsed<AddressType> {
         let parameters = self.at(TokenKind::ParenOpen);
         if parameters {
@@ -236,7 +236,7 @@ impl Parser<'_> {
         Ok(AddressType::Contract(Arc::new(fields)))
     }
 
-    /// Reads the fields of an address type, and their `end`.
+    /// Parses the fields of an address type, and their `end`.
     fn parse_address_fields(&mut self, parameters: bool) -> Parsed<Vec<(Ident, Type)>> {
         let mut fields = Vec::new();
         if self.maybe(TokenKind::EndWord).is_some() {
@@ -275,13 +275,13 @@ impl Named {
     }
 }
 
-/// Returns the primitive type of this name. Qualified names have none.
+/// Returns the primitive type of this name, or `None` if there is none. A qualified name is not primitive.
 pub(super) fn primitive(name: &Ident) -> Option<Primitive> {
     name.name.namespace().is_none().then(|| Primitive::from_name(name.name.base()))?
 }
 
-/// Applies the name of a type. A primitive name with arguments becomes an algebraic data type, which the checker does
-/// not find.
+/// Applies the name of a type to arguments. A primitive name with arguments becomes an algebraic data type, and the
+/// checker reports it as unknown.
 fn apply(name: Ident, arguments: Vec<Type>) -> Type {
     match primitive(&name) {
         Some(primitive) if arguments.is_empty() => Type::Primitive(primitive),

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Printing of expressions.
 
 use std::fmt::Write as _;
 
@@ -11,9 +11,9 @@ use crate::{
 };
 
 impl Printer<'_> {
-    /// Prints an expression at the beginning of a line, or alone on one.
+    /// Prints an expression at the beginning of a line.
     ///
-    /// The bodies of `let`, `fun` and `tfun` are printed in a loop, so their chains may be long.
+    /// A loop prints the bodies of `let`, `fun` and `tfun`, because their chains can be long.
     pub(super) fn expression(&mut self, root: ExprId) {
         let arena = self.arena;
         let mut steps = 0_usize;
@@ -22,7 +22,7 @@ impl Printer<'_> {
             let expression = arena.get(id);
             self.at(expression.span);
             if matches!(expression.kind, ExpressionKind::Literal(_)) {
-                // Comments between its tokens are printed before it.
+                // Comments between the tokens of the expression are printed before the expression.
                 self.at(Span { start: expression.span.end, ..expression.span });
             }
             next = match &expression.kind {
@@ -76,8 +76,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Begins the body of a function on the next line. Nested functions are below each other. Returns the steps of its
-    /// indentation.
+    /// Begins the body of a function on the next line. The body is indented unless it is a function itself. Returns
+    /// the number of indentation steps.
     fn open_body(&mut self, body: ExprId) -> usize {
         let function =
             matches!(self.arena.get(body).kind, ExpressionKind::Function { .. } | ExpressionKind::TypeFunction { .. });
@@ -222,7 +222,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints arguments on one line if they fit; otherwise one on each line.
+    /// Prints arguments on one line if they fit, and otherwise each argument on a line of its own.
     pub(super) fn arguments(&mut self, arguments: &[Ident]) {
         self.op(Op::Indent);
         for argument in arguments {
@@ -275,7 +275,7 @@ impl Printer<'_> {
             Literal::Bytes(bytes) => {
                 let mut text = "0x".to_owned();
                 for byte in bytes.iter() {
-                    // Writing to a string does not fail.
+                    // A write to a `String` cannot fail.
                     let _ = write!(text, "{byte:02x}");
                 }
                 self.text(text);
@@ -292,7 +292,7 @@ impl Printer<'_> {
     }
 }
 
-/// Returns the literal for a text.
+/// Returns the string literal for a text.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

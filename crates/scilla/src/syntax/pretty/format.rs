@@ -43,7 +43,7 @@ pub fn format_expression(file: &str, text: &[u8]) -> Result<String, Failure> {
     Ok(with_comments(expression_ops(&parse_expression(file, text)?), text))
 }
 
-/// Returns the comments of a text, in order, with line breaks of one kind. Bytes that are no UTF-8 are replaced.
+/// Returns the comments of a text, in order. All line breaks become LF. Bytes that are not UTF-8 become U+FFFD.
 pub fn comments(text: &[u8]) -> impl Iterator<Item = String> {
     let (_, ranges) = lex(text);
     ranges.into_iter().map(|range| contents(text.get(range.start as usize..range.end as usize).unwrap_or_default()))
@@ -51,7 +51,7 @@ pub fn comments(text: &[u8]) -> impl Iterator<Item = String> {
 
 fn with_comments(ops: Vec<Op>, text: &[u8]) -> String {
     let (first, comments) = placed_comments(text);
-    // The first token of a module has no place in its tree.
+    // The tree of a module has no place for its first token.
     let mut placed = vec![Op::At(first)];
     placed.extend(ops);
     lay_out(&placed, &comments, text)
@@ -65,7 +65,7 @@ fn lex(text: &[u8]) -> (u32, Vec<Range<u32>>) {
     (first, lexer.comments().to_vec())
 }
 
-/// Returns the place of the first token of a text, and its comments. Comments on one line are joined.
+/// Returns the place of the first token of a text, and its comments. Comments on the same line are joined.
 fn placed_comments(text: &[u8]) -> (u32, Vec<Comment>) {
     let (first, ranges) = lex(text);
     let mut comments: Vec<Comment> = Vec::new();
@@ -95,7 +95,7 @@ fn placed_comments(text: &[u8]) -> (u32, Vec<Comment>) {
     (first, comments)
 }
 
-/// Returns a comment with line breaks of one kind. Bytes that are no UTF-8 are replaced.
+/// Returns a comment with LF as its line break. Bytes that are not UTF-8 become U+FFFD.
 fn contents(comment: &[u8]) -> String {
     String::from_utf8_lossy(comment).replace("\r\n", "\n").replace('\r', "\n")
 }
@@ -108,7 +108,8 @@ const fn is_line_break(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Returns the position of a comment on its line, from the whole text before it and after it.
+/// Returns the position of a comment on its line. `before` and `after` are the whole text on each side of the
+/// comment.
 fn position(before: &[u8], after: &[u8]) -> Position {
     let neighbour = |byte: Option<&u8>| byte.is_some_and(|byte| !is_line_break(*byte));
     let has_before = neighbour(before.iter().rev().find(|byte| !is_blank(**byte)));
@@ -120,7 +121,7 @@ fn position(before: &[u8], after: &[u8]) -> Position {
     }
 }
 
-/// Returns whether an empty line follows a comment, from the whole text after it.
+/// Returns whether an empty line follows a comment. `after` is the whole text after the comment.
 fn is_before_empty_line(after: &[u8]) -> bool {
     line_breaks(after.iter().copied()) > 1
 }

@@ -1,74 +1,75 @@
 //! Line breaks, and the places of comments.
 //!
-//! The printer turns a tree into a stream of operations: texts, possible or required line breaks, and groups. A group
-//! is on one line if it fits. Operations carry places in the source, so that comments stay where they were: before the
-//! token that follows them.
+//! The printer converts a tree into a stream of operations: texts, possible or required line breaks, and groups. A
+//! group is on one line if it fits. Operations contain source positions, so that each comment remains before the
+//! token that follows it in the source.
 
 use std::borrow::Cow;
 
-/// One operation.
+/// An operation of the layout.
 #[derive(Debug)]
 pub(super) enum Op {
-    /// The place of the next token in the source, as a byte offset.
+    /// Source position of the next token, as a byte offset.
     At(u32),
-    /// The group ends.
+    /// End of the innermost open group.
     Close,
-    /// The lines that follow are no longer indented.
+    /// Indent the following lines by one step less.
     Dedent,
-    /// A line ends.
+    /// A required line break.
     Hard,
-    /// The lines that follow are indented by one more step.
+    /// Indent the following lines by one step more.
     Indent,
-    /// Nothing, or a line break if the group does not fit.
+    /// A line break if the group does not fit on one line, and otherwise nothing.
     Join,
-    /// A space, or a line break if the group does not fit.
+    /// A line break if the group does not fit on one line, and otherwise a space.
     Line,
-    /// A group begins. Either all its breaks are line breaks, or none.
+    /// Beginning of a group. Either all its possible breaks are line breaks, or none.
     Open,
-    /// A line break, and an empty line after it.
+    /// A line break and an empty line.
     Skip,
-    /// As [`Op::At`]. Keeps an empty line before the token, or before the keyword in front of it.
+    /// Like [`Op::At`], for the beginning of a statement or an entry. The layout keeps an empty line before this
+    /// token, or before the keyword in front of it.
     StartAt(u32),
-    /// A text without line breaks, never empty.
+    /// A text without line breaks. It is never empty.
     Text(Cow<'static, str>),
 }
 
 /// A comment, or several comments on one line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Comment {
-    /// Byte offset of its beginning in the source.
+    /// Byte offset of the comment in the source.
     pub(super) start: u32,
-    /// The text, from the opening to the closing.
+    /// Text of the comment, with its opening and closing.
     pub(super) text: String,
-    /// The other text on its line.
+    /// Position of the comment among the other text of its line.
     pub(super) position: Position,
-    /// Whether an empty line comes before it.
+    /// Whether an empty line comes before the comment.
     pub(super) behind_empty_line: bool,
-    /// Whether an empty line comes after it.
+    /// Whether an empty line comes after the comment.
     pub(super) before_empty_line: bool,
 }
 
-/// Other text on the line of a comment.
+/// The position of a comment among the other text of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// Text after it.
+    /// Other text follows the comment.
     Inline,
-    /// No other text.
+    /// The line has no other text.
     OwnLine,
-    /// Text only before it.
+    /// Other text comes only before the comment.
     Trailing,
 }
 
-/// Line width, in columns.
+/// Maximum width of a line, in columns.
 const WIDTH: usize = 80;
 
-/// Columns of one step of indentation.
+/// Width of one step of indentation, in columns.
 const STEP: usize = 2;
 
-/// Largest indentation in columns. It bounds the output for deep trees.
+/// Largest indentation, in columns. It bounds the length of the output for deep trees.
 const MAX_INDENT: usize = 60;
 
-/// Lays a stream of operations out as text, with the comments of the source it came from.
+/// Returns the text for a stream of operations, with the comments of its source.
 pub(super) fn lay_out(ops: &[Op], comments: &[Comment], source: &[u8]) -> String {
     let mut layout = Layout {
         ops,
@@ -90,16 +91,16 @@ pub(super) fn lay_out(ops: &[Op], comments: &[Comment], source: &[u8]) -> String
 
 struct Layout<'a> {
     ops: &'a [Op],
-    /// The comments that are not printed yet.
+    /// The comments that remain to be printed.
     comments: &'a [Comment],
     source: &'a [u8],
     out: String,
     column: usize,
-    /// Steps of indentation of the next line.
+    /// Indentation of the next line, in steps.
     steps: usize,
     /// Number of pending line breaks before the next text.
     breaks: usize,
-    /// Whether an indented block begins here. Then no empty line comes before its first comment.
+    /// Whether an indented block begins here. No empty line comes before the first comment of a block.
     opened: bool,
     /// For each open group, whether it is on one line.
     groups: Vec<bool>,
@@ -137,7 +138,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Requests at least `count` line breaks before the next text. There are none before the first text.
+    /// Requests at least `count` line breaks before the next text. Has no effect before the first text.
     fn break_line(&mut self, count: usize) {
         if !self.out.is_empty() {
             self.breaks = self.breaks.max(count);
@@ -171,7 +172,7 @@ impl Layout<'_> {
         (self.steps * STEP).min(MAX_INDENT)
     }
 
-    /// Prints the comments before a place of the source.
+    /// Prints the comments before a source position.
     fn put_comments(&mut self, place: u32) {
         while let Some((comment, rest)) = self.comments.split_first()
             && comment.start < place
@@ -199,7 +200,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Prints a text, with a space before it unless it begins a line or follows an opening.
+    /// Prints a text. A space comes before it, unless the text begins a line or follows an opening bracket.
     fn put_spaced(&mut self, text: &str) {
         if self.breaks == 0 && !self.out.is_empty() && !self.out.ends_with([' ', '(', '[', '\n']) {
             self.put(" ");
@@ -207,8 +208,8 @@ impl Layout<'_> {
         self.put(text);
     }
 
-    /// Returns whether the operations up to the end of the group, and from there to the next break, fit on the line.
-    /// They do not fit if a comment among them needs a line break.
+    /// Returns whether the operations from `from` up to the end of the group, and from there to the next break, fit
+    /// on the line. They do not fit if one of their comments needs a line break.
     fn fits(&self, from: usize) -> bool {
         let start = if self.breaks > 0 { self.indentation() } else { self.column };
         let mut room = WIDTH.saturating_sub(start);
@@ -259,8 +260,8 @@ impl Layout<'_> {
     }
 }
 
-/// Returns the width of the comments before a place, or `None` if one of them needs a line break; and the comments
-/// after them.
+/// Returns the width of the comments before a place, and the comments after the place. The width is `None` if a
+/// comment needs a line break.
 fn inline_width(comments: &[Comment], place: u32) -> (Option<usize>, &[Comment]) {
     let count = comments.iter().take_while(|comment| comment.start < place).count();
     let (before, rest) = comments.split_at_checked(count).unwrap_or((comments, &[]));
@@ -271,7 +272,7 @@ fn inline_width(comments: &[Comment], place: u32) -> (Option<usize>, &[Comment])
     (before.iter().map(width).sum(), rest)
 }
 
-/// Returns whether an empty line comes before a place, with only blanks between them.
+/// Returns whether an empty line comes before a place, with only blanks in between.
 pub(super) fn is_behind_empty_line(source: &[u8], place: u32) -> bool {
     let before = source.get(..place as usize).unwrap_or_default();
     line_breaks(before.iter().rev().copied()) > 1
@@ -286,7 +287,8 @@ fn starts_behind_empty_line(source: &[u8], place: u32) -> bool {
     is_behind_empty_line(source, start)
 }
 
-/// Counts the line breaks among the leading blanks. CR LF is one, and so is LF CR read backwards.
+/// Counts the line breaks among the leading blanks. CR LF counts as one. LF CR counts as one too, because some
+/// callers pass the bytes in reverse.
 pub(super) fn line_breaks(bytes: impl Iterator<Item = u8>) -> usize {
     let blanks = bytes.take_while(u8::is_ascii_whitespace);
     let (feeds, returns) = blanks.fold((0_usize, 0_usize), |(feeds, returns), byte| match byte {

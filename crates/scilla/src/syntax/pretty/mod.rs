@@ -61,7 +61,7 @@ fn expression_ops(module: &ExpressionModule) -> Vec<Op> {
     printer.ops
 }
 
-/// Turns a tree into operations.
+/// Converts a tree into layout operations.
 struct Printer<'a> {
     arena: &'a Arena,
     ops: Vec<Op>,
@@ -80,21 +80,21 @@ impl<'a> Printer<'a> {
         self.ops.push(Op::Text(text.into()));
     }
 
-    /// Records the place of the next token in the source.
+    /// Records the source position of the next token.
     fn at(&mut self, span: Span) {
         if !span.is_nowhere() {
             self.op(Op::At(span.start));
         }
     }
 
-    /// Records the place of the beginning of a statement or an entry in the source.
+    /// Records the source position of the beginning of a statement or an entry.
     fn start_at(&mut self, span: Span) {
         if !span.is_nowhere() {
             self.op(Op::StartAt(span.start));
         }
     }
 
-    /// Records the place of the `end` of the block with this span.
+    /// Records the source position of the `end` of the block with this span.
     fn at_end_of(&mut self, span: Span) {
         if !span.is_nowhere() {
             self.op(Op::At(span.end.saturating_sub(3)));
@@ -110,7 +110,7 @@ impl<'a> Printer<'a> {
         self.text(name.as_written().to_string());
     }
 
-    /// Prints parts with a separator and a break between them.
+    /// Prints parts, with a separator and a possible line break between two parts.
     fn separated<T>(&mut self, parts: &[T], separator: &'static str, mut print: impl FnMut(&mut Self, &T)) {
         for (index, part) in parts.iter().enumerate() {
             if index > 0 {
@@ -149,7 +149,8 @@ impl<'a> Printer<'a> {
         self.name(&library.name.name);
         let mut last_is_short = false;
         for entry in &library.entries {
-            // Constants may be on adjacent lines as in the source. Empty lines separate all other entries.
+            // Constants on adjacent lines of the source remain on adjacent lines. Empty lines separate all other
+            // entries.
             let short = matches!(entry, LibraryEntry::Value { body, .. } if self.is_closed(*body));
             self.op(if short && last_is_short { Op::Hard } else { Op::Skip });
             last_is_short = short;
@@ -206,7 +207,7 @@ impl<'a> Printer<'a> {
         self.op(Op::Close);
     }
 
-    /// Prints `=` and the bound expression.
+    /// Prints `=` and the expression after it.
     fn value(&mut self, body: ExprId) {
         self.text(" =");
         self.part(body);
@@ -248,7 +249,7 @@ impl<'a> Printer<'a> {
         self.value(field.initial);
     }
 
-    /// Prints parameters in brackets.
+    /// Prints parameters in parentheses.
     fn parameters(&mut self, parameters: &[Parameter]) {
         if parameters.is_empty() {
             self.text("()");

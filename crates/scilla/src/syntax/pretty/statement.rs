@@ -1,4 +1,4 @@
-//! Components and statements.
+//! Printing of components and statements.
 
 use super::{Op, Printer};
 use crate::{
@@ -18,8 +18,8 @@ impl Printer<'_> {
         self.parameters(&component.parameters);
         if let Some(result) = &component.result {
             self.text(" : ");
-            // The grammar of types would also take an upper-case name that follows, so the type needs a bracket before
-            // one.
+            // The grammar would read an upper-case name after the type as a type argument, so the type gets
+            // parentheses.
             self.bracketed(component.body.first().is_some_and(begins_upper), result);
         }
         self.op(Op::Indent);
@@ -129,7 +129,7 @@ impl Printer<'_> {
         self.ident(ident);
     }
 
-    /// Prints the part to the left of a read.
+    /// Prints the left side of a statement that reads a value.
     fn reading(&mut self, to: &Ident, behind: &'static str) {
         self.ident(to);
         self.text(" <- ");

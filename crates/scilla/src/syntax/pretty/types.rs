@@ -1,10 +1,10 @@
-//! Types, as a source spells them.
+//! Printing of types, as a source spells them.
 
 use super::{Op, Printer};
 use crate::types::{AddressType, Type};
 
 impl Printer<'_> {
-    /// Prints a type. Its depth is limited by the parser.
+    /// Prints a type. The parser limits its depth, so this function may recurse.
     pub(super) fn kind(&mut self, kind: &Type) {
         match kind {
             Type::Address(address) => self.address(address),
@@ -31,13 +31,13 @@ impl Printer<'_> {
                 self.type_argument(value);
             }
             Type::Primitive(primitive) => self.text(primitive.to_string()),
-            // It has no written form, so no tree of a source has it.
+            // `Unit` has no written form, so the tree of a source does not contain it.
             Type::Unit => self.text("()"),
             Type::Variable(variable) => self.text(variable.to_string()),
         }
     }
 
-    /// Prints a type, with brackets if it needs them as an argument.
+    /// Prints a type, with parentheses if it needs them as an argument.
     pub(super) fn type_argument(&mut self, kind: &Type) {
         let alone = match kind {
             Type::Adt(_, arguments) => arguments.is_empty(),

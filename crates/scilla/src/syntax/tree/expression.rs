@@ -1,4 +1,4 @@
-//! Expressions.
+//! Pieces of expressions.
 
 use super::{Group, Piece, Writer};
 use crate::{
@@ -8,20 +8,20 @@ use crate::{
     types::{Primitive, Type},
 };
 
-/// A remaining step.
+/// A remaining step of the writer.
 enum Step<'a> {
-    /// A clause of a match.
+    /// Write a clause of a match.
     Clause(&'a Pattern, ExprId),
-    /// An expression.
+    /// Write an expression.
     Enter(ExprId),
-    /// The end of a list.
+    /// Write the end of a list.
     End,
-    /// The end of an expression, and its place.
+    /// Write the end of an expression, and its place.
     Leave(Span),
 }
 
 impl Writer<'_> {
-    /// Writes an expression. The remaining steps are on an explicit stack.
+    /// Writes an expression, with an explicit stack of the remaining steps.
     pub(super) fn expression(&mut self, root: ExprId) {
         let arena = self.arena;
         let mut steps = vec![Step::Enter(root)];
@@ -49,7 +49,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the parts of a node that are no expressions, and pushes the others, the first one on top.
+    /// Writes the parts of a node that are not expressions. Pushes a step for each inner expression, the first one on
+    /// top.
     fn node<'t>(&mut self, kind: &'t ExpressionKind, steps: &mut Vec<Step<'t>>) {
         match kind {
             ExpressionKind::Apply { function, arguments } => {
@@ -59,7 +60,7 @@ impl Writer<'_> {
             }
             ExpressionKind::Builtin { name, types, arguments } => self.builtin(name, types, arguments),
             ExpressionKind::Construct { constructor, .. } if constructor.span.is_nowhere() => {
-                // The default constraint of a contract.
+                // Only the default constraint of a contract has no place.
                 self.begin(Group::Variant("Literal"));
                 self.parts("ADTValue", |writer| {
                     writer.group(Group::Part("name"), |writer| writer.name(&constructor.name));
@@ -176,7 +177,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a literal of several parts.
+    /// Writes a literal with several parts.
     fn parts(&mut self, sort: &'static str, write: impl FnOnce(&mut Self)) {
         self.group(Group::Literal(sort), |writer| writer.group(Group::Parts, write));
     }

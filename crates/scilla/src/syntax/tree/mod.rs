@@ -1,10 +1,10 @@
 //! The syntax tree for other tools, in the form of the reference's `scilla-fmt --sexp` and `--json`.
 //!
-//! A [`Tree`] is a row of pieces for both forms. In an S-expression, a record is a list of pairs of a name and a value.
-//! A variant is a list that begins with its name, and an optional value is a list of one or none. In JSON
-//! ([`tree_json`](crate::json::tree_json)), a record is an object, and an optional value is `null` or the value.
-//! Literals and primitive types have forms of their own. The spelling of names is that of the reference; the line
-//! breaks are not.
+//! A [`Tree`] is a flat sequence of pieces for both forms. In an S-expression, a record is a list of pairs of a name
+//! and a value. A variant is a list that begins with its name, and an optional value is a list with one element or
+//! none. In JSON ([`tree_json`](crate::json::tree_json)), a record is an object, and an optional value is `null` or
+//! the value. Literals and primitive types have forms of their own. Names are spelled as in the reference, but line
+//! breaks can differ.
 
 mod expression;
 mod module;
@@ -23,28 +23,28 @@ use crate::{
 /// Options of an S-expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SexpStyle {
-    /// With line breaks and indentation.
+    /// Whether the text has line breaks and indentation.
     pub human_readable: bool,
-    /// Without the places of nodes.
+    /// Whether the text omits the places of nodes.
     pub without_places: bool,
 }
 
-/// Writes a contract with its imports and its library.
+/// Returns the S-expression of a contract with its imports and its library.
 pub fn contract_sexp(module: &ContractModule, style: SexpStyle) -> String {
     Tree::of_contract(module, style.without_places).to_sexp(style.human_readable)
 }
 
-/// Writes a library module.
+/// Returns the S-expression of a library module.
 pub fn library_sexp(module: &LibraryModule, style: SexpStyle) -> String {
     Tree::of_library(module, style.without_places).to_sexp(style.human_readable)
 }
 
-/// Writes an expression.
+/// Returns the S-expression of an expression.
 pub fn expression_sexp(module: &ExpressionModule, style: SexpStyle) -> String {
     Tree::of_expression(module, style.without_places).to_sexp(style.human_readable)
 }
 
-/// The syntax tree in the form that the reference returns to other tools.
+/// The syntax tree in the form of the reference's output for other tools.
 #[derive(Debug)]
 pub struct Tree {
     pieces: Vec<Piece>,
@@ -72,7 +72,7 @@ impl Tree {
         Self { pieces: writer.pieces }
     }
 
-    /// Writes the tree as an S-expression: on one line, or with line breaks for people.
+    /// Returns the tree as an S-expression, on one line or with line breaks.
     pub fn to_sexp(&self, human_readable: bool) -> String {
         lay_out(&self.pieces, human_readable)
     }
@@ -86,50 +86,50 @@ impl Tree {
 /// One piece of a tree.
 #[derive(Debug)]
 pub(crate) enum Piece {
-    /// A group begins.
+    /// The beginning of a group.
     Begin(Group),
-    /// The innermost group ends.
+    /// The end of the innermost open group.
     End,
-    /// An integer with its type.
+    /// An integer literal with its type.
     Integer(Primitive, String),
     /// A variant without parts.
     Name(String),
-    /// A missing optional value, or a place that is left out.
+    /// A missing optional value, or an omitted place.
     Nothing,
     /// A number.
     Number(String),
     /// The name of a primitive type.
     Primitive(Primitive),
-    /// A text, which need not be UTF-8.
+    /// A text as bytes, which need not be UTF-8.
     Text(Vec<u8>),
-    /// A truth value.
+    /// A boolean.
     Truth(bool),
 }
 
-/// Pieces that belong together.
+/// A group of pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// An address type, whose parts JSON does not show.
+    /// An address type. JSON does not show its parts.
     Address,
-    /// A literal: its sort, which JSON does not show, and the value.
+    /// A literal: its sort and its value. JSON does not show the sort.
     Literal(&'static str),
     /// A list or a tuple.
     List,
     /// A member of a record: its name and its value.
     Member(&'static str),
-    /// A part of a literal, with a name in JSON only.
+    /// A part of a literal. Only JSON shows its name.
     Part(&'static str),
-    /// The parts of a literal that has several.
+    /// The parts of a literal with several parts.
     Parts,
-    /// A record: members.
+    /// A record, which contains members.
     Record,
-    /// An optional value that exists.
+    /// An optional value that is present.
     Some,
     /// A variant: its name and its parts.
     Variant(&'static str),
 }
 
-/// Turns a tree into pieces.
+/// Converts a tree into pieces.
 struct Writer<'a> {
     source: &'a Source,
     arena: &'a Arena,
@@ -224,7 +224,7 @@ impl<'a> Writer<'a> {
         self.maybe(ident, Self::ident);
     }
 
-    /// Writes the place of a node, or nothing without places.
+    /// Writes the place of a node, or an empty piece if the tree omits places.
     fn place(&mut self, span: Span) {
         if self.without_places {
             self.pieces.push(Piece::Nothing);

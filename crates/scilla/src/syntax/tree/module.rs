@@ -1,4 +1,4 @@
-//! Modules.
+//! Pieces of modules.
 
 use super::{Group, Writer};
 use crate::syntax::ast::{Contract, ContractModule, Field, Import, Library, LibraryEntry, LibraryModule};

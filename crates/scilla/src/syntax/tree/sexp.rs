@@ -11,7 +11,7 @@ enum Token<'p> {
     Open,
 }
 
-/// Turns pieces into atoms and parentheses.
+/// Converts pieces into atoms and parentheses.
 fn tokens(pieces: &[Piece]) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     // For each open group, whether it has parentheses.
@@ -42,7 +42,7 @@ fn tokens(pieces: &[Piece]) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Returns an atom for bytes: in quotes, with decimal escapes, unless they are valid without quotes.
+/// Returns the atom for bytes. Bytes that are not valid without quotes get quotes and decimal escapes.
 fn atom(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'(' | b')' | b'"' | b';' | b'\\' | b'|' | b'#');
     if !bytes.is_empty() && bytes.iter().all(plain) {
@@ -59,7 +59,7 @@ fn atom(bytes: &[u8]) -> String {
             8 => text.push_str("\\b"),
             b' '..=b'~' => text.push(char::from(byte)),
             _ => {
-                // Writing to a string does not fail.
+                // A write to a `String` cannot fail.
                 let _ = write!(text, "\\{byte:03}");
             }
         }
@@ -68,19 +68,19 @@ fn atom(bytes: &[u8]) -> String {
     text
 }
 
-/// Line width, in columns.
+/// Maximum width of a line, in columns.
 const WIDTH: usize = 100;
 
 /// Largest indentation, in columns.
 const MAX_INDENT: usize = 60;
 
-/// Writes pieces on one line, or with the parts of long lists on lines of their own.
+/// Returns the text of the pieces: on one line, or with the elements of long lists on lines of their own.
 pub(super) fn lay_out(pieces: &[Piece], human_readable: bool) -> String {
     let tokens = tokens(pieces);
     let widths = if human_readable { widths(&tokens) } else { Vec::new() };
     let mut out = String::new();
     let mut column = 0_usize;
-    // For each open list, the indentation of its parts, or none if it is on one line.
+    // For each open list, the indentation of its elements in columns, or `None` if the list is on one line.
     let mut lists: Vec<Option<usize>> = Vec::new();
     let mut first = true;
     for (index, token) in tokens.iter().enumerate() {
@@ -117,7 +117,7 @@ pub(super) fn lay_out(pieces: &[Piece], human_readable: bool) -> String {
     out
 }
 
-/// Returns, for each opening, the width of its list on one line.
+/// Returns the width on one line of the list at each opening parenthesis, in columns.
 fn widths(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut widths = vec![0; tokens.len()];
     let mut open: Vec<usize> = Vec::new();

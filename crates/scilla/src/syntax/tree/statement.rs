@@ -1,4 +1,4 @@
-//! Components and statements.
+//! Pieces of components and statements.
 
 use super::{Group, Piece, Writer};
 use crate::{

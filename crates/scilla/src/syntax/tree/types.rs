@@ -1,4 +1,4 @@
-//! Types.
+//! Pieces of types.
 
 use super::{Group, Piece, Writer};
 use crate::{
@@ -12,7 +12,8 @@ impl Writer<'_> {
         match kind {
             Type::Address(address) => self.address(address),
             Type::Adt(ident, arguments) => {
-                // The place of the name of a type is part of the type. So it is blank instead of missing.
+                // The place in the name of a type is a part of the type. Without places, the writer writes an empty
+                // place.
                 let nowhere = self.without_places;
                 let location = if nowhere { Location::default() } else { self.source.start(ident.span) };
                 self.variant("ADT", |writer| {
