@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use crate::{host::StateField, value::Value};
 
-/// A value with the name of its parameter: the input of a deployment or of a message.
+/// A value with the name of its parameter, as input of a deployment or of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// The name.
+    /// Name of the parameter.
     pub name: Arc<str>,
-    /// The value.
+    /// Value of the parameter.
     pub value: Value,
 }
 
 impl From<StateField> for Argument {
-    /// Drops the type, which has been checked.
+    /// Drops the type, because it has been checked.
     fn from(StateField { name, value, kind: _ }: StateField) -> Self {
         Self { name, value }
     }
@@ -23,7 +23,7 @@ impl From<StateField> for Argument {
 /// A message to a contract.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// The name of the transition.
+    /// Name of the called transition.
     pub tag: Arc<str>,
     /// `_amount`, `_origin`, `_sender` and the parameters of the transition, in the order of the message.
     pub entries: Vec<Argument>,

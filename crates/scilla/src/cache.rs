@@ -1,8 +1,8 @@
 //! A cache of programs that are ready to run.
 //!
-//! Parsing and compiling a program takes a hundred times as long as a short call. The result depends on the program
-//! alone and never changes. So the cache may keep it while there is room, and share it between threads. A cache hit or
-//! miss affects only the time.
+//! Parsing and compiling a program takes about a hundred times as long as a short call. The result depends only on
+//! the program, and never changes. So the cache shares programs between threads, and keeps them within its limit. A
+//! cache hit or miss affects only the time.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -36,11 +36,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::code::Code;
 
-/// The identity of a program: a digest of everything on which [`Code`] depends.
+/// The identity of a program: a digest of all data on which [`Code`] depends.
 ///
-/// The digest covers the text of the program, its address, which is part of the names of its types, and its `_extlibs`.
-/// It also covers the same data of all libraries that the program imports, directly or not. The code hash of a contract
-/// account (SHA-256 of code and stored init data) covers all of this except the libraries.
+/// The digest covers the text of the program and its `_extlibs`. It covers the address, because the address is part
+/// of the names of its types. It also covers the same data of all libraries that the program imports, directly or
+/// through others. The code hash of a contract account (SHA-256 of code and stored init data) covers all of these
+/// except the libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CodeKey([u8; 32]);
 
@@ -50,39 +51,39 @@ impl CodeKey {
         Self(digest)
     }
 
-    /// Returns the key of a program that also imports this library. Add libraries in the order of their import, which
-    /// `_extlibs` and the text determine. Omit built-in libraries.
+    /// Returns the key of a program that also imports this library. Add libraries in the order of their imports,
+    /// which the text and `_extlibs` determine. Omit built-in libraries.
     #[must_use]
     pub fn with_library(self, library: Self) -> Self {
         Self(Sha256::new().chain_update(b"import").chain_update(self.0).chain_update(library.0).finalize().into())
     }
 }
 
-/// A cache of programs with a limit of bytes. It evicts the least recently used programs first.
+/// A cache of programs with a limit in bytes. It evicts the least recently used programs first.
 ///
-/// Several threads may share it. A thread never waits while another thread makes a program ready. If two threads make
-/// the same program, both get the one that was ready first.
+/// Several threads may share the cache. A thread never waits while another thread compiles a program. If two threads
+/// compile the same program, both get the program that was added first.
 #[derive(Debug)]
 pub struct CodeCache {
     kept: Mutex<Kept>,
     bound: u64,
 }
 
-/// The contents of a cache, in numbers.
+/// The number and the size of the programs in a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheUsage {
-    /// Number of programs.
+    /// Number of cached programs.
     pub programs: usize,
-    /// Size of the programs in bytes, an estimate; see [`Code::weight`].
+    /// Size of the cached programs in bytes. It is an estimate: see [`Code::weight`].
     pub bytes: u64,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
     programs: HashMap<CodeKey, Program>,
-    /// The programs by when they were last used.
+    /// The programs, ordered by the number of their latest use.
     by_use: BTreeMap<u64, CodeKey>,
-    /// Number of uses so far.
+    /// Number of uses of the cache, which orders them.
     now: u64,
     bytes: u64,
 }
@@ -95,21 +96,22 @@ struct Program {
 }
 
 impl CodeCache {
-    /// Returns a cache with a limit of about `bytes` for all programs. A single program above the limit is not kept.
+    /// Returns a cache with a limit of `bytes` for all programs together. A program above the limit is not added.
     pub fn with_bound(bytes: u64) -> Self {
         Self { kept: Mutex::default(), bound: bytes }
     }
 
-    /// Returns a program if the cache has it.
+    /// Returns a program, or `None` if the cache does not have it.
     pub fn get(&self, key: CodeKey) -> Option<Arc<Code>> {
         self.lock().touch(key)
     }
 
-    /// Returns a program from the cache, or makes and adds it. The cache is not locked while `make` runs.
+    /// Returns a program from the cache. If the cache does not have it, makes it and adds it. The cache is not locked
+    /// while `make` runs.
     ///
     /// # Errors
     ///
-    /// The error of `make`. Nothing is added then.
+    /// The error of `make`. In this case, the cache does not change.
     pub fn get_or_make<E>(&self, key: CodeKey, make: impl FnOnce() -> Result<Code, E>) -> Result<Arc<Code>, E> {
         match self.get(key) {
             Some(code) => Ok(code),
@@ -117,19 +119,19 @@ impl CodeCache {
         }
     }
 
-    /// Returns the present contents in numbers.
+    /// Returns the number and the size of the cached programs.
     pub fn usage(&self) -> CacheUsage {
         let kept = self.lock();
         CacheUsage { programs: kept.programs.len(), bytes: kept.bytes }
     }
 
-    /// Adds a program, unless another thread has added it since the lookup. Returns the program in the cache.
+    /// Adds a program, unless another thread has added it first. Returns the program in the cache.
     fn keep(&self, key: CodeKey, code: Arc<Code>) -> Arc<Code> {
         let weight = code.weight();
         if weight > self.bound {
             return code;
         }
-        // Evicted programs are dropped after the lock is released, because dropping a large program takes long.
+        // Evicted programs are dropped after the lock is released, because the drop of a large program takes long.
         let mut forgotten = Vec::new();
         let mut kept = self.lock();
         if let Some(earlier) = kept.touch(key) {
@@ -145,13 +147,13 @@ impl CodeCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // No code under the lock panics, and each change leaves the contents consistent.
+        // A poisoned lock can be used: no code under the lock panics, and each change leaves the contents consistent.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Kept {
-    /// Returns a program, and records its use.
+    /// Returns a program and records its use, or returns `None` if the cache does not have it.
     fn touch(&mut self, key: CodeKey) -> Option<Arc<Code>> {
         let program = self.programs.get_mut(&key)?;
         self.by_use.remove(&program.used);
@@ -251,7 +253,8 @@ mod tests {
         let (cache, both, made) = (CodeCache::with_bound(1 << 20), Barrier::new(2), AtomicUsize::new(0));
         let work = || {
             cache.get_or_make(key(1), || {
-                // Neither thread continues before the other is here: the cache is not locked while programs are made.
+                // The barrier needs both threads inside `make`, so the test ends only if the cache is not locked
+                // there.
                 both.wait();
                 made.fetch_add(1, Ordering::Relaxed);
                 Ok::<_, Infallible>(code())

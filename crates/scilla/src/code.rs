@@ -1,7 +1,7 @@
 //! Compiled programs: names and types are resolved.
 //!
-//! Variables are places in frames. Builtins, constructors and procedures are direct references. The source places of
-//! nodes are in a separate table, which is read only for failures.
+//! Variables are slots in frames. Built-in functions, constructors and procedures are direct references. The source
+//! places of nodes are in a separate table, which only failures read.
 
 use std::sync::Arc;
 
@@ -22,39 +22,39 @@ pub(crate) type NodeId = u32;
 #[derive(Debug)]
 pub struct Code {
     pub(crate) nodes: Vec<Node>,
-    /// The source place of each node.
+    /// Source place of each node.
     pub(crate) places: Vec<Place>,
     pub(crate) sources: Vec<Source>,
     pub(crate) functions: Vec<Function>,
     pub(crate) unbound: Vec<UnboundName>,
     pub(crate) data_types: Arc<DataTypes>,
-    /// The number after `scilla_version`. Expressions have the supported number.
+    /// Number after `scilla_version`. For an expression, it is the supported version.
     pub(crate) version: Arc<str>,
-    /// The recursion principles, the imported libraries with values, each after its imports, and finally the library of
-    /// the module itself.
+    /// Libraries in the order of evaluation: the recursion principles, the imported libraries with values, and the
+    /// library of the module itself. An imported library comes after its imports.
     pub(crate) libraries: Vec<LibraryCode>,
-    /// Number of values of all libraries.
+    /// Number of values of all libraries together.
     pub(crate) globals: usize,
     pub(crate) contract: Option<ContractCode>,
-    /// The expression, if the program is one.
+    /// Root node of the expression, if the program is an expression.
     pub(crate) expression: Option<NodeId>,
-    /// Of an expression: the enclosing node of each node in result position.
+    /// For an expression: the enclosing node of each node in result position.
     pub(crate) tails: std::collections::HashMap<NodeId, Tail>,
-    /// Bytes of the texts of the imported libraries.
+    /// Length of the texts of the imported libraries, in bytes.
     pub(crate) imported_bytes: u64,
     pub(crate) library_cache: std::sync::OnceLock<LibraryValues>,
 }
 
-/// The values of the libraries after their first evaluation, and their cost.
+/// The values of the libraries after their first evaluation, and the units that it cost.
 #[derive(Debug)]
 pub(crate) struct LibraryValues {
     pub(crate) values: Arc<[Value]>,
     pub(crate) units: u64,
-    /// The formulas of built-in functions for this cost.
+    /// Cost formulas of built-in functions that determined the units.
     pub(crate) costs: BuiltinCosts,
 }
 
-/// The enclosing node of a node in result position, and the names that it binds, with their slots.
+/// The enclosing node of a node in result position, and the names that the enclosing node binds, with their slots.
 #[derive(Debug)]
 pub(crate) struct Tail {
     pub(crate) around: NodeId,
@@ -68,15 +68,16 @@ pub(crate) struct Place {
     pub(crate) span: Span,
 }
 
-/// A library. Each import of it is evaluated again.
+/// A library. It is evaluated again for each import.
 #[derive(Debug)]
 pub(crate) struct LibraryCode {
-    /// The libraries with values that are evaluated first. They come before this one.
+    /// Indexes of the imported libraries with values. They are smaller than the index of this library, and are
+    /// evaluated first.
     pub(crate) imports: Vec<usize>,
     pub(crate) values: Vec<LibraryValue>,
 }
 
-/// One value of a library.
+/// One value of a library, as code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LibraryValue {
     pub(crate) node: NodeId,
@@ -86,19 +87,19 @@ pub(crate) struct LibraryValue {
 /// The location of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
-    /// Among the captured values of the running function.
+    /// A captured value of the running function, by index.
     Captured(u32),
-    /// Among the values of the libraries.
+    /// A value of a library, by index.
     Global(u32),
     /// The running function itself.
     Itself,
-    /// In the running frame.
+    /// A value in the open frame, by slot.
     Local(u32),
-    /// Among `_sender`, `_origin`, `_amount`.
+    /// `_sender`, `_origin` or `_amount`, by index.
     Message(u32),
-    /// Among the parameters of the contract.
+    /// A parameter of the contract, by index.
     Parameter(u32),
-    /// Not bound in the source: the index of its name in a list of such names.
+    /// A name that the source does not bind, by its index in [`Code::unbound`].
     Unbound(u32),
 }
 
@@ -109,15 +110,15 @@ pub(crate) struct UnboundName {
     pub(crate) place: Place,
 }
 
-/// Types that may contain variables whose types are in the running frame.
+/// Types that may contain type variables of the open frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Types {
     pub(crate) types: Arc<[Type]>,
-    /// The variables in scope, the outermost first; `None` if the types contain none of them.
+    /// The variables in scope, the outermost first, or `None` if the types contain none of them.
     pub(crate) variables: Option<Arc<[TypeVariable]>>,
 }
 
-/// An expression.
+/// An expression, as a node of the code.
 #[derive(Debug)]
 pub(crate) enum Node {
     Apply { function: Variable, arguments: Box<[Variable]> },
@@ -134,19 +135,19 @@ pub(crate) enum Node {
     Variable(Variable),
 }
 
-/// The value of an entry of a message.
+/// The value of an entry of a message, as code.
 #[derive(Debug)]
 pub(crate) enum Payload {
     Literal(Value),
     Variable(Variable),
 }
 
-/// The pattern of a clause.
+/// The pattern of a clause, as code.
 #[derive(Debug)]
 pub(crate) enum Pattern {
     Binder(u32),
     Constructor(Arc<Constructor>, Box<[Self]>),
-    /// An unknown constructor, or one with the wrong number of parts. It matches no value.
+    /// An unknown constructor, or a constructor with the wrong number of parts. It matches no value.
     Nothing,
     Wildcard,
 }
@@ -155,7 +156,7 @@ pub(crate) enum Pattern {
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) kind: FunctionKind,
-    /// The source places of the nested functions that this one consists of, one for each argument.
+    /// Source places of the nested functions that are compiled into this function, one for each argument.
     pub(crate) layers: Box<[Place]>,
     pub(crate) captures: Box<[Variable]>,
     pub(crate) body: NodeId,
@@ -163,7 +164,7 @@ pub(crate) struct Function {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FunctionKind {
-    /// A function that can refer to itself. Each application evaluates its first layer again.
+    /// A function that can refer to itself. Each application evaluates its outermost layer again.
     Fixpoint,
     OfTypes,
     Plain,
@@ -172,30 +173,30 @@ pub(crate) enum FunctionKind {
 /// A compiled contract.
 #[derive(Debug)]
 pub(crate) struct ContractCode {
-    /// The parameters, the implicit ones first.
+    /// Parameters of the contract, the implicit ones first.
     pub(crate) parameters: Vec<(Name, Type)>,
     pub(crate) constraint: NodeId,
     pub(crate) fields: Vec<FieldCode>,
     pub(crate) components: Vec<ComponentCode>,
 }
 
-/// A field.
+/// A field, as code.
 #[derive(Debug)]
 pub(crate) struct FieldCode {
     pub(crate) field: Field,
     pub(crate) initial: NodeId,
 }
 
-/// A field of a contract.
+/// A field of a contract, with its declared type.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Its name.
+    /// Name of the field.
     pub name: Arc<str>,
-    /// Its type.
+    /// Declared type of the field.
     pub kind: Type,
 }
 
-/// A transition or procedure.
+/// A transition or procedure, as code.
 #[derive(Debug)]
 pub(crate) struct ComponentCode {
     pub(crate) kind: ComponentKind,
@@ -207,28 +208,28 @@ pub(crate) struct ComponentCode {
 
 pub(crate) type Statements = Arc<[Statement]>;
 
-/// A statement in its place.
+/// A statement with its place.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) kind: StatementKind,
     pub(crate) place: Place,
-    /// Separate from the kind of the statement, so that a run does not read them.
+    /// The names are behind a pointer, because a run without an observer does not read them.
     pub(crate) names: Box<StatementNames>,
 }
 
 /// The names of the variables of a statement, for observers.
 #[derive(Debug)]
 pub(crate) struct StatementNames {
-    /// The variables that it uses, in the order of the text.
+    /// Variables that the statement uses, in the order of the text.
     pub(crate) used: Box<[(Name, Variable)]>,
-    /// The variable that it binds.
+    /// Variable that the statement binds, if there is one.
     pub(crate) bound: Option<(Name, Variable)>,
 }
 
-/// The field of a statement.
+/// A field that a statement uses.
 #[derive(Debug)]
 pub(crate) struct FieldUse {
-    /// The index of the field; `None` if the contract declares no field of this name.
+    /// Index of the field, or `None` if the contract does not declare a field with this name.
     pub(crate) field: Option<u32>,
     pub(crate) name: Arc<str>,
     pub(crate) place: Place,
@@ -259,13 +260,13 @@ pub(crate) enum StatementKind {
     Timestamp { slot: u32, block: Variable },
 }
 
-/// Memory, in bytes, for each byte of the text besides the nodes. This is an estimate.
+/// Estimated memory for each byte of the text in addition to the nodes, in bytes.
 const BYTES_PER_CHARACTER: usize = 16;
-/// Most memory, in bytes, of the values that one unit of gas makes. This is an estimate.
+/// Estimated largest memory of the values that one unit of gas makes, in bytes.
 const BYTES_PER_UNIT: u64 = 160;
 
 impl Code {
-    /// Returns the bytes of the texts of the libraries that a contract imports, including the standard library.
+    /// Returns the length of the texts of all imported libraries, including the standard library, in bytes.
     pub const fn imported_bytes(&self) -> u64 {
         self.imported_bytes
     }
@@ -275,7 +276,7 @@ impl Code {
         self.sources.get(place.source as usize).map_or_else(Location::default, |source| source.start(place.span))
     }
 
-    /// Returns the text at a place, up to the end of the line.
+    /// Returns the source text from a place up to the end of its line.
     pub(crate) fn line_of(&self, place: Place) -> &[u8] {
         let text = self.sources.get(place.source as usize).map_or(&[][..], Source::text);
         let text = text.get(place.span.start as usize..place.span.end as usize).unwrap_or_default();
@@ -287,7 +288,7 @@ impl Code {
         self.places.get(node as usize).map_or_else(Location::default, |place| self.location(*place))
     }
 
-    /// Returns the names that are bound at a node of the expression, with their slots, the outermost first.
+    /// Returns the names that are bound at a node of the expression with their slots, the outermost first.
     pub(crate) fn bound_at(&self, mut node: NodeId) -> Vec<(Arc<str>, u32)> {
         let mut names = Vec::new();
         while let Some(tail) = self.tails.get(&node) {
@@ -298,10 +299,10 @@ impl Code {
         names
     }
 
-    /// Returns about how many bytes the program takes, including texts and the values of its libraries.
+    /// Returns the estimated memory of the program in bytes, including its texts and the values of its libraries.
     ///
-    /// All data of the nodes comes from the texts: names, types and literals take memory in proportion to their length
-    /// there.
+    /// All data of the nodes comes from the texts: names, types and literals take memory in proportion to their
+    /// length there.
     pub fn weight(&self) -> u64 {
         let texts: usize = self.sources.iter().map(|source| source.text().len()).sum();
         let nodes = self.nodes.len() * (size_of::<Node>() + size_of::<Place>());
@@ -310,7 +311,8 @@ impl Code {
         (bytes as u64).saturating_add(self.max_library_units().saturating_mul(BYTES_PER_UNIT))
     }
 
-    /// Returns the limit of gas and effort for values of libraries that are kept with the program.
+    /// Returns the limit for the cost and the work of library values that the program keeps, in units plus parts of
+    /// values.
     pub(crate) fn max_library_units(&self) -> u64 {
         1000 + self.nodes.len() as u64
     }
@@ -320,7 +322,7 @@ impl Code {
         &self.data_types
     }
 
-    /// Returns the fields of the contract, in the order of their declaration.
+    /// Returns the fields of the contract, in the order of their declarations.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.contract.iter().flat_map(|contract| contract.fields.iter().map(|field| &field.field))
     }

@@ -1,7 +1,7 @@
 //! Failures in a form for people: a title, the relevant places, notes and help.
 //!
-//! Receipts and JSON contain only the texts and places of an [`Entry`]. In addition, an entry may have a [`Cause`]: the
-//! kind of the error with its names, types and places. [`diagnose`] combines both.
+//! Receipts and JSON contain only the text and the places of an [`Entry`]. In addition, an entry may have a
+//! [`Cause`]: the kind of the error with its names, types and places. [`diagnose`] combines both.
 
 pub use crate::report::{Cause, Context, NameKind, TypedArgument};
 use crate::{
@@ -9,33 +9,33 @@ use crate::{
     source::Location,
 };
 
-/// Longest name for which similar names are searched, in bytes. It bounds the work for a single name.
+/// Longest name for which the search for similar names runs, in bytes. It bounds the work for a single name.
 const LONGEST_NAME: usize = 48;
 
 /// An error in a form for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The error.
+    /// Text of the error.
     pub title: String,
-    /// The place.
+    /// Place of the error.
     pub place: Location,
-    /// Whether the place differs from that of the entry. Parse errors are reported at the end of a token. Other places
-    /// are beginnings.
+    /// Whether the place differs from the place of the entry. The entry of a parse error has the end of a token; all
+    /// other places are beginnings.
     pub moved: bool,
-    /// A text for the place.
+    /// Label to draw at the place.
     pub label: Option<String>,
-    /// Further places with their texts.
+    /// Further places, with their labels.
     pub others: Vec<(Location, String)>,
-    /// Notes.
+    /// Further facts about the error.
     pub notes: Vec<String>,
-    /// A way to correct the program.
+    /// Advice for the correction of the program.
     pub help: Option<String>,
 }
 
 /// Returns the errors of a failure in a form for people.
 ///
-/// Entries that only name the part of the program become notes of the error there. Entries that follow from other
-/// errors are left out.
+/// Entries that only name the part of the program become notes of the error in this part. Entries that follow from
+/// other errors are omitted.
 pub fn diagnose(failure: &Failure) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     collect(failure.entries(), &mut found);
@@ -80,7 +80,7 @@ impl From<&Warning> for Diagnosis {
 }
 
 impl Diagnosis {
-    /// Returns an entry without further information.
+    /// Returns the diagnosis of an entry without a cause.
     fn plain(entry: &Entry) -> Self {
         Self {
             title: entry.message.trim().to_owned(),
@@ -171,12 +171,12 @@ fn counted(arguments: usize) -> String {
     if arguments == 1 { "1 argument".to_owned() } else { format!("{arguments} arguments") }
 }
 
-/// Joins texts with commas and a last "and".
+/// Joins texts with commas, and "and" before the last text.
 pub(crate) fn listed(texts: &[String]) -> String {
     joined(texts, "and")
 }
 
-/// Joins texts with commas, and the last one with a word.
+/// Joins texts with commas, and `word` before the last text.
 pub(crate) fn joined(texts: &[String], word: &str) -> String {
     match texts {
         [] => String::new(),
@@ -185,7 +185,7 @@ pub(crate) fn joined(texts: &[String], word: &str) -> String {
     }
 }
 
-/// Names of other languages, with their names in Scilla.
+/// Names from other languages, with the corresponding names in Scilla.
 const ELSEWHERE: &[(NameKind, &str, &str)] = &[
     (NameKind::Builtin, "minus", "sub"),
     (NameKind::Builtin, "mod", "rem"),
@@ -205,10 +205,10 @@ const ELSEWHERE: &[(NameKind, &str, &str)] = &[
 
 /// Returns the candidate that is most similar to an unknown name, or `None` if none is similar.
 ///
-/// Letters may be inserted, removed, replaced, or swapped with their neighbour. Names of up to five letters permit one
-/// such change, and each three further letters permit one more. The limit is three, and fewer than the length of the
-/// name. Case does not count, but it decides between equally similar candidates. After that, alphabetical order
-/// decides.
+/// A change inserts, removes or replaces a letter, or swaps two neighbours. Names of up to five letters permit one
+/// change, and each three further letters permit one more. The number of changes is at most three, and less than the
+/// length of the name. Case does not count as a change, but it decides between equally similar candidates. After
+/// that, alphabetical order decides.
 pub(crate) fn nearest<'c>(
     kind: NameKind,
     name: &str,
@@ -219,7 +219,7 @@ pub(crate) fn nearest<'c>(
     elsewhere.map(|(.., here)| *here).or(similar)
 }
 
-/// Returns the candidate that is most similar to a text, as [`nearest`] does.
+/// Returns the candidate that is most similar to a text, by the rules of [`nearest`].
 pub(crate) fn similar<'c>(text: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let length = text.len();
     if length > LONGEST_NAME {

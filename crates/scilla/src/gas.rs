@@ -1,11 +1,11 @@
-//! Gas: units, the meter, and the tables of its formulas.
+//! Gas: the meter, and the logarithms of the cost formulas.
 
 use ruint::aliases::U256;
 
 pub use crate::gas_unit::{Exhausted, UNITS_PER_GAS};
 use crate::work::Work;
 
-/// The gas units that are left, and the [`Work`] that was done.
+/// The remaining gas units, and the [`Work`] of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meter {
     left: u64,
@@ -13,32 +13,32 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Returns a meter with this number of units. Work is not limited.
+    /// Returns a meter with this number of units, and without a limit of work.
     pub const fn with_units(left: u64) -> Self {
         Self { left, work: Work::UNLIMITED }
     }
 
-    /// Returns a meter for a limit in gas. Work is not limited.
+    /// Returns a meter with a limit in gas, and without a limit of work.
     pub const fn with_limit(gas: u64) -> Self {
         Self::with_units(gas.saturating_mul(UNITS_PER_GAS))
     }
 
-    /// Continues with the work of earlier runs.
+    /// Returns the meter with the work of earlier runs.
     #[must_use]
     pub const fn with_work(self, work: Work) -> Self {
         Self { work, ..self }
     }
 
-    /// Returns the work that was done.
+    /// Returns the work that has been counted.
     pub const fn work(self) -> Work {
         self.work
     }
 
-    /// Counts work that is about to be done.
+    /// Counts work before it is done.
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if it is beyond its limit. Then no gas is left.
+    /// [`Exhausted`] if the work is above its limit. The meter then has no gas left.
     pub const fn spend(&mut self, work: u64) -> Result<(), Exhausted> {
         let done = self.work.spend(work);
         if done.is_err() {
@@ -47,11 +47,11 @@ impl Meter {
         done
     }
 
-    /// Counts work that was done; see [`Work::record`].
+    /// Counts work after it was done: see [`Work::record`].
     ///
     /// # Errors
     ///
-    /// As for [`Self::spend`].
+    /// The errors of [`Self::spend`].
     pub const fn record(&mut self, work: u64) -> Result<(), Exhausted> {
         let done = self.work.record(work);
         if done.is_err() {
@@ -60,29 +60,31 @@ impl Meter {
         done
     }
 
-    /// Returns the work that may be done before gas is charged for it: as much as all units that are left allow.
+    /// Returns the work in nanoseconds that may be done before its gas is charged. It is the work that all remaining
+    /// units permit.
     pub const fn left_before_charge(self) -> u64 {
         self.work.left_before(self.left)
     }
 
-    /// Counts work beyond [`Self::left_before_charge`] that was done, and ends. No gas is left.
+    /// Counts work above [`Self::left_before_charge`] that was done, and sets the remaining gas to zero.
     pub const fn exceed_before_charge(&mut self, work: u64) -> Exhausted {
         let units = self.left;
         self.left = 0;
         self.work.exceed_before(work, units)
     }
 
-    /// Ends with work that is not counted; see [`Work::exceed`]. No gas is left.
+    /// Ends the transaction because of work that was not done and is not counted: see [`Work::exceed`]. Sets the
+    /// remaining gas to zero.
     pub const fn exceed(&mut self) -> Exhausted {
         self.left = 0;
         self.work.exceed()
     }
 
-    /// Counts a program that is made ready to run; see [`Work::load`].
+    /// Counts the loading of a program of `bytes`: see [`Work::load`].
     ///
     /// # Errors
     ///
-    /// As for [`Self::spend`].
+    /// The errors of [`Self::spend`].
     pub const fn load(&mut self, bytes: u64, fresh: bool) -> Result<(), Exhausted> {
         let done = self.work.load(bytes, fresh);
         if done.is_err() {
@@ -91,11 +93,12 @@ impl Meter {
         done
     }
 
-    /// Takes units.
+    /// Charges units.
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if fewer are left; then none are taken. If a work limit is reached, no gas is left.
+    /// [`Exhausted`] if fewer units remain, and then nothing is charged. [`Exhausted`] also if a limit of work is
+    /// reached, and then no gas is left.
     pub const fn charge(&mut self, units: u64) -> Result<(), Exhausted> {
         match self.left.checked_sub(units) {
             Some(left) => {
@@ -110,25 +113,25 @@ impl Meter {
         }
     }
 
-    /// Takes units even if fewer are left, as the reference does for the checks of addresses and the version. Below
-    /// zero, the number wraps around to the largest one.
+    /// Charges units even if fewer remain, as the reference does for the checks of addresses and the version. Below
+    /// zero, the number wraps around to the largest `u64`.
     pub const fn charge_unchecked(&mut self, units: u64) {
         self.left = self.left.wrapping_sub(units);
-        // If this reaches a work limit, the next charge fails.
+        // If this reaches a limit of work, the next charge fails.
         let _ = self.work.pay(units);
     }
 
-    /// Returns the units that are left.
+    /// Returns the remaining units.
     pub const fn units(self) -> u64 {
         self.left
     }
 
-    /// Returns the gas that is left, as a failed run reports it: rounded down.
+    /// Returns the remaining gas in the report of a failed run, rounded down.
     pub const fn gas(self) -> u64 {
         self.left / UNITS_PER_GAS
     }
 
-    /// Returns the gas that is left, as a successful run reports it. At least one gas of the limit counts as used.
+    /// Returns the remaining gas in the report of a successful run. At least one gas of the limit counts as used.
     pub const fn gas_of_success(self, limit: u64) -> u64 {
         let gas = self.gas();
         if gas == limit { limit.saturating_sub(1) } else { gas }
@@ -137,13 +140,13 @@ impl Meter {
 
 /// Returns the logarithm of the gas formulas: the natural logarithm of the number plus one, rounded down, plus one.
 ///
-/// The reference computes it in double precision. `STEPS` has the numbers at which that result reaches the next
-/// integer.
+/// The reference computes it with double precision. `STEPS` has the numbers at which the result of the reference
+/// reaches the next integer.
 pub fn log(number: &U256) -> u64 {
     1 + STEPS.partition_point(|step| step <= number) as u64
 }
 
-/// Returns the natural logarithm of a number of entries, rounded down; zero for no entries.
+/// Returns the natural logarithm of a number of entries, rounded down, or zero for no entries.
 pub fn floor_ln(entries: u64) -> u64 {
     match entries.checked_sub(1) {
         Some(before) => log(&U256::from(before)) - 1,
@@ -151,9 +154,9 @@ pub fn floor_ln(entries: u64) -> u64 {
     }
 }
 
-/// The smallest numbers for which [`log`] grows by one. They were derived with 120-digit arithmetic from the
-/// reference's method: double precision, where numbers beyond 128 bits are split into two halves. Up to the 32nd these
-/// are e^k - 1, rounded up.
+/// The smallest numbers at which [`log`] grows by one. They were derived with 120-digit arithmetic from the method of
+/// the reference. That method uses double precision, and splits numbers above 128 bits into two halves. Up to the
+/// 32nd, the numbers are e^k - 1, rounded up.
 #[rustfmt::skip]
 #[expect(clippy::unreadable_literal, reason = "64 bits of a power of e have no readable form")]
 const STEPS: [U256; 177] = [

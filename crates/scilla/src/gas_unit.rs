@@ -1,9 +1,9 @@
-//! The unit in which gas is counted, and the error when none is left.
+//! The unit of gas, and the error for missing gas.
 
 /// Number of units in one gas.
 pub const UNITS_PER_GAS: u64 = 8;
 
-/// There is less gas than an action costs.
+/// The error for an action that costs more than the remaining gas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Insufficient gas")]
 pub struct Exhausted;

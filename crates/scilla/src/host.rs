@@ -13,32 +13,32 @@ pub type Address = [u8; 20];
 
 /// The state that a running contract can read and change.
 ///
-/// Keys address the entries of maps, so a host never loads a whole map to return one entry. With fewer keys than the
-/// map is deep, the query is about an inner map.
+/// Keys address the entries of maps, so a host never loads a whole map to return one entry. If there are fewer keys
+/// than nested maps, the call concerns an inner map.
 ///
-/// A run does not undo its changes. If it fails, the host drops them.
+/// A run does not undo its changes. If the run fails, the host must drop them.
 pub trait Host {
-    /// Sets the gas units and the [work](crate::work) that are left for the next query. If a map is larger or takes more
-    /// work, the run ends in any case. The host may then return [`HostError::too_large`].
+    /// Sets the remaining gas units and the remaining [work](crate::work) for the next call. The run fails if a map
+    /// has more entries than units, or takes more work. The host may then return [`HostError::too_large`].
     fn limit(&mut self, _units: u64, _work: u64) {}
 
-    /// Returns the [work](crate::work) since the last [`Self::limit`].
+    /// Returns the [work](crate::work) after the last call of [`Self::limit`], in nanoseconds.
     fn worked(&self) -> u64 {
         0
     }
 
-    /// Returns the value of a field or entry, or `None` if there is no such entry.
+    /// Returns the value of a field or entry, or `None` if the entry does not exist.
     ///
     /// # Errors
     ///
-    /// If the host cannot answer the query.
+    /// If the host cannot read the value.
     fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError>;
 
     /// Returns whether an entry exists.
     ///
     /// # Errors
     ///
-    /// If the host cannot answer the query.
+    /// If the host cannot read the map.
     fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError>;
 
     /// Replaces the value of a field or entry. Creates missing inner maps.
@@ -48,8 +48,8 @@ pub trait Host {
     /// If the change cannot be made.
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError>;
 
-    /// Removes an entry or an inner map. A missing entry is no error. The host decides whether the surrounding map
-    /// exists afterwards.
+    /// Removes an entry or an inner map. Has no effect if it does not exist. The host decides whether the surrounding
+    /// map exists afterwards.
     ///
     /// # Errors
     ///
@@ -58,11 +58,11 @@ pub trait Host {
 
     /// Returns a field or entry of another account, or `None` if the account, field or entry does not exist.
     ///
-    /// Besides the fields of contracts, the names are `_balance`, `_nonce`, `_this_address` and `_codehash`.
+    /// The name is a field of the contract, or one of `_balance`, `_nonce`, `_this_address` and `_codehash`.
     ///
     /// # Errors
     ///
-    /// If the host cannot answer the query.
+    /// If the host cannot read the account.
     fn remote(
         &mut self,
         address: &Address,
@@ -75,48 +75,47 @@ pub trait Host {
     ///
     /// # Errors
     ///
-    /// The host does not know the number.
+    /// If the host does not have the number.
     fn block_number(&mut self) -> Result<BNum, HostError>;
 
-    /// Returns the number of the chain.
+    /// Returns the chain id.
     ///
     /// # Errors
     ///
-    /// The host does not know the id.
+    /// If the host does not have the id.
     fn chain_id(&mut self) -> Result<u32, HostError>;
 
-    /// Returns the time of a block in microseconds, or `None` if the host does not know it.
+    /// Returns the time of a block in microseconds, or `None` if the host does not have it.
     fn timestamp(&mut self, block: &BNum) -> Option<u64>;
 }
 
-/// The part of a remote field that a query needs.
+/// The part of a remote field that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteWant {
-    /// The type of the field, which shows that the field exists.
+    /// Only the type of the field. A result shows that the field exists.
     Kind,
-    /// Type and value.
+    /// The type and the value.
     Value,
 }
 
 /// A field of another account.
 #[derive(Clone, Debug)]
 pub struct Remote {
-    /// The type of the whole field.
+    /// Type of the whole field.
     pub kind: Type,
-    /// The value, if the query needs it.
+    /// Value, if the call needs it.
     pub value: Option<Value>,
 }
 
-/// Reason why a query failed. The text is part of the receipt.
+/// Reason why a call of the host failed. The text is part of the receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HostError {
-    /// The text.
+    /// Text of the error.
     pub message: String,
-    /// Whether the text is reported at the name of the field.
+    /// Whether the failure has the place of the field's name.
     pub at_field: bool,
-    /// Whether the value is larger, or took more work, than the [limit](Host::limit). The run then reports that it is
-    /// out of gas.
+    /// Whether the value exceeds a [limit](Host::limit), by its size or its work. The run then fails for missing gas.
     pub is_too_large: bool,
 }
 
@@ -126,12 +125,12 @@ impl HostError {
         Self { message: message.into(), at_field: false, is_too_large: false }
     }
 
-    /// Returns the error that the value is larger, or takes more work, than the [limit](Host::limit).
+    /// Returns the error for a value that exceeds a [limit](Host::limit), by its size or its work.
     pub const fn too_large() -> Self {
         Self { message: String::new(), at_field: false, is_too_large: true }
     }
 
-    /// Returns an error that is reported at the name of the field.
+    /// Returns an error with the place of the field's name.
     pub fn at_field(message: impl Into<String>) -> Self {
         Self { message: message.into(), at_field: true, is_too_large: false }
     }
@@ -140,26 +139,26 @@ impl HostError {
 /// A named value with its type: a field, or an entry of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateField {
-    /// The name.
+    /// Name of the field or entry.
     pub name: Arc<str>,
-    /// The type.
+    /// Type of the value.
     pub kind: Type,
-    /// The value.
+    /// Value of the field or entry.
     pub value: Value,
 }
 
-/// A host in memory, with the contents of the files of the command line.
+/// A host in memory. It has the contents of the files of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryHost {
-    /// The fields of the contract. Replacing the value of a field moves it to the front, as in the reference.
+    /// Fields of the contract. A store moves the field to the front, as in the reference.
     pub fields: Vec<StateField>,
-    /// The fields of other accounts.
+    /// Fields of other accounts.
     pub accounts: BTreeMap<Address, Vec<StateField>>,
-    /// The number of the current block.
+    /// Number of the current block, if known.
     pub block_number: Option<BNum>,
-    /// The number of the chain.
+    /// Chain id, if known.
     pub chain_id: Option<u32>,
-    /// The times of blocks by the texts of their numbers; `None` if no times are given at all.
+    /// Times of blocks in microseconds by their number as text, or `None` if no times are given.
     pub timestamps: Option<BTreeMap<String, u64>>,
 }
 
@@ -256,7 +255,8 @@ fn look_up(value: &Value, keys: &[Key], name: &str) -> Result<Option<Value>, Hos
     Ok(Some(value.clone()))
 }
 
-/// Puts an entry into nested maps. Maps on the path are taken out while they change, to avoid copies.
+/// Puts an entry into nested maps. Takes the maps on the path out while they change, because a shared map would be
+/// copied.
 fn put(map: &mut Map, path: &[Key], last: &Key, value: Value, name: &str) -> Result<(), HostError> {
     let Some((first, rest)) = path.split_first() else {
         map.insert(last.clone(), value);
@@ -291,7 +291,7 @@ fn delete(map: &mut Map, path: &[Key], last: &Key, name: &str) -> Result<(), Hos
     }
 }
 
-/// Returns the type of the values of a map behind `keys` keys, or `None` if the type has fewer nested maps.
+/// Returns the type of the values after `keys` keys, or `None` if the type has fewer nested maps.
 pub fn type_behind(kind: &Type, keys: usize) -> Option<&Type> {
     (0..keys).try_fold(kind, |kind, _| if let Type::Map(_, value) = kind { Some(&**value) } else { None })
 }

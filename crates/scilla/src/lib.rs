@@ -5,7 +5,7 @@
 //!                      │
 //!                      └─────▶ lower ─▶ eval ─▶ messages, events, stored fields
 //!                                         ▲
-//!                                    host │ the questions a running contract may ask
+//!                                    host │ reads and writes of state
 //! ```
 //!
 //! # Examples
@@ -69,30 +69,30 @@
 //!
 //! - [`source`], `gas_unit`, [`rules`], [`stdlib`], `version`: texts and positions in them; the unit of gas; the
 //!   differences between released interpreters; the standard library; the version of the language.
-//! - [`work`]: the work that takes time beyond its gas.
+//! - [`work`]: the processor time of a transaction, and its limits.
 //! - [`gas`]: the costs of operations.
 //! - [`name`], [`report`]: names as written and as resolved; the errors of a rejected program or a failed run.
-//! - [`types`], [`diagnosis`]: the types, their texts, and which type may replace another one; error reports for people.
+//! - [`types`], [`diagnosis`]: the types, their texts, and their assignability; error reports for people.
 //! - [`value`], `implicit`: the values of expressions, fields and messages; the parameters that every transition has.
 //! - [`builtins`]: the built-in functions, one row each.
 //! - [`syntax`]: tokens, the tree, the parser and the formatter.
-//! - [`resolve`], [`code`]: imports, and the module that defines each name; programs ready to run.
-//! - [`cache`], [`host`], `lower`, `vocabulary`: programs kept for the next call; the queries of a running contract;
-//!   from the tree to code; the names that a program may use, for suggestions.
+//! - [`resolve`], [`code`]: imports, and the module that defines each name; compiled programs.
+//! - [`cache`], [`host`], `lower`, `vocabulary`: a cache of programs; the state that a running contract can read and
+//!   change; the compiler from the tree to code; the names that a program may use, for suggestions.
 //! - `argument`, `typecheck`: the inputs of a run; the type checker.
 //! - `analysis`: the analyses after the type check.
-//! - [`check`]: whether a program may run, and its summary.
+//! - [`check`]: the verdict whether a program may run, and its summary.
 //! - [`json`]: values, types, inputs and outputs as JSON.
-//! - [`eval`]: running programs.
+//! - [`eval`]: the execution of programs.
 //! - `cli`: the `scilla` command (feature `cli`).
 //!
 //! # Invariants
 //!
-//! - The crate knows no trie, account or block.
-//! - No clock, randomness, floating point or hash-map order: the same text, state and message give the same result and
-//!   the same gas everywhere.
-//! - Gas is the only limit on the work of a running program, and on the depth of its data. The nesting of texts has a
-//!   limit of its own ([`syntax::MAX_NESTING`]). No function overflows the stack of its caller.
+//! - The crate contains no trie, account or block.
+//! - Results do not depend on a clock, on randomness, on floating point or on the order of hash maps. The same text,
+//!   state and message give the same result and the same gas on every machine.
+//! - Gas and [`work`] limit the execution of a program, and gas limits the depth of its data. The nesting of texts has
+//!   a limit of its own ([`syntax::MAX_NESTING`]). No function overflows the stack of its caller.
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "a pass looks for its few kinds of node among all of them")]
 mod analysis;

@@ -8,9 +8,10 @@ use std::{
 
 use crate::source::Span;
 
-/// A name as the source spells it and, once resolved, with the module that defines it.
+/// A name as the source spells it. After resolution, it also has the module that defines it.
 ///
-/// Two names are equal if they have the same base and the same defining module. Their spelling matters only for texts.
+/// Two names are equal if they have the same base and the same defining module. The spelling of the namespace matters
+/// only for texts.
 #[derive(Clone, Debug)]
 pub struct Name {
     base: Arc<str>,
@@ -19,17 +20,17 @@ pub struct Name {
 }
 
 impl Name {
-    /// Returns a name without namespace that belongs to no module: a local, a field, a built-in type.
+    /// Returns a name without namespace and module, for example of a local, a field or a built-in type.
     pub fn simple(base: impl Into<Arc<str>>) -> Self {
         Self { base: base.into(), namespace: None, module: None }
     }
 
-    /// Returns a name that is written `namespace.base` and not resolved yet.
+    /// Returns a name in the form `namespace.base`, without a module. The resolver adds the module.
     pub fn qualified(namespace: impl Into<Arc<str>>, base: impl Into<Arc<str>>) -> Self {
         Self { base: base.into(), namespace: Some(namespace.into()), module: None }
     }
 
-    /// Returns the same name, defined in the module at `module`: an address (`0x` and lower-case hex) or the name of a
+    /// Returns the name with the module that defines it: an address (`0x` and lower-case hex) or the name of a
     /// library.
     #[must_use]
     pub fn defined_in(mut self, module: Arc<str>) -> Self {
@@ -37,12 +38,12 @@ impl Name {
         self
     }
 
-    /// Returns the name without its namespace.
+    /// Returns the name without its namespace and its module.
     pub fn base(&self) -> &Arc<str> {
         &self.base
     }
 
-    /// Returns the namespace as written.
+    /// Returns the namespace in the source, or `None` if the name has no namespace.
     pub fn namespace(&self) -> Option<&Arc<str>> {
         self.namespace.as_ref()
     }
@@ -52,17 +53,17 @@ impl Name {
         self.module.as_ref()
     }
 
-    /// Returns the number of bytes of the global form.
+    /// Returns the length of the global form, in bytes.
     pub(crate) fn global_len(&self) -> usize {
         self.module.as_ref().map_or(0, |module| module.len() + 1) + self.base.len()
     }
 
-    /// Shows the name as the source spells it: `x` or `Ns.x`.
+    /// Returns the name as the source spells it: `x` or `Ns.x`.
     pub fn as_written(&self) -> impl fmt::Display + '_ {
         Dotted(self.namespace.as_deref(), &self.base)
     }
 
-    /// Shows the global form: `x`, or the defining module's address, a dot, and `x`.
+    /// Returns the global form of the name: `x`, or the address of the defining module, a dot, and `x`.
     pub fn global(&self) -> impl fmt::Display + '_ {
         Dotted(self.module.as_deref(), &self.base)
     }
@@ -106,17 +107,17 @@ impl Ord for Name {
     }
 }
 
-/// A name in its place. Equality ignores the place.
+/// A name with its place. Equality ignores the place.
 #[derive(Clone, Debug)]
 pub struct Ident {
-    /// The name.
+    /// The name itself.
     pub name: Name,
-    /// The place.
+    /// Place of the name in the source.
     pub span: Span,
 }
 
 impl Ident {
-    /// Returns a name in its place.
+    /// Returns a name with its place.
     pub const fn new(name: Name, span: Span) -> Self {
         Self { name, span }
     }

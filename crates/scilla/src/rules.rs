@@ -1,10 +1,10 @@
 //! Differences between released interpreters, as named sets of rules.
 //!
-//! The language has one version, but its interpreters were released over years, and networks ran different ones.
-//! Receipts are part of block hashes, so a chain has one set of rules for its whole life. An [`Edition`] is the name
-//! that an operator chooses. [`Rules`] adds a revision that only this implementation counts. A stricter verdict or a
-//! new limit gets the next revision, and chains of an earlier one keep their rules. Code reads the individual facts of
-//! [`Rules`], never the name.
+//! The language has one version, but its interpreter has several releases, and networks ran different ones. Receipts
+//! are part of block hashes, so a chain has one set of rules for its whole life. An [`Edition`] is the name that an
+//! operator chooses. [`Rules`] adds a revision, which is a number of this implementation. A stricter verdict or a new
+//! limit gets the next revision, and chains with an earlier revision keep their rules. Code reads the individual
+//! facts of [`Rules`], never the name.
 //!
 //! ```
 //! use silica_scilla::rules::{Edition, Exceptions, Rules};
@@ -19,9 +19,9 @@ use std::{fmt, str::FromStr};
 /// A release of the interpreter, as a set of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edition {
-    /// Scilla 0.11, which Zilliqa 8.1 ran: its gas and its list of exceptions.
+    /// Scilla 0.11, which Zilliqa 8.1 ran. Its gas and its list of exceptions differ from later releases.
     V0_11,
-    /// Scilla 0.12 to 0.13.5, which Zilliqa 8.2 to 9.3.7 ran: their list of exceptions.
+    /// Scilla 0.12 to 0.13.5, which Zilliqa 8.2 to 9.3.7 ran. Their list of exceptions differs from `Latest`.
     V0_13,
     /// The last state of the interpreter's source, which the successor of Zilliqa 9 runs.
     Latest,
@@ -31,7 +31,7 @@ impl Edition {
     /// Every edition, the oldest first.
     pub const ALL: [Self; 3] = [Self::V0_11, Self::V0_13, Self::Latest];
 
-    /// Its name in options and files.
+    /// Returns the name of the edition in options and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::V0_11 => "0.11",
@@ -56,7 +56,7 @@ impl FromStr for Edition {
     }
 }
 
-/// The error for a text that names no [`Edition`].
+/// The error for a text that is not the name of an [`Edition`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected 0.13, 0.11 or latest, got {got:?}")]
 pub struct UnknownEdition {
@@ -72,7 +72,7 @@ pub struct Rules {
     revision: u16,
 }
 
-/// The newest revision of every edition, which new chains have.
+/// The newest revision, which is the same for all editions. New chains have it.
 const CURRENT: u16 = 3;
 
 /// The components that an exception lists after `Raised from`.
@@ -80,55 +80,56 @@ const CURRENT: u16 = 3;
 /// `Zilliqa/scilla`, `src/eval/Eval.ml`, procedure calls: 0.11.1 lines 513 to 550, 308af35 lines 557 to 577.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exceptions {
-    /// The completed procedures, the newest first, then the transition. A call removes the entries that its procedure
-    /// added.
+    /// The completed procedures, the newest first, and then the transition. A call removes the entries of the
+    /// procedures that completed during the call.
     CompletedProcedures,
     /// The running procedures, the innermost first, then the transition.
     CallStack,
 }
 
-/// The cost formulas of the built-in functions that 0.12 changed.
+/// The cost formulas of the built-in functions that differ between 0.11 and 0.12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltinCosts {
     /// The formulas of 0.11.
     V0_11,
-    /// The formulas since 0.12.
+    /// The formulas of 0.12 and later releases.
     Current,
 }
 
 /// The outcome of a message to a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LibraryCalls {
-    /// It succeeds without effect.
+    /// The message succeeds without effect.
     Ignored,
-    /// It fails.
+    /// The message fails.
     Refused,
 }
 
-/// The constraint of a contract that states none.
+/// The constraint of a contract without a written constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnstatedConstraint {
-    /// The built-in `True`.
+    /// The built-in constructor `True`.
     BuiltIn,
-    /// The meaning of the name `True` in the contract.
+    /// The constructor that the name `True` refers to in the contract.
     InScope,
 }
 
 /// The meaning of a name in `_extlibs` of init data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LibraryNames {
-    /// The name in `import`, which stands for the address. An imported library imports by its own init data.
+    /// The name in `import`. `_extlibs` gives the address for this name. An imported library imports by its own init
+    /// data.
     Imports,
-    /// The name of the file with the library's code. `import Name` finds the code as `Name.scillib`, both in a library
-    /// and in the program that imports it. Init data of libraries are not read.
+    /// The name of the file with the library's code. `import Name` finds the code as `Name.scillib`, both in a
+    /// library and in the program that imports it. The init data of libraries are not used.
     Files,
 }
 
 impl Rules {
-    /// The rules of chains that were stored before rules had a name.
+    /// The rules of a chain without an identifier of its rules.
     pub const UNNAMED: Self = Self { edition: Edition::Latest, revision: 0 };
 
-    /// The rules of a new chain.
+    /// Returns the rules of a new chain with this edition.
     pub const fn current(edition: Edition) -> Self {
         Self { edition, revision: CURRENT }
     }
@@ -154,9 +155,9 @@ impl Rules {
         }
     }
 
-    /// Returns whether each run of a contract, call or deployment, evaluates and charges the libraries twice, the
-    /// constraint, and the first values of the fields. Otherwise a run evaluates the libraries once, and only a
-    /// deployment evaluates the rest.
+    /// Returns whether each run of a contract initialises it. Such a run evaluates and charges the libraries twice,
+    /// and also the constraint and the first values of the fields. Otherwise, a run evaluates the libraries once, and
+    /// only a deployment evaluates the other parts.
     pub const fn initialises_each_run(self) -> bool {
         matches!(self.edition, Edition::V0_11)
     }
@@ -169,7 +170,7 @@ impl Rules {
         }
     }
 
-    /// Returns the constraint of a contract that states none.
+    /// Returns the constraint of a contract without a written constraint.
     pub const fn unstated_constraint(self) -> UnstatedConstraint {
         match self.revision {
             0 => UnstatedConstraint::BuiltIn,
@@ -179,7 +180,7 @@ impl Rules {
 
     /// Returns the meaning of a name in `_extlibs`.
     ///
-    /// `Zilliqa/zq2` e3306e1, `zilliqa/src/exec.rs` lines 1911 to 1949, writes the files; `Zilliqa/scilla` 308af35,
+    /// `Zilliqa/zq2` e3306e1, `zilliqa/src/exec.rs` lines 1911 to 1949, writes the files. `Zilliqa/scilla` 308af35,
     /// `src/base/GlobalConfig.ml` lines 111 to 114 and `src/base/RunnerUtil.ml` lines 70 to 148, finds them.
     pub const fn library_names(self) -> LibraryNames {
         match self {
@@ -188,15 +189,15 @@ impl Rules {
         }
     }
 
-    /// Returns whether the node itself compares `_scilla_version` of init data, and drops a deployment with another
-    /// version. Otherwise only the interpreter compares it, and the deployment of a library fails if its run fails.
+    /// Returns whether the node itself checks `_scilla_version` of init data, and drops a deployment with another
+    /// version. Otherwise, only the interpreter checks it, and the deployment of a library fails if its run fails.
     ///
-    /// `Zilliqa/zq2` e3306e1, `zilliqa/src/exec.rs` lines 1953 to 2170, compares nothing.
+    /// `Zilliqa/zq2` e3306e1, `zilliqa/src/exec.rs` lines 1953 to 2170, has no such check.
     pub const fn node_compares_version(self) -> bool {
         !matches!(self, Self { edition: Edition::Latest, revision: 2.. })
     }
 
-    /// Returns whether the [work](crate::work) of transactions and blocks is limited.
+    /// Returns whether the [work](crate::work) of transactions and blocks has limits.
     pub const fn limits_work(self) -> bool {
         self.revision > 2
     }
@@ -208,7 +209,7 @@ impl Rules {
 }
 
 impl Default for Rules {
-    /// Returns the newest revision of [`Edition::Latest`], which tools use.
+    /// Returns the newest revision of [`Edition::Latest`], which is the default of tools.
     fn default() -> Self {
         Self::current(Edition::Latest)
     }
@@ -220,13 +221,13 @@ impl fmt::Display for Rules {
     }
 }
 
-/// The error for a text that is no identifier of rules, or one that this version does not know.
+/// The error for a text that is not an identifier of rules that this version supports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownRules {
-    /// The text has another form.
+    /// The text does not have the form `EDITION/REVISION`.
     #[error("expected Scilla rules in the form EDITION/REVISION, got {got:?}")]
     Malformed {
-        /// The text.
+        /// The invalid text.
         got: String,
     },
     /// The revision belongs to a later version of this program.
@@ -234,7 +235,7 @@ pub enum UnknownRules {
         "Scilla rules {got} are newer than this program, which knows revisions up to {CURRENT}; use a newer silica"
     )]
     Newer {
-        /// The text.
+        /// The text with the newer revision.
         got: String,
     },
 }
@@ -246,7 +247,7 @@ impl FromStr for Rules {
         let malformed = || UnknownRules::Malformed { got: text.to_owned() };
         let (edition, revision) = text.split_once('/').ok_or_else(malformed)?;
         let edition = edition.parse().map_err(|_| malformed())?;
-        // A number has one text form, so that equal rules have equal texts.
+        // Reject other texts of the same number, such as leading zeros, so that equal rules have equal texts.
         let number: u16 = revision.parse().map_err(|_| malformed())?;
         if number == 0 || number.to_string() != revision {
             return Err(malformed());

@@ -1,21 +1,21 @@
-//! Texts, and places in them.
+//! Source texts, and places in them.
 
 use std::sync::Arc;
 
 /// A range of bytes of a source text.
 ///
-/// Its start is the place of the node in reports. A string literal begins at its closing quote, because the reference
-/// reports that place (visible in its gold of `typecheck/bad/str-bad-char-3`).
+/// The start of the range is the place that reports show. A string literal begins at its closing quote, because the
+/// reference reports that place. The gold file of `typecheck/bad/str-bad-char-3` shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
-    /// The first byte, from 0.
+    /// Offset of the first byte.
     pub start: u32,
-    /// The byte after the last.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// A span without a place, which is reported as file "", line 0, column 0.
+    /// The span of a node without a place. Reports show it as file "", line 0, column 0.
     pub const NOWHERE: Self = Self { start: u32::MAX, end: u32::MAX };
 
     /// Returns the span from the start of `self` to the end of `last`.
@@ -24,36 +24,37 @@ impl Span {
         Self { start: self.start, end: last.end }
     }
 
-    /// Returns whether this is [`Span::NOWHERE`].
+    /// Returns whether the span is [`Span::NOWHERE`].
     pub const fn is_nowhere(self) -> bool {
         self.start == u32::MAX
     }
 }
 
-/// A place in reports: file, line and column, or none of them.
+/// A place in reports: file, line and column.
 ///
-/// The default has no information: file "", line 0, column 0.
+/// The default is an unknown place: file "", line 0, column 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// The file under the name that the tool got; "" if unknown, `Prelude` for the built-in functions.
+    /// Name of the file as the caller gave it. It is "" if unknown, and `Prelude` for recursion principles and for types in JSON.
     pub file: Arc<str>,
-    /// The line, from 1; 0 if unknown.
+    /// Line number from 1, or 0 if unknown.
     pub line: u32,
-    /// The column in bytes, from 1; 0 if unknown.
+    /// Column from 1 in bytes, or 0 if unknown.
     pub column: u32,
 }
 
-/// A source text with its name and its lines.
+/// A source text, with its file name and the beginnings of its lines.
 #[derive(Debug, Clone)]
 pub struct Source {
     file: Arc<str>,
     text: Arc<[u8]>,
-    /// The beginning of each line. As in the reference, a line break inside a string literal begins no line.
+    /// Offset of the beginning of each line. As in the reference, a line break inside a string literal does not begin
+    /// a line.
     lines: Arc<[u32]>,
 }
 
 impl Source {
-    /// Returns the source of a text with the beginnings of its lines, which the lexer found.
+    /// Returns the source of a text. `lines` are the beginnings of its lines, which the lexer finds.
     pub(crate) fn new(file: Arc<str>, text: Arc<[u8]>, lines: Vec<u32>) -> Self {
         Self { file, text, lines: lines.into() }
     }
@@ -68,13 +69,13 @@ impl Source {
         &self.text
     }
 
-    /// Returns the name of the file without directory and extension, which is the default name of a module.
+    /// Returns the file name without directory and extension. It is the default name of a module.
     pub fn stem(&self) -> &str {
         let base = self.file.rsplit('/').next().unwrap_or_default();
         base.rsplit_once('.').map_or(base, |(stem, _)| stem)
     }
 
-    /// Returns the place of a byte, counted from 0.
+    /// Returns the place of a byte. The first byte has the offset 0.
     pub fn location(&self, offset: u32) -> Location {
         if offset == u32::MAX {
             return Location::default();

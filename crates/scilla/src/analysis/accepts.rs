@@ -1,4 +1,4 @@
-//! Transitions that accept no money, or accept it twice.
+//! Transitions that accept no amount, or accept it twice.
 //!
 //! Source of [`contract`]: `Zilliqa/scilla: src/base/Accept.ml`. [`unaccepted`] is not part of the reference.
 
@@ -19,13 +19,13 @@ use crate::{
     types::{Primitive, Type, Width},
 };
 
-/// Most paths through a component that are analysed. Every match of two branches doubles their number.
+/// Largest number of analysed paths through a component. Each match with two branches doubles the number of paths.
 const MAX_PATHS: usize = 256;
 
-/// Most accepts on one path that a warning lists.
+/// Largest number of accepts on one path that a warning lists.
 const MAX_ACCEPTS: usize = 64;
 
-/// Warns of paths through a component that accept twice, and of contracts that send money but never accept any.
+/// Warns of paths through a component that accept twice, and of contracts that send money but never accept it.
 pub(crate) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
     let mut accepts = false;
     for component in &subject.contract.components {
@@ -48,7 +48,7 @@ fn twice(subject: Subject<'_>, component: &Component, path: &[Span], first: Span
     let mut message = format!("transition {name} has a potential code path with duplicate accept statements:\n");
     for at in path {
         let Location { file, line, column } = subject.start(*at);
-        // Writing to a string succeeds.
+        // A write to a `String` cannot fail.
         let _ = writeln!(message, "  Accept at {file}:{line}:{column}");
     }
     let end = subject.start(last);
@@ -56,7 +56,7 @@ fn twice(subject: Subject<'_>, component: &Component, path: &[Span], first: Span
     Warning { message, start: subject.start(first), end, id: USE }
 }
 
-/// Returns the accepts on each path through statements, after those of the paths that lead to them.
+/// Returns the accepts on each path through statements. Each path begins with a path in `seen`.
 fn paths(statements: &[Statement], mut seen: Vec<Vec<Span>>) -> Vec<Vec<Span>> {
     for statement in statements {
         match &statement.kind {
@@ -73,7 +73,7 @@ fn paths(statements: &[Statement], mut seen: Vec<Vec<Span>>) -> Vec<Vec<Span>> {
     seen
 }
 
-/// Returns whether the contract has no messages, or a message with an amount that may be non-zero.
+/// Returns whether the contract may send an amount above zero. Also returns true if it has no messages.
 fn may_send(subject: Subject<'_>) -> bool {
     let zeros = zeros(subject);
     let mut amounts = Vec::new();
@@ -114,7 +114,7 @@ fn is_zero(literal: &Literal) -> bool {
 /// A store of a value that depends on inputs of a component.
 #[derive(Clone, Debug)]
 struct Credit {
-    /// The statement.
+    /// Place of the statement that stores the value.
     at: Span,
     field: Name,
     /// The inputs on which the value depends: `_amount` and parameters.
@@ -129,22 +129,22 @@ type Sources = BTreeSet<Name>;
 struct Flow {
     accepts: bool,
     credits: Vec<Credit>,
-    /// Inputs on which the returned value depends.
+    /// The inputs on which the result of the procedure depends.
     returned: Sources,
 }
 
-/// Most stores that are kept for one component. One store is enough for a warning. Several are kept because callers of
-/// a procedure may pass other values to it.
+/// Largest number of stores that are recorded for one component. One store suffices for a warning. More are needed
+/// because the callers of a procedure may pass different values.
 const MAX_CREDITS: usize = 64;
 
 /// Warns of transitions that store the amount of the message without accepting it.
 ///
-/// A transition gets a warning if two conditions hold. Neither it nor a procedure that it calls has an `accept`. One of
-/// them stores a value in a field that depends on `_amount`.
+/// A transition gets a warning if two conditions hold. First, neither the transition nor a procedure that it calls
+/// has an `accept`. Second, one of them stores a value that depends on `_amount` in a field.
 ///
-/// A value depends on `_amount` if it is bound to an expression, or to the result of a procedure, that uses `_amount`
-/// or a value that depends on it. Values of type `Bool` do not count, so comparisons and the decisions after them do
-/// not count either. Nor do values that are read back from a field, sent or emitted.
+/// A value depends on `_amount` if its expression, or the procedure that returns it, uses `_amount` or a value that
+/// depends on `_amount`. Values of type `Bool` do not count. Therefore comparisons do not count, and neither do the
+/// decisions after them. Values that are read from a field, sent or emitted do not count.
 pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
     let amount = Name::simple("_amount");
     let mut procedures = HashMap::new();
@@ -166,12 +166,12 @@ pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
             found.push(Warning { message, start: subject.start(credit.at), end: Location::default(), id: USE });
         }
     }
-    // Warnings are drawn in reverse order.
+    // The output lists warnings in reverse order.
     found.reverse();
     found
 }
 
-/// The analysis of one component, after the procedures above it.
+/// The analysis of one component. The procedures above it have been analysed.
 struct FlowWalk<'a, 'p> {
     subject: Subject<'a>,
     procedures: &'p HashMap<&'a Name, (&'a Component, Flow)>,
@@ -249,7 +249,7 @@ impl<'a> FlowWalk<'a, '_> {
         found
     }
 
-    /// Analyses an expression. Its bound names hide others, which are kept in `hidden`.
+    /// Analyses an expression. The names that it binds hide outer names, which `hidden` stores with their inputs.
     fn value(&mut self, root: ExprId, hidden: &mut Vec<(&'a Name, Option<Sources>)>) -> Sources {
         let arena = self.subject.text.arena;
         let mut at = root;
@@ -286,8 +286,8 @@ impl<'a> FlowWalk<'a, '_> {
         hidden.push((&ident.name, before));
     }
 
-    /// Adds the effects of a procedure for arguments that depend on `given`. Returns the inputs on which its result
-    /// depends.
+    /// Adds the effects of a procedure whose arguments depend on `given`. Returns the inputs on which the result of
+    /// the procedure depends.
     fn call(&mut self, procedure: &Name, given: &[Sources]) -> Sources {
         let Some((component, flow)) = self.procedures.get(procedure) else { return Sources::new() };
         let caller = |sources: &Sources| -> Sources {

@@ -1,7 +1,7 @@
 //! The call graph of components and library functions.
 //!
-//! Partial applications of functions are not followed. Source of the rules and of the drawing: `Zilliqa/scilla:
-//! src/base/Callgraph.ml`.
+//! The graph has no calls through partial applications of functions. Source of the rules and of the drawing:
+//! `Zilliqa/scilla: src/base/Callgraph.ml`.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -29,20 +29,20 @@ pub struct CallGraph {
 pub(crate) struct Node {
     pub(crate) name: Name,
     pub(crate) kind: NodeKind,
-    /// Indexes of the nodes that it calls.
+    /// Indexes of the nodes that this node calls.
     pub(crate) calls: Vec<usize>,
 }
 
-/// The kind of a node. The kinds are drawn in this order.
+/// The kind of a node. The drawing lists the kinds in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NodeKind {
     Transition,
     Procedure,
     Function,
-    /// An alias of a function.
+    /// Another name of a function.
     FunctionAlias,
     TypeFunction,
-    /// An alias of a type function.
+    /// Another name of a type function.
     TypeFunctionAlias,
 }
 
@@ -67,7 +67,7 @@ struct Edge {
 enum EdgeKind {
     Alias,
     Call,
-    /// A function is an instance of a type function.
+    /// A type function applied to types, whose result is a function.
     Instance,
 }
 
@@ -103,12 +103,12 @@ impl CallGraph {
         &self.nodes
     }
 
-    /// Returns the index of a name.
+    /// Returns the index of the node with this name, or `None` if there is no such node.
     pub(crate) fn find(&self, name: &Name) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the nodes, each after the nodes that it calls.
+    /// Returns the indexes of the nodes. A node comes after the nodes that it calls.
     pub(crate) fn callees_first(&self) -> Vec<usize> {
         enum Step {
             Enter(usize),
@@ -199,7 +199,7 @@ fn values(library: Option<&Library>) -> Vec<(&Name, ExprId)> {
     entries.filter_map(value).collect()
 }
 
-/// Returns the functions of a library and their aliases, by name.
+/// Returns the nodes of the functions of a library and of their aliases, in the order of their names.
 fn functions(arena: &Arena, values: &[(&Name, ExprId)]) -> Vec<Node> {
     let mut found: HashMap<&Name, NodeKind> = HashMap::new();
     for &(name, body) in values {
@@ -219,7 +219,7 @@ fn functions(arena: &Arena, values: &[(&Name, ExprId)]) -> Vec<Node> {
     nodes
 }
 
-/// Draws the graph in the language of `dot`, as the reference does.
+/// Prints the graph in the language of the program `dot`, as the reference does.
 impl fmt::Display for CallGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("digraph G {\n")?;
@@ -253,7 +253,7 @@ impl fmt::Display for CallGraph {
     }
 }
 
-/// Line width, in columns.
+/// Maximum width of a line, in columns.
 const WIDTH: usize = 78;
 
 fn line(f: &mut fmt::Formatter<'_>, what: &str, attributes: &[String]) -> fmt::Result {

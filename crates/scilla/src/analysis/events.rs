@@ -16,9 +16,9 @@ use crate::{
 /// An event with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventInfo {
-    /// Its name.
+    /// Name of the event.
     pub name: Arc<str>,
-    /// The labels and types of its parameters. Addresses are shown as `ByStr20`.
+    /// Labels and types of the parameters. An address type is shown as `ByStr20`.
     pub parameters: Vec<(Arc<str>, Type)>,
 }
 
@@ -64,7 +64,7 @@ fn payload_type(entry: &MessageEntry, typing: &Typing) -> Type {
     if matches!(kind, Type::Address(_)) { Type::bystr(20) } else { kind }
 }
 
-/// Checks that another literal of the same event has the same parameters.
+/// Checks that two literals of the same event have the same parameters.
 fn expect_match(known: &EventInfo, other: &EventInfo, at: Span, text: Text<'_>) -> Result<(), Entry> {
     let mut by_label: HashMap<&str, Vec<&Type>> = HashMap::new();
     for (label, kind) in &other.parameters {
@@ -83,7 +83,7 @@ fn expect_match(known: &EventInfo, other: &EventInfo, at: Span, text: Text<'_>) 
 fn list(parameters: &[(Arc<str>, Type)]) -> String {
     let mut text = String::from("[");
     for (label, kind) in parameters {
-        // Writing to a string succeeds.
+        // A write to a `String` cannot fail.
         let _ = write!(text, "({label} : {}); ", kind.global());
     }
     text.push(']');

@@ -1,4 +1,4 @@
-//! The message literals of a contract, each with its place in reports.
+//! The message literals of a contract, each with the place that reports show.
 //!
 //! Source: `Zilliqa/scilla: src/base/ContractUtil.ml`.
 
@@ -10,14 +10,14 @@ use crate::{
 /// A message literal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MessageLiteral<'a> {
-    /// Its entries.
+    /// Entries of the literal.
     pub(crate) entries: &'a [MessageEntry],
-    /// The variable that it is bound to, or the variable that the enclosing match reads.
+    /// Place of the variable that is bound to the literal, or of the variable of the enclosing match.
     pub(crate) at: Span,
 }
 
-/// Returns the literals in the library and in the components of a contract, in order. As in the reference, those in
-/// fields and in the constraint are left out.
+/// Returns the literals in the library and in the components of a contract, in order. As in the reference, the result
+/// excludes literals in fields and in the constraint.
 pub(crate) fn literals<'a>(
     arena: &'a Arena,
     library: Option<&'a Library>,

@@ -1,4 +1,4 @@
-//! The passes of the checker before and after typing, one module each.
+//! The passes of the checker before and after the type check, one module each.
 
 pub(crate) mod accepts;
 pub(crate) mod call_graph;
@@ -15,12 +15,12 @@ pub(crate) mod type_info;
 use crate::{name::Ident, report::Entry, syntax::ast::ComponentKind};
 
 impl crate::syntax::ast::Component {
-    /// Returns whether this is a procedure.
+    /// Returns whether the component is a procedure.
     pub(crate) fn is_procedure(&self) -> bool {
         self.kind == ComponentKind::Procedure
     }
 
-    /// Returns the word for its kind.
+    /// Returns the word for the kind of the component.
     pub(crate) const fn kind_text(&self) -> &'static str {
         match self.kind {
             ComponentKind::Procedure => "procedure",
@@ -29,13 +29,13 @@ impl crate::syntax::ast::Component {
     }
 }
 
-/// Adds a header before errors.
+/// Puts a header in front of errors.
 fn headed(header: Entry, mut errors: Vec<Entry>) -> Vec<Entry> {
     errors.insert(0, header);
     errors
 }
 
-/// Returns a name in the form of reports.
+/// Returns a name as error texts show it.
 fn shown(ident: &Ident) -> String {
     ident.name.as_written().to_string()
 }

@@ -1,8 +1,8 @@
 //! Checks that matches cover all values, and that each of their clauses can be reached.
 //!
-//! For each place in the value, the check keeps a fact: the constructor that made it, or constructors that did not. It
-//! tries the clauses in order. If a pattern needs a fact that is not known, it follows both cases. The texts are those
-//! of `Zilliqa/scilla: src/base/PatternChecker.ml`.
+//! For each place in the value, the check stores a fact: the constructor that made the value, or the excluded
+//! constructors. The check tries the clauses in order. If a pattern depends on an unknown fact, the check follows
+//! both cases. The error texts are those of `Zilliqa/scilla: src/base/PatternChecker.ml`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,14 +22,14 @@ use crate::{
     work::weight,
 };
 
-/// Most steps of the checks of all matches of a module together. The reference has no limit, and takes seconds for a
-/// match with so many cases.
+/// Largest number of steps for all matches of a module together. The reference has no limit, and takes seconds for a
+/// match that needs more steps.
 const MAX_STEPS: u64 = 1 << 20;
 
-/// Most steps of the search for values that are not covered.
+/// Largest number of steps of a search for uncovered values.
 const MAX_ADVICE_STEPS: u64 = 1 << 14;
 
-/// Most patterns of uncovered values that an error shows.
+/// Largest number of patterns of uncovered values that an error shows.
 const MOST_UNCOVERED: usize = 4;
 
 /// Checks the matches of one module.
@@ -41,11 +41,11 @@ pub(crate) struct Patterns<'a> {
     steps: u64,
     /// The meter that counts the steps as work.
     meter: &'a mut Meter,
-    /// Whether to search for values that a match does not cover.
+    /// Whether errors show values that a match does not cover.
     advice: bool,
 }
 
-/// The first errors found in a part; never empty.
+/// The first errors in a part of the module. The list is never empty.
 type Errors = Vec<Entry>;
 
 impl<'a> Patterns<'a> {
@@ -129,7 +129,8 @@ impl<'a> Patterns<'a> {
         Ok(())
     }
 
-    /// Checks the matches of an expression. Chains of `let`, `fun` and `tfun` have no limit of length.
+    /// Checks the matches of an expression. A loop follows chains of `let`, `fun` and `tfun`, which have no limit of
+    /// length.
     pub(crate) fn expression(&mut self, root: ExprId) -> Result<(), Errors> {
         let arena = self.text.arena;
         let mut next = Some(root);
@@ -173,8 +174,8 @@ impl<'a> Patterns<'a> {
         format!("Type error in pattern matching on `{name}` of type {kind} (or one of its branches):\n")
     }
 
-    /// Adds the place of errors: to the text of a single error, and to its place if it has none; for several errors, as
-    /// an entry of its own.
+    /// Adds the place of a match to errors. A single error gets `wrapper` in front of its text, and the place if it
+    /// has none. Several errors get a header with the place.
     fn wrapped(&self, at: Span, wrapper: &str, mut errors: Errors) -> Errors {
         let [single] = errors.as_mut_slice() else {
             return headed(self.text.error(at, wrapper), errors);
@@ -212,22 +213,22 @@ type Place = usize;
 /// A fact about the value at a place.
 #[derive(Debug)]
 enum Fact<'a> {
-    /// The constructor that made it.
+    /// The constructor that made the value.
     Is(&'a Name),
-    /// Constructors that did not make it.
+    /// Constructors that did not make the value.
     IsNot(HashSet<&'a Name>),
 }
 
 /// The inverse of a change of the facts.
 #[derive(Debug)]
 enum Change<'a> {
-    /// One more constructor was excluded at a place.
+    /// A further constructor was excluded at a place.
     Excluded(Place, &'a Name),
-    /// The previous fact, if any, was replaced.
+    /// A fact was replaced. The previous fact is stored, if there was one.
     Replaced(Place, Option<Fact<'a>>),
 }
 
-/// A part of a place: the index of an argument of a constructor.
+/// A part of the value at a place: an argument of its constructor, by index.
 type Part<'a> = (Place, &'a Name, usize);
 
 #[derive(Debug)]
@@ -235,11 +236,11 @@ struct Walk<'a, 'k> {
     known: &'k DataTypes,
     places: HashMap<Part<'a>, Place>,
     facts: HashMap<Place, Fact<'a>>,
-    /// The changes of the facts, the latest last.
+    /// The changes of the facts, the newest last.
     trail: Vec<Change<'a>>,
 }
 
-/// A case to follow later: the number of facts, one more excluded constructor, and the next clause to try.
+/// A case for later: the length of the trail, a further excluded constructor, and the next clause to try.
 struct Case<'a> {
     trail: usize,
     excluded: Option<(Place, &'a Name)>,
@@ -249,7 +250,7 @@ struct Case<'a> {
 enum Answer {
     Fits,
     FitsNot,
-    /// Both are possible.
+    /// The pattern may match or not.
     Open,
 }
 
@@ -273,7 +274,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         }
     }
 
-    /// Returns patterns of values that no clause covers, up to a limit.
+    /// Returns patterns of values that no clause covers, at most [`MOST_UNCOVERED`].
     fn uncovered(&mut self, patterns: &[&'a Pattern]) -> Vec<String> {
         let mut steps = MAX_ADVICE_STEPS;
         let mut missing = Vec::new();
@@ -292,7 +293,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         missing
     }
 
-    /// Returns patterns for the facts of a place, one for each possible constructor.
+    /// Returns patterns for the value at a place, one for each constructor that its facts permit.
     fn shown(&self, place: Place, nested: bool) -> Vec<String> {
         match self.facts.get(&place) {
             None => vec!["_".to_owned()],
@@ -306,7 +307,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         }
     }
 
-    /// Returns the pattern of a value that this constructor made.
+    /// Returns the patterns of a value of this constructor.
     fn shown_made(&self, place: Place, constructor: &Name, nested: bool) -> Vec<String> {
         let arguments = self.known.constructor(constructor).map_or(0, |(_, found)| found.arguments.len());
         let mut texts = vec![constructor.as_written().to_string()];
@@ -322,7 +323,8 @@ impl<'a, 'k> Walk<'a, 'k> {
         texts
     }
 
-    /// Returns the first clause that matches in a case. The other cases are put aside.
+    /// Returns the index of the first clause that matches in a case, or `None` if no clause matches. Adds the other
+    /// cases to `cases`.
     fn fitting(
         &mut self,
         case: &Case<'a>,
@@ -344,7 +346,8 @@ impl<'a, 'k> Walk<'a, 'k> {
         Ok(None)
     }
 
-    /// Follows the case in which a pattern matches, if it is possible. Puts aside the cases in which it does not match.
+    /// Follows the case in which a pattern matches, and returns whether it is possible. Adds the cases in which the
+    /// pattern does not match to `cases`.
     fn follow(
         &mut self,
         pattern: &'a Pattern,
@@ -374,7 +377,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         Ok(true)
     }
 
-    /// Returns whether a constructor made the value at a place.
+    /// Returns whether this constructor made the value at a place.
     fn ask(&self, place: Place, constructor: &Name) -> Answer {
         let excluded = match self.facts.get(&place) {
             Some(Fact::Is(name)) if *name == constructor => return Answer::Fits,
@@ -430,7 +433,7 @@ mod tests {
         types::adt::{Constructor, DataType},
     };
 
-    /// Checks a match on a `List Bool` whose clauses are these; returns the answer and the steps it took.
+    /// Checks a match on a `List Bool` with these patterns. Returns the result and the number of steps.
     fn check(patterns: &[String], limit: u64) -> (Result<(), String>, u64) {
         check_with(&DataTypes::built_in(), patterns, limit)
     }
@@ -445,7 +448,7 @@ mod tests {
         (Walk::new(known).check(&patterns, &mut steps), limit - steps)
     }
 
-    /// Returns the pattern of a list of `of` elements, of which the one at `at` and the next are true.
+    /// Returns the pattern of a list of `of` elements in which the elements `at` and `at + 1` are `True`.
     fn two_true(of: usize, at: usize) -> String {
         let element = |index: usize| if index == at || index == at + 1 { "True" } else { "_" };
         (0..of).rev().fold("Nil".to_owned(), |rest, index| {

@@ -1,6 +1,6 @@
 //! The first pass: registers data types, and rejects recursion.
 //!
-//! Source of the order and of the texts: `Zilliqa/scilla: src/base/Recursion.ml`, `Datatypes.ml`.
+//! Source of the order and of the texts: `Zilliqa/scilla: src/base/Recursion.ml` and `Datatypes.ml`.
 
 use std::collections::HashSet;
 
@@ -24,17 +24,17 @@ use crate::{
 
 type Outcome = Result<(), Entry>;
 
-/// The check of the data types and calls of the modules, one after the other.
+/// The check of the data types and calls of the modules. It runs once for each module.
 #[derive(Debug)]
 pub(crate) struct Recursion<'a> {
     pub(crate) known: &'a mut DataTypes,
     pub(crate) text: Text<'a>,
-    /// Names for suggestions; `None` if the output is for programs.
+    /// Names for suggestions, or `None` if errors have no suggestions.
     pub(crate) vocabulary: Option<&'a Vocabulary>,
 }
 
 impl Recursion<'_> {
-    /// Registers the types of a library. Returns its first error, with its headers.
+    /// Registers the data types of a library. Returns its first error with headers, or an empty list.
     pub(crate) fn library(&mut self, library: &Library) -> Vec<Entry> {
         for entry in &library.entries {
             let (outcome, name, what) = match entry {
@@ -57,12 +57,12 @@ impl Recursion<'_> {
         vec![]
     }
 
-    /// Returns the first error in an expression.
+    /// Returns the first error in an expression, or `None` if there is none.
     pub(crate) fn root(&self, root: ExprId) -> Option<Entry> {
         self.expression(root).err()
     }
 
-    /// Returns the first error in a contract.
+    /// Returns the first error in a contract, or `None` if there is none.
     pub(crate) fn contract(&self, contract: &Contract) -> Option<Entry> {
         self.contract_parts(contract).err()
     }
@@ -109,7 +109,7 @@ impl Recursion<'_> {
         }
     }
 
-    /// Returns names for suggestions about this text.
+    /// Returns the names for suggestions if they belong to this source text.
     fn vocabulary(&self) -> Option<&'_ Vocabulary> {
         self.vocabulary.filter(|known| known.is_of(self.text.source))
     }
@@ -163,7 +163,7 @@ impl Recursion<'_> {
         Ok(())
     }
 
-    /// Checks the constructors of a pattern, which is among the patterns `all` of a match.
+    /// Checks the constructors of a pattern. `all` has all patterns of the same match.
     fn pattern(&self, pattern: &Pattern, all: &[&Pattern]) -> Outcome {
         let mut outcome = Ok(());
         pattern.visit(&mut |part| {
@@ -177,7 +177,7 @@ impl Recursion<'_> {
         outcome
     }
 
-    /// Checks a constructor in a pattern. `beside` has the patterns of the same match.
+    /// Checks a constructor in a pattern. `beside` has all patterns of the same match.
     fn constructor(&self, constructor: &Ident, beside: &[&Pattern]) -> Outcome {
         if self.known.constructor(&constructor.name).is_some() {
             return Ok(());
@@ -204,7 +204,7 @@ impl Recursion<'_> {
         malformed_entry(self.text, &Malformed::UnknownDataType(unknown), self.vocabulary())
     }
 
-    /// Adds a type after a check of its parts, so that it cannot contain itself.
+    /// Adds a data type after the check of its arguments, so that the type cannot contain itself.
     fn definition(&mut self, name: &Ident, constructors: &[ConstructorDefinition]) -> Outcome {
         for constructor in constructors {
             constructor.arguments.iter().try_for_each(|argument| self.argument(argument, constructor))?;
@@ -218,7 +218,7 @@ impl Recursion<'_> {
         self.known.add(added).map_err(|redefinition| self.text.error(name.span, redefinition.to_string()))
     }
 
-    /// Checks an argument of a constructor: it must have only known types and no type variables.
+    /// Checks an argument of a constructor: its data types must exist, and it must not contain type variables.
     fn argument(&self, argument: &Type, of: &ConstructorDefinition) -> Outcome {
         let mut first = None;
         argument.visit(|node| match node {
@@ -234,7 +234,7 @@ impl Recursion<'_> {
     }
 }
 
-/// Adds the header of the pass before errors of a contract and its libraries.
+/// Puts the header of the pass in front of errors of a contract and its libraries.
 pub(crate) fn contract_header(text: Text<'_>, contract: &Contract, errors: Vec<Entry>) -> Vec<Entry> {
     let message = format!("Type error(s) in contract: {}", shown(&contract.name));
     headed(contract_entry(text, contract, message), errors)
@@ -245,15 +245,15 @@ fn contract_entry(text: Text<'_>, contract: &Contract, message: String) -> Entry
     text.error(contract.name.span, message).because(Cause::Context(context))
 }
 
-/// Adds the header of the pattern phase before errors of a contract and its libraries.
+/// Puts the header of the pattern phase in front of errors of a contract and its libraries.
 pub(crate) fn contract_header_with_line_feed(text: Text<'_>, contract: &Contract, errors: Vec<Entry>) -> Vec<Entry> {
     let message = format!("Type error(s) in contract: {}\n", shown(&contract.name));
     headed(contract_entry(text, contract, message), errors)
 }
 
-/// Adds the header of the pass before errors of a library module.
+/// Puts the header of the pass in front of errors of a library module.
 ///
-/// If the library itself has an error, the reference drops the reason and says so. It keeps the errors of imports.
+/// The reference replaces an error of the library itself by an internal error, and keeps the errors of imports.
 pub(crate) fn library_header(text: Text<'_>, library: &Library, is_own: bool, errors: Vec<Entry>) -> Vec<Entry> {
     let at = library.name.span;
     let context = Context::Module("library", shown(&library.name));

@@ -14,52 +14,52 @@ use crate::{
 /// The interface of a contract, for callers and tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractSummary {
-    /// Its name.
+    /// Name of the contract.
     pub name: Arc<str>,
-    /// Parameters of its deployment.
+    /// Parameters of a deployment.
     pub parameters: Vec<ParameterSummary>,
-    /// Its fields, in order.
+    /// Fields, in the order of the source.
     pub fields: Vec<FieldSummary>,
-    /// Its transitions, in order.
+    /// Transitions, in the order of the source.
     pub transitions: Vec<ComponentSummary>,
-    /// Its procedures, in order.
+    /// Procedures, in the order of the source.
     pub procedures: Vec<ComponentSummary>,
-    /// The events that it may emit, the newest first.
+    /// Events that the contract may emit, the newest first.
     pub events: Vec<EventInfo>,
-    /// The call graph.
+    /// Call graph of components and library functions.
     pub call_graph: CallGraph,
-    /// The fields that hold money, if requested.
+    /// Tags of the fields that hold money, if requested.
     pub cash_flow: Option<CashFlow>,
-    /// Its data types: the built-in types, those of libraries, and its own.
+    /// Data types: the built-in types, those of libraries, and those of the contract.
     pub data_types: Vec<Arc<DataType>>,
 }
 
-/// A parameter.
+/// A parameter of a contract or component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterSummary {
-    /// Its name.
+    /// Name of the parameter.
     pub name: Arc<str>,
-    /// Its type, as declared.
+    /// Declared type of the parameter.
     pub kind: Type,
 }
 
-/// A field.
+/// A field of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldSummary {
-    /// Its name.
+    /// Name of the field.
     pub name: Arc<str>,
-    /// Its type, as declared.
+    /// Declared type of the field.
     pub kind: Type,
-    /// Number of nested maps, which is the number of keys of an entry.
+    /// Number of nested maps, which is the number of keys to an entry.
     pub depth: u32,
 }
 
 /// A transition or a procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComponentSummary {
-    /// Its name.
+    /// Name of the component.
     pub name: Arc<str>,
-    /// Its parameters, without the implicit ones.
+    /// Parameters of the component, without implicit parameters.
     pub parameters: Vec<ParameterSummary>,
 }
 
@@ -104,7 +104,8 @@ fn parameters(parameters: &[Parameter]) -> Vec<ParameterSummary> {
 }
 
 impl Type {
-    /// Returns the number of nested maps: 0 for other types, and one more than that of the values for a map.
+    /// Returns the number of nested maps: 0 for a type that is not a map, and one more than the number of the value
+    /// type for a map.
     pub fn map_depth(&self) -> u32 {
         let mut depth = 0;
         let mut rest = self;

@@ -1,4 +1,4 @@
-//! The types of all names of a module, for editors.
+//! The types of all names of a module, for use in editors.
 
 use crate::{
     name::Ident,
@@ -10,17 +10,17 @@ use crate::{
     types::Type,
 };
 
-/// A name in its place, and its type.
+/// A name with its place and its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeInfo {
-    /// The name as written.
+    /// Name as written.
     pub name: String,
-    /// Its type. A type variable has the type of the expression that binds it. The definition of a data type or a
-    /// constructor has the unit type.
+    /// Type of the name. A type variable has the type of the expression that binds it. The definition of a data type
+    /// or a constructor has the unit type.
     pub kind: Type,
-    /// Its first character.
+    /// Place of the first character.
     pub start: Location,
-    /// The column after it, on the line of `start`.
+    /// Place after the last character. It is on the line of `start`.
     pub end: Location,
 }
 

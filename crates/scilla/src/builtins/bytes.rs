@@ -1,4 +1,4 @@
-//! Functions for both texts and byte strings, and conversions between byte strings.
+//! Functions for both strings and byte strings, and conversions between byte strings.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) fn eq_cost(arguments: &[Value]) -> Option<u64> {
     }
 }
 
-/// Compares two values. Block numbers are compared by their texts.
+/// Returns whether two values are equal. Block numbers are compared by their texts.
 pub(super) fn eq(arguments: &[Value]) -> Result<Value, Refusal> {
     let [left, right] = arguments else { return Err(MISUSE) };
     Ok(Value::bool(left == right))
@@ -46,7 +46,7 @@ fn joined(left: &[u8], right: &[u8]) -> Arc<[u8]> {
     left.iter().chain(right).copied().collect()
 }
 
-/// Returns the text or bytes, the start of the part, and its length.
+/// Returns the text or bytes, the start of the requested part, and the length of the part.
 fn part(arguments: &[Value]) -> Option<(&Value, u32, u32)> {
     let [of @ (Value::String(_) | Value::ByStr(_)), Value::Integer(start), Value::Integer(length)] = arguments else {
         return None;
@@ -86,7 +86,7 @@ pub(super) fn bystrx_to_bystr(arguments: &[Value]) -> Result<Value, Refusal> {
     }
 }
 
-/// Returns the cost of `to_bystr<N>`.
+/// Returns the cost of `to_bystr<N>` in units.
 pub(super) fn to_bystr_cost(width: u32, arguments: &[Value]) -> Option<u64> {
     match arguments {
         [Value::ByStr(_)] => Some(u64::from(width)),
@@ -95,7 +95,8 @@ pub(super) fn to_bystr_cost(width: u32, arguments: &[Value]) -> Option<u64> {
     }
 }
 
-/// Runs `to_bystr<N>`. The result is an option, but for an integer, which always fits, it is the bytes.
+/// Runs `to_bystr<N>`. The result for bytes is an option. The result for an integer is the bytes themselves, because
+/// they always fit.
 pub(super) fn to_bystr(width: u32, arguments: &[Value]) -> Result<Value, Refusal> {
     match arguments {
         [Value::ByStr(bytes)] => {

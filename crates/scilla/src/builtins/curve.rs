@@ -16,13 +16,13 @@ use crate::{
     value::{AdtValue, Constructor, IntegerKind, Value},
 };
 
-/// Returns the bytes of a value that has exactly `N` bytes.
+/// Returns the bytes of a value, or `None` if it has not exactly `N` bytes.
 fn fixed<const N: usize>(value: &Value) -> Option<[u8; N]> {
     let Value::ByStrX(bytes) = value else { return None };
     bytes.as_ref().try_into().ok()
 }
 
-/// Returns a key, a message and a signature.
+/// Returns the key, the message and the signature among the arguments, or `None` if the arguments have other types.
 fn signed(arguments: &[Value]) -> Option<([u8; 33], &[u8], [u8; 64])> {
     let [key, Value::ByStr(message), signature] = arguments else { return None };
     Some((fixed(key)?, message, fixed(signature)?))
@@ -32,7 +32,7 @@ pub(super) fn verify_cost(arguments: &[Value]) -> Option<u64> {
     signed(arguments).map(|(_, message, _)| 250 + 15 * (message.len() as u64 + 66).div_ceil(64))
 }
 
-/// Verifies a Schnorr signature. An invalid key or signature is no error: the result is false.
+/// Verifies a Schnorr signature. The result is `False` for an invalid key or signature.
 pub(super) fn schnorr_verify(arguments: &[Value]) -> Result<Value, Refusal> {
     let (key, message, signature) = signed(arguments).ok_or(MISUSE)?;
     let verdict = silica_crypto::verify(message, &Signature::new(signature), &PublicKey::new(key));
@@ -50,7 +50,8 @@ pub(super) fn ecdsa_verify(arguments: &[Value]) -> Result<Value, Refusal> {
     })
 }
 
-/// Returns a message, a signature and a recovery id.
+/// Returns the message, the signature and the recovery id among the arguments, or `None` if the arguments have other
+/// types.
 fn recoverable(arguments: &[Value]) -> Option<(&[u8], [u8; 64], u32)> {
     let [Value::ByStr(message), signature, Value::Integer(id)] = arguments else { return None };
     let id = (id.kind() == IntegerKind::Uint(Width::W32)).then(|| id.to_u32())??;
@@ -85,7 +86,7 @@ pub(super) fn get_address(arguments: &[Value]) -> Result<Value, Refusal> {
     digest.get(12..).map(Value::bystrx).ok_or(MISUSE)
 }
 
-/// Returns the two values of a pair of these types.
+/// Returns the two values of a pair, or `None` if the value is not a pair of byte strings of this width.
 fn pair<'a>(value: &'a Value, width: u32) -> Option<(&'a Value, &'a Value)> {
     let pair: &'a AdtValue = value.as_adt()?;
     let [first, second] = pair.arguments() else { return None };
@@ -133,7 +134,7 @@ pub(super) fn g1_mul_cost(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * log(&U256::from_be_bytes(scalar)))
 }
 
-/// Returns the cost in 0.11: one logarithm less than in later releases.
+/// Returns the cost in Scilla 0.11: the logarithm is one less than in later releases.
 pub(super) fn g1_mul_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * (log(&U256::from_be_bytes(scalar)) - 1))
 }

@@ -6,19 +6,21 @@ use sha2::Sha256;
 use super::{MISUSE, Refusal, serialize::write_serialized};
 use crate::value::Value;
 
-/// Bytes that each hash processes for one unit.
+/// Number of bytes that SHA-256 processes for one unit.
 const SHA256_BYTES: u64 = 960;
+/// Number of bytes that Keccak-256 processes for one unit.
 const KECCAK256_BYTES: u64 = 2040;
+/// Number of bytes that RIPEMD-160 processes for one unit.
 const RIPEMD160_BYTES: u64 = 640;
 
-/// Returns the cost for the size, and at least one unit for a value that has a size.
+/// Returns the cost for the size of the argument, in units. A value with a size costs at least one unit.
 fn cost(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
     let hashable = of.kind().is_ok();
     hashable.then(|| of.size().saturating_add(of.sort_cost()).div_ceil(bytes_per_unit))
 }
 
-/// Returns the cost in 0.11, which hashed maps without sorting them.
+/// Returns the cost in Scilla 0.11, in units. That release hashed maps without sorting them.
 fn cost_v0_11(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
     of.kind().is_ok().then(|| of.size().div_ceil(bytes_per_unit))
@@ -48,7 +50,7 @@ pub(super) fn ripemd160_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     cost_v0_11(arguments, RIPEMD160_BYTES)
 }
 
-/// Writes the bytes of a value to a hash, and returns the digest.
+/// Hashes the bytes of a value, and returns the digest.
 fn digest<H>(
     arguments: &[Value],
     mut hasher: H,
@@ -68,7 +70,7 @@ pub(super) fn sha256(arguments: &[Value]) -> Result<Value, Refusal> {
 }
 
 pub(super) fn keccak256(arguments: &[Value]) -> Result<Value, Refusal> {
-    // Its traits are those of an older version of the crate `digest`.
+    // The crate `keccak_asm` uses the traits of an older version of `digest`.
     use keccak_asm::{Digest, Keccak256};
     let finish = |hasher: Keccak256| Digest::finalize(hasher).to_vec();
     digest(arguments, <Keccak256 as Digest>::new(), |hasher, bytes| Digest::update(hasher, bytes), finish)

@@ -9,7 +9,7 @@ use crate::{
     value::{Integer, IntegerKind, Value},
 };
 
-/// Returns the cost factor of a width: arithmetic on wide integers costs more.
+/// Returns the cost factor for the width of an integer.
 const fn weight(of: &Integer) -> u64 {
     match of.kind().width() {
         Width::W32 | Width::W64 => 1,
@@ -18,7 +18,7 @@ const fn weight(of: &Integer) -> u64 {
     }
 }
 
-/// Returns two integers of the same type.
+/// Returns two integers of the same type, or `None` for other arguments.
 fn same(arguments: &[Value]) -> Option<(&Integer, &Integer)> {
     let [Value::Integer(left), Value::Integer(right)] = arguments else { return None };
     (left.kind() == right.kind()).then_some((left, right))
@@ -32,7 +32,8 @@ pub(super) fn quadratic_cost(arguments: &[Value]) -> Option<u64> {
     same(arguments).map(|(left, _)| 20 * weight(left))
 }
 
-/// Applies an operation. If it has no result, the error names the family of the integer and the reason.
+/// Applies an operation to two integers. If there is no result, the error names the family of the integers and the
+/// reason.
 fn binary(
     arguments: &[Value],
     of: fn(&Integer, &Integer) -> Option<Integer>,
@@ -73,7 +74,7 @@ pub(super) fn lt(arguments: &[Value]) -> Result<Value, Refusal> {
     Ok(Value::bool(left.compare(right) == Ordering::Less))
 }
 
-/// Returns a base and an exponent, which is a `Uint32`.
+/// Returns the base, and the exponent, which must be a `Uint32`. Returns `None` for other arguments.
 fn power(arguments: &[Value]) -> Option<(&Integer, u32)> {
     let [Value::Integer(base), Value::Integer(exponent)] = arguments else { return None };
     let exponent = (exponent.kind() == IntegerKind::Uint(Width::W32)).then(|| exponent.to_u32())??;
@@ -85,13 +86,13 @@ pub(super) fn pow_cost(arguments: &[Value]) -> Option<u64> {
     Some(20 * log(Integer::from_u32(exponent).magnitude()) * weight(base))
 }
 
-/// Returns the cost in 0.11: one multiplication for each unit of the exponent.
+/// Returns the cost in Scilla 0.11, in units: one multiplication for each unit of the exponent.
 pub(super) fn pow_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     let (base, exponent) = power(arguments)?;
     Some(20 * u64::from(exponent) * weight(base))
 }
 
-/// Raises to a power. The reference names the signed operation in errors of unsigned numbers too.
+/// Raises a number to a power. As in the reference, errors name the signed operation for unsigned numbers too.
 pub(super) fn pow(arguments: &[Value]) -> Result<Value, Refusal> {
     let (base, exponent) = power(arguments).ok_or(MISUSE)?;
     let wrong = || Refusal::arguments("Int.pow: an overflow/underflow occurred");
@@ -109,7 +110,7 @@ pub(super) fn isqrt_cost(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * log(of.magnitude()) * weight(of))
 }
 
-/// Returns the cost in 0.11: one logarithm less than in later releases.
+/// Returns the cost in Scilla 0.11, in units: the logarithm is one less than in later releases.
 pub(super) fn isqrt_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * (log(of.magnitude()) - 1) * weight(of))
 }

@@ -7,7 +7,7 @@ use crate::{
     value::{Integer, Key, Map, Value},
 };
 
-/// Returns whether a value has the expected type. In a running program, addresses are plain bytes. Maps read from the
+/// Returns whether a value has the expected type. In a running program, addresses are plain bytes. Maps from the
 /// state have their declared types, which may be more specific.
 pub(crate) fn accepts(expected: &Type, value: &Value) -> bool {
     match (expected, value) {
@@ -17,7 +17,7 @@ pub(crate) fn accepts(expected: &Type, value: &Value) -> bool {
     }
 }
 
-/// Returns a map, and a key of its key type.
+/// Returns a map and a key of its key type, or `None` for other arguments.
 fn map_and_key(arguments: &[Value]) -> Option<(&Map, Key)> {
     let [Value::Map(map), key] = arguments else { return None };
     accepts(map.key_type(), key).then(|| Key::new(key.clone()).ok())?.map(|key| (map, key))
@@ -77,7 +77,7 @@ pub(super) fn to_list_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     Some(one_more_than_entries(map))
 }
 
-/// Returns the entries as pairs, in the order of the bytes of their keys.
+/// Returns the entries of a map as a list of pairs, in the order of the bytes of their keys.
 pub(super) fn to_list(arguments: &[Value]) -> Result<Value, Refusal> {
     let [Value::Map(map)] = arguments else { return Err(MISUSE) };
     let pair = Type::pair(map.key_type().clone(), map.value_type().clone());

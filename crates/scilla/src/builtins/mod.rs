@@ -1,7 +1,7 @@
-//! The built-in functions: the types, the cost and the implementation of each.
+//! The built-in functions: types, cost and implementation.
 //!
-//! [`TABLE`] has one row for each name, except for the family `to_bystr<N>`. A name may have several meanings. The
-//! types of the arguments select one.
+//! [`TABLE`] has one row for each name, except for the family `to_bystr<N>`. A name may have several implementations.
+//! The types of the arguments select one.
 
 mod bytes;
 mod curve;
@@ -28,12 +28,12 @@ use crate::{
     value::Value,
 };
 
-/// A built-in function.
+/// A built-in function of Scilla.
 #[derive(Clone, Copy, Debug)]
 pub enum Builtin {
     /// A function with a row in [`TABLE`].
     Row(&'static Row),
-    /// `to_bystr<N>`.
+    /// `to_bystr<N>`, with this N.
     ToBystr(u32),
 }
 
@@ -41,21 +41,21 @@ pub enum Builtin {
 #[derive(Debug)]
 pub struct Row {
     name: &'static str,
-    /// The types of its arguments and results. The first that fits counts.
+    /// The types of the arguments and results. The first typing that fits counts.
     typing: &'static [Typing],
-    /// The cost in units, or `None` if it does not take such values.
+    /// The cost of a call in units, or `None` if the function does not take such values.
     cost: Cost,
-    /// The implementation. Callers pass only values that have a cost.
+    /// The implementation. Callers pass only values for which `cost` returns a number.
     run: fn(&[Value]) -> Result<Value, Refusal>,
-    /// The work for values that have a cost.
+    /// The work of a call in nanoseconds, for values for which `cost` returns a number.
     work: fn(&[Value]) -> u64,
 }
 
-/// The cost for some values in units, or `None` if the function does not take them.
+/// Returns the cost for some values in units, or `None` if the function does not take them.
 type Cost = fn(&[Value]) -> Option<u64>;
 
 impl Row {
-    /// The cost in Scilla 0.11, `src/base/Gas.ml` there.
+    /// Returns the cost in Scilla 0.11, from `src/base/Gas.ml` of that release.
     fn cost_v0_11(&self) -> Cost {
         match self.name {
             "alt_bn128_G1_mul" => curve::g1_mul_cost_v0_11,
@@ -75,10 +75,10 @@ impl Row {
 pub enum Refusal {
     /// `Cannot apply built-in <operation> to a list of arguments: …`, followed by the arguments of the call.
     Arguments {
-        /// The operation as the reference names it, and the reason.
+        /// Name of the operation in the reference, and the reason.
         operation: String,
     },
-    /// Any other text.
+    /// Any other error text.
     Text(&'static str),
 }
 
@@ -88,7 +88,7 @@ impl Refusal {
     }
 }
 
-/// The text of a refusal. Callers append the arguments of the call.
+/// Prints the text of a refusal. Callers append the arguments of the call.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -99,9 +99,9 @@ impl fmt::Display for Refusal {
 }
 
 impl Builtin {
-    /// Returns the function of this name.
+    /// Returns the function with this name, or `None` if there is none.
     ///
-    /// The number of `to_bystr<N>` is read as the reference reads it: with underscores, and in other bases too.
+    /// The number in `to_bystr<N>` is parsed as in the reference: it may have underscores, and other bases than 10.
     pub fn find(name: &str) -> Option<Self> {
         if let Some(row) = TABLE.iter().find(|row| row.name == name) {
             return Some(Self::Row(row));
@@ -111,8 +111,8 @@ impl Builtin {
 
     /// Returns the type of the result, or `None` if the function does not take arguments of these types.
     ///
-    /// No function uses type arguments. If a call has some in braces, functions of a single type ignore them, and the
-    /// other functions do not take the call.
+    /// No function uses type arguments in braces. A function without type variables ignores them. Any other function
+    /// rejects a call with type arguments.
     pub fn result_type(self, arguments: &[Type], has_type_arguments: bool, known: &DataTypes) -> Option<Type> {
         match self {
             Self::Row(row) => row.typing.iter().find_map(|typing| typing.result(arguments, has_type_arguments, known)),
@@ -120,7 +120,7 @@ impl Builtin {
         }
     }
 
-    /// Returns whether the function reads its arguments as a whole.
+    /// Returns whether the function is a hash, which reads its argument with all parts.
     pub(crate) fn is_hash(self) -> bool {
         matches!(self, Self::Row(Row { name: "keccak256hash" | "ripemd160hash" | "sha256hash", .. }))
     }
@@ -142,7 +142,7 @@ impl Builtin {
         }
     }
 
-    /// Returns the work for values that have a cost, beyond the work that their gas pays for.
+    /// Returns the work that the gas of a call does not cover, in nanoseconds. The values must have a cost.
     pub(crate) fn work(self, arguments: &[Value]) -> u64 {
         match self {
             Self::Row(row) => (row.work)(arguments),
@@ -150,11 +150,11 @@ impl Builtin {
         }
     }
 
-    /// Returns the result for these values.
+    /// Returns the result of a call with these values.
     ///
     /// # Errors
     ///
-    /// If these values have no result.
+    /// If the function has no result for these values.
     pub fn run(self, arguments: &[Value]) -> Result<Value, Refusal> {
         match self {
             Self::Row(row) => (row.run)(arguments),
@@ -172,7 +172,7 @@ impl fmt::Display for Builtin {
     }
 }
 
-/// Returns the names of the built-in functions, without the family `to_bystr<N>`.
+/// Returns the names of the built-in functions. Excludes the family `to_bystr<N>`.
 pub fn names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|row| row.name)
 }
@@ -182,12 +182,12 @@ pub fn is_builtin(name: &str) -> bool {
     Builtin::find(name).is_some()
 }
 
-/// Returns the type of the result of a built-in function, without type arguments.
+/// Returns the type of the result of a built-in function, for a call without type arguments.
 pub fn result_type(name: &str, arguments: &[Type], known: &DataTypes) -> Option<Type> {
     Builtin::find(name)?.result_type(arguments, false, known)
 }
 
-/// Reads the number of `to_bystr<N>`.
+/// Parses the number in `to_bystr<N>`.
 fn parse_width(digits: &str) -> Option<u32> {
     let (radix, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, digits.get(2..)?),
@@ -202,7 +202,7 @@ fn parse_width(digits: &str) -> Option<u32> {
     u32::from_str_radix(&digits.replace('_', ""), radix).ok()
 }
 
-/// The error for values without a cost. The evaluator never passes such values.
+/// The error for values without a cost. The evaluator rejects such values before the call.
 const MISUSE: Refusal = Refusal::Text("a built-in function was called with values it does not take");
 
 macro_rules! table {

@@ -1,4 +1,4 @@
-//! Block numbers.
+//! Functions for block numbers.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! The bytes of values that hashes read.
+//! The bytes of values as the hash functions read them.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -7,16 +7,18 @@ use crate::{
     value::{Map, Message, Value},
 };
 
-/// Most bytes that are kept, so that the bytes of a repeated value can be copied. Older bytes are written and dropped.
-/// So the memory for a hash is bounded.
+/// Largest number of kept bytes, which allow to copy the bytes of a repeated value. Older bytes are written and
+/// dropped, so the memory for a hash is bounded.
 const KEPT: usize = 1 << 18;
 
-/// Values with fewer parts are written again, which takes no longer than to find and copy their bytes.
+/// A repeated value with fewer parts is serialized again, because this takes no longer than a search for its kept
+/// bytes.
 const LEAST_PARTS: u64 = 12;
 
-/// A part that is not written yet.
+/// A part that remains to be written.
 enum Pending<'a> {
-    /// The bytes from `start` on are those of the value at this address, unless bytes were dropped since.
+    /// The end of a value. The kept bytes from `start` on are the bytes of the value at `address`, unless bytes were
+    /// dropped after its beginning.
     Close {
         address: usize,
         start: usize,
@@ -26,17 +28,19 @@ enum Pending<'a> {
     Value(&'a Value),
 }
 
-/// Writes the bytes of a value that hashes read. Returns false if the value has none, as for functions.
+/// Writes the bytes of a value as hash input. Returns false if the value contains a part without bytes, for example a
+/// function.
 ///
 /// Integers have full width. The entries of messages are ordered by their labels. The entries of a map have the last
 /// key first, because the reference sorts them and then reverses the order.
 ///
-/// The bytes of a repeated value are written each time. The value itself is read once, if its bytes are still kept.
+/// The bytes of a repeated value are written for each occurrence. The value itself is read only once while its bytes
+/// are kept.
 pub fn write_serialized(value: &Value, write: impl FnMut(&[u8])) -> bool {
     write_counted(value, write).is_some()
 }
 
-/// Writes the bytes, and returns the number of values that it read; `None` if there are no bytes.
+/// Writes the bytes of a value, and returns the number of values that it read. Returns `None` if a part has no bytes.
 fn write_counted(value: &Value, write: impl FnMut(&[u8])) -> Option<u64> {
     let mut output = Output { kept: Vec::new(), written: 0, losses: 0, known: HashMap::new(), write };
     let (mut pending, mut values) = (vec![Pending::Value(value)], 0);
@@ -77,21 +81,21 @@ fn write_counted(value: &Value, write: impl FnMut(&[u8])) -> Option<u64> {
     Some(values)
 }
 
-/// Returns the number of bytes of a value that hashes read.
+/// Returns the number of bytes of a value as hash input.
 pub(super) fn serialized_len(value: &Value) -> u64 {
     let mut len = 0_u64;
     write_serialized(value, |bytes| len = len.saturating_add(bytes.len() as u64));
     len
 }
 
-/// Queues the entries. The first key is written last.
+/// Queues the entries of a map. The first key is written last.
 fn queue_map<'a>(map: &'a Map, pending: &mut Vec<Pending<'a>>) {
     for (key, value) in map {
         pending.extend([Pending::Value(value), Pending::Value(key.value())]);
     }
 }
 
-/// Queues the entries in the order of their labels: `label:value`, with semicolons between them.
+/// Queues the entries of a message in the order of their labels, as `label:value` with semicolons between them.
 fn queue_message<'a>(message: &'a Message, pending: &mut Vec<Pending<'a>>) {
     let mut entries: Vec<_> = message.entries().iter().collect();
     entries.sort_by(|one, other| one.label.cmp(&other.label));
@@ -103,15 +107,15 @@ fn queue_message<'a>(message: &'a Message, pending: &mut Vec<Pending<'a>>) {
     }
 }
 
-/// Output that keeps its last bytes.
+/// An output that keeps its latest bytes.
 struct Output<W> {
     kept: Vec<u8>,
-    /// Number of kept bytes that have been written.
+    /// Number of kept bytes that have been passed to `write`.
     written: usize,
-    /// Number of times that bytes were dropped.
+    /// Number of times that the output has dropped bytes.
     losses: u64,
-    /// Positions of the bytes of shared values among the kept bytes, by address. The values outlive this map, so an
-    /// address identifies one value.
+    /// Ranges of the kept bytes that belong to shared values, by the memory address of the value. The values outlive
+    /// this map, so an address identifies one value.
     known: HashMap<usize, Range<usize>>,
     write: W,
 }
@@ -134,7 +138,7 @@ impl<W: FnMut(&[u8])> Output<W> {
         self.written = 0;
     }
 
-    /// Writes a global name.
+    /// Writes a name in its global form.
     fn push_name(&mut self, name: &Name) {
         if let Some(module) = name.module() {
             self.push(module.as_bytes());
@@ -143,7 +147,7 @@ impl<W: FnMut(&[u8])> Output<W> {
         self.push(name.base().as_bytes());
     }
 
-    /// Writes the bytes of the value at an address again, if they are kept.
+    /// Writes the bytes of the value at an address again. Returns false if they are not kept.
     fn repeat(&mut self, address: usize) -> bool {
         let Some(range) = self.known.get(&address).cloned() else { return false };
         if self.kept.len() + range.len() <= KEPT {
@@ -180,7 +184,7 @@ mod tests {
         value::{BNum, Constructor, Key, MessageEntry},
     };
 
-    /// The same without regard to sharing.
+    /// Writes the bytes of a value without regard to shared parts.
     fn plain(value: &Value, out: &mut Vec<u8>) {
         match value {
             Value::Adt(adt) => {
@@ -211,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Returns the bytes, and the number of values that were read.
+    /// Returns the bytes of a value, and the number of values that were read.
     fn shared(value: &Value) -> (Vec<u8>, u64) {
         let mut bytes = Vec::new();
         let values = write_counted(value, |more| bytes.extend_from_slice(more)).unwrap();
@@ -245,7 +249,7 @@ mod tests {
         Value::Message(Arc::new(Message::new(entries.iter().map(entry).collect())))
     }
 
-    /// How to make a value of those that were made before.
+    /// A step that makes a value, from constants or from values of earlier steps.
     #[derive(Clone, Debug)]
     enum Made {
         Text(String),
@@ -271,7 +275,7 @@ mod tests {
         ]
     }
 
-    /// More bytes than this are not worth a test.
+    /// Largest number of bytes of a tested value. Larger values would slow down the test.
     const LARGEST: u64 = 1 << 22;
 
     fn make(steps: &[Made]) -> Value {
@@ -319,7 +323,8 @@ mod tests {
         let tree = (0..16).fold(Value::nat(0), |half, _| pair(&half, &half));
         let (bytes, values) = shared(&tree);
         assert_eq!(bytes.len(), 4 * ((1 << 16) - 1) + 4 * (1 << 16));
-        // Both halves of each level, and all of the lowest levels, which are written again: of 131,071.
+        // Each level reads both halves. The lowest levels are serialized again. Without sharing, 131,071 values would
+        // be read.
         assert!(values < 50, "{values}");
     }
 }

@@ -1,4 +1,4 @@
-//! Functions for texts: length, reversal and conversions.
+//! Functions for strings: length, reversal and conversions.
 
 use super::{MISUSE, Refusal};
 use crate::{
@@ -91,11 +91,11 @@ pub(super) fn to_bech32(arguments: &[Value]) -> Result<Value, Refusal> {
     Ok(Value::option(Type::Primitive(Primitive::String), text.map(Value::string)))
 }
 
-/// Bech32 as in the reference: one prefix, then letters of either or mixed case.
+/// Bech32 as in the reference: one prefix, and then letters in lower, upper or mixed case.
 mod bech32 {
     pub(super) const PREFIX: &str = "zil";
     const ALPHABET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
-    /// The prefix as the checksum reads it: the high bits of each letter, a zero, the low bits.
+    /// The prefix in the input of the checksum: the high bits of each letter, a zero, and the low bits.
     const EXPANDED: [u8; 7] = [3, 3, 3, 0, 26, 9, 12];
     const CHECKSUM: usize = 6;
 
@@ -109,7 +109,7 @@ mod bech32 {
         })
     }
 
-    /// Regroups bits, and fills up the end with zeros.
+    /// Regroups bits from groups of `from` bits into groups of `to` bits. The last group is padded with zeros.
     fn regroup(values: impl Iterator<Item = u8>, from: u32, to: u32) -> Vec<u8> {
         let (mut kept, mut bits, mut groups) = (0_u32, 0, Vec::new());
         for value in values {

@@ -12,12 +12,12 @@ use crate::{
     value::IntegerKind,
 };
 
-/// One meaning of a name.
+/// The types of one implementation of a built-in function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Typing {
-    /// The types of the arguments, and that of the result.
+    /// Returns the types of the arguments, and the type of the result.
     Fixed(fn() -> (Vec<Type>, Type)),
-    /// The type of the result for given types of arguments.
+    /// Returns the type of the result for argument types, or `None` if they do not fit.
     Generic(fn(&[Type], &DataTypes) -> Option<Type>),
 }
 
@@ -42,7 +42,7 @@ const BNUM: Type = Type::Primitive(Primitive::BNum);
 const BYSTR: Type = Type::Primitive(Primitive::ByStr);
 const UINT32: Type = Type::Primitive(Primitive::Uint(Width::W32));
 
-/// Returns the number of bytes of a fixed-width type. Addresses have 20.
+/// Returns the number of bytes of a fixed-width type, or `None` for other types. An address has 20 bytes.
 const fn width(of: &Type) -> Option<u32> {
     if let Type::Primitive(Primitive::ByStrX(width)) = of {
         Some(*width)
@@ -108,7 +108,8 @@ pub(super) fn bystrx_to_bystr(arguments: &[Type], _: &DataTypes) -> Option<Type>
     width(of).map(|_| BYSTR)
 }
 
-/// Returns the type of `to_bystr<N>`, which takes bytes of any number, or an unsigned integer of exactly N bytes.
+/// Returns the type of `to_bystr<N>`. Its argument is a byte string of any length, or an unsigned integer of exactly
+/// N bytes.
 pub(super) fn to_bystr(wanted: u32, arguments: &[Type], has_type_arguments: bool) -> Option<Type> {
     match arguments {
         [Type::Primitive(Primitive::ByStr)] => Some(Type::option(Type::bystr(wanted))),
@@ -141,7 +142,8 @@ pub(super) fn isqrt(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     }
 }
 
-/// Returns the type of a conversion to an integer type, from integers and texts. Unsigned types also take bytes.
+/// Returns the type of a conversion to an integer type. Its argument is an integer or a text. Unsigned types also
+/// accept bytes.
 pub(super) fn to_integer(kind: IntegerKind, arguments: &[Type]) -> Option<Type> {
     let [of] = arguments else { return None };
     let result = || Type::from(Primitive::from(kind));
@@ -204,17 +206,17 @@ pub(super) fn bystr20_to_bech32() -> (Vec<Type>, Type) {
     (vec![STRING, Type::bystr(20)], Type::option(STRING))
 }
 
-/// Returns the type of a point of the first group of `alt_bn128`.
+/// Returns the type of a point in the first group of `alt_bn128`.
 pub(super) fn g1_type() -> Type {
     Type::pair(Type::bystr(32), Type::bystr(32))
 }
 
-/// Returns the type of a point of the second group.
+/// Returns the type of a point in the second group of `alt_bn128`.
 pub(super) fn g2_type() -> Type {
     Type::pair(Type::bystr(64), Type::bystr(64))
 }
 
-/// Returns the argument type of a pairing product.
+/// Returns the argument type of the product of pairings.
 pub(super) fn pairs_type() -> Type {
     Type::list(Type::pair(g1_type(), g2_type()))
 }
@@ -235,7 +237,7 @@ pub(super) fn pairing() -> (Vec<Type>, Type) {
     (vec![pairs_type()], Type::option(Type::bool()))
 }
 
-/// Returns the types of the values of a map, if the first argument is a map and the second has the type of its keys.
+/// Returns the value type of a map, or `None` if `map` is not a map with keys of the type `key`.
 fn values_under<'a>(map: &'a Type, key: &Type) -> Option<&'a Type> {
     let Type::Map(keys, values) = map else { return None };
     assignable(keys, key).then_some(values)
@@ -270,7 +272,7 @@ pub(super) fn size(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     matches!(arguments, [Type::Map(..)]).then_some(UINT32)
 }
 
-/// Returns whether types are equal with `ByStr20` in place of address types.
+/// Returns whether two types are equal after their address types are replaced by `ByStr20`.
 pub(crate) fn same_without_addresses(one: &Type, other: &Type) -> bool {
     match (one, other) {
         (Type::Adt(one_name, ones), Type::Adt(other_name, others)) => {
@@ -288,8 +290,8 @@ pub(crate) fn same_without_addresses(one: &Type, other: &Type) -> bool {
     }
 }
 
-/// Returns the type with `ByStr20` in place of address types. The evaluator keeps it in this form in constructors and
-/// maps.
+/// Returns the type with `ByStr20` in place of address types. Constructors and maps in the evaluator have types in
+/// this form.
 pub(crate) fn without_addresses(of: &Type) -> Type {
     match of {
         Type::Address(AddressType::Any | AddressType::Code | AddressType::Contract(_) | AddressType::Library) => {

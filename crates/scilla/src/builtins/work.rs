@@ -1,4 +1,4 @@
-//! The work of built-in functions, beyond the work that their gas pays for.
+//! The work of built-in functions in nanoseconds, above the work that their gas covers.
 
 use super::serialize::serialized_len;
 use crate::{
@@ -6,10 +6,11 @@ use crate::{
     work::weight,
 };
 
-/// Bytes of arguments that the gas of any function pays for.
+/// Total length of arguments that the gas of any function covers, in nanoseconds of work.
 const SHORT: u64 = 256;
 
-/// Returns the work for texts, bytes and digits of any length. A lookup in a map compares all keys on its path.
+/// Returns the work for texts, bytes and digits of any length. A map lookup counts them once for each level of the
+/// map.
 pub(super) fn long(arguments: &[Value]) -> u64 {
     let length = |value: &Value| match value {
         Value::BNum(number) => (number.len() as u64).saturating_mul(weight::DIGIT),
@@ -46,12 +47,12 @@ pub(super) fn sha256(arguments: &[Value]) -> u64 {
     hash(arguments, weight::SHA256_BYTE)
 }
 
-/// Returns the work of a signature of a message, which is hashed.
+/// Returns the work of a signature, including the hash of the message.
 pub(super) fn signature(arguments: &[Value]) -> u64 {
     sha256(arguments).saturating_add(weight::SIGNATURE)
 }
 
-/// Returns the work of a sum whose digits may become text.
+/// Returns the work of a sum of block numbers. It includes the conversion of the new digits to text.
 pub(super) fn badd(arguments: &[Value]) -> u64 {
     let digits = match arguments.first() {
         Some(Value::BNum(number)) => number.len() as u64,
@@ -60,7 +61,7 @@ pub(super) fn badd(arguments: &[Value]) -> u64 {
     if digits <= SHORT { 0 } else { digits.saturating_mul(weight::NEW_DIGIT) }
 }
 
-/// Returns the work of a numeral, which has as many parts as its number.
+/// Returns the work of making a numeral. A numeral has as many parts as its number.
 pub(super) fn to_nat(arguments: &[Value]) -> u64 {
     let number = arguments.first().and_then(Value::as_integer).and_then(Integer::to_u32);
     u64::from(number.unwrap_or(0)).saturating_mul(weight::NUMERAL)

@@ -1,10 +1,10 @@
-//! The checker: verifies that a contract, a library or an expression may run, and returns its types and its summary.
+//! The checker: verifies that a contract, a library or an expression may run. Returns its types and its summary.
 //!
 //! ```text
 //! Program ─▶ recursion ─▶ types ─▶ patterns ─▶ sanity ─▶ events ─▶ version ─▶ Checked
 //! ```
 //!
-//! Each phase ends the check if it finds an error. Only the type phase costs gas.
+//! A phase with an error ends the check. Only the type phase costs gas.
 
 use std::collections::HashSet;
 
@@ -39,22 +39,23 @@ pub use crate::{
 /// Options of a check.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Gas and work that the check may use.
+    /// Limits of the gas and the work of the check.
     pub meter: Meter,
-    /// Whether to search for suspicious code. Some errors are only found then. Nodes always set this.
+    /// Whether to search for suspicious code. Some errors are found only by this search. Nodes always set this
+    /// option.
     pub sanity: bool,
-    /// Whether to analyse the use of money: transitions that accept none or accept it twice, and fields that hold
-    /// money. The value lists fields that are known to hold money.
+    /// Fields that are known to hold money, or `None` to skip the analysis of money. The analysis finds fields that
+    /// hold money, and transitions that accept no amount or accept it twice.
     pub money: Option<TokenFields>,
-    /// Whether to report the types of all names.
+    /// Whether to collect the types of all names.
     pub type_info: bool,
-    /// Whether the output is for people: errors then have causes, and there are further warnings. Verdict, texts and
-    /// gas do not depend on this.
+    /// Whether the output is for people. Errors then have causes, and there are further warnings. Verdict, error
+    /// texts and gas do not depend on this option.
     pub advice: bool,
 }
 
 impl Options {
-    /// Returns the options of nodes, with a gas limit.
+    /// Returns the options of nodes, with a limit in gas.
     pub const fn with_limit(gas: u64) -> Self {
         Self { meter: Meter::with_limit(gas), sanity: true, money: None, type_info: false, advice: false }
     }
@@ -63,19 +64,19 @@ impl Options {
 /// The result of a check that accepts a program.
 #[derive(Clone, Debug)]
 pub struct Checked<S> {
-    /// The gas that is left, and the work that was done.
+    /// The remaining gas, and the work of the check.
     pub meter: Meter,
     /// Warnings, the newest first.
     pub warnings: Vec<Warning>,
-    /// Further warnings that the reference does not have; empty unless the options ask for advice.
+    /// Further warnings, which the reference does not have. The list is empty unless [`Options::advice`] is set.
     pub advice: Vec<Warning>,
-    /// The types in the module.
+    /// Types of the expressions and names in the module.
     pub typing: Typing,
-    /// All data types of the program.
+    /// All data types that the program can use.
     pub data_types: DataTypes,
-    /// The types of all names, for editors; empty unless the options ask for them.
+    /// Types of all names, for editors. The list is empty unless [`Options::type_info`] is set.
     pub type_info: Vec<TypeInfo>,
-    /// The summary of the program.
+    /// Summary of the program.
     pub summary: S,
 }
 
@@ -83,13 +84,13 @@ pub struct Checked<S> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{failure}")]
 pub struct Rejected {
-    /// The errors.
+    /// Errors of the first phase that has errors.
     pub failure: Failure,
     /// Warnings, the newest first.
     pub warnings: Vec<Warning>,
-    /// The gas that is left, and the work that was done.
+    /// The remaining gas, and the work of the check.
     pub meter: Meter,
-    /// Whether reports of the failure have the gas that is left.
+    /// Whether a report of the failure has the remaining gas.
     pub reports_gas: bool,
 }
 
@@ -97,7 +98,7 @@ pub struct Rejected {
 ///
 /// # Errors
 ///
-/// If the contract may not be deployed. The errors are those of the first phase that finds any.
+/// If the contract may not be deployed. The errors are those of the first phase that has errors.
 pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<Checked<ContractSummary>, Rejected> {
     let module = &program.main;
     let contract = &module.contract;
@@ -143,7 +144,7 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
     })
 }
 
-/// Finds the data types of a contract and its libraries.
+/// Registers the data types of a contract and its libraries.
 fn contract_definitions(
     module: &ContractModule,
     imports: &[&Imported],
@@ -158,7 +159,7 @@ fn contract_definitions(
     if errors.is_empty() { Ok(known) } else { Err(recursion::contract_header(text, &module.contract, errors)) }
 }
 
-/// Runs the later phases on a contract with correct types and patterns: errors, suspicious code, and events.
+/// Runs the phases after types and patterns on a contract: errors, suspicious code, and events.
 fn look_over(
     program: &Program<ContractModule>,
     imports: &[&Imported],
@@ -185,7 +186,7 @@ fn look_over(
 ///
 /// # Errors
 ///
-/// If the library may not be deployed. The errors are those of the first phase that finds any.
+/// If the library may not be deployed. The errors are those of the first phase that has errors.
 pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Checked<()>, Rejected> {
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
@@ -229,11 +230,11 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
     })
 }
 
-/// Checks an expression. Its type is the summary.
+/// Checks an expression. The summary is its type.
 ///
 /// # Errors
 ///
-/// The first error.
+/// The first error in the expression.
 pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Result<Checked<Type>, Rejected> {
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
@@ -293,7 +294,8 @@ impl Imported {
     }
 }
 
-/// Returns the imported libraries, each once, and each after its imports. The file identifies a library.
+/// Returns the imported libraries without duplicates. Each comes after its own imports. Libraries with the same file
+/// are duplicates.
 fn in_order(imports: &[std::sync::Arc<Imported>]) -> Vec<&Imported> {
     fn collect<'a>(
         imports: &'a [std::sync::Arc<Imported>],
@@ -319,7 +321,7 @@ fn imported_definitions(imports: &[&Imported], known: &mut DataTypes) -> Vec<Ent
     imports.iter().flat_map(of).collect()
 }
 
-/// The types of a module and of its imports, and the gas that is left.
+/// The types of a module and of its imports, and the remaining gas.
 struct Typed {
     main: Typing,
     imports: Vec<Typing>,
@@ -340,7 +342,7 @@ fn contract_types(
     let outcome = import_types(&mut checker, imports).and_then(|(typings, mut errors)| {
         checker.turn_to(text);
         if let Some(library) = &module.library {
-            // Errors of the contract's own library are reported instead of those of imported ones.
+            // Errors of the contract's own library replace the errors of imported libraries.
             let own = checker.library(library)?;
             if !own.is_empty() {
                 errors = own;
@@ -388,7 +390,7 @@ fn finish(checker: Checker<'_>, outcome: Result<(Vec<Typing>, Vec<Entry>), Abort
     }
 }
 
-/// Returns the errors, or the error that gas is exhausted if the search for them took too much work.
+/// Returns the errors. If their search exceeded a limit of work, returns only the error for exhausted gas.
 fn unless_exhausted(errors: Vec<Entry>, meter: Meter) -> Vec<Entry> {
     if meter.work().end().is_some() { vec![Fault::exhausted()] } else { errors }
 }

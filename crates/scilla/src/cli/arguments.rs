@@ -1,23 +1,23 @@
 //! Flags and their values.
 //!
-//! The reference's tools take long flags with one dash, at any place, and values as the next argument. This parser also
-//! accepts two dashes, and values after an equals sign. If a tool of the reference has one-letter flags, several of
-//! them may share a dash.
+//! The reference's tools take long flags with one dash, at any place, and values as the next argument. This parser
+//! also accepts two dashes, and values after an equals sign. One-letter flags exist only where a tool of the
+//! reference has them, and several of them may share a dash.
 
 use std::ffi::OsString;
 
 use crate::{diagnosis::similar, eval::Settings, rules::Rules};
 
-/// A flag of a command: one row of its table. Parsing and help use this row.
+/// A flag of a command, as a row of the command's table. Parsing and help use this row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {
-    /// The name without dashes.
+    /// Name without dashes.
     pub(super) name: &'static str,
-    /// Its one-letter form, if the reference has one.
+    /// One-letter form, if the reference has one.
     pub(super) short: Option<char>,
-    /// The word for the value in the help; `None` if the flag has no value.
+    /// Word for the value in the help, or `None` if the flag has no value.
     pub(super) value: Option<&'static str>,
-    /// The purpose of the flag, in one sentence.
+    /// Purpose of the flag, in one sentence.
     pub(super) help: &'static str,
 }
 
@@ -32,13 +32,13 @@ impl Flag {
         Self { name, short: None, value: Some(value), help }
     }
 
-    /// Returns the same flag with a one-letter form.
+    /// Returns the flag with a one-letter form in addition.
     pub(super) const fn or(self, short: char) -> Self {
         Self { short: Some(short), ..self }
     }
 }
 
-/// The flag that chooses the rules.
+/// The flag that selects the rules of the interpreter.
 pub(super) const RULES: Flag =
     Flag::valued("rules", "NAME", "The release of the interpreter whose rules hold: 0.13, 0.11 or latest (latest).");
 
@@ -52,56 +52,56 @@ pub(super) struct Arguments {
 /// Reason why the arguments of a command are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum UsageError {
-    /// The flag does not take this value.
+    /// The flag does not accept this value.
     #[error("-{flag} takes {expected}, not `{got}`")]
     BadValue {
-        /// The flag.
+        /// Name of the flag.
         flag: &'static str,
-        /// The values that the flag takes.
+        /// Description of the accepted values.
         expected: &'static str,
         /// The value on the command line.
         got: String,
     },
-    /// Flags that exclude each other, or that need each other.
+    /// Flags that exclude each other, or a flag that requires another flag.
     #[error("{0}")]
     Combination(&'static str),
-    /// A flag that must be given.
+    /// A required flag is missing.
     #[error("-{0} is missing")]
     Missing(&'static str),
-    /// An operand that must be given.
+    /// A required operand is missing.
     #[error("{0} is missing")]
     MissingOperand(&'static str),
-    /// A flag without its value.
+    /// The value of a flag is missing.
     #[error("-{0} needs a value")]
     MissingValue(&'static str),
-    /// An argument that is not UTF-8.
+    /// An argument is not UTF-8.
     #[error("the argument {} is not UTF-8", .0.display())]
     NotUtf8(OsString),
-    /// More operands than the command takes.
+    /// The command takes fewer operands.
     #[error("`{0}` is one argument too many")]
     TooMany(String),
-    /// A command that does not exist.
+    /// The command does not exist.
     #[error("there is no command `{0}`")]
     UnknownCommand(String),
-    /// A flag that the command does not know.
+    /// The command does not have this flag.
     #[error("there is no flag `{given}`{}", .nearest.map(|name| format!("; did you mean `-{name}`?")).unwrap_or_default())]
     UnknownFlag {
-        /// The flag on the command line.
+        /// The unknown flag, as on the command line.
         given: String,
-        /// A similar flag.
+        /// The most similar flag, if there is one.
         nearest: Option<&'static str>,
     },
-    /// A value for a flag that takes none.
+    /// A flag without a value got one.
     #[error("-{0} takes no value")]
     UnwantedValue(&'static str),
 }
 
 impl Arguments {
-    /// Sorts arguments into flags and operands.
+    /// Parses arguments into flags and operands.
     ///
     /// # Errors
     ///
-    /// If a flag is unknown, lacks its value, or has a value although it takes none.
+    /// If a flag is unknown, lacks its value, or has a value that it does not take.
     pub(super) fn parse(given: impl IntoIterator<Item = String>, flags: &[Flag]) -> Result<Self, UsageError> {
         let mut arguments = Self::default();
         let mut given = given.into_iter();
@@ -134,17 +134,17 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Returns whether a flag is set.
+    /// Returns whether the command line has a flag.
     pub(super) fn has(&self, name: &str) -> bool {
         self.given.iter().any(|(given, _)| *given == name)
     }
 
-    /// Returns the value of a flag. As in the reference, the last one counts.
+    /// Returns the value of a flag, or `None` if it is not given. As in the reference, the last value counts.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.values(name).last()
     }
 
-    /// Returns all values of a flag.
+    /// Returns all values of a flag, in the order of the command line.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         self.given.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_str())
     }
@@ -154,7 +154,7 @@ impl Arguments {
         self.value(name).ok_or(UsageError::Missing(name))
     }
 
-    /// Returns the value of a flag as a number.
+    /// Returns the value of a flag as a number, or `None` if it is not given.
     pub(super) fn number(&self, name: &'static str) -> Result<Option<u64>, UsageError> {
         let parse = |text: &str| {
             let error = || UsageError::BadValue { flag: name, expected: "a number", got: text.into() };
@@ -163,7 +163,7 @@ impl Arguments {
         self.value(name).map(parse).transpose()
     }
 
-    /// Returns the value of a flag that takes `true` or `false`.
+    /// Returns the value of a flag with the values `true` and `false`, or `None` if it is not given.
     pub(super) fn truth(&self, name: &'static str) -> Result<Option<bool>, UsageError> {
         let parse = |text: &str| {
             let error = || UsageError::BadValue { flag: name, expected: "true or false", got: text.into() };
@@ -172,7 +172,7 @@ impl Arguments {
         self.value(name).map(parse).transpose()
     }
 
-    /// Returns the rules that `-rules` names.
+    /// Returns the rules that the flag `-rules` names, or the default.
     pub(super) fn rules(&self) -> Result<Rules, UsageError> {
         let parse = |text: &str| {
             let error = |_| UsageError::BadValue { flag: "rules", expected: "0.13, 0.11 or latest", got: text.into() };
@@ -181,12 +181,12 @@ impl Arguments {
         self.value("rules").map_or(Ok(Rules::default()), parse)
     }
 
-    /// Returns the settings of a run, from `-pplit` and `-rules`.
+    /// Returns the settings of a run, from the flags `-pplit` and `-rules`.
     pub(super) fn settings(&self) -> Result<Settings, UsageError> {
         Ok(Settings { pretty_literals: self.truth("pplit")?.unwrap_or(true), rules: self.rules()? })
     }
 
-    /// Returns the only operand.
+    /// Returns the operand. There must be exactly one.
     pub(super) fn operand(&self, what: &'static str) -> Result<&str, UsageError> {
         match self.operands.as_slice() {
             [] => Err(UsageError::MissingOperand(what)),
@@ -200,22 +200,22 @@ impl Arguments {
         self.operands.first().map_or(Ok(()), |first| Err(UsageError::TooMany(first.clone())))
     }
 
-    /// Returns the directories of `-libdir`. The flag may be repeated, and may have several directories separated by
-    /// colons.
+    /// Returns the directories of `-libdir`. The flag may occur several times, and its value may have several
+    /// directories with colons between them.
     pub(super) fn library_directories(&self) -> Vec<String> {
         let split = self.values("libdir").flat_map(|value| value.split(':'));
         split.filter(|directory| !directory.is_empty()).map(str::to_owned).collect()
     }
 }
 
-/// Returns the switches of a group of one-letter flags, if all letters are flags.
+/// Returns the names of the flags in a group of one-letter flags, or `None` if a letter is not such a flag.
 fn letters(argument: &str, flags: &[Flag]) -> Option<Vec<&'static str>> {
     let letters = argument.strip_prefix('-')?.chars();
     let switch = |letter| flags.iter().find(|flag| flag.short == Some(letter) && flag.value.is_none());
     letters.map(|letter| switch(letter).map(|flag| flag.name)).collect()
 }
 
-/// Returns the flag that is most similar to an unknown name, or `None` if none is similar.
+/// Returns the flag whose name is most similar to an unknown name, or `None` if no name is similar.
 fn nearest(name: &str, flags: &[Flag]) -> Option<&'static str> {
     similar(name, flags.iter().map(|flag| flag.name))
 }

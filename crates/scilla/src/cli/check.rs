@@ -16,7 +16,7 @@ use crate::{
     syntax::{parse_contract, parse_library},
 };
 
-/// Gas limit of a check without a limit of its own.
+/// Gas limit of a check if no flag sets it, in gas.
 pub(super) const DEFAULT_GAS_LIMIT: u64 = 100_000;
 
 pub(super) const COMMAND: Command = Command {
@@ -69,7 +69,7 @@ struct Task<'a> {
     call_graph: Drawing,
 }
 
-/// Output of the call graph.
+/// The output of the call graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawing {
     File,
@@ -77,7 +77,7 @@ enum Drawing {
     Output,
 }
 
-/// Reason why a check ended, and the meaning of its places.
+/// Reason why a check ended, and the meaning of the places in its report.
 struct Stopped {
     rejected: Box<Rejected>,
     pointing: Pointing,
@@ -154,7 +154,7 @@ impl Task<'_> {
             warnings: &checked.warnings,
             gas_remaining: checked.meter.gas_of_success(self.limit),
         };
-        // Warnings are drawn in reverse order.
+        // The output lists warnings in reverse order.
         let shown = [checked.warnings.as_slice(), checked.advice.as_slice()].concat();
         let graph = &checked.summary.call_graph;
         match self.call_graph {
@@ -204,7 +204,7 @@ fn rejected(rejected: Rejected) -> Stopped {
     Stopped { rejected: Box::new(rejected), pointing: Pointing::To }
 }
 
-/// Reports success. `shown` has the warnings for people.
+/// Returns the outcome of a successful check. `shown` has the warnings for people.
 fn accepted(report: &CheckReport<'_>, shown: &[Warning], style: Style, session: &Session) -> Outcome {
     if report.is_short() && style == Style::Plain {
         let stdout = format!("{}gas_remaining: {}\n", plain_warnings(report.warnings), report.gas_remaining);

@@ -1,7 +1,7 @@
-//! Mistakes with their complete output for people.
+//! Tests of the complete output for people, for many mistakes.
 //!
-//! `diagnostics.txt` has a section for each mistake: a title, a contract or the components of one, and after `--` the
-//! output of the check.
+//! `diagnostics.txt` has a section for each mistake: a title, a contract or its components, and the output of the
+//! check after `--`.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::tests::call_in;
 
 const CASES: &str = include_str!("diagnostics.txt");
 
-/// Text before sections that are no whole contract.
+/// The first lines of a contract. They complete sections that have only components.
 const HEAD: &str = "scilla_version 0
 import IntUtils
 library Box
@@ -25,7 +25,7 @@ field money : Uint128 = Uint128 0
 field given : Map ByStr20 Uint128 = Emp ByStr20 Uint128
 ";
 
-/// Checks a file with this text among others, and returns the output for people.
+/// Checks a file next to other files, and returns the output for people.
 fn check(file: &str, text: &str, others: &[(&str, &str)]) -> String {
     let root = tempfile::tempdir().unwrap();
     for (name, text) in others.iter().chain([&(file, text)]) {
@@ -37,7 +37,7 @@ fn check(file: &str, text: &str, others: &[(&str, &str)]) -> String {
     outcome.stderr.split("\n\n").filter(of_the_case).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Removes blanks at the ends of lines, which text files should not have.
+/// Removes blanks at the ends of lines, because text files should not contain them.
 fn tidy(text: &str) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_owned()
 }

@@ -59,7 +59,7 @@ fn text_of(evaluated: &Evaluated, limit: u64) -> String {
     let mut text = format!("{},\n{{ ", evaluated.value.literal());
     for (index, (name, value)) in evaluated.bindings.iter().enumerate() {
         let separator = if index == 0 { "" } else { ",\n  " };
-        // A `String` accepts every write.
+        // A write to a `String` cannot fail.
         let _ = write!(text, "{separator}[{name} -> {}]", value.literal());
     }
     let _ = writeln!(text, " }}\nGas remaining: {}", evaluated.gas.gas_of_success(limit));

@@ -1,4 +1,4 @@
-//! Files of a command, and the directories of libraries.
+//! Files of a command, and directories of libraries.
 
 use std::{
     borrow::Cow,
@@ -16,15 +16,15 @@ use crate::{
     stdlib,
 };
 
-/// The meaning of file names: the base directory, and the embedded files.
+/// Resolves file names: relative to the base directory, or to the embedded libraries.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     root: PathBuf,
-    /// The directory of the embedded libraries in reports.
+    /// The directory that reports show for the embedded libraries.
     embedded: String,
 }
 
-/// The directories in which a command searches libraries, in order. The embedded libraries come last.
+/// The directories in which a command searches for libraries, in order. The embedded libraries come last.
 #[derive(Clone, Debug)]
 pub(super) struct Libraries<'a> {
     pub(super) files: &'a Files,
@@ -32,12 +32,12 @@ pub(super) struct Libraries<'a> {
 }
 
 impl Files {
-    /// Returns the files relative to a directory.
+    /// Returns the files relative to the directory `root`.
     pub(super) const fn new(root: PathBuf, embedded: String) -> Self {
         Self { root, embedded }
     }
 
-    /// Returns the path of a file.
+    /// Returns the path of a file below the base directory.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -46,12 +46,12 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// A report that names the file.
+    /// If the file cannot be read. The failure names the file.
     pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, Failure> {
         fs::read(self.path(name)).map_err(|error| Failure::of(Entry::nowhere(format!("{name}: {error}"))))
     }
 
-    /// Reads a file if it exists.
+    /// Reads a file. Returns `None` if it does not exist.
     fn maybe_read(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
         match fs::read(self.path(name)) {
             Ok(text) => Ok(Some(text)),
@@ -64,12 +64,12 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// A report that names the file.
+    /// If the file cannot be written. The failure names the file.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
         fs::write(self.path(name), text).map_err(|error| Failure::of(Entry::nowhere(format!("{name}: {error}"))))
     }
 
-    /// Returns the text of a file that a report names, if the file is still available.
+    /// Returns the text of a file that a report names, or `None` if the file is not available.
     pub(super) fn text_of(&self, name: &str) -> Option<Cow<'static, [u8]>> {
         if let Ok(Some(text)) = self.maybe_read(name) {
             return Some(text.into());
@@ -104,7 +104,7 @@ impl LibrarySource for Libraries<'_> {
 }
 
 impl Libraries<'_> {
-    /// Returns the names of all libraries, each once, in alphabetical order.
+    /// Returns the names of all libraries in alphabetical order, without duplicates.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ pub(super) fn origin(file: &str, text: &[u8], rules: Rules) -> Result<Origin, Fa
     })
 }
 
-/// Returns the part of a file name after its last dot.
+/// Returns the part of a file name after its last dot, or `None` if it has no such part.
 pub(super) fn extension(file: &str) -> Option<&str> {
     Path::new(file).extension().and_then(OsStr::to_str)
 }

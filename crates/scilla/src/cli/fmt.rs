@@ -45,7 +45,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     if form.is_some() && (arguments.has("inplace") || arguments.has("check")) {
         return Err(UsageError::Combination("-sexp and -json go with neither -inplace nor -check"));
     }
-    // The reference's tool ignores them.
+    // The reference's tool ignores these two flags.
     let strict = session.style != Style::Plain;
     if strict && form.is_none() && (arguments.has("human-readable") || arguments.has("deannot")) {
         return Err(UsageError::Combination("-human-readable and -deannot go with -sexp or -json only"));

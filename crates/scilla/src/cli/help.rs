@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{COMMANDS, Command};
 
-/// Line width, in columns.
+/// Maximum width of a line, in columns.
 const WIDTH: usize = 90;
 
 /// Returns the description of the tool and of its commands.
@@ -31,7 +31,7 @@ pub(super) fn overview() -> String {
     text
 }
 
-/// Returns the help of a command.
+/// Returns the help text of a command.
 pub(super) fn of(command: &Command) -> String {
     let flags = if command.flags.is_empty() { "" } else { " [FLAGS]" };
     let space = if command.operands.is_empty() { "" } else { " " };
@@ -50,7 +50,7 @@ pub(super) fn of(command: &Command) -> String {
     text
 }
 
-/// Adds a name and its description, with line breaks.
+/// Adds a name and its description to the text, with line breaks.
 fn row(text: &mut String, name: &str, about: &str) {
     const COLUMN: usize = 30;
     let _ = write!(text, "  {name:width$} ", width = COLUMN - 3);

@@ -1,7 +1,7 @@
-//! The `scilla` command: the language tools, for people and for programs written for the reference's tools.
+//! The `scilla` command: language tools for people, and for programs that call the reference's tools.
 //!
-//! Each command is a row of `COMMANDS` with a table of its flags. Help and parsing come from the tables. A command is a
-//! function from arguments and files to an `Outcome`: only [`main`] uses the process.
+//! Each command is a row of `COMMANDS` with a table of its flags. The tables determine help and parsing. A command is
+//! a function from arguments and files to an `Outcome`. Only [`main`] uses the process environment and its streams.
 
 mod arguments;
 mod check;
@@ -36,13 +36,14 @@ use crate::{
 #[derive(Debug)]
 struct Command {
     name: &'static str,
-    /// The tool of the reference that this command replaces if it is called under that name.
+    /// Name of the tool of the reference that this command replaces. A call of the program by this name runs the
+    /// command.
     alias: Option<&'static str>,
-    /// The operands after the flags.
+    /// Operands after the flags, as the help shows them.
     operands: &'static str,
-    /// Its purpose, in one line.
+    /// Purpose of the command, in one line.
     summary: &'static str,
-    /// Its usage.
+    /// Description of the command for its help.
     details: &'static str,
     flags: &'static [Flag],
     run: fn(&Arguments, &Session) -> Result<Outcome, UsageError>,
@@ -58,7 +59,7 @@ const COMMANDS: &[Command] = &[
     conformance::COMMAND,
 ];
 
-/// The result of a command.
+/// The output and the exit code of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Outcome {
     stdout: String,
@@ -67,7 +68,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Returns a success with a text for the standard output.
+    /// Returns a successful outcome with a text for the standard output.
     fn of(stdout: String) -> Self {
         Self { stdout, ..Self::default() }
     }
@@ -77,39 +78,39 @@ impl Outcome {
 #[derive(Clone, Debug)]
 struct Session {
     files: Files,
-    /// The directories of `SCILLA_STDLIB_PATH`.
+    /// Directories in the environment variable `SCILLA_STDLIB_PATH`.
     library_path: Vec<String>,
-    /// Output form of failures if no flag sets it.
+    /// Output form of failures, if no flag sets another one.
     style: Style,
 }
 
 impl Session {
-    /// Returns the output form of failures.
+    /// Returns the output form of failures for these arguments.
     fn style(&self, arguments: &Arguments) -> Style {
         if arguments.has("jsonerrors") { Style::Json } else { self.style }
     }
 
-    /// Rejects a program or a run.
+    /// Returns the outcome for a rejected program or a failed run.
     fn rejected(&self, style: Style, report: &FailureReport<'_>, pointing: Pointing) -> Outcome {
         let stderr = render::failure(report, pointing, style, &self.files);
         Outcome { stderr, code: 1, stdout: String::new() }
     }
 
-    /// Rejects a text that does not parse. Drawn output has several errors. The other forms have only the first error,
-    /// as the reference's tools do.
+    /// Returns the outcome for a text that does not parse. Output for people lists several errors. The other forms
+    /// have only the first error, as the reference's tools do.
     fn unparsed(&self, style: Style, failure: &Failure, gas_remaining: Option<u64>) -> Outcome {
         let first = failure.entries().first().cloned().map(Failure::of);
         let failure = first.as_ref().filter(|_| matches!(style, Style::Json | Style::Plain)).unwrap_or(failure);
         self.rejected(style, &FailureReport { gas_remaining, failure, warnings: &[] }, Pointing::Behind)
     }
 
-    /// Rejects a command that could not begin.
+    /// Returns the outcome for a command that could not begin.
     fn failed(&self, style: Style, failure: &Failure, gas_remaining: Option<u64>) -> Outcome {
         let report = FailureReport { gas_remaining, failure, warnings: &[] };
         self.rejected(style, &report, Pointing::To)
     }
 
-    /// Returns the warnings of a successful command, if the output is for people.
+    /// Returns the text of the warnings of a successful command, or an empty text if the output is for programs.
     fn warned(&self, style: Style, warnings: &[Warning]) -> String {
         match style {
             Style::Drawn { colours } => render::warnings(warnings, colours, &self.files),
@@ -118,9 +119,9 @@ impl Session {
     }
 }
 
-/// Runs the command in the arguments of the process.
+/// Runs the command that the arguments of the process name.
 ///
-/// The exit code is 0 after success, 1 after a rejected program or a failed run, 2 after wrong usage.
+/// The exit code is 0 after success, 1 after a rejected program or a failed run, and 2 after wrong usage.
 pub fn main() -> ExitCode {
     let given: Result<Vec<String>, UsageError> =
         env::args_os().map(|argument| argument.into_string().map_err(UsageError::NotUtf8)).collect();
@@ -136,14 +137,14 @@ pub fn main() -> ExitCode {
         Err(error) => misused(&error, None),
     };
     let written = io::stdout().write_all(outcome.stdout.as_bytes()).and_then(|()| io::stdout().flush());
-    // An error of standard error has no channel left to be reported on.
+    // If standard error fails, there is no other stream for a report.
     let _ = io::stderr().write_all(outcome.stderr.as_bytes());
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let _ = writeln!(io::stderr(), "scilla: standard output: {error}");
             ExitCode::FAILURE
         }
-        // A broken pipe is no failure: the reader has closed it.
+        // A broken pipe is not a failure: the reader has closed the pipe.
         Ok(()) | Err(_) => ExitCode::from(outcome.code),
     }
 }

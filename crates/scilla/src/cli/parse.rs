@@ -20,7 +20,7 @@ imports are not followed. Nothing is printed if all is well.",
 
 fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
     let file = arguments.operand("FILE")?;
-    // The reference's tool, which only its tests use, always prints JSON.
+    // The reference has this tool only for its tests, and it always prints JSON.
     let style = if session.style == Style::Plain { Style::Json } else { session.style(arguments) };
     let text = match session.files.read(file) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! Output of failures and warnings: as JSON, as lines of the reference's tools, or drawn for people.
+//! Output of failures and warnings: as JSON, as lines like those of the reference's tools, or drawn for people.
 
 use std::{borrow::Cow, collections::HashMap, fmt::Write as _, ops::Range, sync::Arc};
 
@@ -15,39 +15,39 @@ use crate::{
 /// The output form of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// With the line of the source, and optionally with colours.
+    /// Messages with lines of the source.
     Drawn {
-        /// Whether to use colours.
+        /// Whether the output has colours.
         colours: bool,
     },
-    /// As JSON of the reference.
+    /// JSON in the form of the reference.
     Json,
-    /// Line by line, as in the reference's tools without `-jsonerrors`.
+    /// One line for each message, as in the reference's tools without `-jsonerrors`.
     Plain,
 }
 
-/// The meaning of the place of an entry.
+/// The meaning of the place in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pointing {
-    /// The end of the wrong part, as for parse errors.
+    /// The place is the end of the wrong part, as for parse errors.
     Behind,
-    /// The beginning of the wrong part.
+    /// The place is the beginning of the wrong part.
     To,
 }
 
-/// Most errors, and most warnings, that are drawn for people. Output for tools has all of them.
+/// Largest number of errors, and of warnings, that are drawn for people. Output for programs has all of them.
 const MOST_DRAWN: usize = 20;
 
-/// Bytes of a line that are drawn on each side of a place.
+/// Number of bytes of a line that are drawn on each side of a place.
 const REACH: usize = 100;
 
-/// Most lines between places that are drawn together.
+/// Largest distance of two places that are drawn together, in lines.
 const FARTHEST: u32 = 5000;
 
-/// Most characters of a message that are drawn.
+/// Longest text of a drawn message, in characters.
 const LONGEST_MESSAGE: usize = 1000;
 
-/// Returns the report about a rejected program or a failed run.
+/// Returns the text of a report about a rejected program or a failed run.
 pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Style, files: &Files) -> String {
     match style {
         Style::Json => format!("{}\n", report.to_json().root().pretty()),
@@ -67,14 +67,14 @@ pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Sty
     }
 }
 
-/// Returns warnings for people.
+/// Returns the text of warnings for people.
 pub(super) fn warnings(warnings: &[Warning], colours: bool, files: &Files) -> String {
     let mut drawing = Drawing::new(colours, files);
     drawing.warnings(warnings);
     drawing.drawn
 }
 
-/// Returns warnings line by line.
+/// Returns the text of warnings, one line for each.
 pub(super) fn plain_warnings(warnings: &[Warning]) -> String {
     let line = |warning: &Warning| {
         let Location { file, line, column } = &warning.start;
@@ -103,7 +103,7 @@ struct Drawing<'f> {
     drawn: String,
     renderer: Renderer,
     files: &'f Files,
-    /// The files that were read; `None` for files that are not available.
+    /// The files that have been read. A file is `None` if it is not available.
     sources: HashMap<Arc<str>, Option<Lines>>,
 }
 
@@ -120,10 +120,10 @@ impl<'f> Drawing<'f> {
         self.count_rest(warnings.len(), "warnings");
     }
 
-    /// Adds the number of messages that were not drawn.
+    /// Adds the number of messages that are not drawn.
     fn count_rest(&mut self, all: usize, what: &str) {
         if let Some(more) = all.checked_sub(MOST_DRAWN).filter(|more| *more > 0) {
-            // A `String` accepts every write.
+            // A write to a `String` cannot fail.
             let _ = writeln!(self.drawn, "and {more} more {what}\n");
         }
     }
@@ -137,7 +137,7 @@ impl<'f> Drawing<'f> {
         let line = source.and_then(|source| source.line(place.line));
         let whole = line.is_some_and(|line| line.len() <= 2 * REACH);
         let mut group = Group::with_title(level.primary_title(title));
-        // A label that cannot be drawn becomes a note.
+        // A label that cannot be drawn at its place becomes a note.
         let mut apart: Vec<String> = Vec::new();
         let label = shown.label.as_deref();
         if let Some(source) = source.filter(|_| whole) {
@@ -158,7 +158,7 @@ impl<'f> Drawing<'f> {
             if let Some(line) = line {
                 let (line, column) = excerpt(line, place.column);
                 let annotation = AnnotationKind::Primary.span(marked(&line, column, pointing)).label(label);
-                // For a part of a line, the drawn column would be that of the part.
+                // The snippet has only a part of the line, so its column would be wrong. A note has the full place.
                 let number = usize::try_from(place.line).unwrap_or(1);
                 group = group.element(Snippet::source(line).line_start(number).annotation(annotation));
             } else {
@@ -183,12 +183,12 @@ impl<'f> Drawing<'f> {
     }
 }
 
-/// Returns a label with its place.
+/// Returns a label with its place in front.
 fn placed(at: &Location, label: &str) -> String {
     format!("{}:{}:{}: {label}", at.file, at.line, at.column)
 }
 
-/// A text with the places of its lines.
+/// A text with the byte ranges of its lines.
 struct Lines {
     text: Cow<'static, [u8]>,
     lines: Vec<Range<usize>>,
@@ -210,13 +210,14 @@ impl Lines {
         Self { text, lines }
     }
 
-    /// Returns a line, counted from 1, without its line break.
+    /// Returns a line without its line break, or `None` if it does not exist. The first line has number 1.
     fn line(&self, number: u32) -> Option<&[u8]> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.text.get(self.lines.get(index)?.clone())
     }
 
-    /// Returns whether two places can be drawn together: same file, few lines between them, no long line.
+    /// Returns whether two places can be drawn together: they are in the same file, at most [`FARTHEST`] lines apart,
+    /// and the line of `other` is short.
     fn is_near(&self, place: &Location, other: &Location) -> bool {
         let short = |line: &[u8]| line.len() <= 2 * REACH;
         other.file == place.file
@@ -224,7 +225,7 @@ impl Lines {
             && self.line(other.line).is_some_and(short)
     }
 
-    /// Returns lines as text.
+    /// Returns the lines from `first` to `last` as one text.
     fn excerpt(&self, first: u32, last: u32) -> Excerpt<'_> {
         let (mut text, mut starts) = (String::new(), Vec::new());
         for number in first..=last {
@@ -245,7 +246,7 @@ struct Excerpt<'l> {
 }
 
 impl Excerpt<'_> {
-    /// Returns the bytes of the excerpt for a place.
+    /// Returns the byte range in the excerpt that a place underlines.
     fn range(&self, place: &Location, pointing: Pointing) -> Range<usize> {
         let index = usize::try_from(place.line.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let start = self.starts.get(index).copied().unwrap_or(0);
@@ -255,7 +256,7 @@ impl Excerpt<'_> {
     }
 }
 
-/// Returns the drawn part of a line around a column, and the column in that part.
+/// Returns the part of a line around a column, and the column in this part.
 fn excerpt(line: &[u8], column: u32) -> (Cow<'_, str>, u32) {
     if line.len() <= 2 * REACH {
         return (String::from_utf8_lossy(line), column);
@@ -268,7 +269,7 @@ fn excerpt(line: &[u8], column: u32) -> (Cow<'_, str>, u32) {
     (format!("{before}{after}").into(), column)
 }
 
-/// Returns a message. If it is very long, its end is left out.
+/// Returns a message. A message above [`LONGEST_MESSAGE`] is cut, and ends with `…`.
 fn shortened(message: &str) -> Cow<'_, str> {
     match message.char_indices().nth(LONGEST_MESSAGE) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),
@@ -276,7 +277,7 @@ fn shortened(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the range of bytes in a line to underline at a column: the word that begins or ends there, or one byte.
+/// Returns the byte range of a line to underline at a column: the word that begins or ends there, or one byte.
 fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\'');
     let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1).min(line.len());
@@ -290,7 +291,7 @@ fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
     start..end
 }
 
-/// Returns help for errors that only their text identifies: errors of the evaluator and of files.
+/// Returns a help text for errors of the evaluator and of files. Only the error text identifies these errors.
 fn hint(title: &str) -> Option<&'static str> {
     const BYTE_ORDER_MARK: &str = "this is the mark with which some editors begin a file; save it without one";
     const HINTS: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! `scilla run`: deployments and messages, with the state and the chain in files.
+//! `scilla run`: runs deployments and messages, with the state and the facts of the chain in files.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ struct Task<'s> {
     code: Text,
     init: Text,
     message: Option<Text>,
-    /// The state and the facts of the chain.
+    /// Text of the state file, and text of the blockchain file.
     world: Option<(Text, Text)>,
     libraries: Libraries<'s>,
     settings: Settings,
@@ -97,10 +97,10 @@ struct Task<'s> {
     style: Style,
 }
 
-/// Reason why a run ended.
+/// Reason why a run ended early.
 struct Stopped {
     failure: Failure,
-    /// The gas that is left, or `None` where the reference does not report it.
+    /// The remaining gas, or `None` if the reference does not report it.
     gas: Option<u64>,
     pointing: Pointing,
 }
@@ -204,7 +204,7 @@ fn write(document: &Document, arguments: &Arguments, session: &Session) -> Resul
     }
 }
 
-/// The common state of all runs after the evaluation of the libraries.
+/// The state of any run after the evaluation of the libraries.
 struct Begun {
     code: Arc<Code>,
     loaded: Loaded,
@@ -212,7 +212,7 @@ struct Begun {
 }
 
 impl Task<'_> {
-    /// Charges for the sizes of the inputs.
+    /// Charges for the sizes of the input texts, and returns the meter.
     fn begin(&self) -> Result<Meter, Stopped> {
         let (size, text) = match &self.message {
             Some(message) => (message.size(), "Insufficient gas to parse message"),
@@ -281,8 +281,8 @@ impl Task<'_> {
         }
     }
 
-    /// Returns the failure of a contract without an address. The reference reports missing gas; drawn output names the
-    /// missing entry.
+    /// Returns the failure of a contract without an address. The reference reports missing gas. Output for people
+    /// names the missing entry.
     fn without_address(&self, gas: Meter) -> Stopped {
         match self.style {
             Style::Drawn { .. } => Stopped::new(missing_this_address(&self.init.file), Some(gas)),
@@ -301,8 +301,8 @@ impl Task<'_> {
         Ok(self.deployed(deployment.gas, &deployment.fields))
     }
 
-    /// Deploys a contract with other accounts, so that addresses among the parameters can be checked. The host gets the
-    /// fields; they are not printed.
+    /// Deploys a contract next to other accounts, so that addresses among the parameters can be checked. The host
+    /// receives the fields, and the output does not show them.
     fn deploy_into(&self, begun: &Begun, world: &(Text, Text)) -> Result<Document, Stopped> {
         let (mut host, _) = Self::world(begun, world)?;
         host.fields = begun.loaded.initial_fields(&begun.init)?.fields;
@@ -313,7 +313,7 @@ impl Task<'_> {
 
     fn deployed(&self, gas: Meter, fields: &[StateField]) -> Document {
         let report = RunReport {
-            // The reference does not convert it to gas.
+            // The reference reports units here, without conversion to gas.
             gas_remaining: gas.units(),
             accepted: false,
             messages: None,
@@ -331,7 +331,7 @@ impl Task<'_> {
         let known = begun.code.data_types();
         let message = MessageInput::read(&message.file, document.root(), known).map_err(with_message)?;
         let (mut host, state) = Self::world(begun, world)?;
-        // The gas of the first values is reported only if the state is invalid.
+        // The gas for the first values is reported only if the state file is invalid.
         let initial = loaded.initial_fields(&begun.init)?;
         host.fields = local_state(loaded, initial.fields, state.fields)
             .map_err(|failure| Stopped::new(failure, Some(initial.gas)))?;
@@ -347,7 +347,7 @@ impl Task<'_> {
         Ok(report.to_json())
     }
 
-    /// Reads the facts of the chain and the state, in this order.
+    /// Reads the facts of the chain, and then the state.
     fn world(begun: &Begun, (state, chain): &(Text, Text)) -> Result<(MemoryHost, StateInput), Stopped> {
         let with_message = |error| Stopped::input(error, Some(begun.loaded.gas));
         let document = chain.document().map_err(with_message)?;

@@ -1,4 +1,4 @@
-//! `scilla type`: the type of an expression.
+//! `scilla type`: prints the type of an expression.
 
 use super::{
     Arguments, Command, Flag, Outcome, Session, UsageError,
@@ -63,11 +63,11 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     })
 }
 
-/// Reason why an expression could not be read.
+/// Reason why an expression cannot be read.
 pub(super) enum Unread {
-    /// It does not parse.
+    /// The expression does not parse.
     Expression(Failure),
-    /// Its file cannot be read.
+    /// The file cannot be read.
     File(Failure),
     /// A library cannot be imported.
     Import(Failure),
@@ -76,7 +76,7 @@ pub(super) enum Unread {
 }
 
 impl Unread {
-    /// Returns the report of the failure, with the gas that is left where a tool reports it.
+    /// Returns the outcome of the failure. It has the remaining gas if the tool of the reference reports it.
     pub(super) fn render(&self, style: Style, session: &Session, gas_remaining: Option<u64>) -> Outcome {
         match self {
             Self::Expression(failure) => session.unparsed(style, failure, gas_remaining),
@@ -87,7 +87,7 @@ impl Unread {
     }
 }
 
-/// Reads an expression, and imports all libraries that are found.
+/// Reads an expression, and imports all libraries in the directories.
 pub(super) fn load(file: &str, arguments: &Arguments, session: &Session) -> Result<Program<ExpressionModule>, Unread> {
     let text = session.files.read(file).map_err(Unread::File)?;
     let mut directories = session.library_path.clone();

@@ -1,4 +1,4 @@
-//! Running programs.
+//! The execution of programs.
 //!
 //! # Modules, in reading order
 //!

@@ -1,4 +1,4 @@
-//! Compiles expressions without recursion, so that a chain of a hundred thousand `let`s cannot overflow the stack.
+//! Compiles expressions without recursion, so that a chain of 100,000 `let`s cannot overflow the stack.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::{
     value::{BNum, Integer, IntegerKind, Map, Value},
 };
 
-/// A stack of the remaining work. The next item is the last.
+/// A stack of the remaining work. The last item of the stack is compiled next.
 enum Work<'a> {
     /// Bind a name to the next slot.
     Bind(&'a Name),
-    /// Close the frame of a function whose body is compiled.
+    /// Close the frame of a function after its body has been compiled.
     Close(Opened<'a>),
     /// Compile an expression, and store it at this node.
     Expression(ExprId, NodeId),
@@ -24,19 +24,19 @@ enum Work<'a> {
     Unbind(&'a Name),
 }
 
-/// A function whose body is being compiled.
+/// A function whose body remains to be compiled.
 struct Opened<'a> {
-    /// Its index among the functions.
+    /// Index of the function in [`Code::functions`].
     function: u32,
     head: Head<'a>,
     body: NodeId,
 }
 
-/// The parts of a function before its body, except the parameters.
+/// The parts of a function that precede its body, except the parameters.
 struct Head<'a> {
     kind: FunctionKind,
     layers: Vec<Place>,
-    /// Its own name, for recursion.
+    /// The name of the function inside its own body, for recursion.
     itself: Option<&'a Name>,
 }
 
@@ -62,7 +62,7 @@ impl Lowering {
         first
     }
 
-    /// Adds a node for an expression, to be filled in later.
+    /// Adds a node for an expression. The compiler stores the expression there later.
     fn reserve(&mut self, arena: &Arena, expression: ExprId) -> NodeId {
         self.node(arena.get(expression).span, Node::Variable(Variable::Local(0)))
     }
@@ -144,7 +144,7 @@ impl Lowering {
         Node::Let { slot, value, body }
     }
 
-    /// Records which node contains a node in result position.
+    /// Records the node that contains a node in result position.
     fn tail(&mut self, node: NodeId, around: NodeId, names: &[&Name], first_slot: u32) {
         if let Some(tails) = &mut self.tails {
             let names = names.iter().map(|name| Arc::clone(name.base())).zip(first_slot..).collect();
@@ -199,7 +199,7 @@ impl Lowering {
                 arguments: self.variables(arguments),
                 name: self.place(name.span),
             },
-            // The parser has rejected it.
+            // The parser rejects unknown built-in functions, so no parsed text leads to this node.
             None => Node::Fail {
                 message: format!("\"{}\" is not a builtin", name.name.as_written()),
                 place: self.place(name.span),
@@ -244,7 +244,7 @@ impl Lowering {
             }
             Literal::Integer(kind, digits) => {
                 let integer = IntegerKind::of(*kind).and_then(|kind| Integer::parse(kind, digits));
-                // The parser has checked that the number fits.
+                // The parser accepts only numbers that fit.
                 integer.map_or_else(|| Value::string(&**digits), Value::Integer)
             }
             Literal::String(text) => Value::String(Arc::clone(text)),

@@ -77,7 +77,7 @@ struct Lowering {
     sources: Vec<Source>,
     functions: Vec<Function>,
     unbound: Vec<UnboundName>,
-    /// Filled for expressions only.
+    /// The enclosing nodes of an expression, or `None` for other programs.
     tails: Option<HashMap<NodeId, Tail>>,
     constructors: HashMap<Name, Arc<Constructor>>,
     data_types: DataTypes,
@@ -87,7 +87,8 @@ struct Lowering {
 }
 
 impl Lowering {
-    /// Compiles everything before the module itself, and returns the libraries that are evaluated before it.
+    /// Compiles the recursion principles and the libraries. Returns the libraries that are evaluated before the
+    /// module.
     fn begin(imports: &[Arc<Imported>], local: Option<&Library>) -> (Self, Vec<usize>) {
         let mut lowering = Self {
             nodes: Vec::new(),
@@ -135,7 +136,7 @@ impl Lowering {
         }
     }
 
-    /// Adds the types of libraries, dependencies first.
+    /// Adds the data types of libraries. The types of imports come first.
     fn collect_types(&mut self, imports: &[Arc<Imported>], done: &mut HashSet<*const Imported>) {
         for library in imports {
             if done.insert(Arc::as_ptr(library)) {
@@ -154,7 +155,8 @@ impl Lowering {
                 });
                 let data_type =
                     DataType { name: name.name.clone(), parameters: Vec::new(), constructors: constructors.collect() };
-                // The checker rejects a second type of the same name. Here the first one counts.
+                // The checker rejects a second type of the same name. In a program that was not checked, the first
+                // type counts.
                 self.data_types.add(data_type).ok();
             }
         }
@@ -179,7 +181,7 @@ impl Lowering {
         }
     }
 
-    /// Begins a module. Later places are in its source.
+    /// Begins a module. The places of later nodes are in its source.
     fn module(&mut self, source: &Source) {
         self.sources.push(source.clone());
     }
@@ -188,7 +190,7 @@ impl Lowering {
         Place { source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX), span }
     }
 
-    /// Compiles libraries, each once. Returns the libraries that have values, of their own or through imports.
+    /// Compiles libraries, each only once. Returns the libraries that have values, of their own or through imports.
     fn imports(&mut self, imports: &[Arc<Imported>], done: &mut HashMap<*const Imported, Option<usize>>) -> Vec<usize> {
         imports.iter().filter_map(|library| self.import(library, done)).collect()
     }
@@ -217,7 +219,7 @@ impl Lowering {
         values.map(|(name, body)| self.library_value(arena, name, body)).collect()
     }
 
-    /// Compiles an entry. Later entries can use its name.
+    /// Compiles an entry of a library. Later entries can use its name.
     fn library_value(&mut self, arena: &Arena, name: Name, body: ExprId) -> LibraryValue {
         let node = self.outermost(arena, body);
         let global = self.globals;
@@ -241,7 +243,7 @@ impl Lowering {
         id
     }
 
-    /// Returns types in the form of the evaluator: without addresses, and with a note whether variables must be
+    /// Converts types to the form of the evaluator: without address types, and with the variables that must be
     /// replaced.
     fn types(&self, types: &[Type]) -> Types {
         let types: Arc<[Type]> = types.iter().map(without_addresses).collect();

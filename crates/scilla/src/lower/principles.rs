@@ -1,7 +1,7 @@
-//! The recursion principles: the only recursion of the language.
+//! The recursion principles, which are the only recursion of the language.
 //!
-//! They have no source text. Their columns are those that the reference reports for its own nodes, which it parses from
-//! single lines. Their shapes determine the gas of a fold.
+//! The principles have no source text. The reference parses its own principles from single lines, and the columns
+//! here are those that it reports. Their shapes determine the gas of a fold.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     types::Type,
 };
 
-/// Returns the source of their places, their tree, and their names with their expressions.
+/// Returns the source for the places of the principles, their tree, and their names with their expressions.
 pub(super) fn principles() -> (Source, Arena, Vec<(Name, ExprId)>) {
     let source = Source::new("Prelude".into(), Arc::from([]), vec![0]);
     let mut tree = Tree { arena: Arena::default() };
@@ -30,14 +30,14 @@ pub(super) fn principles() -> (Source, Arena, Vec<(Name, ExprId)>) {
 /// A type that can be folded.
 struct Folded {
     type_variables: &'static [&'static str],
-    /// The constructor of a non-empty value, with the names of its parts.
+    /// Constructor of a non-empty value, with the names of its parts.
     full: (&'static str, &'static [&'static str]),
     empty: &'static str,
     /// Columns of the second parameter and of the match.
     columns: [u32; 2],
-    /// Arguments of the step besides the accumulator.
+    /// Arguments of the step in addition to the accumulator.
     step: &'static str,
-    /// Arguments of the step of a continued fold besides the accumulator.
+    /// Arguments of the step of a continued fold in addition to the accumulator.
     continued_step: &'static str,
     rest: &'static str,
 }
@@ -67,7 +67,8 @@ struct Tree {
 }
 
 impl Tree {
-    /// Folds from the front: the step first, then the rest with the result of the step.
+    /// Returns a fold from the front: the step comes first, and then the fold of the rest with the result of the
+    /// step.
     fn front_fold(&mut self, of: &Folded, [bind, step, again, empty]: [u32; 4]) -> ExprId {
         let first = self.apply(step, "step", &["accumulator", of.step]);
         let second = self.apply(again, "fold", &["result", of.rest]);
@@ -75,7 +76,7 @@ impl Tree {
         self.fold(of, full, empty)
     }
 
-    /// Folds from the back: the rest first, then the step with the result of the rest.
+    /// Returns a fold from the back: the fold of the rest comes first, and then the step with its result.
     fn back_fold(&mut self, [bind, again, step, empty]: [u32; 4]) -> ExprId {
         let first = self.apply(again, "fold", &["accumulator", "rest"]);
         let second = self.apply(step, "step", &["head", "result"]);
@@ -83,7 +84,7 @@ impl Tree {
         self.fold(&LIST, full, empty)
     }
 
-    /// Folds from the front, where the step decides whether to continue.
+    /// Returns a fold from the front in which the step decides whether to continue.
     fn continued_fold(&mut self, of: &Folded, [bind, function, again, step, empty]: [u32; 5]) -> ExprId {
         let again = self.apply(again, "fold", &["next", of.rest]);
         let go_on = self.function(function, "next", again);
@@ -92,7 +93,7 @@ impl Tree {
         self.fold(of, full, empty)
     }
 
-    /// Returns the functions around the clause of a non-empty value.
+    /// Returns the functions around the match, with the clause `full` for a non-empty value.
     fn fold(&mut self, of: &Folded, full: ExprId, empty: u32) -> ExprId {
         let [inner, matching] = of.columns;
         let accumulator = self.add(empty, ExpressionKind::Variable(Ident::nowhere("accumulator")));
@@ -125,7 +126,7 @@ impl Tree {
         self.add(column, ExpressionKind::Let { name: Ident::nowhere(name), annotation: None, value, body })
     }
 
-    /// Returns a function. Its type is missing, because no run reads it.
+    /// Returns a function without a parameter type, because a run does not read this type.
     fn function(&mut self, column: u32, parameter: &str, body: ExprId) -> ExprId {
         self.add(column, ExpressionKind::Function { parameter: Ident::nowhere(parameter), kind: Type::Unit, body })
     }

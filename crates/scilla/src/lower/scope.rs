@@ -20,7 +20,7 @@ pub(super) struct Scope {
 
 #[derive(Clone, Copy)]
 struct Binding {
-    /// The frame, counted from the outermost.
+    /// Index of the frame that has the binding. The outermost frame is 0.
     frame: usize,
     variable: Variable,
 }
@@ -31,7 +31,7 @@ struct Frame {
     next: u32,
     captures: Vec<Variable>,
     known: HashMap<u64, u32>,
-    /// The names bound when the frame was opened.
+    /// Names that were bound when the frame was opened.
     parameters: Vec<Name>,
 }
 
@@ -49,7 +49,7 @@ impl Scope {
         self.outer.insert(Name::simple(name), Variable::Message(u32::try_from(index).unwrap_or_default()));
     }
 
-    /// Opens the frame of a function with these parameters. `itself` is its own name, for recursion.
+    /// Opens the frame of a function with these parameters. `itself` is the name of the function, for recursion.
     pub(super) fn open(&mut self, itself: Option<&Name>, parameters: &[Name]) {
         self.frames.push(Frame { parameters: parameters.to_vec(), ..Frame::default() });
         if let Some(name) = itself {
@@ -61,7 +61,7 @@ impl Scope {
         }
     }
 
-    /// Closes a frame, and returns the captured variables of the function.
+    /// Closes the innermost frame, and returns the variables that its function captures.
     pub(super) fn close(&mut self, itself: Option<&Name>) -> Box<[Variable]> {
         let Some(frame) = self.frames.pop() else { return Box::default() };
         for name in frame.parameters.iter().rev().chain(itself) {
@@ -70,12 +70,12 @@ impl Scope {
         frame.captures.into()
     }
 
-    /// Returns the next free slot of the frame.
+    /// Returns the next free slot of the innermost frame.
     pub(super) fn next(&self) -> u32 {
         self.frames.last().map_or(0, |frame| frame.next)
     }
 
-    /// Binds a name to the next slot.
+    /// Binds a name to the next free slot of the innermost frame, and returns the slot.
     pub(super) fn bind(&mut self, name: &Name) -> u32 {
         let frame = self.frames.len().saturating_sub(1);
         let Some(top) = self.frames.last_mut() else { return 0 };
@@ -85,7 +85,7 @@ impl Scope {
         slot
     }
 
-    /// Ends the binding of a name and frees its slot.
+    /// Ends the binding of a name, and frees its slot.
     pub(super) fn unbind(&mut self, name: &Name) {
         self.forget(name);
         if let Some(frame) = self.frames.last_mut() {
@@ -93,7 +93,7 @@ impl Scope {
         }
     }
 
-    /// Ends the binding of a name.
+    /// Ends the innermost binding of a name.
     fn forget(&mut self, name: &Name) {
         if let Some(bindings) = self.locals.get_mut(name) {
             bindings.pop();
@@ -103,7 +103,7 @@ impl Scope {
         }
     }
 
-    /// Returns the variable of a name, as the innermost function accesses it; `None` if the name is not bound.
+    /// Returns the variable through which the innermost function accesses a name, or `None` if the name is not bound.
     pub(super) fn find(&mut self, name: &Name) -> Option<Variable> {
         let Some(binding) = self.locals.get(name).and_then(|bindings| bindings.last()).copied() else {
             return self.outer.get(name).copied();
@@ -123,7 +123,7 @@ impl Scope {
         self.type_variables.pop();
     }
 
-    /// Returns the type variables in scope, the outermost first, if any of them is in these types.
+    /// Returns the type variables in scope, the outermost first, or `None` if these types contain none of them.
     pub(super) fn type_variables_in(&self, types: &[Type]) -> Option<Arc<[TypeVariable]>> {
         let mut used = false;
         if !self.type_variables.is_empty() {
@@ -136,13 +136,13 @@ impl Scope {
 }
 
 impl Frame {
-    /// Returns the variable through which the function accesses a variable of the enclosing function.
+    /// Returns the variable through which a function accesses a variable of its enclosing function.
     fn capture(&mut self, outer: Variable) -> Variable {
         let key = match outer {
             Variable::Local(slot) => u64::from(slot),
             Variable::Captured(index) => 1 << 32 | u64::from(index),
             Variable::Itself => 2 << 32,
-            // These are accessible everywhere.
+            // Every function can access these variables, so they need no capture.
             Variable::Global(_) | Variable::Message(_) | Variable::Parameter(_) | Variable::Unbound(_) => return outer,
         };
         let next = u32::try_from(self.captures.len()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Transitions, procedures and their statements.
+//! Compiles transitions, procedures and their statements.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -30,7 +30,7 @@ impl Lowering {
         let mut ready = Vec::new();
         for (component, index) in components.iter().zip(0..) {
             ready.push(self.component(&known, component));
-            // The components below a procedure can call it. It hides an earlier one of the same name.
+            // Components below a procedure can call it. A procedure hides an earlier procedure of the same name.
             if component.kind == ComponentKind::Procedure {
                 known.procedures.insert(component.name.name.clone(), index);
             }
@@ -50,7 +50,8 @@ impl Lowering {
         ComponentCode { kind: component.kind, name: component.name.name.clone(), place, parameters, body }
     }
 
-    /// Compiles statements. Later statements can use their variables, whose scope ends with the last statement.
+    /// Compiles statements. Later statements can use the variables that a statement binds. The scope ends with the
+    /// last statement.
     fn statements(&mut self, known: &Known<'_>, statements: &[ast::Statement]) -> Statements {
         let mut bound = Vec::new();
         let ready: Vec<Statement> =
@@ -63,7 +64,7 @@ impl Lowering {
 
     fn statement(&mut self, known: &Known<'_>, statement: &ast::Statement, bound: &mut Vec<Name>) -> Statement {
         use ast::StatementKind as Ast;
-        // The variables that a statement uses are looked up before its own variable is bound.
+        // The statement uses variables from before its own binding, so they are looked up first.
         let used = statement.uses(known.arena).into_iter().filter_map(|name| self.named(name)).collect();
         let mut bind = |lowering: &mut Self, to: &Ident| {
             bound.push(to.name.clone());

@@ -1,70 +1,70 @@
-//! The causes of entries, for diagnostics.
+//! The causes of errors, for diagnoses.
 
 use std::fmt;
 
 use super::Entry;
 use crate::source::Location;
 
-/// Reason why an entry was reported.
+/// Reason for an entry, with names, types and places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A call of a procedure has the wrong number of arguments.
     Arity {
-        /// The procedure.
+        /// Name of the procedure.
         procedure: String,
-        /// Its parameters, each with its type.
+        /// Parameters of the procedure, each with its type.
         parameters: Vec<String>,
-        /// The number of arguments of the call.
+        /// Number of arguments in the call.
         found: usize,
-        /// The declaration.
+        /// Place of the procedure's declaration.
         declared: Location,
     },
     /// A built-in function does not take arguments of these types.
     BuiltinArguments {
-        /// The function.
+        /// Name of the function.
         builtin: String,
-        /// The arguments.
+        /// Arguments of the call.
         arguments: Vec<TypedArgument>,
-        /// Index of the argument that causes the error alone.
+        /// Index of the argument that alone causes the error, if there is one.
         wrong: Option<usize>,
-        /// Help that depends on the types.
+        /// Help text that depends on the types.
         help: Option<String>,
     },
     /// The entry only names the part of the program that contains another error.
     Context(Context),
     /// The entry repeats an error that another entry reports.
     Follows,
-    /// The reference reports these errors as a single one without a reason.
+    /// In place of these errors, the reference reports one error without a reason.
     Instead(Vec<Entry>),
     /// No `;` separates two statements.
     MissingSemicolon {
-        /// The end of the first one.
+        /// Place where the first statement ends.
         after: Location,
     },
     /// A constructor of a type with parameters has no type arguments.
     MissingTypeArguments {
-        /// The expression with its type arguments.
+        /// The expression with the type arguments filled in.
         written: String,
-        /// The missing part.
+        /// Description of the missing part.
         remark: &'static str,
     },
-    /// An expression stands in place of the name that a statement or an argument needs.
+    /// An expression is in a place where a statement or an argument needs a name.
     NotAName {
-        /// The two statements that may be meant, if the expression is short.
+        /// The two statements that may be intended, if the expression is short.
         written: Option<String>,
     },
-    /// The name of a type begins with a small letter.
+    /// The name of a type begins with a lower-case letter.
     SmallTypeName {
-        /// The type that may be meant.
+        /// The type that may be intended, if there is one.
         nearest: Option<String>,
     },
     /// A `match`, a transition or a procedure has no `end`.
     Unclosed {
-        /// The keyword.
+        /// Keyword of the block.
         what: &'static str,
-        /// Where the keyword is.
+        /// Place of the keyword.
         opened: Location,
-        /// The `end` that closes it although its indentation is smaller.
+        /// Place of the `end` that closes the block although its indentation is smaller.
         closed: Option<Location>,
     },
     /// A match does not cover all values.
@@ -74,19 +74,19 @@ pub enum Cause {
     },
     /// A name is not defined.
     UnknownName {
-        /// The expected kind of the name.
+        /// Expected kind of the name.
         kind: NameKind,
-        /// A similar name that is defined.
+        /// A similar name that is defined, if there is one.
         nearest: Option<String>,
-        /// Further help.
+        /// Further help text.
         help: Option<String>,
-        /// A declaration that is related, and how.
+        /// Place of a related declaration, and its relation to the name.
         declared: Option<(Location, &'static str)>,
     },
 }
 
 impl Cause {
-    /// Returns the cause of an undefined name, with a similar defined one.
+    /// Returns the cause for an undefined name, with a similar name that is defined.
     pub(crate) const fn unknown(kind: NameKind, nearest: Option<String>) -> Self {
         Self::UnknownName { kind, nearest, help: None, declared: None }
     }
@@ -95,22 +95,22 @@ impl Cause {
 /// An argument and its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedArgument {
-    /// The name.
+    /// Name of the argument.
     pub name: String,
-    /// The type.
+    /// Type of the argument, as text.
     pub kind: String,
-    /// The place.
+    /// Place of the argument.
     pub place: Location,
 }
 
 /// A part of a program that contains an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Context {
-    /// The whole module.
+    /// A whole module: its kind and its name.
     Module(&'static str, String),
-    /// A component, field or library value.
+    /// A component, field or library value: its kind and its name.
     Part(&'static str, String),
-    /// A library that is imported here. The entry follows the error.
+    /// An imported library. This entry comes after the error.
     Import(String),
 }
 

@@ -1,4 +1,4 @@
-//! Reports about a rejected program or a failed run.
+//! Errors and warnings about a rejected program or a failed run.
 
 mod cause;
 
@@ -7,21 +7,21 @@ use std::fmt;
 pub use self::cause::{Cause, Context, NameKind, TypedArgument};
 use crate::source::Location;
 
-/// One entry of a list of errors, in receipts and in the reference's JSON.
+/// One entry of a list of errors, as in receipts and in the reference's JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The text.
+    /// Text of the error.
     pub message: String,
-    /// Its beginning; the default if unknown.
+    /// Place where the error begins, or the default if it is unknown.
     pub start: Location,
-    /// Its end; nearly always the default, as in the reference.
+    /// Place where the error ends. As in the reference, it is the default in nearly all entries.
     pub end: Location,
-    /// The cause, for people. Neither receipts nor JSON contain it.
+    /// Cause of the error, for people. Receipts and JSON do not contain it.
     pub cause: Option<Box<Cause>>,
 }
 
 impl Entry {
-    /// Returns an entry with a beginning.
+    /// Returns an entry with the place where the error begins.
     pub fn at(start: Location, message: impl Into<String>) -> Self {
         Self { message: message.into(), start, end: Location::default(), cause: None }
     }
@@ -31,26 +31,26 @@ impl Entry {
         Self::at(Location::default(), message)
     }
 
-    /// Returns the same entry with its cause.
+    /// Returns the entry with a cause.
     #[must_use]
     pub fn because(self, cause: impl Into<Option<Cause>>) -> Self {
         Self { cause: cause.into().map(Box::new), ..self }
     }
 }
 
-/// The errors of a rejected program or a failed run: a list that is never empty, in the order of the report.
+/// The errors of a rejected program or a failed run, in the order of the report. The list is never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Failure {
     entries: Vec<Entry>,
 }
 
 impl Failure {
-    /// Returns a failure of one entry.
+    /// Returns a failure with one entry.
     pub fn of(entry: Entry) -> Self {
         Self { entries: vec![entry] }
     }
 
-    /// Returns a failure of several entries, or `None` if there are none.
+    /// Returns a failure with these entries, or `None` if there are no entries.
     pub fn from_entries(entries: Vec<Entry>) -> Option<Self> {
         (!entries.is_empty()).then_some(Self { entries })
     }
@@ -62,12 +62,12 @@ impl Failure {
         self
     }
 
-    /// Returns the entries.
+    /// Returns the entries in the order of the report.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Returns the entries.
+    /// Returns the entries in the order of the report, without a copy.
     pub fn into_entries(self) -> Vec<Entry> {
         self.entries
     }
@@ -83,15 +83,15 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A warning, which rejects nothing.
+/// A warning about an accepted program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// The text.
+    /// Text of the warning.
     pub message: String,
-    /// Its beginning.
+    /// Place where the warning begins.
     pub start: Location,
-    /// Its end; nearly always the default.
+    /// Place where the warning ends. It is the default in nearly all warnings.
     pub end: Location,
-    /// The family of the warning (1, 2 or 3 in the reference).
+    /// Number of the family of the warning: 1, 2 or 3 in the reference.
     pub id: u8,
 }

@@ -17,7 +17,7 @@ use crate::{
     syntax::ast::{Import, Library, LibraryEntry},
 };
 
-/// The sort of thing that a name refers to.
+/// The kind of object that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sort {
     /// A value.
@@ -29,7 +29,7 @@ pub(super) enum Sort {
 }
 
 impl Sort {
-    /// All sorts, in the order in which clashes are searched.
+    /// All sorts, in the order of the search for clashes.
     const ALL: [Self; 3] = [Self::Variable, Self::Type, Self::Constructor];
 }
 
@@ -45,8 +45,8 @@ impl fmt::Display for Sort {
 
 type Namespace = Option<Arc<str>>;
 
-/// The defining module for each namespace, sort and name. The empty namespace is that of names that are written without
-/// one.
+/// The defining module for each namespace, sort and name. A name without a written namespace has the namespace
+/// `None`.
 #[derive(Debug, Default)]
 pub(super) struct Dictionary {
     modules: BTreeMap<(Namespace, Sort, Arc<str>), Arc<str>>,
@@ -54,10 +54,10 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Builds the dictionary of the imports of a module.
+    /// Returns the dictionary for the imports of a module.
     ///
-    /// As in the reference, the names of a library are entered under the target of the import. The library itself uses
-    /// its own address, which is another one if its init file says so.
+    /// As in the reference, the names of a library are defined in the target of the import. The library itself uses
+    /// its own address, which differs if its init file has another address.
     pub(super) fn of_imports(
         items: &[Import],
         libraries: &[Arc<Imported>],
@@ -94,12 +94,12 @@ impl Dictionary {
         Ok(())
     }
 
-    /// Adds a definition of the module at this address. It replaces an earlier one of the same name.
+    /// Adds a definition of the module at this address. It replaces an earlier definition of the same name.
     pub(super) fn define(&mut self, sort: Sort, name: &Arc<str>, address: &Arc<str>) {
         self.modules.insert((None, sort, Arc::clone(name)), Arc::clone(address));
     }
 
-    /// Adds a type or constructor. Its name must not be defined yet.
+    /// Adds a type or constructor. Fails if the name is defined already.
     pub(super) fn define_once(
         &mut self,
         sort: Sort,
@@ -119,8 +119,8 @@ impl Dictionary {
         self.modules.get(&(namespace, sort, Arc::clone(name)))
     }
 
-    /// Returns the name with its defining module. A name without namespace and without a known defining module stays as
-    /// it is.
+    /// Returns the name with its defining module. A name without namespace does not change if the dictionary does not
+    /// have it.
     pub(super) fn resolve(&self, sort: Sort, name: &Name) -> Result<Name, NameErrorKind> {
         let Some(namespace) = name.namespace() else {
             let module = self.get(None, sort, name.base());
@@ -141,8 +141,8 @@ impl Dictionary {
     }
 }
 
-/// Returns the definitions of a library, each name once, the latest first. In this order the reference searches for
-/// clashes.
+/// Returns the definitions of a library without duplicates, the latest first. The reference searches for clashes in
+/// this order.
 fn latest_definitions(library: &Library) -> Vec<(Sort, Arc<str>)> {
     let mut seen = BTreeSet::new();
     let mut defined = Vec::new();

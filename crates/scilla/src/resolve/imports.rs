@@ -1,4 +1,4 @@
-//! Finds and reads libraries.
+//! Finds and parses the libraries of a program.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,19 +17,20 @@ use crate::{
     },
 };
 
-/// Largest depth of imports. The reference has no limit.
+/// Largest depth of nested imports. The reference has no limit.
 pub const MAX_IMPORT_DEPTH: usize = 256;
 
-/// A source of libraries, such as files or accounts.
+/// A source of libraries, for example files or accounts.
 pub trait LibrarySource {
-    /// Finds the library `target`: a name, or the address of a name in `_extlibs`.
+    /// Finds the library `target`: a name, or the address that `_extlibs` has for a name. Returns `None` if it does
+    /// not exist.
     ///
     /// # Errors
     ///
-    /// If the data of the library besides its text is invalid.
+    /// If other data of the library than its text are invalid.
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure>;
 
-    /// Returns the names of known libraries, for suggestions: by default those of the standard library.
+    /// Returns the names of libraries for suggestions. The default is the standard library.
     fn names(&self) -> Vec<String> {
         stdlib::ALL.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
@@ -48,35 +49,35 @@ impl LibrarySource for Standard {
 /// The text of a library, with its origin.
 #[derive(Clone, Debug)]
 pub struct FoundLibrary {
-    /// Name of its file in reports. It is unique among the libraries of a program.
+    /// Name of the file in reports. It is unique among the libraries of a program.
     pub file: Arc<str>,
-    /// Its text.
+    /// Source text of the library.
     pub text: Arc<[u8]>,
-    /// The contents of its init file; the default if there is none.
+    /// Contents of the init file, or the default if there is none.
     pub origin: Origin,
 }
 
-/// A library that has been read, with resolved names.
+/// An imported library, with resolved names.
 ///
-/// A library that several modules of a program import is shared.
+/// Several modules of a program share a library that they all import.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The library.
+    /// The module of the library.
     pub module: LibraryModule,
-    /// The address of the library. It is part of the global names that the library defines.
+    /// Address of the library, which is part of the global names that it defines.
     pub address: Arc<str>,
-    /// The imported libraries, one for each import, in the same order.
+    /// Imported libraries: one for each import of the library, in the same order.
     pub imports: Vec<Arc<Self>>,
-    /// The names under which libraries are imported, here and in imports.
+    /// Names of the imports of this library, including imports of imports.
     names: BTreeSet<Arc<str>>,
 }
 
 pub(super) struct Loader<'a> {
     source: &'a dyn LibrarySource,
     main: &'a Origin,
-    /// The names of the libraries whose import is in progress, the outermost first.
+    /// Names of the libraries whose import has begun and not ended, the outermost first.
     stack: Vec<Arc<str>>,
-    /// Libraries that have been read, by file.
+    /// Imported libraries by file.
     done: BTreeMap<Arc<str>, Arc<Imported>>,
 }
 
@@ -85,7 +86,7 @@ impl<'a> Loader<'a> {
         Self { source, main, stack: Vec::new(), done: BTreeMap::new() }
     }
 
-    /// Reads the imports of the main module.
+    /// Imports the libraries of the main module.
     pub(super) fn load(mut self, items: &[Import], importer: &Source) -> Result<Vec<Arc<Imported>>, ResolveError> {
         self.load_all(items, self.main, importer).map_err(ResolveError::Import)
     }
@@ -134,7 +135,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Reads a library and its imports.
+    /// Parses a library, and imports its libraries.
     fn read(
         &mut self,
         name: &Arc<str>,

@@ -2,7 +2,7 @@
 //!
 //! The parser leaves names as written. The resolver finds and reads the libraries of a program. It adds the defining
 //! module to each name of a library value, of a user's type and of a user's constructor. Locals, parameters, fields,
-//! components, built-in types and the recursion principles belong to no module and keep their names.
+//! components, built-in types and the recursion principles belong to no module, and their names do not change.
 //!
 //! ```text
 //! module ─▶ imports: find, read, resolve each library ─▶ dictionary ─▶ names ─▶ Program
@@ -30,20 +30,21 @@ use crate::{
     syntax::ast::{ContractModule, ExpressionModule, Import, LibraryModule},
 };
 
-/// A module with all its imports, with resolved names.
+/// A module with resolved names, and all its imports.
 #[derive(Clone, Debug)]
 pub struct Program<M> {
-    /// The module.
+    /// The module itself.
     pub main: M,
-    /// The address of the module, which is part of the global names that it defines: `0x` and lower-case hexadecimal
-    /// digits, or the name of its file if the address is unknown.
+    /// Address of the module, which is part of the global names that it defines. It is `0x` and lower-case
+    /// hexadecimal digits, or the name of the file if the address is unknown.
     pub address: Arc<str>,
-    /// The imported libraries, one for each import of the module, in the same order.
+    /// Imported libraries: one for each import of the module, in the same order.
     pub imports: Vec<Arc<Imported>>,
 }
 
 impl<M> Program<M> {
-    /// Returns the bytes of the texts of all imported libraries, here and in imports, each counted once.
+    /// Returns the number of bytes in the texts of all imported libraries, including imports of imports. A library
+    /// counts once.
     pub fn imported_bytes(&self) -> u64 {
         let (mut seen, mut bytes) = (HashSet::new(), 0_u64);
         let mut pending: Vec<&Arc<Imported>> = self.imports.iter().collect();
@@ -57,19 +58,19 @@ impl<M> Program<M> {
     }
 }
 
-/// The origin of a module: facts from its init parameters, or from the init file of a library.
+/// The origin of a module: its address and its libraries, from init parameters or from the init file of a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Its address, `_this_address`: `0x` and lower-case hexadecimal digits.
+    /// Value of `_this_address`: `0x` and lower-case hexadecimal digits.
     pub address: Option<Arc<str>>,
-    /// The libraries of its `import`s, `_extlibs`: a name, and the target under which the library is found.
+    /// Value of `_extlibs`: the target of each library name. The [`LibrarySource`] finds a library by its target.
     pub libraries: BTreeMap<Arc<str>, Arc<str>>,
-    /// The rules of name resolution.
+    /// Rules for the resolution of names.
     pub rules: Rules,
 }
 
 impl Origin {
-    /// Returns the target of a library: the one in `_extlibs`, or its name.
+    /// Returns the target of a library from `_extlibs`, or its name if there is none.
     fn target(&self, library: &Arc<str>) -> Arc<str> {
         Arc::clone(self.libraries.get(library).unwrap_or(library))
     }
@@ -78,7 +79,7 @@ impl Origin {
 /// Reason why the names of a program could not be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// A library could not be imported. The reference then reports no remaining gas.
+    /// A library could not be imported. The reference reports no remaining gas for this error.
     #[error(transparent)]
     Import(Failure),
     /// A name of the module is undefined or ambiguous.
@@ -113,7 +114,7 @@ pub fn contract(
 ///
 /// # Errors
 ///
-/// As for [`contract`].
+/// The errors of [`contract`].
 pub fn library(
     mut main: LibraryModule,
     origin: &Origin,
@@ -125,12 +126,13 @@ pub fn library(
     Ok(Program { main, address, imports })
 }
 
-/// Resolves the names of a single expression, which can use all values, types and constructors of these libraries.
+/// Resolves the names of a single expression. The expression can use all values, types and constructors of these
+/// libraries.
 ///
 /// # Errors
 ///
 /// [`ResolveError::Import`] if a library is missing, is invalid, or imports itself. [`ResolveError::Names`] if a name
-/// cannot be resolved, with the only text that the reference has for this.
+/// cannot be resolved. The reference has one text for all such names.
 pub fn expression(
     mut main: ExpressionModule,
     libraries: &[&str],

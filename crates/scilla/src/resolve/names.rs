@@ -16,7 +16,7 @@ use crate::{
     types::{AddressType, Type},
 };
 
-/// A name that cannot be resolved, and the place of the report.
+/// A name that cannot be resolved, with the place of the report.
 #[derive(Debug)]
 pub(super) struct NameError {
     pub(super) kind: NameErrorKind,
@@ -26,20 +26,20 @@ pub(super) struct NameError {
 /// Reason why a name cannot be resolved.
 #[derive(Debug)]
 pub(super) enum NameErrorKind {
-    /// Two imported libraries define it.
+    /// Two imported libraries define the name.
     Clash { sort: Sort, name: Arc<str>, new: Arc<str>, old: Arc<str> },
-    /// It has a namespace where none can be.
+    /// The name has a namespace at a place that permits none.
     Illegal(Name),
-    /// The namespace does not contain it.
+    /// The namespace does not contain the name.
     NotInNamespace { name: Arc<str>, namespace: Arc<str>, nearest: Option<String> },
-    /// It is defined a second time, in the local library.
+    /// The local library defines the name a second time.
     Redefined { sort: Sort, name: Arc<str>, old: Arc<str> },
-    /// No import made this namespace.
+    /// No import defines this namespace.
     UnknownNamespace { namespace: Arc<str>, nearest: Option<String> },
 }
 
 impl NameError {
-    /// Returns the error with its place.
+    /// Returns the failure for this error, with its place.
     pub(super) fn at(self, source: &Source) -> Failure {
         let nowhere = matches!(self.kind, NameErrorKind::Illegal(_));
         let start = if nowhere { Location::default() } else { source.start(self.span) };
@@ -74,7 +74,7 @@ impl fmt::Display for NameErrorKind {
 
 type Resolved = Result<(), NameError>;
 
-/// Resolves the trees of a module.
+/// Resolves the names in the trees of a module.
 pub(super) struct Resolver<'a> {
     names: Names,
     arena: &'a mut Arena,
@@ -84,13 +84,13 @@ pub(super) struct Resolver<'a> {
 /// The names at one place of a module.
 struct Names {
     dictionary: Dictionary,
-    /// The locals in scope, with the number of their bindings. They hide values of libraries.
+    /// Locals in scope, with the number of their bindings. A local hides a library value of the same name.
     locals: BTreeMap<Arc<str>, usize>,
 }
 
-/// A remaining step in an expression.
+/// A remaining step in the resolution of an expression.
 enum Step {
-    /// Resolve this part.
+    /// Resolve this expression.
     Enter(ExprId),
     /// Resolve this clause of a match.
     Clause(ExprId, usize),
@@ -105,7 +105,7 @@ impl<'a> Resolver<'a> {
         Self { names: Names { dictionary, locals: BTreeMap::new() }, arena, address }
     }
 
-    /// Resolves the entries of the local library. Each can use the entries above it.
+    /// Resolves the entries of the local library. An entry can use the entries above it.
     pub(super) fn library(&mut self, library: &mut Library) -> Resolved {
         library.entries.iter_mut().try_for_each(|entry| self.entry(entry))
     }
@@ -139,7 +139,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Marks a name as defined in this module.
+    /// Adds this module to a name as its defining module.
     fn own(&self, ident: &mut Ident) {
         ident.name = ident.name.clone().defined_in(Arc::clone(&self.address));
     }
@@ -149,8 +149,9 @@ impl<'a> Resolver<'a> {
         self.names.parameters(&mut contract.parameters)?;
         let locals = names_of(&contract.parameters);
         self.names.bind(&locals);
-        // For an unwritten constraint, `Zilliqa/scilla` 308af35, `src/base/ScillaParser.mly` lines 74 and 553, inserts
-        // a `True`. It resolves this name like any other, so a constructor of the module may replace it.
+        // For a contract without a written constraint, `Zilliqa/scilla` 308af35, `src/base/ScillaParser.mly` lines 74
+        // and 553, inserts a `True`. The reference resolves this name like any other, so a constructor of the module
+        // may replace it.
         let is_written = !self.arena.get(contract.constraint).span.is_nowhere();
         if is_written || unstated == UnstatedConstraint::InScope {
             self.expression(contract.constraint)?;
@@ -188,7 +189,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves a statement, and returns the local it binds.
+    /// Resolves a statement, and returns the local that it binds.
     fn statement(&mut self, statement: &mut Statement) -> Result<Option<Arc<str>>, NameError> {
         let span = statement.span;
         let names = &self.names;
@@ -199,7 +200,8 @@ impl<'a> Resolver<'a> {
                 return Ok(Some(local(to)));
             }
             StatementKind::Call { to: _, procedure, arguments } => {
-                // In the reference the result is no local here: a library value of that name stays visible.
+                // In the reference, this result does not become a local: a library value of the same name stays
+                // visible.
                 expect_simple(procedure)?;
                 names.values(arguments, span)?;
             }
@@ -259,7 +261,7 @@ impl<'a> Resolver<'a> {
         Ok(None)
     }
 
-    /// Resolves an expression. The remaining steps are on an explicit stack.
+    /// Resolves an expression, with an explicit stack of the remaining steps.
     pub(super) fn expression(&mut self, root: ExprId) -> Resolved {
         let mut steps = vec![Step::Enter(root)];
         while let Some(step) = steps.pop() {
@@ -273,7 +275,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves the names of one node, and pushes its parts, the first one on top.
+    /// Resolves the names of one node. Pushes a step for each inner expression, the first one on top.
     fn node(&mut self, id: ExprId, steps: &mut Vec<Step>) -> Resolved {
         let node = self.arena.get_mut(id);
         let span = node.span;
@@ -311,7 +313,7 @@ impl<'a> Resolver<'a> {
             ExpressionKind::Literal(literal) => names.literal(literal)?,
             ExpressionKind::Match { scrutinee, clauses } => {
                 names.value(scrutinee, span)?;
-                // An error in a clause is found before an error in the pattern of the next clause.
+                // An error in a clause comes before an error in the pattern of the next clause.
                 steps.extend((0..clauses.len()).rev().map(|index| Step::Clause(id, index)));
             }
             ExpressionKind::Message(entries) => {
@@ -340,7 +342,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Pushes a part, with these locals in scope.
+/// Pushes an expression, and the steps that put these locals in scope around it.
 fn push_scope(steps: &mut Vec<Step>, locals: Vec<Arc<str>>, body: ExprId) {
     steps.push(Step::Release(locals.clone()));
     steps.push(Step::Enter(body));
@@ -371,7 +373,8 @@ impl Names {
         Ok(())
     }
 
-    /// Resolves the name of a value. The reference reports errors at the beginning of the expression or statement.
+    /// Resolves the name of a value. As in the reference, the place of errors is the beginning of the expression or
+    /// statement.
     fn value(&self, ident: &mut Ident, span: Span) -> Resolved {
         if ident.name.namespace().is_none() && self.locals.contains_key(ident.name.base()) {
             return Ok(());
@@ -391,7 +394,7 @@ impl Names {
         kinds.iter_mut().try_for_each(|kind| self.kind(kind))
     }
 
-    /// Resolves the names in a type. Types nest no deeper than the parser allows.
+    /// Resolves the names in a type. The parser limits the depth of types, so this function may recurse.
     fn kind(&self, kind: &mut Type) -> Resolved {
         match kind {
             Type::Address(address) => self.address_type(address),
@@ -429,8 +432,8 @@ impl Names {
         }
     }
 
-    /// Resolves the constructors of a pattern, the parts from the last to the first as in the reference. Returns the
-    /// variables of the pattern.
+    /// Resolves the constructors of a pattern. As in the reference, the order of its parts is from the last to the
+    /// first. Returns the variables of the pattern.
     fn pattern(&self, pattern: &mut Pattern) -> Result<Vec<Arc<str>>, NameError> {
         match &mut pattern.kind {
             PatternKind::Binder(ident) => Ok(vec![local(ident)]),

@@ -1,18 +1,18 @@
-//! The standard library: embedded texts.
+//! The embedded texts of the standard library.
 //!
-//! Every run that imports a library evaluates it and pays for it. A run that fails inside a library reports the line.
+//! Each run that imports a library evaluates it and pays for it. A run that fails inside a library reports the line.
 //! So a text must have the same expressions as the reference's text, node by node, and on the same lines. Names of
-//! variables, comments and layout are free. The table in `shapes.txt` has the expressions, and a test compares it with
-//! the texts. The forms of the table:
+//! variables, comments and layout may differ. The table in `shapes.txt` has the expressions, and a test compares it
+//! with the texts. The forms of the table are:
 //!
 //! | Form | Node |
 //! |---|---|
-//! | `fun@n X`, `tfun@n X` | a function, a type function, and its body |
-//! | `let@n(X) Y` | what is bound, and the rest |
+//! | `fun@n X`, `tfun@n X` | a function or a type function, and its body |
+//! | `let@n(X) Y` | the bound expression, and the body |
 //! | `matchK@n[A \| B]` | a match of K clauses, and their branches |
 //! | `appK@n`, `instK@n` | an application to K arguments, to K types |
 //! | `ctor@n:C`, `lit@n`, `var@n` | a constructor, a literal, a variable |
-//! | `name@n` | a builtin |
+//! | `name@n` | a built-in function |
 
 /// The libraries by name, in alphabetical order.
 pub const ALL: [(&str, &str); 8] = [
@@ -26,12 +26,12 @@ pub const ALL: [(&str, &str); 8] = [
     ("Polynetwork", include_str!("Polynetwork.scillib")),
 ];
 
-/// Returns the text of a library.
+/// Returns the text of a library, or `None` if the standard library does not have it.
 pub fn text(name: &str) -> Option<&'static str> {
     ALL.into_iter().find(|(known, _)| *known == name).map(|(_, text)| text)
 }
 
-/// The standard library alone, for programs that import nothing else.
+/// A source that has only the standard library.
 #[derive(Clone, Copy, Debug)]
 pub struct Standard;
 
@@ -55,7 +55,7 @@ mod tests {
         parse_library(&format!("{name}.scillib"), text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error:?}"))
     }
 
-    /// The shape of an expression, as the table spells it.
+    /// Returns the shape of an expression in the form of the table.
     fn shape(module: &LibraryModule, id: ExprId) -> String {
         let expression = module.arena.get(id);
         let line = module.source.start(expression.span).line;

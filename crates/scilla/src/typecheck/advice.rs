@@ -1,4 +1,4 @@
-//! Advice for people about applications with wrong types.
+//! Advice for people about applications to arguments of wrong types.
 
 use super::Checker;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     types::{Primitive, Type, TypeVariable, Width, adt::DataType},
 };
 
-/// Types that are tried in place of an argument.
+/// Types that the search for a valid call tries in place of an argument.
 const TRIED: [Primitive; 12] = [
     Primitive::Uint(Width::W32),
     Primitive::Uint(Width::W64),
@@ -24,14 +24,14 @@ const TRIED: [Primitive; 12] = [
     Primitive::ByStrX(20),
 ];
 
-/// Most types that are listed.
+/// Largest number of types that an advice lists.
 const LISTED_TYPES: usize = 5;
 
 impl Checker<'_> {
-    /// Explains an invalid call of a built-in function: the wrong argument, and its expected types.
+    /// Returns the cause of an invalid call of a built-in function: the wrong argument, and its expected types.
     ///
-    /// An argument is wrong if another type in its place makes the call valid. If this is so for several arguments,
-    /// such as two integers of different types, the last one is marked.
+    /// An argument is wrong if another type in its place makes the call valid. If this is true of several arguments,
+    /// for example of two integers of different types, the last of them is marked.
     pub(super) fn ill_typed_builtin(
         &self,
         name: &Ident,
@@ -78,7 +78,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Returns the number of arguments of a function, if another number of them makes the call valid.
+    /// Returns a description of the number of arguments, if another number makes the call valid.
     fn other_count(&self, of: Builtin, has_types: bool, given: &[Type]) -> Option<String> {
         let fits = |types: &[Type]| of.result_type(types, has_types, self.known).is_some();
         let fewer = (1..given.len()).rev().find(|count| given.get(..*count).is_some_and(fits));
@@ -90,7 +90,7 @@ impl Checker<'_> {
         Some(format!("`{of}` takes {expected} arguments, found {}", given.len()))
     }
 
-    /// Returns the expression with the missing type arguments, as far as its arguments determine them.
+    /// Returns the expression with its type arguments, as far as the arguments of the call determine them.
     pub(super) fn with_type_arguments(
         &self,
         constructor: &Ident,
@@ -121,7 +121,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the part of `actual` at the place of the variable in `expected`.
+/// Returns the part of `actual` at the place of the variable in `expected`, or `None` if there is none.
 fn part_for<'t>(expected: &Type, actual: &'t Type, variable: &TypeVariable) -> Option<&'t Type> {
     if let Type::Variable(name) = expected {
         return (name == variable).then_some(actual);
@@ -131,7 +131,7 @@ fn part_for<'t>(expected: &Type, actual: &'t Type, variable: &TypeVariable) -> O
     parts.find_map(|(expected, actual)| part_for(expected, actual, variable))
 }
 
-/// Returns whether a type needs no brackets as an argument.
+/// Returns whether a type needs no parentheses as an argument.
 fn is_single(kind: &Type) -> bool {
     match kind {
         Type::Primitive(_) | Type::Variable(_) => true,
@@ -140,7 +140,8 @@ fn is_single(kind: &Type) -> bool {
     }
 }
 
-/// Returns the conversion of the narrower of two integers to the type of the other.
+/// Returns an expression that converts the narrower of two integers to the type of the other, or `None` for other
+/// types.
 fn conversion(arguments: &[Ident], given: &[Type]) -> Option<String> {
     let ([one, other], [first, second]) = (arguments, given) else { return None };
     let width = |kind: &Type| {

@@ -1,4 +1,4 @@
-//! Typing of contracts.
+//! Type check of contracts.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,9 @@ use crate::{
 };
 
 impl Checker<'_> {
-    /// Types a contract after its libraries. Returns the earlier errors and its own.
+    /// Checks the types of a contract after its libraries. Returns the earlier errors and the errors of the contract.
     ///
-    /// The constraint, all fields together, and each component have at most their first error.
+    /// The constraint, all fields together, and each component report at most one error.
     pub(crate) fn contract(&mut self, contract: &Contract, mut errors: Vec<Entry>) -> Result<Vec<Entry>, Aborted> {
         self.contract_parameters(&contract.parameters, &mut errors);
 
@@ -77,7 +77,7 @@ impl Checker<'_> {
     }
 }
 
-/// Adds an error. If gas is exhausted, this is the only error.
+/// Adds an error to the list. If the gas is exhausted, this is the only error.
 fn keep<T>(outcome: Outcome<T>, errors: &mut Vec<Entry>) -> Result<Option<T>, Aborted> {
     match outcome {
         Ok(found) => Ok(Some(found)),

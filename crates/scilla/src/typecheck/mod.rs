@@ -1,6 +1,6 @@
 //! The type checker for expressions, statements, components and libraries.
 //!
-//! Source of the rules and of the texts: `Zilliqa/scilla: src/base/TypeChecker.ml`, `TypeUtil.ml`.
+//! Source of the rules and of the texts: `Zilliqa/scilla: src/base/TypeChecker.ml` and `TypeUtil.ml`.
 
 mod advice;
 mod contract;
@@ -28,7 +28,7 @@ use crate::{
     work::weight,
 };
 
-/// The types in one module, stored next to its tree.
+/// The types in one module, in tables next to its tree.
 #[derive(Clone, Debug, Default)]
 pub struct Typing {
     expressions: HashMap<ExprId, Type>,
@@ -36,12 +36,12 @@ pub struct Typing {
 }
 
 impl Typing {
-    /// Returns the type of an expression.
+    /// Returns the type of an expression, or `None` if it has not been typed.
     pub fn expression(&self, id: ExprId) -> Option<&Type> {
         self.expressions.get(&id)
     }
 
-    /// Returns the type of a name at its place: bound, read, or given as an argument.
+    /// Returns the type of a name at its place, or `None` if it has not been typed.
     pub fn ident(&self, ident: &Ident) -> Option<&Type> {
         self.place(ident.span)
     }
@@ -52,7 +52,7 @@ impl Typing {
     }
 }
 
-/// The text of a module and its expressions.
+/// The source of a module, and its expressions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
     pub(crate) source: &'a Source,
@@ -65,17 +65,17 @@ impl Text<'_> {
     }
 }
 
-/// Reason why typing stops.
+/// Reason why the type check stops.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// There is an error.
+    /// The program has an error.
     Error(Entry),
-    /// The gas is exhausted, which ends the whole check.
+    /// The gas is exhausted. This ends the whole check.
     Exhausted,
 }
 
 impl Fault {
-    /// Returns the error that reports exhausted gas.
+    /// Returns the error for exhausted gas.
     pub(crate) fn exhausted() -> Entry {
         Entry::nowhere("Insufficient gas")
     }
@@ -89,7 +89,7 @@ impl From<Exhausted> for Fault {
 
 type Outcome<T> = Result<T, Fault>;
 
-/// Types the parts of a program, one module after the other.
+/// Checks the types of a program, one module after the other.
 #[derive(Debug)]
 pub(crate) struct Checker<'a> {
     known: &'a DataTypes,
@@ -97,23 +97,23 @@ pub(crate) struct Checker<'a> {
     typing: Typing,
     environment: Environment,
     meter: Meter,
-    /// The gas units at the beginning.
+    /// Gas units at the beginning of the check.
     start: u64,
-    /// Number of nodes of types that were read without a gas charge.
+    /// Number of nodes of types that the checker has read without a gas charge.
     nodes: Cell<u64>,
-    /// Names for suggestions; `None` if the output is for programs.
+    /// Names for suggestions, or `None` if errors have no suggestions.
     vocabulary: Option<&'a Vocabulary>,
 }
 
-/// Nodes of types that may be read without a gas charge. Each unit of gas used permits more.
+/// Number of nodes of types that the checker may read without a gas charge. Each used unit of gas permits more.
 ///
-/// Each use of a name reads its type. The reference does so too, but has no such limit. Types grow beyond their written
-/// form only by instantiation, which is paid for once.
+/// Each use of a name reads its type. The same is true in the reference, which has no such limit. Only instantiation
+/// makes types larger than their written form, and its charge is paid once.
 const FREE_NODES: u64 = 5_000_000;
 const NODES_PER_UNIT: u64 = 8;
 
 impl<'a> Checker<'a> {
-    /// Returns a checker that knows the recursion principles, for the module of a text.
+    /// Returns a checker for the module of a text. The recursion principles are in scope.
     pub(crate) fn new(known: &'a DataTypes, text: Text<'a>, meter: Meter, vocabulary: Option<&'a Vocabulary>) -> Self {
         let mut environment = Environment::default();
         for (name, kind) in principles::types() {
@@ -124,22 +124,22 @@ impl<'a> Checker<'a> {
         Self { known, text, typing, environment, meter, start, nodes: Cell::new(0), vocabulary }
     }
 
-    /// Continues with another module. Returns the types of the previous one.
+    /// Continues with another module. Returns the types of the previous module.
     pub(crate) fn turn_to(&mut self, text: Text<'a>) -> Typing {
         self.text = text;
         std::mem::take(&mut self.typing)
     }
 
-    /// Returns the types of the last module, and the gas that is left.
+    /// Returns the types of the last module, and the meter.
     pub(crate) fn finish(self) -> (Typing, Meter) {
         let meter = self.meter();
         (self.typing, meter)
     }
 
-    /// Returns the gas that is left.
+    /// Returns the meter, with the work for the nodes that were read.
     pub(crate) fn meter(&self) -> Meter {
         let mut meter = self.meter;
-        // If the work limit is reached, no gas is left.
+        // If this reaches the limit of work, the meter has no gas left, so the result can be ignored.
         meter.spend(self.nodes.get().saturating_mul(weight::TYPE_NODE)).ok();
         meter
     }
@@ -158,7 +158,7 @@ impl<'a> Checker<'a> {
         Err(Fault::Error(self.text.error(at, message).because(self.vocabulary().and_then(cause))))
     }
 
-    /// Returns names for suggestions about this text.
+    /// Returns the names for suggestions if they belong to this source text.
     fn vocabulary(&self) -> Option<&'a Vocabulary> {
         self.vocabulary.filter(|known| known.is_of(self.text.source))
     }
@@ -211,7 +211,7 @@ impl<'a> Checker<'a> {
         self.go_through(size)
     }
 
-    /// Counts nodes of types that are read. Their number must be in proportion to the gas used.
+    /// Counts nodes of types that the checker reads. Their number must be in proportion to the gas used.
     fn go_through(&self, nodes: u64) -> Outcome<()> {
         let done = self.nodes.get().saturating_add(nodes);
         self.nodes.set(done);
@@ -227,7 +227,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the error for a malformed type, at the place of the name if the error is about a name.
+/// Returns the error for a malformed type. Its place is the place of the wrong name, if there is one.
 pub(crate) fn malformed_entry(text: Text<'_>, malformed: &Malformed, vocabulary: Option<&Vocabulary>) -> Entry {
     let at = malformed.ident().map_or(Span::NOWHERE, |ident| ident.span);
     let cause = vocabulary.and_then(|known| match malformed {

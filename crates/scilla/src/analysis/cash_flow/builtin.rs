@@ -1,31 +1,31 @@
-//! Use of money by the built-in functions.
+//! Rules for money in calls of built-in functions.
 
 use super::tag::Tag;
 use Form::{Clash, Map, Money, NotMoney, Optional, Value};
 
-/// The form of a result or an argument in one use of a function. A use has one open tag.
+/// The form of a result or an argument in one use of a function. The open tag of a use is the same in all its forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// A form that cannot be followed, such as a list of keys and values.
+    /// A form that the analysis cannot follow, for example a list of keys and values.
     Clash,
-    /// A map to values of the open tag.
+    /// A map whose values have the open tag.
     Map,
     Money,
     NotMoney,
-    /// An option of a value of the open tag.
+    /// An option whose value has the open tag.
     Optional,
-    /// A value of the open tag.
+    /// A value that has the open tag itself.
     Value,
 }
 
-/// One use of a function: the result, then the arguments.
+/// One use of a function: the form of the result, then the forms of the arguments.
 type Use = &'static [Form];
 
-/// Returns the uses of a function, or an empty slice if it cannot be followed.
+/// Returns the uses of a function. Returns an empty slice if the analysis cannot follow the function.
 ///
-/// The rows for `mul` and `div` permit an amount times or divided by a number. They do not permit an amount times or
-/// divided by an amount. As in the reference, a function without a row clashes with any tag, even if it belongs to a
-/// family with a row: `to_int128` is followed, `to_uint128` is not.
+/// The rows for `mul` and `div` permit a number as the other operand of an amount, but not a second amount. As in the
+/// reference, a function without a row clashes with any tag, even if a similar function has a row: `to_int128` has a
+/// row, `to_uint128` has none.
 fn uses(name: &str) -> &'static [Use] {
     match name {
         "add" | "sub" => &[&[NotMoney, NotMoney, NotMoney], &[Money, Money, Money]],
@@ -52,10 +52,11 @@ fn uses(name: &str) -> &'static [Use] {
     }
 }
 
-/// Returns the tags of the result and the arguments of a call, from their known tags: the common part of all uses that
-/// fit.
+/// Returns the tags of the result and the arguments of a call. They are the common part of all uses that fit the
+/// known tags.
 ///
-/// The uses that fit each place are found separately. Each use of one place is joined with each use of the others.
+/// The function finds the fitting uses for each place separately. Then it joins each use for one place with each use
+/// for the other places.
 pub(super) fn call(name: &str, result: Tag, arguments: Vec<Tag>) -> (Tag, Vec<Tag>) {
     let known: Vec<_> = std::iter::once(result).chain(arguments).collect();
     let uses = uses(name);
@@ -69,7 +70,8 @@ pub(super) fn call(name: &str, result: Tag, arguments: Vec<Tag>) -> (Tag, Vec<Ta
     (met.next().unwrap_or_default(), met.collect())
 }
 
-/// Returns the uses in which a place may have a tag, filled in. If there are none, the place clashes in all uses.
+/// Returns the uses in which a place may have a tag, with the open tag filled in. If there are none, returns all uses,
+/// with a clash at this place.
 fn fitting(uses: &[Use], place: usize, tag: &Tag) -> Vec<Vec<Tag>> {
     let open = |of: &Use| of.get(place).and_then(|form| form.open(tag)).map(|open| filled(of, &open));
     let fitting: Vec<_> = uses.iter().filter_map(open).collect();
@@ -95,7 +97,8 @@ fn pairwise(one: &[Tag], other: &[Tag], of: fn(&Tag, &Tag) -> Tag) -> Vec<Tag> {
 }
 
 impl Form {
-    /// Returns the open tag if a value of this form has the tag `tag`, or `None` if it cannot.
+    /// Returns the open tag that this form requires for the tag `tag`, or `None` if a value of this form cannot have
+    /// `tag`.
     fn open(self, tag: &Tag) -> Option<Tag> {
         let known = *tag != Tag::NoInfo;
         match self {
@@ -108,7 +111,7 @@ impl Form {
         }
     }
 
-    /// Returns the tag of a value of this form.
+    /// Returns the tag of a value of this form for an open tag.
     fn tag(self, open: &Tag) -> Tag {
         match self {
             Clash => Tag::Inconsistent,
@@ -126,8 +129,8 @@ mod tests {
     use super::*;
     use crate::builtins::is_builtin;
 
-    /// Checks the tags of a result and its arguments. `?` stands for `NoInfo`, `$` for `Money`, `#` for `NotMoney`, `!`
-    /// for `Inconsistent`, `[…]` for maps and `<…>` for options.
+    /// Checks the tags of a result and its arguments. `?` stands for `NoInfo`, `$` for `Money`, `#` for `NotMoney`,
+    /// `!` for `Inconsistent`, `[…]` for maps and `<…>` for options.
     fn check(name: &str, known: &str, expected: &str) {
         assert!(is_builtin(name), "{name}");
         let mut tags = known.split(' ').map(tag);

@@ -1,4 +1,4 @@
-//! Tags of constructors: of the values that they make, and of their arguments.
+//! Tags of constructors: of their values, and of their arguments.
 
 use std::collections::HashMap;
 
@@ -11,15 +11,16 @@ use crate::{
     },
 };
 
-/// The tags of constructor arguments that do not come from the parameters of the data type.
+/// The tags of constructor arguments whose type is not a parameter of the data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConstructorTable {
-    /// For each constructor with such arguments, their tags; `None` for its other arguments.
+    /// The tags of the arguments, for each constructor with such arguments. The tag is `None` for its other
+    /// arguments.
     tags: HashMap<Name, Vec<Option<Tag>>>,
 }
 
 impl ConstructorTable {
-    /// Returns the table for the constructors of a program, without tags.
+    /// Returns a table for the constructors of a program. All its tags are `NoInfo`.
     pub(super) fn new(known: &DataTypes) -> Self {
         let constructors = known.iter().flat_map(|of| &of.constructors);
         let tags = constructors.filter_map(|constructor| {
@@ -30,7 +31,7 @@ impl ConstructorTable {
         Self { tags: tags.collect() }
     }
 
-    /// Records tags of arguments.
+    /// Joins the tags of arguments into the table.
     pub(super) fn learn(&mut self, constructor: &Name, arguments: &[Tag]) {
         for (known, argument) in self.tags.get_mut(constructor).into_iter().flatten().zip(arguments) {
             if let Some(known) = known {
@@ -39,7 +40,7 @@ impl ConstructorTable {
         }
     }
 
-    /// Returns the tags, in the order in which the data types were added.
+    /// Returns the tags by data type, in the order in which the data types were added.
     pub(super) fn report(&self, known: &DataTypes) -> Vec<DataTypeTags> {
         let of_constructor = |constructor: &Constructor| {
             let arguments = self.tags.get(&constructor.name)?.clone();
@@ -55,12 +56,12 @@ impl ConstructorTable {
 
 /// Returns whether an argument of this type has a tag that belongs to the constructor.
 ///
-/// The tag of a type variable belongs to the data type. Data types within data types are not followed.
+/// The tag of a type variable belongs to the data type. The analysis does not follow data types inside data types.
 const fn has_tag_of_its_own(kind: &Type) -> bool {
     matches!(kind, Type::Function(..) | Type::Map(..) | Type::Primitive(_))
 }
 
-/// Returns the tag of the value that a constructor makes of arguments with these tags.
+/// Returns the tag of a constructor's value from the tags of the arguments.
 pub(super) fn made(known: &DataTypes, constructor: &Name, arguments: &[Tag]) -> Tag {
     let Some((of, constructor)) = known.constructor(constructor) else { return Tag::Inconsistent };
     if of.parameters.is_empty() && of.constructors.iter().all(|constructor| constructor.arguments.is_empty()) {
@@ -82,7 +83,7 @@ pub(super) fn parts(known: &DataTypes, constructor: &Name, whole: &Tag) -> Vec<T
         }
         // A tag without structure is valid for the parts too.
         Tag::Money | Tag::NoInfo | Tag::NotMoney => Parameters::new(of, |_| whole.clone()),
-        // A clash does not extend to the parts.
+        // The parts of a clashing value need not clash.
         Tag::Data(_) | Tag::Inconsistent | Tag::Map(_) => Parameters::new(of, |_| Tag::NoInfo),
     };
     constructor.arguments.iter().map(|kind| parameters.write(kind)).collect()
@@ -103,7 +104,7 @@ impl<'a> Parameters<'a> {
         self.names.iter().position(|other| other == name)
     }
 
-    /// Learns the tags of the parameters in a type from the tag of a value of this type.
+    /// Joins the tag of a value into the tags of the parameters in its type.
     fn read(&mut self, kind: &Type, tag: &Tag) {
         match (kind, tag) {
             (Type::Variable(name), tag) => {
@@ -121,7 +122,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Returns the tag of a value of a type.
+    /// Returns the tag of a value of this type, from the tags of the parameters.
     fn write(&self, kind: &Type) -> Tag {
         match kind {
             Type::Adt(name, kinds) => Tag::data(name.name.clone(), kinds.iter().map(|kind| self.write(kind)).collect()),
@@ -139,7 +140,7 @@ impl<'a> Parameters<'a> {
 mod tests {
     use super::*;
 
-    /// The built-in types, and `Purse`, `Colour` and `Bag`.
+    /// Returns the built-in types, and `Purse`, `Colour` and `Bag`.
     fn known() -> DataTypes {
         let uint = || Type::Primitive(crate::types::Primitive::Uint(crate::types::Width::W128));
         let address = Type::Address(crate::types::AddressType::Any);

@@ -9,10 +9,10 @@ use crate::{
     types::adt::DataTypes,
 };
 
-/// The tags that one round passes to the next.
+/// The tags that one round passes to the next round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
-    /// Tags of names at their bindings, at names without a binding, and at matches.
+    /// Tags by place: of names at their bindings, of names without a binding, and of matches.
     notes: HashMap<u32, Tag>,
     literals: HashMap<ExprId, Tag>,
     parameters: HashMap<Name, Tag>,
@@ -21,7 +21,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Returns the first state: the balance is money.
+    /// Returns the first state, in which only the balance is money.
     pub(super) fn new(known: &DataTypes) -> Self {
         Self {
             notes: HashMap::new(),
@@ -48,7 +48,7 @@ impl State {
         self.fields.insert(ident.name.clone(), tag);
     }
 
-    /// Returns the tag that is recorded for a name at exactly this place.
+    /// Returns the tag that is recorded for a name at this place, or `NoInfo` if there is none.
     pub(super) fn note(&self, ident: &Ident) -> Tag {
         self.notes.get(&ident.span.start).cloned().unwrap_or_default()
     }
@@ -57,7 +57,7 @@ impl State {
         self.notes.insert(ident.span.start, tag);
     }
 
-    /// Records the expected tag of a literal, and returns the previous expectation.
+    /// Joins the expected tag of a literal into the record, and returns the previous tag.
     pub(super) fn expect_literal(&mut self, id: ExprId, tag: &Tag) -> Tag {
         let known = self.literals.entry(id).or_default();
         *known = known.join(tag);
@@ -65,10 +65,11 @@ impl State {
     }
 }
 
-/// The tags of the names in scope at the present place of the analysis.
+/// The tags of the names in scope at the current place of the analysis.
 ///
-/// The tag of a name belongs to the innermost open binding, else to the parameter of the contract, else to the place of
-/// the name. So definitions of a library and values read from elsewhere are not followed between places.
+/// The tag of a name belongs to the innermost open binding. Without such a binding it belongs to the parameter of the
+/// contract, and otherwise to the place of the name. So the analysis does not connect different places of a name from
+/// a library or from another contract.
 #[derive(Clone, Debug)]
 pub(super) struct Environment {
     pub(super) state: State,
@@ -81,8 +82,7 @@ impl Environment {
         Self { state, locals: HashMap::new() }
     }
 
-    /// Begins a component: the implicit parameters of messages and the parameters of the component are bound, and
-    /// nothing else.
+    /// Begins a component. Binds only the implicit parameters of messages and the parameters of the component.
     pub(super) fn enter(&mut self, component: &Component) {
         self.locals.clear();
         for (name, tag) in [("_amount", Tag::Money), ("_origin", Tag::NotMoney), ("_sender", Tag::NotMoney)] {
@@ -91,7 +91,7 @@ impl Environment {
         component.parameters.iter().for_each(|parameter| self.open(&parameter.name));
     }
 
-    /// Ends a component.
+    /// Ends a component, and closes the bindings of its parameters.
     pub(super) fn leave(&mut self, component: &Component) {
         for parameter in component.parameters.iter().rev() {
             self.close(&parameter.name);
@@ -115,7 +115,7 @@ impl Environment {
         }
     }
 
-    /// Closes the innermost binding of a name. Records its present tag at the binder, and returns it.
+    /// Closes the innermost binding of a name. Records its tag at the binder, and returns the tag.
     pub(super) fn close(&mut self, binder: &Ident) -> Tag {
         let tag = self.bound(binder);
         self.forget(&binder.name);
@@ -140,13 +140,13 @@ impl Environment {
         self.locals.get(name)?.last()
     }
 
-    /// Returns the tag of a name.
+    /// Returns the tag of a name, from its binding, its parameter or its place.
     pub(super) fn get(&self, ident: &Ident) -> Tag {
         let home = self.local(&ident.name).or_else(|| self.state.parameters.get(&ident.name));
         home.cloned().unwrap_or_else(|| self.state.note(ident))
     }
 
-    /// Replaces the tag of a name.
+    /// Replaces the tag of a name, at its binding, its parameter or its place.
     pub(super) fn set(&mut self, ident: &Ident, tag: Tag) {
         let local = self.locals.get_mut(&ident.name).and_then(|tags| tags.last_mut());
         match local.or_else(|| self.state.parameters.get_mut(&ident.name)) {
@@ -155,7 +155,7 @@ impl Environment {
         }
     }
 
-    /// Learns a tag from a use of a name, and returns the new tag of the name.
+    /// Joins a tag into the tag of a name, and returns the new tag.
     pub(super) fn learn(&mut self, ident: &Ident, tag: &Tag) -> Tag {
         let known = self.get(ident).join(tag);
         self.set(ident, known.clone());

@@ -1,4 +1,4 @@
-//! Tags from expressions.
+//! Tags that follow from expressions.
 
 use super::{Analysis, builtin, constructor, tag::Tag};
 use crate::{
@@ -6,15 +6,15 @@ use crate::{
     syntax::ast::{Clause, ExprId, ExpressionKind, MessageEntry},
 };
 
-/// A node whose last part is its body, with the step after the body.
+/// A node whose last part is its body, with the data for the step after the body.
 enum Link<'a> {
     Function { parameter: &'a Ident, expected: Tag },
     Let(&'a Ident),
 }
 
 impl<'a> Analysis<'a> {
-    /// Learns from an expression that is used with the expected tag. Returns the tag of its value, which says at least
-    /// as much.
+    /// Analyses an expression whose value must have the expected tag. Returns the tag of the value, which is at least
+    /// `expected` in the lattice.
     pub(super) fn expression(&mut self, root: ExprId, mut expected: Tag) -> Tag {
         let arena = self.arena;
         let mut chain = Vec::new();
@@ -55,7 +55,7 @@ impl<'a> Analysis<'a> {
     fn leaf(&mut self, id: ExprId, kind: &'a ExpressionKind, expected: &Tag) -> Tag {
         match kind {
             ExpressionKind::Apply { function, .. } => {
-                // A function counts as one with a single argument, whatever their number.
+                // A function with several arguments counts as a function with one argument.
                 let function = self.environment.learn(function, &Tag::map(expected.clone()));
                 result(&function)
             }
@@ -95,8 +95,8 @@ impl<'a> Analysis<'a> {
             self.close_pattern(&clause.pattern);
             tag = tag.join(&found);
         }
-        // As in the reference, the tags of the variable itself from the clauses are lost. This is so in expressions
-        // only.
+        // As in the reference, the tags that the clauses give the variable itself are lost. This holds only for
+        // expressions.
         if let Some(before) = before {
             self.environment.set(scrutinee, before);
         }
@@ -108,7 +108,7 @@ impl<'a> Analysis<'a> {
         tag
     }
 
-    /// Learns from the entries of messages, events and exceptions. They themselves are no money.
+    /// Joins the tags of the entries of messages, events and exceptions. A message itself is not money.
     fn message(&mut self, entries: &[MessageEntry]) -> Tag {
         for entry in entries.iter().rev() {
             let tag = match &*entry.label {
@@ -124,7 +124,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the tag of the result of a function with a tag.
+/// Returns the tag of the result of a function from the tag of the function.
 fn result(function: &Tag) -> Tag {
     match function {
         Tag::Map(result) => (**result).clone(),

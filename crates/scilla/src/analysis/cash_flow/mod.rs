@@ -1,15 +1,15 @@
 //! Finds the fields, parameters and constructor arguments that hold money.
 //!
-//! The analysis begins with certain facts. The amounts of messages are money, and so is the balance. Names and
-//! addresses in messages, keys of maps, and facts of the chain are not. Then it follows each use of a value: a value
-//! that is added to money is money, and a value that is stored in a field has the tag of the field.
+//! The analysis begins with known facts. The balance and the amounts of messages are money. Names and addresses in
+//! messages, keys of maps, and facts of the chain are not money. Then the analysis follows each use of a value: a
+//! value that is added to money is money, and a value that is stored in a field has the tag of the field.
 //!
-//! A round walks the whole contract from its end to its beginning. Its tags pass from place to place and to the next
-//! round. The last round is one that adds no tag. Functions, procedures and other contracts are not followed, so the
-//! tags are hints and no proof.
+//! A round walks the whole contract from its end to its beginning. The tags of one round are the start of the next
+//! round. The rounds end when a round adds no tag. The analysis does not follow calls into functions, procedures and
+//! other contracts, so a tag is a hint and not a proof.
 //!
-//! Source of the rules and of their order, which determines the tags where uses clash: `Zilliqa/scilla:
-//! src/base/Cashflow.ml`.
+//! Source of the rules and of their order, which determines the tags where uses clash:
+//! `Zilliqa/scilla: src/base/Cashflow.ml`.
 
 mod builtin;
 mod constructor;
@@ -31,42 +31,43 @@ use crate::{
     types::{Type, adt::DataTypes},
 };
 
-/// Most expressions and statements that are analysed before the rounds end. It is enough for hundreds of rounds through
-/// the longest contract that can be deployed. Contracts need a handful.
+/// Largest number of expressions and statements that the rounds analyse together. It suffices for hundreds of rounds
+/// through the longest contract that can be deployed. Typical contracts need fewer than ten rounds.
 const MAX_STEPS: usize = 20_000_000;
 
-/// The names of fields and parameters that hold money. A map holds it in its values.
+/// The names of fields and parameters that hold money. For a map, the values hold the money.
 pub type TokenFields = BTreeSet<String>;
 
 /// The fields, parameters and constructor arguments that hold money.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CashFlow {
-    /// The parameters of the contract, then its fields, in order.
+    /// Tags of the parameters of the contract, and then of its fields, in the order of the source.
     pub variables: Vec<(Arc<str>, Tag)>,
-    /// The data types with arguments that have tags, in the order in which they were added.
+    /// Data types that have arguments with tags, in the order in which the types were added.
     pub data_types: Vec<DataTypeTags>,
 }
 
 /// The tags of the constructors of a data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataTypeTags {
-    /// The data type.
+    /// Name of the data type.
     pub name: Name,
-    /// Its constructors with arguments that have tags, in order.
+    /// Constructors that have arguments with tags, in the order of the source.
     pub constructors: Vec<ConstructorTags>,
 }
 
 /// The tags of the arguments of a constructor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstructorTags {
-    /// The constructor.
+    /// Name of the constructor.
     pub name: Name,
-    /// A tag for each argument. `None` for data types, which are not followed, and for arguments whose type is a
-    /// parameter of the data type, because the tag belongs to the value.
+    /// One tag for each argument. It is `None` for an argument that is a data type, because the analysis does not
+    /// follow these. It is also `None` if the type of the argument is a parameter of the data type, because the tag
+    /// then belongs to the value.
     pub arguments: Vec<Option<Tag>>,
 }
 
-/// Follows the money through a contract.
+/// Returns the tags of a contract. `tokens` are fields and parameters that hold money by declaration.
 pub(crate) fn contract(arena: &Arena, contract: &Contract, known: &DataTypes, tokens: &TokenFields) -> CashFlow {
     let mut analysis = Analysis { arena, known, environment: Environment::new(State::new(known)), steps: 0 };
     analysis.begin(contract, tokens);
@@ -79,23 +80,23 @@ pub(crate) fn contract(arena: &Arena, contract: &Contract, known: &DataTypes, to
     CashFlow { variables: parameters.chain(fields).collect(), data_types: state.constructors.report(known) }
 }
 
-/// The state of the analysis.
+/// The state of the analysis of a contract.
 struct Analysis<'a> {
     arena: &'a Arena,
     known: &'a DataTypes,
     environment: Environment,
-    /// Expressions and statements analysed so far.
+    /// Number of expressions and statements that have been analysed.
     steps: usize,
 }
 
 impl<'a> Analysis<'a> {
-    /// Adds the first facts: the given parameters and fields, and the first values of fields.
+    /// Records the first facts: the declared fields and parameters, and the first values of fields.
     fn begin(&mut self, contract: &'a Contract, tokens: &TokenFields) {
         let first = |field: &'a Field| {
             (&field.name, self.expression(field.initial, declared_tag(&field.name, &field.kind, tokens)))
         };
         let fields: Vec<_> = contract.fields.iter().map(first).collect();
-        // Only the tags of the first values count.
+        // Only the tags of the first values are kept. The tags of names inside their expressions are dropped.
         self.environment = Environment::new(State::new(self.known));
         let state = &mut self.environment.state;
         for parameter in &contract.parameters {
@@ -106,7 +107,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Runs rounds until one adds no tag.
+    /// Runs rounds until a round adds no tag, or until the limit of steps.
     fn run(&mut self, contract: &'a Contract) {
         while self.steps < MAX_STEPS {
             let before = self.environment.state.clone();
@@ -127,8 +128,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the tag of a given field or parameter. A field or parameter that is not given has the tag without
-/// information.
+/// Returns the tag of a field or parameter that `tokens` declares as money. For any other name, returns `NoInfo`.
 fn declared_tag(ident: &Ident, kind: &Type, tokens: &TokenFields) -> Tag {
     if !tokens.contains(&**ident.name.base()) {
         return Tag::NoInfo;

@@ -1,4 +1,4 @@
-//! Tags from patterns and their values.
+//! Tags that follow from patterns and their values.
 
 use super::{Analysis, constructor, tag::Tag};
 use crate::{
@@ -26,7 +26,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Records the tag of the matched value at the variables of a pattern.
+    /// Joins the tag of the matched value into the records of the pattern's variables.
     pub(super) fn inform(&mut self, pattern: &Pattern, tag: &Tag) {
         match &pattern.kind {
             PatternKind::Binder(binder) => {
@@ -41,14 +41,14 @@ impl Analysis<'_> {
         }
     }
 
-    /// Learns the tag of a matched variable from the recorded tags of the pattern variables.
+    /// Joins the recorded tags of the pattern variables into the tag of the matched variable.
     pub(super) fn learn_from_patterns<'p>(&mut self, scrutinee: &Ident, patterns: impl Iterator<Item = &'p Pattern>) {
         let noted = patterns.fold(Tag::NoInfo, |whole, pattern| self.noted(pattern, &whole));
         let tag = self.environment.learn(scrutinee, &noted);
         self.environment.state.set_note(scrutinee, tag);
     }
 
-    /// Returns the tag of a matched value, which says at least as much as `whole`.
+    /// Returns the tag of a matched value, which is at least `whole` in the lattice.
     fn noted(&self, pattern: &Pattern, whole: &Tag) -> Tag {
         match &pattern.kind {
             PatternKind::Binder(binder) => self.environment.state.note(binder).join(whole),

@@ -1,4 +1,4 @@
-//! Tags from statements.
+//! Tags that follow from statements.
 
 use super::{Analysis, tag::Tag};
 use crate::{
@@ -7,7 +7,8 @@ use crate::{
 };
 
 impl<'a> Analysis<'a> {
-    /// Learns from statements, the last first: the use of a value is known before its origin.
+    /// Analyses statements from the last one to the first, because the use of a value determines the tag of its
+    /// origin.
     pub(super) fn statements(&mut self, statements: &'a [Statement]) {
         statements.iter().filter_map(followed).for_each(|binder| self.environment.open(binder));
         for statement in statements.iter().rev() {
@@ -47,8 +48,8 @@ impl<'a> Analysis<'a> {
             StatementKind::Event(ident) | StatementKind::Send(ident) | StatementKind::Throw(Some(ident)) => {
                 self.are_no_money([ident]);
             }
-            // As in the reference, these close a binding without opening one. So a variable of the same name that is
-            // bound above is not followed.
+            // As in the reference, these statements close a binding without opening one. So an outer variable of the
+            // same name loses its binding.
             StatementKind::Cast { to, .. }
             | StatementKind::RemoteLoad { to, .. }
             | StatementKind::RemoteMapGet { to, .. } => self.environment.forget(&to.name),
@@ -86,11 +87,11 @@ impl<'a> Analysis<'a> {
     fn map_put(&mut self, map: &Ident, keys: &[Ident], value: &Ident) {
         let tag = self.map_holds(map, keys, &self.environment.get(value));
         self.are_no_money(keys);
-        // As in the reference, a value that is also a key does not stay tagged as no money.
+        // As in the reference, a value that is also a key loses the tag `NotMoney` of the key.
         self.environment.set(value, tag);
     }
 
-    /// Learns the tag of the values behind keys of a field. Returns their tag, which says at least as much.
+    /// Joins a tag into the tag of the values of a field after these keys. Returns the new tag.
     fn map_holds(&mut self, map: &Ident, keys: &[Ident], value: &Tag) -> Tag {
         let state = &mut self.environment.state;
         let tag = state.field(map).join(&Tag::maps(keys.len(), value.clone()));
@@ -104,7 +105,8 @@ impl<'a> Analysis<'a> {
             self.statements(&clause.body);
             self.close_pattern(&clause.pattern);
         }
-        // Earlier tags of the matched variable count here from the next round on. In expressions they count at once.
+        // In a statement, earlier tags of the matched variable take effect in the next round. In an expression, they
+        // take effect in the same round.
         let known = self.environment.state.note(scrutinee);
         self.learn_from_patterns(scrutinee, clauses.iter().map(|clause| &clause.pattern));
         for clause in clauses {
@@ -113,7 +115,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the variable that a statement binds, if the analysis follows it from there.
+/// Returns the variable that a statement binds, if the analysis opens a binding for it.
 const fn followed(statement: &Statement) -> Option<&Ident> {
     match &statement.kind {
         StatementKind::Bind { to, .. }

@@ -1,58 +1,58 @@
-//! Tags: the knowledge about the use of a value.
+//! Tags, which describe the use of a value.
 
 use std::{fmt, sync::Arc};
 
 use crate::name::Name;
 
-/// Most tags that a tag may contain. No type of a real contract comes near. The limit stops tags that would grow with
-/// every round.
+/// Largest number of tags inside a tag. The types of real contracts are far smaller. The limit stops tags that would
+/// grow in every round.
 const MAX_SIZE: usize = 256;
 
-/// The knowledge about the use of a value: a lattice with [`NoInfo`](Self::NoInfo) at the bottom and
-/// [`Inconsistent`](Self::Inconsistent) at the top.
+/// The use of a value: a lattice with [`NoInfo`](Self::NoInfo) at the bottom and [`Inconsistent`](Self::Inconsistent)
+/// at the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tag {
     /// A value of a data type, with a tag for each parameter of the type.
     Data(Arc<DataTag>),
-    /// The uses contradict each other, such as money and something else.
+    /// The uses contradict each other, for example as money and as a number.
     Inconsistent,
-    /// A map to values of the tag, or a function that returns them.
+    /// A map whose values have this tag, or a function whose results have this tag.
     Map(Arc<Self>),
-    /// It is money.
+    /// The value is money.
     Money,
-    /// No information.
+    /// The uses give no information.
     #[default]
     NoInfo,
-    /// It is not money.
+    /// The value is not money.
     NotMoney,
 }
 
-/// The knowledge about the use of a value of a data type.
+/// The use of a value of a data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataTag {
-    /// The type.
+    /// Name of the data type.
     pub name: Name,
-    /// A tag for each parameter of the type.
+    /// A tag for each parameter of the data type.
     pub arguments: Vec<Tag>,
 }
 
 impl Tag {
-    /// Returns the tag of maps to values of a tag.
+    /// Returns the tag of a map whose values have this tag.
     pub(super) fn map(value: Self) -> Self {
         Self::Map(Arc::new(value)).limited()
     }
 
-    /// Returns the tag of `depth` nested maps to values of a tag.
+    /// Returns the tag of `depth` nested maps whose innermost values have this tag.
     pub(super) fn maps(depth: usize, value: Self) -> Self {
         (0..depth).fold(value, |value, _| Self::map(value))
     }
 
-    /// Returns the tag of options of values of a tag.
+    /// Returns the tag of an option whose value has this tag.
     pub(super) fn option(value: Self) -> Self {
         Self::data(Name::simple("Option"), vec![value])
     }
 
-    /// Returns the tag of values of a data type.
+    /// Returns the tag of a value of a data type, with a tag for each parameter.
     pub(super) fn data(name: Name, arguments: Vec<Self>) -> Self {
         Self::Data(Arc::new(DataTag { name, arguments })).limited()
     }
@@ -61,7 +61,7 @@ impl Tag {
         if self.size() <= MAX_SIZE { self } else { Self::Inconsistent }
     }
 
-    /// Returns the number of tags in this one, itself included.
+    /// Returns the number of tags inside this tag, including itself.
     fn size(&self) -> usize {
         match self {
             Self::Data(data) => 1 + data.arguments.iter().map(Self::size).sum::<usize>(),
@@ -70,13 +70,14 @@ impl Tag {
         }
     }
 
-    /// Returns the tag of the value behind `depth` keys, or of a result; `None` if this is no map of that depth.
+    /// Returns the tag of the value after `depth` keys, or of the result of a function. Returns `None` if this tag
+    /// has fewer nested maps.
     pub(super) fn value(&self, depth: usize) -> Option<&Self> {
         (0..depth).try_fold(self, |tag, _| if let Self::Map(value) = tag { Some(&**value) } else { None })
     }
 
-    /// Returns the tag of the value in an option; `None` if this is no option. A value without information may be an
-    /// option.
+    /// Returns the tag of the value in an option, or `None` if this tag is not an option. `NoInfo` counts as an
+    /// option without information.
     pub(super) fn held(&self) -> Option<Self> {
         match self {
             Self::Data(data) if data.name == Name::simple("Option") => match data.arguments.as_slice() {
@@ -124,8 +125,8 @@ impl DataTag {
     }
 }
 
-/// Tags in the form of the reference: `Money`, `(Map NotMoney)`, `(Pair Money NoInfo)`; `(Colour )` for a type without
-/// parameters.
+/// Prints a tag in the form of the reference: `Money`, `(Map NotMoney)`, `(Pair Money NoInfo)`, or `(Colour )` for a
+/// type without parameters.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -154,7 +155,7 @@ mod tests {
         Tag::data(Name::simple("Pair"), vec![first, second])
     }
 
-    /// Tags of all kinds, some within others.
+    /// Returns tags of all kinds, some of them nested.
     fn samples() -> Vec<Tag> {
         let flat = [Tag::NoInfo, Tag::Money, Tag::NotMoney, Tag::Inconsistent];
         let mut all = flat.to_vec();

@@ -1,4 +1,4 @@
-//! Warns of fields that an address type lists and that the contract never reads.
+//! Warns of fields that an address type lists although the contract never reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ fn warn(subject: Subject<'_>, at: Span, field: &str, warnings: &mut Warnings) {
     warnings.add(WASTE, subject.start(at), text);
 }
 
-/// Returns the fields that the address type of a contract lists.
+/// Returns the names of the fields that an address type lists, or `None` for other types.
 fn listed(kind: &Type) -> Option<FieldNames<'_>> {
     match kind {
         Type::Address(AddressType::Contract(fields)) => Some(fields.keys().map(AsRef::as_ref).collect()),
@@ -34,7 +34,7 @@ fn listed(kind: &Type) -> Option<FieldNames<'_>> {
     }
 }
 
-/// Returns the field that a statement reads from an address.
+/// Returns the address and the field that a statement reads from another contract, or `None` for other statements.
 fn remote_read(statement: &Statement) -> Option<(&Name, &str)> {
     match &statement.kind {
         StatementKind::RemoteLoad { address, field, .. } | StatementKind::RemoteMapGet { address, map: field, .. } => {
@@ -46,8 +46,8 @@ fn remote_read(statement: &Statement) -> Option<(&Name, &str)> {
 
 fn parameters(subject: Subject<'_>, warnings: &mut Warnings) {
     let contract = subject.contract;
-    // The fields that the first component reads from the address. As in the reference, the fields of later components
-    // are not added.
+    // The fields that the first component with such reads takes from the address. As in the reference, the fields of
+    // later components are not added.
     let mut read_anywhere: BTreeMap<&Name, FieldNames<'_>> = BTreeMap::new();
     for component in &contract.components {
         let read = read_by(component);
@@ -96,7 +96,7 @@ fn component_parameter(
     }
 }
 
-/// For each constructor, the indexes of its arguments with address types, and their fields.
+/// For each constructor, the indexes of its arguments with an address type, and the fields of that type.
 type Taken<'a> = BTreeMap<&'a Name, BTreeMap<usize, FieldNames<'a>>>;
 
 fn constructors(subject: Subject<'_>, warnings: &mut Warnings) {
@@ -133,7 +133,8 @@ fn constructors(subject: Subject<'_>, warnings: &mut Warnings) {
     }
 }
 
-/// The variables that a pattern binds to addresses inside constructors: by constructor and name, the index.
+/// The variables that a pattern binds to addresses inside constructors: the index of the argument, by constructor and
+/// variable.
 type Bound<'a> = BTreeMap<&'a Name, BTreeMap<&'a Name, usize>>;
 
 struct Reads<'a, 't> {

@@ -1,4 +1,4 @@
-//! Library values, data types and constructors that are never used, and patterns for them.
+//! Unused library values, data types and constructors, and patterns for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::{
 type Names<'a> = BTreeSet<&'a Name>;
 
 impl<'a> Pass<'a, '_> {
-    /// Analyses the library from the last entry to the first. Returns the constructors with a warning.
+    /// Analyses the library from its last entry to its first. Returns the constructors that got a warning.
     pub(super) fn library(&mut self, live: &mut Live<'a>, parameter_types: &Names<'a>) -> Vec<&'a Name> {
         let Some(library) = self.subject.library else { return vec![] };
         let definitions = definitions(&library.entries);
@@ -79,7 +79,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Analyses the outermost matches.
+    /// Analyses the outermost matches of an expression.
     fn patterns_of_expression(&mut self, root: ExprId, reported: &[&Name]) {
         let mut pending = vec![root];
         while let Some(id) = pending.pop() {
@@ -125,7 +125,7 @@ fn types_of(constructors: &[ConstructorDefinition]) -> impl Iterator<Item = &Nam
     constructors.iter().flat_map(|constructor| constructor.arguments.iter().flat_map(type_names))
 }
 
-/// Returns the types of constructor arguments.
+/// Returns the data types in the arguments of constructors.
 fn held<'a>(definitions: &Definitions<'a>) -> Names<'a> {
     let mut held = Names::new();
     for constructors in definitions.values() {
@@ -134,7 +134,7 @@ fn held<'a>(definitions: &Definitions<'a>) -> Names<'a> {
     held
 }
 
-/// Returns the types inside others, and their constructors.
+/// Returns the data types that these types contain, directly or through constructors.
 fn reached<'a>(definitions: &Definitions<'a>, from: &Names<'a>) -> Names<'a> {
     let mut reached = Names::new();
     let mut pending: Vec<&Name> = from.iter().copied().collect();

@@ -9,7 +9,7 @@ use crate::{
     types::Type,
 };
 
-/// The names in use.
+/// The names that later code uses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Live<'a> {
     pub(super) names: BTreeSet<&'a Name>,
@@ -19,7 +19,8 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(super) fn extend(&mut self, other: Self) {
-        // The smaller set is merged into the larger one, so that long chains do not copy their names repeatedly.
+        // The smaller set is merged into the larger set, so that the cost of long chains does not grow with the
+        // square of their length.
         for (mine, theirs) in [
             (&mut self.names, other.names),
             (&mut self.types, other.types),
@@ -38,7 +39,7 @@ impl<'a> Live<'a> {
     }
 }
 
-/// Returns the names of the data types in a type. Does not read address types and type functions.
+/// Returns the names of the data types in a type. Ignores address types and type functions.
 pub(super) fn type_names(kind: &Type) -> impl Iterator<Item = &Name> + Clone {
     let mut found = Vec::new();
     let mut pending = vec![kind];
@@ -121,7 +122,7 @@ impl<'a> Pass<'a, '_> {
         live
     }
 
-    /// Removes the variables of a pattern, and warns of unused ones.
+    /// Removes the variables of a pattern from the used names, and warns of unused variables.
     fn pattern(&mut self, pattern: &'a Pattern, live: &mut Live<'a>) {
         let mut binders = pattern.binders();
         binders.reverse();
@@ -135,7 +136,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Returns the names that statements use, from the last to the first.
+    /// Returns the names that statements use. Reads the statements from the last one to the first.
     pub(super) fn statements(&mut self, statements: &'a [Statement]) -> Live<'a> {
         let mut live = Live::default();
         for statement in statements.iter().rev() {
@@ -225,7 +226,8 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Removes the variable that a statement binds. If it is unused, warns and returns `false`.
+    /// Removes the variable that a statement binds from the used names. If the variable is unused, adds a warning and
+    /// returns `false`.
     fn takes(&mut self, to: &'a Ident, unused: &str, live: &mut Live<'a>) -> bool {
         let is_used = live.names.remove(&to.name);
         if !is_used {

@@ -1,8 +1,8 @@
 //! Warns of unused code.
 //!
-//! A pass from back to front over each component finds the used variables, data types and constructors. Then come
-//! fields, parameters, procedures, the library from its last entry to its first, patterns and imports. Source of the
-//! order and of the texts: `Zilliqa/scilla: src/base/DeadCodeDetector.ml`.
+//! A pass over each component, from its last statement to its first, finds the used variables, data types and
+//! constructors. Then come fields, parameters, procedures, the library from its last entry to its first, patterns and
+//! imports. Source of the order and of the texts: `Zilliqa/scilla: src/base/DeadCodeDetector.ml`.
 
 mod addresses;
 mod library;
@@ -21,7 +21,7 @@ use crate::{
     syntax::ast::{Component, ComponentKind, Import, Library, LibraryEntry},
 };
 
-/// A contract, and the libraries that it imports with the place of each import.
+/// The imports of a contract, with their places, and the imported libraries.
 pub(crate) struct Imports<'a> {
     pub(crate) imports: &'a [Import],
     pub(crate) libraries: Vec<&'a Library>,
@@ -32,7 +32,7 @@ struct Pass<'a, 'w> {
     subject: Subject<'a>,
     warnings: &'w mut Warnings,
     fields: HashSet<&'a Name>,
-    /// The fields that are read and written, with their first place.
+    /// The fields that are read and the fields that are written, with the first place of each.
     read: BTreeMap<&'a Name, Span>,
     written: BTreeMap<&'a Name, Span>,
     /// The procedures that are called.
@@ -73,7 +73,7 @@ impl<'a> Pass<'a, '_> {
         self.warnings.add(WASTE, self.subject.start(at), text);
     }
 
-    /// Returns the names that the components use, and the types of the parameters of transitions.
+    /// Returns the names that the components use, and the data types in the parameters of transitions.
     fn components(&mut self) -> (Live<'a>, BTreeSet<&'a Name>) {
         let mut all = Live::default();
         let mut transition_types = BTreeSet::new();

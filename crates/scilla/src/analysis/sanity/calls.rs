@@ -1,4 +1,4 @@
-//! Calls that repeat the calls of all callers.
+//! Calls of procedures that all callers make too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,8 @@ use crate::{
 
 type Names<'a> = BTreeSet<&'a Name>;
 
-/// Warns of calls to procedures that change nothing, where every caller of the calling procedure calls them too.
+/// Warns of redundant calls in a procedure: the called procedure changes nothing, and every caller of the procedure
+/// calls it too.
 pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut Warnings) {
     let pure = pure_procedures(subject, graph);
     let calls = calls(graph);
@@ -32,7 +33,7 @@ pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut W
     }
 }
 
-/// Returns the procedures that have no parameters and change nothing, themselves or through others.
+/// Returns the procedures without parameters that change nothing, neither directly nor through other procedures.
 fn pure_procedures<'a>(subject: Subject<'a>, graph: &CallGraph) -> Names<'a> {
     let contract = subject.contract;
     let fields: Names<'_> = contract.fields.iter().map(|field| &field.name.name).collect();
@@ -72,7 +73,7 @@ fn changes(statement: &Statement, fields: &Names<'_>, impure: &Names<'_>) -> boo
     found
 }
 
-/// Returns the calls of each component.
+/// Returns the names that each component calls.
 fn calls(graph: &CallGraph) -> BTreeMap<&Name, Names<'_>> {
     let components = graph.nodes().iter();
     let components = components.filter(|node| matches!(node.kind, NodeKind::Procedure | NodeKind::Transition));

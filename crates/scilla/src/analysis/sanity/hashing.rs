@@ -1,4 +1,4 @@
-//! Hashes of compound values, which collide easily.
+//! Hashes of compound values. Different compound values can have the same hash input.
 
 use super::{Subject, WASTE, Warnings, shown};
 use crate::{

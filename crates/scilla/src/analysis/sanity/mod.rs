@@ -1,4 +1,4 @@
-//! Errors and suspicious code in a program with correct types.
+//! Errors and suspicious code in a program whose types are correct.
 //!
 //! Source of the order and of the texts: `Zilliqa/scilla: src/base/SanityChecker.ml`.
 
@@ -20,14 +20,14 @@ use crate::{
     types::Type,
 };
 
-/// Family of warnings about full maps and accepts.
+/// Family number of the warnings about whole maps and accepts.
 pub(crate) const USE: u8 = 1;
-/// Family of warnings about names, and about options without a match.
+/// Family number of the warnings about names, and about options without a match.
 pub(crate) const NAMES: u8 = 2;
-/// Family of warnings about hashes, tags, calls and unused code.
+/// Family number of the warnings about hashes, tags, calls and unused code.
 pub(crate) const WASTE: u8 = 3;
 
-/// The warnings so far, the oldest first.
+/// The warnings of a check, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings(Vec<Warning>);
 
@@ -48,7 +48,7 @@ impl Warnings {
     }
 }
 
-/// A typed contract, as this pass reads it.
+/// A typed contract, as the input of this pass.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) text: Text<'a>,
@@ -87,7 +87,7 @@ pub(crate) fn contract(
     Ok(())
 }
 
-/// Checks a library module and its imports. They can have warnings, but no errors.
+/// Warns about a library module and its imports. These checks have no errors.
 pub(crate) fn library(libraries: &[(Text<'_>, &Library)], warnings: &mut Warnings) {
     for (text, library) in libraries {
         shadowing::library(*text, library, warnings);
@@ -114,7 +114,7 @@ fn names_and_messages(subject: Subject<'_>, literals: &[MessageLiteral<'_>], war
     errors
 }
 
-/// Returns the items that occur again later, in order.
+/// Returns the items whose key occurs again later, in order.
 fn earlier<T: Eq + std::hash::Hash + Copy, A>(named: impl Iterator<Item = (T, A)>) -> Vec<(T, A)> {
     let named: Vec<_> = named.collect();
     let mut left: HashMap<T, usize> = HashMap::new();
@@ -152,7 +152,7 @@ fn message(subject: Subject<'_>, literal: &MessageLiteral<'_>, errors: &mut Vec<
     }
 }
 
-/// Rejects parameters with implicit names. The grammar does not permit them there.
+/// Rejects parameters with implicit names. The parser rejects such names too, so a parsed text never gets these errors.
 fn explicit_names(subject: Subject<'_>) -> Vec<Entry> {
     let Subject { text, contract, .. } = subject;
     let mut errors = Vec::new();
@@ -190,7 +190,7 @@ fn full_maps(subject: Subject<'_>, warnings: &mut Warnings) {
     }
 }
 
-/// Returns whether this is a map, or may be one.
+/// Returns whether a type is a map, or may be a map.
 fn is_map(kind: &Type) -> bool {
     match kind {
         Type::Map(..) => true,

@@ -1,4 +1,4 @@
-//! Checks that procedures with a result return one, and do nothing after that.
+//! Checks that a procedure with a result returns a value, and has no statement after the return.
 
 use super::{Subject, shown};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     typecheck::Text,
 };
 
-/// Returns the error of the first procedure with a wrong return.
+/// Returns the error of the first procedure whose returns are wrong.
 pub(super) fn contract(subject: Subject<'_>) -> Result<(), Entry> {
     let procedures = subject.contract.components.iter();
     for procedure in procedures.filter(|component| component.is_procedure() && component.result.is_some()) {
@@ -19,10 +19,10 @@ pub(super) fn contract(subject: Subject<'_>) -> Result<(), Entry> {
     Ok(())
 }
 
-/// Returns whether statements return.
+/// Returns whether statements return on every path.
 ///
-/// After a match that returns in no branch, later statements are not checked: the statements count as not returning,
-/// even if they return later. The reference also rejects such procedures.
+/// A match in which no branch returns ends the check, and the result is `false` even if a later statement returns.
+/// The reference also rejects such procedures.
 fn returns(statements: &[Statement], text: Text<'_>) -> Result<bool, Entry> {
     for (index, statement) in statements.iter().enumerate() {
         let is_last = index + 1 == statements.len();

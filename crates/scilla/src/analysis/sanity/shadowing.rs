@@ -1,4 +1,4 @@
-//! Names that hide others.
+//! Names that hide other names.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::{
     typecheck::Text,
 };
 
-/// The names that should not be hidden, by kind.
+/// The names that other names should not hide, by kind.
 #[derive(Clone, Debug, Default)]
 struct Visible<'a> {
     contract_parameters: HashSet<&'a Name>,
@@ -64,13 +64,13 @@ impl<'a> Pass<'a, '_> {
         self.visible.parameters.clear();
     }
 
-    /// Checks statements. `bound` has the names of the enclosing statements. A second binding of a name in the same
-    /// block gets no warning.
+    /// Checks statements. `bound` has the names that the enclosing statements bind. A second binding of a name in the
+    /// same block gets no warning.
     fn statements(&mut self, statements: &'a [Statement], bound: &mut Vec<&'a Name>) {
         let before = bound.len();
         for statement in statements {
             match &statement.kind {
-                // The result of a call is not checked.
+                // The result variable of a call is not checked.
                 StatementKind::Call { .. } => {}
                 StatementKind::Match { clauses, .. } => {
                     for clause in clauses {

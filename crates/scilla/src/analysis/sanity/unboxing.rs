@@ -1,4 +1,4 @@
-//! Options that a map lookup returns and that the contract never matches on.
+//! Options from map lookups that the contract never matches on.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,20 +10,21 @@ use crate::{
     types::Type,
 };
 
-/// For each function and procedure that is followed: which of its arguments are options that it matches on.
+/// For each analysed function and procedure, a flag for each argument: whether it is an option and the body matches
+/// on it.
 type Matched = HashMap<Name, Vec<bool>>;
 
 struct Pass<'a> {
     subject: Subject<'a>,
     fields: HashSet<&'a Name>,
-    /// The values of the library, the first of each name.
+    /// The values of the library. If several values have the same name, the first one.
     values: HashMap<&'a Name, ExprId>,
-    /// The procedures, the first of each name.
+    /// The procedures. If several procedures have the same name, the first one.
     procedures: HashMap<&'a Name, &'a Component>,
     matched: Matched,
 }
 
-/// Warns of variables from a map that are neither matched on nor passed on.
+/// Warns of options from map lookups that the contract neither matches on nor passes to other code.
 pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut Warnings) {
     let mut pass = Pass::of(subject);
     for name in followed(graph) {
@@ -43,8 +44,8 @@ pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut W
     }
 }
 
-/// Returns the components and functions that call no type function, directly or not. Each comes after those that it
-/// calls.
+/// Returns the components and functions that do not call a type function, directly or through others. Each comes
+/// after the functions that it calls.
 fn followed(graph: &CallGraph) -> Vec<&Name> {
     let mut reaches = vec![false; graph.nodes().len()];
     let mut found = Vec::new();
@@ -110,7 +111,7 @@ impl<'a> Pass<'a> {
         Some(flags(&parameters, &matches))
     }
 
-    /// Collects the variables that are matched on, here or in called functions.
+    /// Collects the variables that the expression, or a function that it calls, matches on.
     fn matches_in_expression(&self, root: ExprId, found: &mut Vec<&'a Name>) {
         let arena = self.subject.text.arena;
         arena.visit(root, |_, part| match &part.kind {
@@ -136,7 +137,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Collects arguments of constructors, and of functions that are not followed, which may match on them.
+    /// Collects arguments of constructors and of functions that are not analysed, because other code may match on
+    /// them.
     fn handed_on_in_expression(&self, root: ExprId, found: &mut Vec<&'a Name>) {
         let arena = self.subject.text.arena;
         arena.visit(root, |_, part| match &part.kind {
@@ -168,7 +170,7 @@ impl<'a> Pass<'a> {
         });
     }
 
-    /// Returns the variables from maps that are left at the end of a component.
+    /// Returns the options from map lookups without a match at the end of a component.
     fn left_boxed(&self, component: &'a Component) -> Vec<&'a Ident> {
         let mut boxed = Boxed::default();
         for statement in &component.body {
@@ -222,8 +224,8 @@ impl<'a> Boxed<'a> {
     }
 }
 
-/// Returns, for each parameter, whether it is an option that is matched on. Of several parameters with one name, the
-/// last counts.
+/// Returns, for each parameter, whether it is an option that the body matches on. If several parameters have the same
+/// name, only the last one counts.
 fn flags(parameters: &[(&Name, bool)], matches: &[&Name]) -> Vec<bool> {
     let last = |index: usize, name: &Name| !parameters.iter().skip(index + 1).any(|(other, is)| *is && *other == name);
     let flag =

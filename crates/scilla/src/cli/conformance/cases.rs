@@ -1,4 +1,4 @@
-//! The cases of a checkout of the public suite.
+//! The cases in a checkout of the public test suite.
 
 use std::{
     fs, io,
@@ -10,35 +10,35 @@ use super::{
     lists::{self, Definition, Token},
 };
 
-/// A case: a tool with its arguments, and the expected output.
+/// A case: a tool with its arguments, and the expected output and exit code.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
-    /// Its part of the suite.
+    /// Part of the suite that contains the case.
     pub(super) category: &'static str,
-    /// Its name in that part.
+    /// Name of the case in this part.
     pub(super) name: String,
-    /// The tool.
+    /// Name of the reference's tool.
     pub(super) tool: String,
-    /// Its arguments, without the directory of the standard library.
+    /// Arguments of the tool, without the directory of the standard library.
     pub(super) arguments: Vec<String>,
-    /// The directory in which the tool runs.
+    /// Directory in which the tool runs.
     pub(super) root: PathBuf,
-    /// The directory of the standard library, relative to `root`.
+    /// Directory of the standard library, relative to `root`.
     pub(super) library: &'static str,
-    /// The expected output.
+    /// Expected output of the tool.
     pub(super) expected: Expected,
-    /// The exit code.
+    /// Expected exit code.
     pub(super) code: u8,
 }
 
 /// The expected output of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// Only the exit code counts.
+    /// Any output is correct. Only the exit code counts.
     Code,
-    /// The contents of this file.
+    /// The content of this file.
     File(PathBuf),
-    /// This formatted source, or one with the same tree.
+    /// This formatted source, or a source with the same tree.
     Layout(String),
     /// A source with the same tree as the input.
     SameTree,
@@ -78,7 +78,7 @@ pub(super) fn read(suite: &Path) -> io::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// A list of cases that share their arguments.
+/// A list of cases that have common arguments.
 struct Module<'t> {
     definitions: &'t [Definition<'t>],
     outer: &'t [Definition<'t>],
@@ -97,7 +97,7 @@ impl Module<'_> {
         lists::texts(self.value(name))
     }
 
-    /// Returns the names of the files, from a list or from a single name.
+    /// Returns the names of the files. The suite has a list or a single name.
     fn files(&self) -> Vec<String> {
         let value = self.value("tests");
         let named = value.first().and_then(Token::as_word);
@@ -106,7 +106,7 @@ impl Module<'_> {
         lists::items(value).into_iter().flat_map(lists::texts).collect()
     }
 
-    /// Replaces the name of a file in a path of the list.
+    /// Returns a path from the list, with the name of the file filled in.
     fn path(&self, name: &str, file: &str) -> String {
         let part = |item: &[Token]| -> Option<String> {
             if item.iter().any(|token| token.is_word("dir")) {
@@ -156,7 +156,7 @@ impl Module<'_> {
     }
 }
 
-/// Reads the list of the cases of the runner. It consists of calls of a few functions.
+/// Reads the cases of the runner from their source file. The file calls a few functions for them.
 fn runner(suite: &Path) -> io::Result<Vec<Case>> {
     let text = fs::read_to_string(suite.join("tests/runner/Testcontracts.ml"))?;
     let tokens = lists::tokens(&text);
@@ -176,14 +176,14 @@ fn runner(suite: &Path) -> io::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The arguments of a call. Definitions of these functions look like calls, but their arguments are no texts.
+/// A call of one of these functions. Their definitions look like calls, but without texts as arguments.
 struct Call<'t> {
     tokens: &'t [Token],
     suite: &'t Path,
 }
 
 impl Call<'_> {
-    /// Returns the value of a labelled argument.
+    /// Returns the value of a labelled boolean argument, or `None` if the call does not have it.
     fn label(&self, name: &str) -> Option<bool> {
         let window = self.tokens.get(..12).unwrap_or(self.tokens);
         let at = window.iter().position(|token| token.is_word(name))?;
@@ -194,7 +194,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the unlabelled arguments after `env`.
+    /// Returns the unlabelled arguments after `env`, or `None` if the call has no `env`.
     fn arguments(&self) -> Option<&[Token]> {
         let env = self.tokens.iter().take(5).position(|token| token.is_word("env"))?;
         self.tokens.get(env + 1..)
@@ -253,7 +253,7 @@ impl Call<'_> {
             ("-gaslimit", GAS_LIMIT.to_owned()),
         ];
         if with_world {
-            // The suite runs these cases against a server that it fills from the two files.
+            // In the suite, these cases use a server. The suite fills the server from the two files.
             files.push(("-istate", format!("{directory}/{init}_state.json")));
             files.push(("-iblockchain", format!("{directory}/blockchain_1.json")));
         }
@@ -271,10 +271,10 @@ impl Call<'_> {
     }
 }
 
-/// Gas limit of each run in the suite.
+/// Gas limit of each run in the suite, in gas.
 const GAS_LIMIT: &str = "8000";
 
-/// Returns a deployment with a malformed init file. Only the exit code counts.
+/// Returns a deployment with a malformed init file. Only the exit code of such a case counts.
 fn malformed(suite: &Path, number: u32) -> Case {
     let init = format!("tests/runner/crowdfunding/init_bad{number}.json");
     let arguments =

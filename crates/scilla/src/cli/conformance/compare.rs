@@ -1,26 +1,26 @@
-//! Comparison of an output with the expected one.
+//! Comparison of an output with the expected output.
 
 use crate::json::{Document, Json, Kind, parse};
 
-/// The level of agreement.
+/// The level of agreement between two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Nearness {
-    /// The verdict is wrong: accepted instead of rejected, or rejected instead of accepted.
+    /// The verdict is wrong: accepted instead of rejected, or the reverse.
     Fail,
-    /// The verdict is right.
+    /// Only the verdict is right.
     Verdict,
-    /// An accepted program has the same gas and the same result; other output may differ. A rejected program has the
-    /// same gas and the first error in the same place; its text may differ.
+    /// An accepted program has the same gas and the same result, but other output differs. A rejected program has the
+    /// same gas and the first error at the same place, but the text differs.
     Core,
     /// The output is equal.
     Exact,
 }
 
-/// An output compared with the expected one.
+/// The result of a comparison.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) nearness: Nearness,
-    /// The difference, if any.
+    /// Description of the difference. It is empty if there is none.
     pub(super) difference: String,
 }
 
@@ -38,10 +38,10 @@ impl Comparison {
     }
 }
 
-/// Output of an accepted program besides its result.
+/// Members of the output of an accepted program that are not part of its result.
 const BESIDE: &[&str] = &["cashflow_tags", "type_info", "warnings"];
 
-/// Compares outputs with the same verdict.
+/// Compares two outputs with the same verdict.
 pub(super) fn compare(expected: &str, found: &str) -> Comparison {
     match (parse(expected.as_bytes()), parse(found.as_bytes())) {
         (Ok(expected), Ok(found)) => compare_json(&expected, &found),
@@ -63,7 +63,7 @@ fn compare_text(expected: &str, found: &str) -> Comparison {
     Comparison::of(nearness, format!("expected `{expected_line}`, found `{found_line}`"))
 }
 
-/// Sorts the entries of maps, `[(k => v); (k => v)]`.
+/// Returns a text in which the entries of maps, `[(k => v); (k => v)]`, are sorted.
 fn unordered_text(text: &str) -> String {
     let mut open: Vec<String> = vec![String::new()];
     for char in text.chars() {
@@ -133,7 +133,7 @@ fn compare_json(expected: &Document, found: &Document) -> Comparison {
     Comparison::of(if core { Nearness::Core } else { Nearness::Verdict }, difference)
 }
 
-/// Shows the first difference of two texts.
+/// Returns a description of the first difference of two texts.
 fn first_difference(expected: Option<&str>, found: Option<&str>) -> String {
     let (Some(expected), Some(found)) = (expected, found) else {
         return if expected.is_some() { "missing".into() } else { "not expected".into() };
@@ -144,7 +144,7 @@ fn first_difference(expected: Option<&str>, found: Option<&str>) -> String {
     format!("expected `{}`, found `{}`", part(expected), part(found))
 }
 
-/// Shows the first error of a report, and the number of the others.
+/// Returns the first error of a report, and the number of its other errors.
 fn first_error(json: Json<'_>) -> String {
     let all: Vec<_> = json.member("errors").and_then(Json::elements).into_iter().flatten().collect();
     let Some(first) = all.first() else { return "none".into() };
@@ -157,13 +157,13 @@ fn first_error(json: Json<'_>) -> String {
     format!("`{text}` at {}:{}{more}", number("line"), number("column"))
 }
 
-/// Returns the place of the first error.
+/// Returns the place of the first error of a report, or `None` if the report has no error.
 fn first_place(json: Json<'_>) -> Option<String> {
     let first = json.member("errors")?.elements()?.next()?;
     first.member("start_location").map(|place| place.compact().to_string())
 }
 
-/// A container that is written in part.
+/// A container of which a part has been written.
 struct Half<'a> {
     is_object: bool,
     is_set: bool,
@@ -172,7 +172,7 @@ struct Half<'a> {
     rest: Vec<(&'a str, Json<'a>)>,
 }
 
-/// Shows a value with sorted entries of maps, because their order has no meaning.
+/// Returns a value as text with sorted entries of maps, because the order of entries has no meaning.
 fn unordered(value: Json<'_>, sort: bool) -> String {
     let mut open: Vec<Half<'_>> =
         vec![Half { is_object: false, is_set: false, parts: vec![], keys: vec![], rest: vec![("", value)] }];
@@ -225,7 +225,7 @@ impl Half<'_> {
     }
 }
 
-/// Returns whether an array is a map: all its elements have a key and a value.
+/// Returns whether an array is a map. All elements of a map have a key and a value.
 fn is_map(value: Json<'_>) -> bool {
     let has = |element: &Json<'_>| element.member("key").is_some() && element.member("val").is_some();
     value.elements().is_some_and(|all| all.clone().count() > 0 && all.clone().all(|element| has(&element)))

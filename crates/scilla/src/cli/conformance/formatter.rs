@@ -34,15 +34,15 @@ pub(super) fn read(suite: &Path) -> io::Result<Vec<Case>> {
     let trees = directory.join("ast_does_not_change.t");
     let transcript = read_text(&trees.join("run.t"))?;
     for file in names(&trees)?.iter().filter(|name| matches!(extension(name), Some("scilla" | "scilexp"))) {
-        // In the transcript, output with the name of the file means that the file does not parse.
+        // If the output in the transcript has the name of the file, the file does not parse.
         let code = u8::from(transcript.contains(&format!("{file}:")));
         cases.push(Case { code, ..case("formatter tree", file, &[], &trees, Expected::SameTree) });
     }
     Ok(cases)
 }
 
-/// Reads the transcripts below a directory. A transcript has a command after a dollar sign and its output. The output
-/// of a failed command ends with its exit code.
+/// Reads the transcripts below a directory. A transcript has a command after a dollar sign, and then the output. The
+/// output of a failed command ends with its exit code.
 fn transcripts(
     category: &'static str,
     directory: &Path,
@@ -79,13 +79,14 @@ fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
     names.collect()
 }
 
-/// Reads a text. Bytes that are not UTF-8 become the characters with their numbers, as in [`crate::json::tree_json`].
+/// Reads a text. If it is not UTF-8, each byte becomes the character with its number, as in
+/// [`crate::json::tree_json`].
 fn read_text(file: &PathBuf) -> io::Result<String> {
     let bytes = fs::read(file)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect()))
 }
 
-/// Compares a formatted source with that of the reference, which sometimes drops comments.
+/// Compares a formatted source with the formatted source of the reference, which sometimes drops comments.
 pub(super) fn compare_layout(file: &str, source: &str, expected: &str, found: &str) -> Comparison {
     let comparison = compare(expected, found);
     if comparison.nearness == Nearness::Exact {
@@ -99,7 +100,7 @@ pub(super) fn compare_layout(file: &str, source: &str, expected: &str, found: &s
     Comparison { nearness, difference }
 }
 
-/// Compares a source with its formatted form.
+/// Compares the tree of a source with the tree of its formatted form.
 pub(super) fn compare_trees(file: &str, source: &str, found: &str) -> Comparison {
     same_tree(file, source, found).map_or_else(Comparison::fail, |()| Comparison::exact())
 }
@@ -118,7 +119,7 @@ fn tree(file: &str, text: &str) -> Result<String, String> {
     tree.map(|tree| tree.to_sexp(false)).map_err(|failure| failure.to_string())
 }
 
-/// Compares the comments of two texts, in order. White space in them does not count.
+/// Compares the comments of two texts, in order. White space inside comments does not count.
 fn same_comments(source: &str, found: &str) -> Result<(), String> {
     let words = |text: &str| -> Vec<Vec<String>> {
         let comments = comments(text.as_bytes());

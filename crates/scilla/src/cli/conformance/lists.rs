@@ -1,8 +1,8 @@
 //! The suite's lists of cases, which are OCaml code.
 //!
-//! This parser supports only the parts of OCaml that the lists use: words, strings, lists and comments.
+//! The parser supports only the parts of OCaml that the lists use: words, strings, lists and comments.
 
-/// A token of a list.
+/// A token of an OCaml list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// A single character.
@@ -33,7 +33,7 @@ impl Token {
     }
 }
 
-/// Splits a text into tokens. Nested comments are left out.
+/// Splits a text into tokens, and drops comments.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let mut chars = text.chars().peekable();
@@ -75,7 +75,7 @@ fn is_word(char: char) -> bool {
     char.is_ascii_alphanumeric() || matches!(char, '_' | '\'')
 }
 
-/// A definition of a module of the suite: its name, and the tokens of its value.
+/// A definition in an OCaml module of the suite: its name, and the tokens of its value.
 pub(super) type Definition<'t> = (&'t str, &'t [Token]);
 
 /// Returns the definitions of each argument of the functor `DiffBasedTests`.
@@ -90,7 +90,7 @@ pub(super) fn modules(tokens: &[Token]) -> Vec<Vec<Definition<'_>>> {
     starts.map(|start| definitions(body(start))).filter(|found| !found.is_empty()).collect()
 }
 
-/// Returns the definitions by `let`, without nested ones.
+/// Returns the definitions by `let`. Excludes nested definitions.
 pub(super) fn definitions(tokens: &[Token]) -> Vec<Definition<'_>> {
     let mut found = Vec::new();
     for part in tokens.split(|token| token.is_word("let")).skip(1) {
@@ -101,7 +101,7 @@ pub(super) fn definitions(tokens: &[Token]) -> Vec<Definition<'_>> {
     found
 }
 
-/// Returns the items of a list, each as its tokens.
+/// Returns the items of a list. Each item is a slice of tokens.
 pub(super) fn items(tokens: &[Token]) -> Vec<&[Token]> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
@@ -133,7 +133,7 @@ pub(super) fn items(tokens: &[Token]) -> Vec<&[Token]> {
     found
 }
 
-/// Returns the texts among tokens.
+/// Returns the strings among tokens.
 pub(super) fn texts(tokens: &[Token]) -> Vec<String> {
     tokens.iter().filter_map(Token::as_text).map(str::to_owned).collect()
 }

@@ -1,7 +1,7 @@
-//! `scilla conformance`: compares this implementation with the reference, by the reference's public test suite.
+//! `scilla conformance`: compares this implementation with the reference's public test suite.
 //!
-//! The suite comes from a checkout. This repository has no part of it. Each case runs in this process, through the same
-//! function as the command line, with the flags in the suite's own lists.
+//! The suite comes from a checkout of the reference, and is not part of this repository. Each case runs in this
+//! process, through the same function as the command line, with the flags from the suite's own lists.
 
 mod cases;
 mod compare;
@@ -70,7 +70,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     Ok(Outcome { stdout: format!("{list}\n{table}"), stderr: String::new(), code: u8::from(failed) })
 }
 
-/// Runs a case.
+/// Runs a case, and compares its output with the expected output.
 fn execute(case: &Case, reference_library: bool) -> (Outcome, Comparison) {
     let session = Session {
         files: Files::new(case.root.clone(), case.library.to_owned()),
@@ -125,7 +125,7 @@ const fn word(nearness: Nearness) -> &'static str {
 /// Number of cases for each category and level of agreement.
 #[derive(Debug, Default)]
 struct Table {
-    /// By category: wrong verdict, right verdict, equal core, equal output.
+    /// For each category, the number of cases with a wrong verdict, a right verdict, equal core, and equal output.
     rows: BTreeMap<&'static str, [u32; 4]>,
 }
 
