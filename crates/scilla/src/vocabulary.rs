@@ -16,7 +16,7 @@ use crate::{
     types::adt::{DataType, DataTypes},
 };
 
-/// Primitive types, which no library defines.
+/// Names of primitive types. No library defines them.
 const PRIMITIVE_TYPES: [&str; 18] = [
     "BNum",
     "ByStr",
@@ -38,10 +38,10 @@ const PRIMITIVE_TYPES: [&str; 18] = [
     "Uint64",
 ];
 
-/// Most constructors of a data type for which all are listed.
+/// Largest number of constructors of a data type of which help lists all.
 const LISTED_CONSTRUCTORS: usize = 8;
 
-/// The names that are visible in one module, in the form that it has to write.
+/// The names that are visible in one module, in the spelling that the module needs.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     file: Arc<str>,
@@ -130,12 +130,12 @@ impl Vocabulary {
         }
     }
 
-    /// Returns whether errors in a text are errors of this module.
+    /// Returns whether a source is the source of this module.
     pub(crate) fn is_of(&self, source: &Source) -> bool {
         *source.file() == self.file
     }
 
-    /// Returns the cause for an unknown value, with these locals in scope.
+    /// Returns the cause for an unknown value. `locals` are the local names in scope.
     pub(crate) fn unknown_value<'n>(&self, ident: &Ident, locals: impl IntoIterator<Item = &'n str>) -> Cause {
         let name = ident.name.base();
         if self.fields.contains(&**name) {
@@ -157,7 +157,8 @@ impl Vocabulary {
         unknown(NameKind::Type, nearest(NameKind::Type, ident.name.base(), candidates))
     }
 
-    /// Returns the cause for an unknown constructor, perhaps in a match on this data type.
+    /// Returns the cause for an unknown constructor. `matched` is the data type of the match, if the constructor is
+    /// in a pattern.
     pub(crate) fn unknown_constructor(&self, ident: &Ident, matched: Option<&DataType>) -> Cause {
         let name = ident.name.base();
         let own = matched.map_or(&[][..], |of| &of.constructors);
@@ -180,8 +181,8 @@ impl Vocabulary {
 
     /// Returns the cause for a procedure that cannot be called at this place.
     ///
-    /// `is_checked` says whether all procedures above the place were checked before, so that a missing one has an error
-    /// of its own.
+    /// `is_checked` is true if all procedures above the place have been checked. A procedure with an error then has
+    /// an error of its own.
     pub(crate) fn unknown_procedure(&self, ident: &Ident, at: &Location, is_checked: bool) -> Cause {
         let name = ident.name.base();
         let Some(declared) = self.components.get(&**name) else {

@@ -1,149 +1,153 @@
 //! Work: the processor time of a transaction as every node counts it.
 //!
-//! Gas is that of the reference, and some operations take thousands of times as long as others with the same gas. So
-//! operations that gas does not cover are counted in nanoseconds, with fixed weights that were measured once. The gas
-//! used limits the work of a transaction. The sum over its transactions limits the work of a block. The weights and
-//! limits are part of the rules: a change of either is a new revision.
+//! The gas charges are those of the reference. Some operations take thousands of times as long as others with the
+//! same gas. Therefore operations that gas does not cover are counted in nanoseconds, with fixed weights from
+//! measurements. The gas used limits the work of a transaction. The sum over its transactions limits the work of a
+//! block. The weights and limits are part of the rules: a change of a weight or a limit is a new revision.
 //!
-//! Work depends only on the program, its data and its gas. Caches, the machine and the other transactions of a block do
-//! not change it, with one exception: [`Work::load`].
+//! Work depends only on the program, its data and its gas. Caches, the machine and the other transactions of a block
+//! do not change it, with one exception: [`Work::load`].
 
 use crate::gas_unit::{Exhausted, UNITS_PER_GAS};
 
-/// Work that each transaction may do, independent of its gas.
+/// Work that each transaction may do without regard to its gas, in nanoseconds.
 pub const FIXED: u64 = 200_000;
-/// Further work for each gas, including evaluation.
+/// Further work for each gas used, including evaluation, in nanoseconds.
 pub const PER_GAS: u64 = 5_000;
-/// The work of the evaluation that one gas pays for.
+/// Work of the evaluation that one gas covers, in nanoseconds.
 pub const EVALUATION_PER_GAS: u64 = 640;
-/// Most work of a block. The goal is one second: the rest is for slower machines, and for the tries of the block.
+/// Largest work of a block, in nanoseconds. The goal is one second for a block. The remaining time is for slower
+/// machines, and for the tries of the block.
 pub const PER_BLOCK: u64 = 700_000_000;
-/// Most work of a transaction for loading programs.
+/// Largest work of a transaction for loading programs, in nanoseconds.
 pub const LOADED: u64 = 100_000_000;
-/// The work of a transaction besides its execution, most of it the check of its signature. It counts for the block
-/// alone.
+/// Work of a transaction in addition to its execution, in nanoseconds. Most of it is the check of the signature. This
+/// work counts only for the block.
 pub const TRANSACTION: u64 = 50_000;
-/// Work of a deployment that its sender may do for each byte of its texts, whatever gas its receipt reports: the
-/// evaluation of the gas of a byte, [`weight::CHECKED_BYTE`], and the checks of types and patterns.
+/// Further work of a deployment for each byte of its texts, in nanoseconds, without regard to the gas in its receipt.
+/// It covers the evaluation of the gas of a byte, [`weight::CHECKED_BYTE`], and the checks of types and patterns.
 pub const PER_TEXT_BYTE: u64 = 400;
-/// Work of a search for libraries that a dropped deployment may do.
+/// Largest work of a search for libraries in a dropped deployment, in nanoseconds.
 pub const FREE_SEARCH: u64 = 200_000;
-/// Maximum of work of a transaction without loading. Together with the maximum of loading it fits into an empty block.
-/// So the work of other transactions in the block never decides how a transaction ends.
+/// Largest work of a transaction without loading, in nanoseconds. Together with the largest work for loading, it fits
+/// into an empty block. So the work of other transactions in the block never decides how a transaction ends.
 pub const PER_TRANSACTION: u64 = PER_BLOCK - LOADED - TRANSACTION;
 
 const PER_UNIT: u64 = (PER_GAS - EVALUATION_PER_GAS) / UNITS_PER_GAS;
 const EVALUATION_PER_UNIT: u64 = EVALUATION_PER_GAS / UNITS_PER_GAS;
 
-/// The weights, in nanoseconds for one of each.
+/// The weights of operations, in nanoseconds for one operation, part or byte.
 ///
-/// The text of each weight has the measured processor time on an AMD EPYC. A first figure is for the bench alone. A
-/// second figure is for a bench with compilers on both cores. `cargo bench -p silica-benches --bench worst` measures
-/// again.
+/// The comment of each weight has the processor time on an AMD EPYC. The first number is for the benchmark alone. The
+/// second number is for the benchmark while compilers use both cores. `cargo bench -p silica-benches --bench worst`
+/// repeats the measurement.
 pub mod weight {
-    /// A part of a value that is read or copied, or an eighth of a node of a constructed type. Measured: an argument of
-    /// a pattern 15 to 30 ns, a captured or constructed value, which counts as two parts, 67 to 75 ns.
+    /// A part of a value that is read or copied, or an eighth of a node of a constructed type. Measured: an argument
+    /// of a pattern 15 to 30 ns. A captured or constructed value counts as two parts, and takes 67 to 75 ns.
     pub const PART: u64 = 40;
     /// A node of the type of a value that is determined or compared. Measured: 50 to 104 ns.
     pub const KIND_NODE: u64 = 120;
-    /// A part of a numeral that is made and dropped. Measured: 175 to 230 ns, of which its gas pays for 80 ns.
+    /// A part of a numeral that is made and dropped. Measured: 175 to 230 ns, of which the gas covers 80 ns.
     pub const NUMERAL: u64 = 120;
-    /// A hash, besides parts and bytes. Measured: 450 to 600 ns of a key.
+    /// A hash, without its parts and bytes. Measured: 450 to 600 ns for a key.
     pub const HASH: u64 = 1_000;
-    /// A part of a value that is hashed, besides its bytes. Measured: 100 ns in a tree of 31 parts.
+    /// A part of a value that is hashed, without its bytes. Measured: 100 ns in a tree of 31 parts.
     pub const HASHED_PART: u64 = 100;
     /// A digit of a block number in a calculation. Measured: 0.2 to 0.7 ns.
     pub const DIGIT: u64 = 1;
-    /// A digit of a computed block number, which may become text. Measured: 3.1 ns with its SHA-256.
+    /// A digit of a computed block number, which may become text. Measured: 3.1 ns, including its SHA-256 hash.
     pub const NEW_DIGIT: u64 = 4;
-    /// A byte of text, of bytes or of digits that a built-in function reads. Measured: 2 ns reversed, 0.1 ns compared.
+    /// A byte of text, of bytes or of digits that a built-in function reads. Measured: 2 ns for a reversal, 0.1 ns
+    /// for a comparison.
     pub const BYTE: u64 = 2;
-    /// A byte that is hashed with Keccak-256. Measured: 2.6 to 5.4 ns.
+    /// A byte of Keccak-256 input. Measured: 2.6 to 5.4 ns.
     pub const KECCAK256_BYTE: u64 = 4;
-    /// A byte that is hashed with RIPEMD-160. Measured: 3.3 to 5.9 ns.
+    /// A byte of RIPEMD-160 input. Measured: 3.3 to 5.9 ns.
     pub const RIPEMD160_BYTE: u64 = 6;
-    /// A byte that is hashed with SHA-256. Measured: 0.8 to 1.1 ns.
+    /// A byte of SHA-256 input. Measured: 0.8 to 1.1 ns.
     pub const SHA256_BYTE: u64 = 1;
-    /// A signature that is verified, or from which a key is recovered. Measured: 50 to 63 µs.
+    /// The verification of a signature, or the recovery of a key from it. Measured: 50 to 63 µs.
     pub const SIGNATURE: u64 = 60_000;
-    /// A product of pairings, besides its pairs. Measured: 640 to 840 µs.
+    /// A product of pairings, without its pairs. Measured: 640 to 840 µs.
     pub const PAIRING: u64 = 700_000;
-    /// A pair of points. Measured: 800 to 1,400 µs. With a higher weight, the verification of a proof of four pairs
-    /// with one public input would come near its limit.
+    /// A pair in a product of pairings. Measured: 800 to 1,400 µs. A higher weight would bring the verification of a
+    /// proof with four pairs and one public input near its limit.
     pub const PAIR: u64 = 880_000;
-    /// A sum of points of `alt_bn128`, or an opposite. Measured: 8 to 13 µs, 2.5 to 4.7 µs.
+    /// A sum or a negation of points of `alt_bn128`. Measured: 8 to 13 µs for a sum, 2.5 to 4.7 µs for a negation.
     pub const POINT: u64 = 10_000;
-    /// A multiple of a point. Measured: 28 µs for a number of 8 bits. The gas of a number of 256 bits permits 2.2 ms.
+    /// A multiple of a point. Measured: 28 µs for a factor of 8 bits. The gas for a factor of 256 bits permits 2.2
+    /// ms.
     pub const MULTIPLE: u64 = 150_000;
-    /// A byte of a program that is parsed, checked and made ready. Measured: 150 ns of contracts with comments, 300 to
-    /// 370 ns of `let` after `let`, 340 to 680 ns of constructors of two letters. The gas of a byte pays for 80 ns
-    /// besides.
+    /// A byte of a program that is parsed, checked and compiled. Measured: 150 ns for contracts with comments, 300 to
+    /// 370 ns for a chain of `let`, 340 to 680 ns for constructors with names of two letters. In addition, the gas of
+    /// a byte covers 80 ns.
     pub const CHECKED_BYTE: u64 = 200;
-    /// A byte of a program, or of its init data, that is made ready. Measured: 60 ns of contracts with comments.
+    /// A byte of a program, or of its init data, that is parsed and compiled. Measured: 60 ns for contracts with
+    /// comments.
     pub const LOADED_BYTE: u64 = 130;
-    /// A byte of the texts of a contract that are read and hashed.
+    /// A byte of a contract's texts that is read and hashed.
     pub const SOURCE_BYTE: u64 = 4;
-    /// A node of a type that a check reads.
+    /// A node of a type that the checker reads.
     pub const TYPE_NODE: u64 = 60;
-    /// A step of the comparison of patterns.
+    /// A step of the check of patterns.
     pub const PATTERN_STEP: u64 = 150;
-    /// A lookup of an entry of the state. Measured: 1.4 to 2.1 µs of a state in memory.
+    /// A lookup of an entry of the state. Measured: 1.4 to 2.1 µs for a state in memory.
     pub const LOOKUP: u64 = 2_000;
-    /// An entry of a map that is read as a whole, besides its bytes. Measured: 1.2 to 3.3 µs with its bytes.
+    /// An entry of a map that is read as a whole, without its bytes. Measured: 1.2 to 3.3 µs, including its bytes.
     pub const ENTRY: u64 = 1_500;
-    /// An entry of the state that is written or removed, with its place in the tries of the block. Measured: 2 µs for
-    /// an entry that the block had written before, 7 to 12 µs for a new one in memory. The weight is no higher because
-    /// honest contracts with many writes in a loop must not come near their limit.
+    /// An entry of the state that is written or removed, including its place in the tries of the block. Measured: 2
+    /// µs for an entry that the block has written before, 7 to 12 µs for a new entry in memory. A higher weight would
+    /// bring honest contracts with many writes in a loop near their limit.
     pub const WRITTEN: u64 = 6_000;
     /// A byte of a key in a lookup. Measured: 1 to 2 ns.
     pub const KEY_BYTE: u64 = 3;
-    /// A byte of a value that is read from the state. Measured: 15 to 21 ns of constructors in constructors, 2 ns of a
-    /// text.
+    /// A byte of a value that is read from the state. Measured: 15 to 21 ns for nested constructors, 2 ns for a text.
     pub const READ_BYTE: u64 = 16;
-    /// A byte of a key or value that is written to the state. Measured: 4 to 6 ns of a text, 6 to 9 ns of constructors.
+    /// A byte of a key or value that is written to the state. Measured: 4 to 6 ns for a text, 6 to 9 ns for
+    /// constructors.
     pub const WRITTEN_BYTE: u64 = 8;
-    /// A lookup of the timestamp of a block. Measured: 0.4 µs of a chain in memory.
+    /// A lookup of the timestamp of a block. Measured: 0.4 µs for a chain in memory.
     pub const TIME: u64 = 2_000;
-    /// A byte of JSON in a message, an event or an exception. Measured: 24 to 32 ns of constructors in an event.
+    /// A byte of JSON in a message, an event or an exception. Measured: 24 to 32 ns for constructors in an event.
     pub const JSON_BYTE: u64 = 40;
 }
 
-/// The work of a transaction, and its limits.
+/// The work of a transaction, with its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// The gas units used. Their evaluation is work too.
+    /// Gas units used. Their evaluation counts as work.
     units: u64,
-    /// Work besides evaluation and loading.
+    /// Work without evaluation and loading, in nanoseconds.
     done: u64,
-    /// The work of loading programs.
+    /// Work of loading programs, in nanoseconds.
     loaded: u64,
-    /// The part of it that counts for the block, with [`TRANSACTION`].
+    /// The part of `loaded` that counts for the block, plus [`TRANSACTION`], in nanoseconds.
     fresh: u64,
-    /// The work that is left in the block; `None` if there is no limit.
+    /// Work that remains in the block, in nanoseconds, or `None` if there is no limit.
     room: Option<u64>,
-    /// The limit that was reached. It is final.
+    /// The limit that the transaction has reached. It never changes again.
     end: Option<End>,
 }
 
 /// A limit that a transaction has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// A limit of the transaction: the transaction fails as if out of gas.
+    /// A limit of the transaction. The transaction fails as if out of gas.
     Transaction,
-    /// The work that is left in the block: the next block tries the transaction again.
+    /// The remaining work of the block. The next block tries the transaction again.
     Block,
 }
 
 impl Work {
-    /// Work that is counted without a limit.
+    /// Work without a limit. It is only counted.
     pub const UNLIMITED: Self = Self { units: 0, done: 0, loaded: 0, fresh: 0, room: None, end: None };
 
-    /// Returns work with the limits of a transaction, in a block that has `room` left.
+    /// Returns the work of a transaction with its limits. The block has `room` nanoseconds left.
     pub const fn limited(room: u64) -> Self {
         Self { fresh: TRANSACTION, room: Some(room), ..Self::UNLIMITED }
     }
 
-    /// Counts gas units that were used.
+    /// Counts the gas units that an action used.
     ///
     /// # Errors
     ///
@@ -153,7 +157,7 @@ impl Work {
         self.check()
     }
 
-    /// Counts work that is about to be done.
+    /// Counts work before it is done.
     ///
     /// # Errors
     ///
@@ -170,11 +174,11 @@ impl Work {
         Ok(())
     }
 
-    /// Counts work that was done, even if it is beyond a limit.
+    /// Counts work after it was done, even if it exceeds a limit.
     ///
     /// # Errors
     ///
-    /// As for [`Self::spend`]. The work counts in any case.
+    /// [`Exhausted`] if a limit is reached.
     pub const fn record(&mut self, work: u64) -> Result<(), Exhausted> {
         let beyond = work > self.left_for_transaction(0);
         self.done = self.done.saturating_add(work);
@@ -184,12 +188,12 @@ impl Work {
         self.check()
     }
 
-    /// Ends unless `units`, which the sender pays, allow the work so far, and `texts` of work besides. The sender may
-    /// pay less than the units that were used.
+    /// Ends the transaction if its work is above the limit for `units`, plus `texts` nanoseconds. `units` are the
+    /// units that the sender pays, which can be fewer than the units used.
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if they do not.
+    /// [`Exhausted`] if the work is above this limit.
     pub const fn end_unless_paid(&mut self, units: u64, texts: u64) -> Result<(), Exhausted> {
         let allowed = FIXED.saturating_add(units.saturating_mul(PER_GAS / UNITS_PER_GAS)).saturating_add(texts);
         if self.room.is_some() && self.own() > allowed {
@@ -198,7 +202,7 @@ impl Work {
         self.check()
     }
 
-    /// Counts work that was done before `units` were charged for it, and ends: the work is more than
+    /// Counts work that was done before its gas `units` were charged, and ends the transaction. The work is above
     /// [`Self::left_before`].
     pub const fn exceed_before(&mut self, work: u64, units: u64) -> Exhausted {
         let beyond = work > self.left_for_transaction(units);
@@ -207,13 +211,13 @@ impl Work {
         Exhausted
     }
 
-    /// Counts a program of `bytes` that is made ready to run. Gas does not limit this work: the cache keeps programs,
-    /// and making one ready takes longer than most calls. A `fresh` program was not used before in the block, and its
-    /// work counts for the block.
+    /// Counts the loading of a program of `bytes`, which parses and compiles it. Gas does not limit this work,
+    /// because caches keep programs, and loading takes longer than most calls. A `fresh` program is used for the
+    /// first time in the block, and its work counts for the block.
     ///
     /// # Errors
     ///
-    /// As for [`Self::spend`].
+    /// [`Exhausted`] if a limit is reached.
     pub const fn load(&mut self, bytes: u64, fresh: bool) -> Result<(), Exhausted> {
         let work = bytes.saturating_mul(weight::LOADED_BYTE);
         self.loaded = self.loaded.saturating_add(work);
@@ -226,14 +230,15 @@ impl Work {
         self.check()
     }
 
-    /// Ends with work that is not counted before it would be done, because it is more than is [left](Self::left).
+    /// Ends the transaction because of work that was not done and is not counted. The work would be more than is
+    /// [left](Self::left).
     pub const fn exceed(&mut self) -> Exhausted {
         let end = if self.left_for_transaction(0) > self.left() { End::Block } else { End::Transaction };
         let _ = self.stop(end);
         Exhausted
     }
 
-    /// Compares evaluation and loading with the limits.
+    /// Compares the counted work with the limits of transaction and block.
     const fn check(&mut self) -> Result<(), Exhausted> {
         let Some(room) = self.room else { return Ok(()) };
         if self.end.is_some() {
@@ -255,12 +260,12 @@ impl Work {
         Err(Exhausted)
     }
 
-    /// Returns the work that may still be done.
+    /// Returns the work that may still be done, in nanoseconds.
     pub const fn left(&self) -> u64 {
         self.left_before(0)
     }
 
-    /// Returns the work that may still be done if `units` are charged for it afterwards.
+    /// Returns the work that may still be done if its gas `units` are charged afterwards, in nanoseconds.
     pub const fn left_before(&self, units: u64) -> u64 {
         let Some(room) = self.room else { return u64::MAX };
         let own = self.left_for_transaction(units);
@@ -268,7 +273,8 @@ impl Work {
         if own < block { own } else { block }
     }
 
-    /// Returns the work that the limits of the transaction leave if `units` are charged for it afterwards.
+    /// Returns the work that the limits of the transaction permit if its gas `units` are charged afterwards, in
+    /// nanoseconds.
     const fn left_for_transaction(&self, units: u64) -> u64 {
         if self.end.is_some() {
             return 0;
@@ -279,39 +285,39 @@ impl Work {
         if allowed < rest { allowed } else { rest }
     }
 
-    /// Returns the work of evaluation and of all else except loading.
+    /// Returns the work without loading, in nanoseconds.
     const fn own(&self) -> u64 {
         self.units.saturating_mul(EVALUATION_PER_UNIT).saturating_add(self.done)
     }
 
-    /// Returns the work that counts for the block.
+    /// Returns the work that counts for the block, in nanoseconds.
     pub const fn total(&self) -> u64 {
         self.own().saturating_add(self.fresh)
     }
 
-    /// Returns the work of loading programs.
+    /// Returns the work of loading programs, in nanoseconds.
     pub const fn loaded(&self) -> u64 {
         self.loaded
     }
 
-    /// Returns the most work that a transaction with a limit of `gas` may need of its block.
+    /// Returns the largest work in a block, in nanoseconds, that a transaction with a limit of `gas` may need.
     pub const fn most(gas: u64) -> u64 {
         let own = FIXED.saturating_add(gas.saturating_mul(PER_GAS));
         let own = if own < PER_TRANSACTION { own } else { PER_TRANSACTION };
         TRANSACTION + LOADED + own
     }
 
-    /// Returns the work of a payment with a limit of `gas`.
+    /// Returns the work of a payment with a limit of `gas`, in nanoseconds.
     pub const fn payment(gas: u64) -> u64 {
         gas.saturating_mul(EVALUATION_PER_GAS).saturating_add(TRANSACTION)
     }
 
-    /// Returns the work besides evaluation and loading.
+    /// Returns the work without evaluation and loading, in nanoseconds.
     pub const fn done(&self) -> u64 {
         self.done
     }
 
-    /// Returns the limit that was reached, if one was.
+    /// Returns the limit that the transaction has reached, or `None`.
     pub const fn end(&self) -> Option<End> {
         self.end
     }

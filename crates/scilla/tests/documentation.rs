@@ -1,4 +1,4 @@
-//! Runs the commands and examples of the documentation, and compares their output.
+//! Tests that run the commands and examples of the documentation, and compare their output.
 
 use std::{
     env, fs,
@@ -15,7 +15,7 @@ fn scilla(arguments: &[&str]) -> Output {
     command.current_dir(root().join("contracts")).args(arguments).output().expect("the command starts")
 }
 
-/// A fenced block: the text after the fence, and its lines.
+/// A fenced block: the text after the opening fence, and the lines inside.
 struct Block {
     info: String,
     text: String,
@@ -34,13 +34,13 @@ fn blocks(document: &str) -> Vec<Block> {
 }
 
 /// Splits a part of a console block into the command and its output. A backslash at the end of a line continues the
-/// command.
+/// command on the next line.
 fn command_and_output(session: &str) -> (&str, &str) {
     let ends = session.match_indices('\n').find(|(at, _)| !session[..*at].ends_with('\\'));
     ends.map_or((session, ""), |(at, _)| (&session[..at], &session[at + 1..]))
 }
 
-/// Runs a line in a directory, and returns its whole output.
+/// Runs a command line in a directory, and returns its output.
 fn run(line: &str, directory: &Path) -> String {
     let command = Path::new(env!("CARGO_BIN_EXE_scilla")).parent().expect("it lies in a directory");
     let path = format!("{}:{}", command.display(), env::var("PATH").unwrap_or_default());
@@ -67,7 +67,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A block with the name of a file is written to that file. In a console block, each `$` begins a line to run, and its
+/// A block with a file name is written to that file. In a console block, each `$` begins a command line, and its
 /// output follows.
 #[test]
 fn the_guide_can_be_followed() {
@@ -98,9 +98,10 @@ fn the_guide_begins_with_the_first_example() {
     assert_eq!(block.expect("the guide has the contract").text, example);
 }
 
-/// Warnings that the examples cannot avoid.
+/// The expected warnings of the examples.
 ///
-/// ZRC-2 and ZRC-6 determine the names of public fields, and the messages that contracts must accept.
+/// ZRC-2 and ZRC-6 determine the names of public fields, and the messages that contracts must accept. So the examples
+/// cannot avoid these warnings.
 const WARNINGS: &[(&str, &[&str])] = &[
     (
         "auction/auction.scilla",

@@ -1,4 +1,4 @@
-//! Every built-in function with its results, errors and costs.
+//! Results, errors and costs of every built-in function.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn bytes(hex: &str) -> Arc<[u8]> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// `ByStrN` of these digits.
+/// Returns a `ByStrN` with these hex digits.
 fn bystrx(hex: &str) -> Value {
     Value::ByStrX(bytes(hex))
 }
@@ -53,7 +53,7 @@ fn some(value: Value) -> Value {
     Value::some(value.kind().unwrap(), value)
 }
 
-/// Checks cost and result, and that the type of the result is the declared one.
+/// Checks cost and result of a call, and that the result has the declared type.
 #[expect(clippy::needless_pass_by_value, reason = "the calls read better")]
 fn check(name: &str, arguments: &[Value], cost: u64, expected: Result<Value, &str>) {
     let builtin = Builtin::find(name).unwrap();
@@ -72,7 +72,7 @@ fn check(name: &str, arguments: &[Value], cost: u64, expected: Result<Value, &st
     }
 }
 
-/// Checks that there is neither a cost nor a type.
+/// Checks that a call with these arguments has neither a cost nor a type.
 fn refuse(name: &str, arguments: &[Value]) {
     let builtin = Builtin::find(name).unwrap();
     assert_eq!(builtin.cost(arguments), None, "{name} {arguments:?}");
@@ -311,7 +311,7 @@ fn values_are_hashed_as_these_bytes() {
     check(&Value::Map(map(&["1", "3", "2"])), b"3v32v21v1");
 }
 
-/// Returns a map from these texts to themselves with a `v` before them.
+/// Returns a map with these keys. The value of a key is its text with `v` in front.
 fn map(keys: &[&str]) -> Map {
     let mut map = Map::new(Primitive::String.into(), Primitive::String.into());
     for key in keys {
@@ -357,7 +357,7 @@ fn addresses_in_bech32() {
         check("bech32_to_bystr20", &[text("zil"), text(spelled)], cost, Ok(expected));
     };
     decode(spelled, some(address()));
-    // After the prefix, which must be in lower case, letters of both cases may mix.
+    // The prefix must be in lower case. The letters after it may be in mixed case.
     decode("zil1FWH4ltdguhde9s7nysnp33d5wye6uqpugufkz7", some(address()));
     decode("ZIL1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7", none());
     decode("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz8", none());
@@ -400,7 +400,7 @@ fn signatures() {
 
 #[test]
 fn ecdsa_signatures() {
-    // The signature of "pay 1 ZIL" by the secret key of 32 bytes with the value 7.
+    // The signature of "pay 1 ZIL" with the secret key 7, as 32 bytes.
     let r = "4ab48fe13b1722e49931cda4380dc6ce589927603260e28c80e13807b6d88f64";
     let low = || bystrx(&format!("{r}44d45c3c65167507e0f475d4af62908841dbefbf8d80d2400bb7155e96638f99"));
     let high = || bystrx(&format!("{r}bb2ba3c39ae98af81f0b8a2b509d6f7678d2ed2721c7cdfbb41b492e39d2b1a8"));
@@ -410,7 +410,8 @@ fn ecdsa_signatures() {
     let message = |message: &[u8]| Value::ByStr(message.into());
     check("ecdsa_verify", &[key(), message(b"pay 1 ZIL"), low()], 280, Ok(truth(true)));
     check("ecdsa_verify", &[key(), message(b"pay 9 ZIL"), low()], 280, Ok(truth(false)));
-    // There are two signatures. Only the one with the smaller s verifies, but the key can be recovered from both.
+    // There are two valid signatures. Only the signature with the smaller s passes the verification, but the key can
+    // be recovered from both.
     check("ecdsa_verify", &[key(), message(b"pay 1 ZIL"), high()], 280, Ok(truth(false)));
     check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), low(), Value::uint32(1)], 1, Ok(whole()));
     check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), high(), Value::uint32(0)], 1, Ok(whole()));
@@ -435,7 +436,7 @@ fn points_of_the_pairing_curve() {
     check("alt_bn128_G1_neg", &[generator()], 20, Ok(some(opposite())));
     check("alt_bn128_G1_add", &[generator(), opposite()], 20, Ok(some(point("0", "0"))));
     check("alt_bn128_G1_add", &[generator(), point("1", "3")], 20, Ok(none()));
-    // Coordinates are modulo that of the field: these are the generator and the point at infinity.
+    // Coordinates are taken modulo the modulus of the field. These two are the generator and the point at infinity.
     let modulus = "21888242871839275222246405745257275088696311157297823662689037894645226208583";
     let (again, nothing) = (
         point("21888242871839275222246405745257275088696311157297823662689037894645226208584", "2"),
@@ -481,7 +482,8 @@ fn maps_of_the_state_take_addresses_as_bytes() {
 proptest::proptest! {
     #[test]
     fn the_order_of_insertion_is_forgotten(entries in proptest::collection::vec(("[a-c]{0,3}", "[x-z]{0,30}"), 0..30)) {
-        // If a key has several entries, both maps keep the first one: it is inserted last, or alone.
+        // If a key has several entries, both maps keep the first entry. In one map it is inserted last, and in the
+        // other map alone.
         let put = |map: &mut Map, key: &str, value: &str| map.insert(Key::new(text(key)).unwrap(), text(value));
         let (mut forth, mut back) = (map(&[]), map(&[]));
         for (key, value) in &entries {

@@ -4,7 +4,7 @@ use crate::{
     syntax,
 };
 
-/// Libraries by name.
+/// A source of libraries with these names and texts.
 struct Libraries(&'static [(&'static str, &'static str)]);
 
 impl LibrarySource for Libraries {
@@ -31,13 +31,13 @@ fn errors_of(outcome: Result<impl Sized, Rejected>) -> Vec<String> {
     entries.iter().map(|entry| format!("{}:{} {}", entry.start.line, entry.start.column, entry.message)).collect()
 }
 
-/// Checks a contract. The first line of `parts` is line 2 of the text.
+/// Checks the errors of a contract. The first line of `parts` is line 2 of the text.
 fn check(parts: &str, expected: &[&str]) {
     let text = format!("scilla_version 0\n{parts}");
     assert_eq!(errors_of(try_contract(&text, &NONE, 1000)), expected, "{text}");
 }
 
-/// Checks a transition `t` with these statements, which begin in line 4.
+/// Checks the errors of a transition `t` with these statements, which begin in line 4.
 fn check_statements(statements: &str, expected: &[&str]) {
     let fields = "field n : Uint32 = Uint32 0 field m : Map ByStr20 (Map String Bool) = Emp ByStr20 (Map String Bool)";
     check(
@@ -48,7 +48,7 @@ fn check_statements(statements: &str, expected: &[&str]) {
     );
 }
 
-/// Checks an expression: its type, or its error.
+/// Checks the type of an expression, or its error.
 fn check_expression(text: &str, expected: &str) {
     let module = syntax::parse_expression("test.scilexp", text.as_bytes()).expect("the text parses");
     let program = resolve::expression(module, &[], &NONE).expect("the names resolve");
@@ -80,7 +80,7 @@ fn functions_take_what_fits() {
 fn an_annotation_is_checked_and_forgotten() {
     check_expression("let x : ByStr20 = 0x0102030405060708090a0b0c0d0e0f1011121314 in x", "ByStr20");
     check_expression("let x : Uint32 = Int32 1 in x", "1:18 Type unassignable: Uint32 expected, but Int32 provided");
-    // The name keeps the inferred type, which says more than the annotation.
+    // The name keeps the inferred type, which has more requirements than the annotation.
     check_expression(
         "fun (a : ByStr20 with end) => let b : ByStr20 = a in let f = fun (c : ByStr20 with end) => c in f b",
         "ByStr20 with end -> ByStr20 with end",
@@ -410,7 +410,7 @@ fn a_contract_without_constraint_in_whose_scope_true_is_no_truth_value_is_reject
         "library L type Bool = | True | False contract C ()",
         &["0:0 Type unassignable: Bool expected, but test.Bool provided"],
     );
-    // A stated constraint counts.
+    // A written constraint is checked.
     check(
         "library L type Q = | True let yes = let one = Uint32 1 in builtin eq one one contract C () with yes =>",
         &[],

@@ -1,4 +1,4 @@
-//! The command on files.
+//! Tests of the command with files.
 
 use std::{fs, path::Path};
 
@@ -44,7 +44,7 @@ fn message(tag: &str) -> String {
     format!(r#"{{"_tag":"{tag}","_amount":"0","_sender":"{sender}","_origin":"{sender}","params":[]}}"#)
 }
 
-/// Returns a directory with a contract and the files of its runs.
+/// Returns a directory with a contract and the input files of its runs.
 fn directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
@@ -242,8 +242,8 @@ fn the_formatter_takes_the_letters_of_the_reference() {
     assert_eq!(call("scilla fmt -h"), call("scilla fmt --help"));
 }
 
-/// Calls the command on files of which one is invalid. It must end with exit code 1 and a short message that contains
-/// the expected texts.
+/// Calls the command with an invalid file. The command must end with exit code 1, and with a short message that
+/// contains the expected texts.
 fn check_bad(file: &str, text: impl AsRef<[u8]>, line: &str, expected: &[&str]) {
     let directory = directory();
     fs::write(directory.path().join(file), text).unwrap();

@@ -21,27 +21,27 @@ fn load(code: Code, units: u64) -> Result<Loaded, Failed> {
     Arc::new(code).load(Settings::default(), Meter::with_units(units))
 }
 
-/// Evaluates an expression with these libraries. `units` are for the expression and the recursion principles.
+/// Evaluates an expression with these libraries. `units` is the gas for the expression and the recursion principles.
 fn evaluate_with(libraries: &[&str], text: &str, units: u64) -> Result<Evaluated, Failed> {
     let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
     let program = resolve::expression(module, libraries, &Standard).unwrap();
     load(Code::of_expression(&program), units)?.evaluate()
 }
 
-/// Returns the value of an expression, and its cost without the recursion principles.
+/// Returns the value of an expression, and its cost in units without the recursion principles.
 fn evaluate(text: &str) -> (String, u64) {
     let done = evaluate_with(&[], text, LIMIT).unwrap();
     (done.value.literal().to_string(), LIMIT - PRINCIPLES - done.gas.units())
 }
 
-/// Cost of the recursion principles.
+/// Cost of the recursion principles, in units.
 const PRINCIPLES: u64 = 5;
 
 fn check(text: &str, value: &str, units: u64) {
     assert_eq!(evaluate(text), (value.to_owned(), units), "{text}");
 }
 
-/// Checks the text of a failure, and its line and column.
+/// Checks the text, the line and the column of a failure.
 fn check_failure(text: &str, message: &str, place: (u32, u32)) {
     let failed = evaluate_with(&[], text, LIMIT).unwrap_err();
     let [entry] = failed.failure.entries() else { panic!("one entry was expected") };
@@ -72,7 +72,7 @@ fn each_argument_but_the_last_leads_to_a_function() {
         let numbers = "let x = Uint32 1 in let y = Uint32 2 in let z = Uint32 3 in";
         format!("{function} {numbers} {body}")
     };
-    // The lets and what they bind are 8; an application is 1, each inner function 1, and the body 1.
+    // The `let`s and their values cost 8 units, the application 1, each inner function 1, and the body 1.
     check(&three("f x y z"), "(Uint32 3)", 12);
     check(&three("f x"), "<closure>", 10);
     check(&three("let g = f x in g y z"), "(Uint32 3)", 14);
@@ -109,7 +109,7 @@ fn types_are_put_into_constructors_without_addresses() {
     assert_eq!(evaluate(map).0, "(Map Uint32 Option (ByStr20) [])");
 }
 
-/// A fold over the numbers from `n` down, in the style of the spec's worked figures.
+/// Returns the cost of a fold over the numbers from `elements` down to 1, in units.
 fn fold(name: &str, step: &str, elements: u32) -> u64 {
     let mut text = String::from("let nil = Nil {Uint32} in let e = Uint32 1 in let z = Uint32 0 in let l = nil in ");
     for _ in 0..elements {
@@ -121,7 +121,7 @@ fn fold(name: &str, step: &str, elements: u32) -> u64 {
 
 #[test]
 fn folds_cost_seven_and_seven_more_for_each_element() {
-    // F is 2: the inner function and its body.
+    // F costs 2 units: the inner function and its body.
     let first = "fun (a : Uint32) => fun (b : Uint32) => a";
     for elements in [0, 1, 5] {
         assert_eq!(fold("list_foldl", first, elements), 7 + u64::from(elements) * 9);
@@ -284,7 +284,7 @@ fn endless_recursion_of_an_unchecked_program_ends_with_the_gas() {
     assert_eq!(failed.failure.entries()[0].message, "Type is too large");
 }
 
-/// Libraries that each import the previous one twice. Only the first may have a value.
+/// Libraries that each import the previous one twice. Only the first library may have a value.
 struct Doubling {
     first: &'static str,
 }
@@ -314,7 +314,7 @@ fn a_library_is_evaluated_as_often_as_it_is_imported_and_gas_limits_that() {
     assert_eq!(load(60, ""), Ok(PRINCIPLES));
 }
 
-/// A contract deployed in memory.
+/// A contract that is deployed in memory.
 struct World {
     code: Arc<Code>,
     init: Vec<Argument>,
@@ -349,7 +349,7 @@ impl World {
         Ok(Self { code, init, host, balance: 0 })
     }
 
-    /// Calls a transition with this number of units for the transition itself.
+    /// Calls a transition with `units` of gas for the transition itself.
     fn call_with(
         &mut self,
         tag: &str,
@@ -393,7 +393,7 @@ impl World {
     }
 }
 
-/// Runs the statements of a transition `T` of a contract with some fields. Returns the world and the outcome.
+/// Runs statements as the transition `T` of a contract with some fields. Returns the world and the outcome.
 fn run(statements: &str) -> (World, Result<Outcome, Failed>) {
     let text = format!(
         "scilla_version 0
@@ -424,7 +424,7 @@ end"
     (world, outcome)
 }
 
-/// Checks the cost of the statements, and the value of a field afterwards.
+/// Checks the cost of statements in units, and the value of a field after them.
 fn check_statements(statements: &str, units: u64, field: &str, expected: &str) {
     let (world, outcome) = run(statements);
     assert_eq!(LIMIT - outcome.unwrap().gas.units(), units, "{statements}");
@@ -661,7 +661,7 @@ fn versions_must_agree() {
     assert_eq!(check("0", 1), Err(u64::MAX - 1));
 }
 
-/// A world with a library and a contract, besides the sender.
+/// Returns a world with the sender, a library and a contract.
 fn world_with_accounts(text: &str) -> World {
     let mut world = World::new(text, &[]).unwrap();
     let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
@@ -676,7 +676,7 @@ const LIBRARY: [u8; 20] = [2; 20];
 const CONTRACT: [u8; 20] = [3; 20];
 const UNUSED: [u8; 20] = [4; 20];
 
-/// Address types with accounts, the cost of each check, and the text of its failure.
+/// Address types and accounts, with the cost of each check in units, and the text of its failure.
 const CLAIMS: [(&str, [u8; 20], u64, Option<&str>); 13] = [
     ("ByStr20 with end", SENDER, 2, None),
     ("ByStr20 with end", LIBRARY, 2, None),
@@ -730,7 +730,7 @@ fn too_little_gas_for_an_address_gains_no_gas() {
         (failed.failure.entries()[0].message.clone(), failed.gas.units())
     };
     assert_eq!(call(SENDER, 1), ("Insufficient gas".to_owned(), 0));
-    // If the run fails in any case, the reference reports this reason instead of missing gas.
+    // If the run fails for another reason too, the reference reports that reason instead of missing gas.
     let unused = "Address not in use: 0x0404040404040404040404040404040404040404".to_owned();
     assert_eq!(call(UNUSED, 1), (unused, u64::MAX));
     assert_eq!(world.call_with("T", 0, &[("a", Value::bystrx(SENDER))], 2).unwrap().gas.units(), 0);
@@ -844,8 +844,8 @@ fn errors_of_unreachable_fields_point_to_their_names() {
     check_statement_failure("x <- & CHAINID", &[("fetch_bcinfo: query_name CHAINID not found", 0)]);
 }
 
-/// Returns an expression of 2⁴⁰ parts and size 0: pairs of pairs of empty maps. Types are not checked here. A checked
-/// program can make as many parts with lists of lists.
+/// Returns an expression of 2⁴⁰ parts and size 0: nested pairs with empty maps at the bottom. The test does not check
+/// its types. A checked program can make as many parts with nested lists.
 fn huge() -> String {
     let pairs: String = (0..40).map(|_| "let x = Pair {Uint32 Uint32} x x in ").collect();
     format!("let x = Emp Uint32 Uint32 in {pairs}x")
@@ -878,7 +878,7 @@ fn a_value_that_shares_without_end_does_not_leave() {
     }
 }
 
-/// Emits an event with 2¹⁰ times the same value. The name of its constructor has `length` letters.
+/// Emits an event that contains the same value 2¹⁰ times. The name of its constructor has `length` letters.
 fn raise_with_name(length: usize) -> Result<Outcome, Failed> {
     let name = "N".repeat(length);
     let text = format!(
@@ -936,7 +936,7 @@ fn types_that_grow_without_end_are_refused() {
 
 #[test]
 fn large_types_in_a_loop_are_refused() {
-    // Each round costs nine units and constructs a type of some thousand nodes.
+    // Each round costs nine units, and constructs a type of about 2,000 nodes.
     let large = (0..10).fold("'A".to_owned(), |half, _| format!("(Pair {half} {half})"));
     let text = format!(
         "let f = tfun 'A => fun (count : Nat) => None {{{large}}} in let g = @f Uint32 in let n = Uint32 10000 in \
@@ -1016,7 +1016,7 @@ fn with_less_gas_a_run_stops_at_the_first_charge_that_cannot_be_paid() {
         let failed = run(units).unwrap_err();
         let message = &failed.failure.entries()[0].message;
         assert!(["Insufficient gas", "Ran out of gas after evaluating statement"].contains(&&**message), "{message}");
-        // The additional unit is left over, or pays for the charge that failed.
+        // The additional unit remains, or it pays for the charge that failed.
         let left = failed.gas.units();
         assert!(left == 0 || left_before.is_some_and(|before| left == before + 1), "{units}: {left}");
         left_before = Some(left);
@@ -1024,7 +1024,7 @@ fn with_less_gas_a_run_stops_at_the_first_charge_that_cannot_be_paid() {
     assert_eq!(run(used).unwrap().gas.units(), 0);
 }
 
-/// A host that returns no value for which the gas does not suffice.
+/// A host that returns a value only if the gas suffices for it.
 struct Sparing {
     world: MemoryHost,
     units: u64,

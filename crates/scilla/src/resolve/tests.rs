@@ -10,7 +10,7 @@ use crate::{
     types::Type,
 };
 
-/// Libraries by target, each with its origin.
+/// A source of libraries by target, each with its origin.
 #[derive(Default)]
 struct Shelf(BTreeMap<&'static str, (&'static str, Origin)>);
 
@@ -46,7 +46,7 @@ fn resolve(text: &str, shelf: &Shelf) -> Result<Program<ContractModule>, Resolve
     contract(module, &Origin::default(), shelf)
 }
 
-/// Returns the entries of the failure, with their places.
+/// Returns the errors of a text that cannot be resolved, with their places.
 fn failure(text: &str, shelf: &Shelf) -> Vec<String> {
     shown(resolve(text, shelf).expect_err("the names are wrong"))
 }
@@ -317,7 +317,7 @@ fn a_type_does_not_know_itself() {
     assert_eq!(ident.name.global().to_string(), "T");
 }
 
-/// Returns the constraint of a contract that states none.
+/// Returns the resolved constraint of a contract without a written constraint.
 fn unstated_constraint(text: &str, shelf: &Shelf, rules: Rules) -> String {
     let module = parse_contract("main.scilla", text.as_bytes()).unwrap();
     let program = contract(module, &Origin { rules, ..Origin::default() }, shelf).unwrap();
@@ -426,7 +426,7 @@ fn a_cycle_of_imports_is_reported() {
 
 #[test]
 fn cycles_go_by_name_even_where_a_library_has_been_read_before() {
-    // B imports X, which is not the library X that imports B.
+    // B imports X with the target Y. This is not the library X that imports B.
     let shelf = Shelf::default()
         .with_origin("B", "scilla_version 0\nimport X library B", origin("0xb", &[("X", "Y")]))
         .with("X", "scilla_version 0 import B library X")
@@ -467,7 +467,7 @@ fn an_expression_that_cannot_be_resolved_has_one_text() {
     assert_eq!(shown(error), [":0:0: Failed to disambiguate"]);
 }
 
-/// Libraries that import each other in an endless chain.
+/// A source of libraries in which each library imports the next one, without end.
 struct Chain;
 
 impl LibrarySource for Chain {

@@ -9,8 +9,9 @@ use crate::{
 
 /// The typed names and the type variables in scope.
 ///
-/// A program has one environment. A scope marks the environment before it binds names, and restores it at its end.
-/// After an error it is not restored, as in the reference: later parts still see the names that were in scope.
+/// A program has one environment. A scope marks the environment before it binds names, and restores the mark at its
+/// end. As in the reference, an error skips the restoration, so the names of the failed part are visible in later
+/// parts.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
     values: HashMap<Name, Type>,
@@ -24,7 +25,7 @@ enum Change {
     TypeVariable(TypeVariable),
 }
 
-/// A state of the environment that can be restored.
+/// A position in the record of changes, to which the environment can be restored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark(usize);
 
@@ -66,7 +67,7 @@ impl Environment {
         self.values.get(name)
     }
 
-    /// Iterates over the names that belong to no module, in alphabetical order.
+    /// Iterates over the names without a module, in alphabetical order.
     pub(super) fn locals(&self) -> impl Iterator<Item = &str> {
         let mut names: Vec<&str> =
             self.values.keys().filter(|name| name.module().is_none()).map(|name| &**name.base()).collect();

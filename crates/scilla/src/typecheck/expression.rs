@@ -1,4 +1,4 @@
-//! Typing of expressions.
+//! Type check of expressions.
 
 use super::{Checker, Fault, Outcome, environment::Mark};
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// A node whose last part is its body, with the step after the body.
+/// A node whose last part is its body, with the data for the step after the body.
 struct Link {
     id: ExprId,
     before: Mark,
@@ -37,14 +37,15 @@ impl Wrap {
 }
 
 impl Checker<'_> {
-    /// Types an expression. Chains of `let`, `fun` and `tfun` have no limit of length.
+    /// Returns the type of an expression. A loop follows chains of `let`, `fun` and `tfun`, which have no limit of
+    /// length.
     pub(super) fn expression(&mut self, root: ExprId) -> Outcome<Type> {
         let mut chain = Vec::new();
         let mut at = root;
         let arena = self.text.arena;
         let mut kind = loop {
             let expression = arena.get(at);
-            // Parts that need recursion are typed from here, because this function has a small stack frame.
+            // The recursive calls are here, because this function has a small stack frame.
             if let ExpressionKind::Match { scrutinee, clauses } = &expression.kind {
                 break self.match_expression(scrutinee, clauses, expression.span)?;
             }
@@ -72,12 +73,13 @@ impl Checker<'_> {
         Ok(kind)
     }
 
-    /// Types an expression on its own.
+    /// Returns the type of a whole expression.
     pub(crate) fn root(&mut self, root: ExprId) -> Outcome<Type> {
         self.expression(root)
     }
 
-    /// Enters a node that has a body, or returns `None` if it has none. The type of a `let` value was found before.
+    /// Enters a node that has a body, or returns `None` if it has no body. `found` is the type of the value of a
+    /// `let`.
     fn enter(&mut self, id: ExprId, expression: &Expression, found: Option<Type>) -> Outcome<Option<(Link, ExprId)>> {
         let (wrap, before, body) = match &expression.kind {
             ExpressionKind::Function { parameter, kind, body } => {
@@ -92,7 +94,7 @@ impl Checker<'_> {
                     self.expect_assignable(annotation, &found, self.text.arena.get(*value).span)?;
                 }
                 let before = self.environment.mark();
-                // The variable has the inferred type, but reports show the written one.
+                // The variable has the inferred type, but reports show the annotated type.
                 self.record(name.span, annotation.as_ref().unwrap_or(&found));
                 self.environment.bind(&name.name, found);
                 (Wrap::Let, before, body)
@@ -160,7 +162,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Types an application, of a function or of a constructor.
+    /// Returns the type of a function or constructor applied to arguments.
     fn apply(&mut self, of: &Type, arguments: &[Ident], at: Span) -> Outcome<Type> {
         self.expect_formed(of)?;
         let given = self.resolve_all(arguments)?;
@@ -225,8 +227,8 @@ impl Checker<'_> {
         self.error_because(constructor.span, text, |known| Some(known.unknown_constructor(constructor, None)))
     }
 
-    /// Checks the number of type arguments, as the reference calls them. It also uses this name for the parts of a
-    /// pattern.
+    /// Checks the number of type arguments of a constructor. Patterns call this function for the number of their parts
+    /// too, because the reference has one error text for both.
     pub(super) fn expect_type_arguments(&self, constructor: &Ident, expected: usize, got: usize) -> Outcome<()> {
         self.expect_type_arguments_because(constructor, expected, got, || None)
     }
@@ -282,14 +284,14 @@ impl Checker<'_> {
 
     fn match_scrutinee(&mut self, scrutinee: &Ident, clauses: &[Clause], at: Span) -> Outcome<Type> {
         if clauses.is_empty() {
-            // The reference adds a dump of its tree here.
+            // The reference appends a dump of its tree to this text.
             let name = scrutinee.name.as_written();
             return self.error(at, format!("List of pattern matching clauses is empty: match {name} with end"));
         }
         self.resolve(scrutinee)
     }
 
-    /// Returns the common type of all branches.
+    /// Returns the common type of all branches, or an error if two types differ.
     fn common(&self, found: &[Type], at: Span) -> Outcome<Type> {
         if let [first, others @ ..] = found
             && !others.is_empty()
@@ -305,7 +307,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Types an expression with an expected type.
+    /// Returns the type of an expression, which must be assignable to the expected type.
     pub(super) fn expression_of(&mut self, id: ExprId, expected: &Type, at: Span) -> Outcome<Type> {
         let found = self.expression(id)?;
         self.expect_assignable(expected, &found, at)?;
@@ -313,7 +315,7 @@ impl Checker<'_> {
     }
 }
 
-/// Pairs the parameters of a data type with arguments.
+/// Returns the parameters of a data type with their arguments.
 pub(super) fn parameters_as<'a>(of: &'a DataType, arguments: &'a [Type]) -> Vec<(&'a TypeVariable, &'a Type)> {
     of.parameters.iter().zip(arguments).collect()
 }

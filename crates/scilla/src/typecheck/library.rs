@@ -1,4 +1,4 @@
-//! Typing of libraries.
+//! Type check of libraries.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,12 @@ use crate::{
     types::Type,
 };
 
-/// The gas is exhausted. The errors are some of the earlier ones, and this one.
+/// The gas is exhausted. The list has earlier errors, and this error.
 #[derive(Debug)]
 pub(crate) struct Aborted(pub(crate) Vec<Entry>);
 
 impl Checker<'_> {
-    /// Types the entries of a library, and binds them for later code. Returns the errors.
+    /// Checks the types of a library's entries, and binds their names for later code. Returns the errors.
     ///
     /// An entry that uses an invalid entry is not checked.
     pub(crate) fn library(&mut self, library: &Library) -> Result<Vec<Entry>, Aborted> {
@@ -52,7 +52,7 @@ impl Checker<'_> {
         if let Some(annotation) = annotation
             && let Err(fault) = self.expect_assignable(annotation, &kind, name.span)
         {
-            // The reference returns the gas.
+            // The reference restores the gas here.
             self.meter = before;
             return Err(fault);
         }

@@ -1,4 +1,4 @@
-//! Typing of messages, events and exceptions.
+//! Type check of messages, events and exceptions.
 
 use super::{Checker, Outcome};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     types::{Primitive, Type, Width, relation::assignable, usage::Use},
 };
 
-/// The labels that determine the kind of a literal, in order of priority.
+/// The labels that determine the kind of a message literal, in order of priority.
 const KINDS: [(&str, Primitive); 4] = [
     ("_tag", Primitive::Message),
     ("_eventname", Primitive::Event),
@@ -15,13 +15,14 @@ const KINDS: [(&str, Primitive); 4] = [
     ("_replicate_contract", Primitive::ReplicateContract),
 ];
 
-/// Returns the kind of a literal with these entries: message, event or exception; `None` if no label determines it.
+/// Returns the kind of a literal with these entries: message, event or exception. Returns `None` if no label
+/// determines the kind.
 pub(crate) fn kind_of(entries: &[MessageEntry]) -> Option<Primitive> {
     let has = |label: &str| entries.iter().any(|entry| *entry.label == *label);
     KINDS.into_iter().find_map(|(label, kind)| has(label).then_some(kind))
 }
 
-/// Returns the required type of the value with this label in a message.
+/// Returns the required type of the value with this label, or `None` if the label permits any type.
 fn mandatory_type(label: &str) -> Option<Type> {
     match label {
         "_amount" => Some(Primitive::Uint(Width::W128).into()),

@@ -1,4 +1,4 @@
-//! Typing of patterns.
+//! Type check of patterns.
 
 use super::{Checker, Outcome, expression::parameters_as};
 use crate::{
@@ -7,7 +7,8 @@ use crate::{
 };
 
 impl Checker<'_> {
-    /// Types a pattern for values of a type, and binds its variables. Of several with one name, the last one counts.
+    /// Checks a pattern for values of a type, and binds its variables. If several variables have the same name, the
+    /// last one counts.
     pub(super) fn pattern(&mut self, pattern: &Pattern, of: &Type) -> Outcome<()> {
         let mut bound = Vec::new();
         self.assign(pattern, of, &mut bound)?;
@@ -17,7 +18,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Finds the types of the variables from right to left, as in the reference.
+    /// Collects the variables with their types, from right to left as in the reference.
     fn assign<'p>(
         &self,
         pattern: &'p Pattern,

@@ -1,4 +1,4 @@
-//! Typing of statements.
+//! Type check of statements.
 
 use std::collections::HashMap;
 
@@ -16,19 +16,19 @@ use crate::{
 /// The context of the statements of a contract, in addition to the names in scope.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    /// The types of the fields, including `_balance`; `None` if a field was invalid. The reference then looks up fields
-    /// among the other names.
+    /// Types of the fields, including `_balance`, or `None` if a field is invalid. In this case, fields are looked up
+    /// among the other names, as in the reference.
     pub(super) fields: Option<HashMap<Name, Type>>,
-    /// The procedures above.
+    /// The procedures that are declared above.
     pub(super) procedures: HashMap<Name, Signature>,
 }
 
-/// The parameters and the result of a procedure.
+/// The types of the parameters and the result of a procedure.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     parameters: Vec<Type>,
     result: Option<Type>,
-    /// Its declaration, for people.
+    /// Declaration of the procedure, for output for people.
     declared: Declared,
 }
 
@@ -40,7 +40,7 @@ struct Declared {
 }
 
 impl Checker<'_> {
-    /// Types a component. Returns its parameters and its result.
+    /// Checks the types of a component. Returns its parameters and its result.
     pub(super) fn component(&mut self, component: &Component, scope: &Scope) -> Outcome<Signature> {
         let (what, for_use) = match component.kind {
             ComponentKind::Procedure => ("procedure", Use::ProcedureParameter),
@@ -80,7 +80,8 @@ impl Checker<'_> {
 
     fn statements(&mut self, statements: &[Statement], component: &Component, scope: &Scope) -> Outcome<()> {
         let before = self.environment.mark();
-        // The argument of a `throw` is checked after the later statements, the last `throw` first.
+        // As in the reference, the arguments of `throw` are checked after the later statements, the last `throw`
+        // first.
         let mut thrown = Vec::new();
         for statement in statements {
             if let StatementKind::Throw(exception) = &statement.kind {
@@ -101,9 +102,9 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Types a statement that is neither a match nor a throw.
+    /// Checks a statement that is neither a match nor a throw.
     ///
-    /// [`Self::statements`] types those, because it has a smaller stack frame for nested statements.
+    /// [`Self::statements`] checks matches and throws, because its stack frame is smaller for nested statements.
     fn statement(&mut self, statement: &Statement, component: &Component, scope: &Scope) -> Outcome<()> {
         match &statement.kind {
             StatementKind::Accept | StatementKind::Match { .. } | StatementKind::Throw(_) => {}
@@ -181,7 +182,7 @@ impl Checker<'_> {
         self.index(&kind, keys)
     }
 
-    /// Returns the type of the value behind keys.
+    /// Returns the type of the value in a map after these keys.
     fn index(&mut self, map: &Type, keys: &[Ident]) -> Outcome<Type> {
         let mut rest = map;
         for key in keys {
@@ -249,7 +250,7 @@ impl Checker<'_> {
 
     fn scrutinee(&mut self, scrutinee: &Ident, clauses: &[StatementClause]) -> Outcome<Type> {
         if clauses.is_empty() {
-            // The reference adds a dump of its tree here.
+            // The reference appends a dump of its tree to this text.
             let name = scrutinee.name.as_written();
             let text = format!("List of clauses for pattern matching statement is empty: match {name} with end");
             return self.error(Span::NOWHERE, text);
@@ -334,7 +335,7 @@ impl Checker<'_> {
 }
 
 impl Want {
-    /// Returns the type of the result, for an entry of this type.
+    /// Returns the type of the result of a map read, for an entry of the type `entry`.
     fn answer(self, entry: Type) -> Type {
         match self {
             Self::Existence => Type::bool(),

@@ -1,4 +1,4 @@
-//! The auction of a non-fungible token. The auction reads the owner from the token.
+//! Scenarios of the auction of a non-fungible token. The auction reads the owner from the token contract.
 
 use crate::world::{Arguments, Scenario, World, check_scenarios};
 
@@ -24,7 +24,7 @@ const SCENARIOS: &[Scenario] = &[
 const TOKEN: Arguments<'_> =
     &[("initial_contract_owner", "owner"), ("initial_base_uri", "https://a/"), ("name", "Art"), ("symbol", "ART")];
 
-/// The seller's first token, in an auction until block 200 that begins at 100.
+/// Returns a world in which the seller's first token is in an auction until block 200. The least bid is 100.
 fn prepare() -> World {
     let mut world = World::with(&["owner", "seller", "alice", "bob"]);
     world.deploy("art", "non_fungible_token", TOKEN);
@@ -145,7 +145,7 @@ fn call_off(world: &mut World) {
     world.pay("alice", 100, "auction", "PlaceBid", &[]).fails(ALREADY_SETTLED);
 }
 
-/// Only messages of the token have an effect. Messages of other senders have none.
+/// Checks that a callback has an effect only if the sender is the token contract.
 fn callback(world: &mut World) {
     let expected = [("from", "alice"), ("to", "bob"), ("token_id", "1")];
     world.call("bob", "auction", "ZRC6_TransferFromCallback", &expected).gives(&[]);
@@ -156,7 +156,7 @@ fn every_transition_runs() {
     check_scenarios("auction", prepare, SCENARIOS);
 }
 
-/// A wallet, which is a contract, bids.
+/// Checks a bid of a contract, which is a wallet.
 fn bid_of_contract(world: &mut World) {
     world.deploy("wallet", "multisig_wallet", &[("initial_owners", "[alice]"), ("initial_threshold", "1")]);
     world.pay("alice", 400, "wallet", "AddFunds", &[]).succeeds();

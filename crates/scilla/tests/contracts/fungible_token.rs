@@ -1,4 +1,4 @@
-//! The fungible token, to ZRC-2.
+//! Scenarios of the fungible token, by the standard ZRC-2.
 
 use crate::world::{Arguments, Scenario, World, check_scenarios, interface};
 
@@ -7,7 +7,7 @@ const INSUFFICIENT_FUNDS: &str = "Error(code: -2)";
 const INSUFFICIENT_ALLOWANCE: &str = "Error(code: -3)";
 const NOT_OWNER: &str = "Error(code: -4)";
 const NOT_OPERATOR: &str = "Error(code: -5)";
-/// A literal of the largest amount.
+/// The largest amount, as a literal.
 const MOST: &str = "340282366920938463463374607431768211455";
 
 const SCENARIOS: &[Scenario] = &[
@@ -32,7 +32,8 @@ const PARAMETERS: [(&str, &str); 6] = [
     ("default_operators", "[agent]"),
 ];
 
-/// Gold: alice has 60, and its owner 40. Another contract has no token interface.
+/// Returns a world with the token Gold: Alice has 60, and its owner has 40. It also has a contract without the
+/// interface of a token.
 fn prepare() -> World {
     let mut world = World::with(&["owner", "alice", "bob", "carol", "agent"]);
     world.deploy("gold", "fungible_token", &PARAMETERS);
@@ -73,7 +74,7 @@ fn mint(world: &mut World) {
     world
         .call("owner", "gold", "Mint", &[("recipient", "hello"), ("amount", "1")])
         .fails("No contract transition for tag found: RecipientAcceptMint");
-    // A mint beyond the largest amount fails.
+    // A mint above the largest amount fails.
     world.call("owner", "gold", "Mint", &[("recipient", "bob"), ("amount", MOST)]).fails(&format!(
         "Cannot apply built-in Uint.add: an overflow/underflow occurred to a list of arguments: [  (Uint128 107),\n  (Uint128 {MOST})]"
     ));
@@ -154,7 +155,7 @@ fn transfer(world: &mut World) {
             "gold.balances[bob] = 25",
         ])
         .costs(775);
-    // A transfer to oneself reports success, and changes nothing.
+    // A transfer to the sender itself reports success, and changes nothing.
     world.call("alice", "gold", "Transfer", &[("to", "alice"), ("amount", "35")]).gives(&[
         "gold: event TransferSuccess(sender: alice, recipient: alice, amount: 35)",
         "gold: send alice RecipientAcceptTransfer(sender: alice, recipient: alice, amount: 35)",
@@ -184,7 +185,7 @@ fn transfer_from(world: &mut World) {
         .costs(966);
     world.call("bob", "gold", "TransferFrom", &take("36")).fails(INSUFFICIENT_FUNDS);
     world.call("bob", "gold", "TransferFrom", &take("76")).fails(INSUFFICIENT_ALLOWANCE);
-    // An allowance is valid for its spender only.
+    // Only the spender of an allowance can use it.
     world.call("carol", "gold", "TransferFrom", &take("1")).fails(INSUFFICIENT_ALLOWANCE);
     world
         .call("bob", "gold", "TransferFrom", &[("from", "alice"), ("to", "hello"), ("amount", "1")])

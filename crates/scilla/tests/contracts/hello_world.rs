@@ -1,4 +1,4 @@
-//! The greeting.
+//! Scenarios of the contract with a greeting.
 
 use crate::world::{Scenario, World, check_scenarios};
 

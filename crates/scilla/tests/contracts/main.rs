@@ -1,4 +1,4 @@
-//! The example contracts, each transition in success and in failure.
+//! Tests of the example contracts: each transition succeeds and fails.
 
 mod auction;
 mod crowdfunding;

@@ -1,4 +1,4 @@
-//! The wallet of several owners.
+//! Scenarios of the wallet of several owners.
 
 use crate::world::{Arguments, Scenario, World, check_scenarios};
 
@@ -26,7 +26,7 @@ const SCENARIOS: &[Scenario] = &[
 
 const FIRST: Arguments<'_> = &[("id", "1")];
 
-/// A wallet with 400 that alice, bob and carol own. Two of them have to sign.
+/// Returns a world with a wallet that has 400. Alice, Bob and Carol own it, and two of them have to sign.
 fn prepare() -> World {
     let mut world = World::with(&["alice", "bob", "carol", "dave"]);
     let parameters = [("initial_owners", "[alice, bob, carol]"), ("initial_threshold", "2")];
@@ -35,7 +35,7 @@ fn prepare() -> World {
     world
 }
 
-/// Proposes a transaction, and executes it with the signatures of alice and bob.
+/// Proposes a transaction, and executes it with the signatures of Alice and Bob.
 fn decide(world: &mut World, transition: &str, arguments: Arguments<'_>) -> crate::world::Response {
     world.call("alice", "wallet", transition, arguments).succeeds();
     world.call("bob", "wallet", "Sign", FIRST).succeeds();

@@ -1,4 +1,4 @@
-//! The non-fungible token, to ZRC-6.
+//! Scenarios of the non-fungible token, by the standard ZRC-6.
 
 use crate::world::{Arguments, Scenario, World, check_scenarios, interface};
 
@@ -45,7 +45,8 @@ const SCENARIOS: &[Scenario] = &[
 const PARAMETERS: [(&str, &str); 4] =
     [("initial_contract_owner", "owner"), ("initial_base_uri", "https://a/"), ("name", "Art"), ("symbol", "ART")];
 
-/// Alice has the tokens 1 and 2, which bob may transfer as an operator; the spender of 2 is carol.
+/// Returns a world in which Alice has the tokens 1 and 2. Bob may transfer both as an operator, and Carol is the
+/// spender of token 2.
 fn prepare() -> World {
     let mut world = World::with(&["owner", "alice", "bob", "carol", "dave"]);
     world.deploy("art", "non_fungible_token", &PARAMETERS);
@@ -167,7 +168,7 @@ fn burn(world: &mut World) {
     let token = |id| [("token_id", id)];
     paused(world).call("alice", "art", "Burn", &token("1")).fails(PAUSED);
     world.call("alice", "art", "Burn", &token("3")).fails(TOKEN_NOT_FOUND);
-    // A spender may transfer, not burn.
+    // A spender may transfer a token, but may not burn it.
     world.call("carol", "art", "Burn", &token("2")).fails(NOT_OWNER_OR_OPERATOR);
     world.call("alice", "art", "Burn", &token("1")).gives(&[
         "art: event Burn(token_owner: alice, token_id: 1)",
@@ -275,7 +276,7 @@ fn transfer_from(world: &mut World) {
     world.call("alice", "art", "TransferFrom", &token("null", "1")).fails(ZERO_ADDRESS);
     world.call("alice", "art", "TransferFrom", &token("art", "1")).fails(THIS_ADDRESS);
     world.call("alice", "art", "TransferFrom", &token("dave", "3")).fails(TOKEN_NOT_FOUND);
-    // Carol is the spender of the other token.
+    // Carol is the spender of token 2 only.
     world.call("carol", "art", "TransferFrom", &token("dave", "1")).fails(NOT_ALLOWED_TO_TRANSFER);
     world.call("alice", "art", "TransferFrom", &token("alice", "1")).fails(IS_SELF);
     world
@@ -303,7 +304,7 @@ fn transfer_from(world: &mut World) {
         "art.spenders[2] is gone",
         "art.token_owners[2] = dave",
     ]);
-    // The operators of the former owner are not those of the new one.
+    // The operators of the previous owner are not operators of the new owner.
     world.call("bob", "art", "TransferFrom", &token("alice", "2")).fails(NOT_ALLOWED_TO_TRANSFER);
 }
 

@@ -1,4 +1,4 @@
-//! The exchange, which reads the balances of its users from the tokens.
+//! Scenarios of the exchange, which reads the balances of its users from the token contracts.
 
 use crate::world::{Scenario, World, check_scenarios};
 
@@ -17,7 +17,7 @@ const SCENARIOS: &[Scenario] = &[
     ("TransferFromSuccessCallBack", callback),
 ];
 
-/// Alice has 100 gold, bob 100 silver; each allows the exchange 80 of them.
+/// Returns a world in which Alice has 100 gold, and Bob has 100 silver. Each allows the exchange to take 80.
 fn prepare() -> World {
     let mut world = World::with(&["alice", "bob"]);
     world.deploy("exchange", "token_exchange", &[]);
@@ -62,7 +62,7 @@ fn open_order(world: &mut World) {
     fails(order("gold", "0", "silver", "30"), NOTHING_OFFERED);
     fails(order("gold", "80", "silver", "0"), NOTHING_OFFERED);
     fails(order("gold", "80", "gold", "30"), SAME_TOKEN);
-    // She allows no more than 80, and has no silver.
+    // Alice allows at most 80 gold, and has no silver.
     fails(order("gold", "81", "silver", "30"), TOO_FEW_TOKENS);
     fails(order("silver", "1", "gold", "30"), TOO_FEW_TOKENS);
     let alice = "0x616c696365000000000000000000000000000000";
@@ -89,7 +89,7 @@ fn fill_order(world: &mut World) {
 
     // The taker has no silver.
     world.call("carol", "exchange", "FillOrder", &[("id", "1")]).fails(TOO_FEW_TOKENS);
-    // The maker has less gold than she offered.
+    // The maker has less gold than the order offers.
     let mut poorer = world.clone();
     poorer.call("alice", "gold", "Transfer", &[("to", "carol"), ("amount", "21")]).succeeds();
     poorer.call("bob", "exchange", "FillOrder", &[("id", "1")]).fails(TOO_FEW_TOKENS);
@@ -117,13 +117,13 @@ fn fill_order(world: &mut World) {
         .costs(1004);
     world.call("bob", "exchange", "FillOrder", &[("id", "1")]).fails(UNKNOWN_ORDER);
 
-    // A contract that is no token cannot be exchanged.
+    // Only token contracts can be exchanged.
     allow(world, "alice", "gold", "20");
     world.call("alice", "exchange", "OpenOrder", &order("gold", "20", "exchange", "1")).succeeds();
     world.call("bob", "exchange", "FillOrder", &[("id", "2")]).fails(NOT_TOKEN);
 }
 
-/// Only messages of tokens have an effect. Messages of other senders have none.
+/// Checks that a callback has an effect only if the sender is a token contract.
 fn callback(world: &mut World) {
     let expected = [("initiator", "exchange"), ("sender", "alice"), ("recipient", "bob"), ("amount", "1")];
     world.call("bob", "exchange", "TransferFromSuccessCallBack", &expected).gives(&[]);

@@ -1,7 +1,7 @@
-//! A small chain in memory, with its effects as lines of text.
+//! A small chain in memory, whose effects are lines of text.
 //!
-//! Accounts have names. A name is an address: its letters, followed by zeros. The output lists the effects of a
-//! transaction in their order, then the changed state:
+//! Accounts have names. The address of an account is the letters of its name, followed by zeros. The output lists the
+//! effects of a transaction in their order, and then the changed state:
 //!
 //! ```text
 //! token: event TransferSuccess(sender: alice, recipient: bob, amount: 5)
@@ -10,7 +10,7 @@
 //! token.balances[bob] = 5
 //! ```
 //!
-//! Messages between contracts run as on the chain: depth first, and all or nothing.
+//! Messages between contracts run as on the chain: depth first, and either all messages have an effect or none.
 
 use std::{
     cell::RefCell,
@@ -38,34 +38,34 @@ use silica_scilla::{
 
 use crate::model::{End, costs};
 
-/// Gas limit of a call, which is more than any of the examples needs.
+/// Gas limit of a call. Every call of the examples needs less.
 const LIMIT: u64 = 100_000;
 
-/// The directory of the example contracts.
+/// Returns the directory of the example contracts.
 pub(crate) fn directory() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts"))
 }
 
-/// The names of parameters with their values.
+/// Names of parameters, with their values.
 pub(crate) type Arguments<'a> = &'a [(&'a str, &'a str)];
 
-/// Accounts and contracts by their names.
+/// A chain: accounts and contracts by name.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
-    /// The number of the block in which the next call runs.
+    /// Number of the block in which the next call runs.
     pub(crate) block: u64,
     balances: BTreeMap<String, u128>,
     contracts: BTreeMap<String, Contract>,
-    /// Results of this world and of its copies.
+    /// Results that this world and its copies have collected.
     seen: Rc<RefCell<Seen>>,
 }
 
-/// Results of the tests of an example.
+/// The results in the tests of an example.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Contracts by the names of their directories, with the transitions that have succeeded.
+    /// Transitions that have succeeded, with the names of their contracts' directories.
     successes: BTreeSet<(String, String)>,
-    /// Reasons of failed transactions.
+    /// Error texts of failed transactions.
     failures: BTreeSet<String>,
 }
 
@@ -85,12 +85,12 @@ struct Contract {
 #[must_use = "what is expected has to be said"]
 pub(crate) struct Response {
     result: Result<Vec<String>, String>,
-    /// The units of gas that the first contract used.
+    /// Gas units that the first contract used.
     units: u64,
 }
 
 impl Response {
-    /// Checks that the transaction succeeded with these effects.
+    /// Checks that the transaction succeeded and had these effects.
     #[track_caller]
     pub(crate) fn gives(&self, expected: &[&str]) -> &Self {
         match &self.result {
@@ -100,7 +100,7 @@ impl Response {
         self
     }
 
-    /// Checks that the transaction succeeded, with any effects.
+    /// Checks that the transaction succeeded. Ignores its effects.
     #[track_caller]
     pub(crate) fn succeeds(&self) {
         if let Err(failure) = &self.result {
@@ -108,7 +108,7 @@ impl Response {
         }
     }
 
-    /// Checks that the transaction failed for this reason.
+    /// Checks that the transaction failed with this error text.
     #[track_caller]
     pub(crate) fn fails(&self, expected: &str) {
         match &self.result {
@@ -117,14 +117,14 @@ impl Response {
         }
     }
 
-    /// Checks the units of gas that were used. Eight of them are one gas.
+    /// Checks the gas used, in units. Eight units are one gas.
     #[track_caller]
     pub(crate) fn costs(&self, units: u64) {
         assert_eq!(self.units, units, "units of gas");
     }
 }
 
-/// A message to deliver.
+/// A message that remains to be delivered.
 struct Delivery {
     sender: String,
     recipient: String,
@@ -133,7 +133,7 @@ struct Delivery {
 }
 
 impl World {
-    /// Returns a world at block 100 in which these accounts have 1000 each.
+    /// Returns a world at block 100, in which each of these accounts has 1,000.
     pub(crate) fn with(accounts: &[&str]) -> Self {
         Self {
             block: 100,
@@ -143,14 +143,14 @@ impl World {
         }
     }
 
-    /// Deploys an example contract under a name.
+    /// Deploys an example contract under a name. Panics if the deployment fails.
     #[track_caller]
     pub(crate) fn deploy(&mut self, name: &str, example: &str, arguments: Arguments<'_>) {
         self.try_deploy(name, example, arguments)
             .unwrap_or_else(|failure| panic!("{name} was not deployed: {failure}"));
     }
 
-    /// Deploys an example contract under a name, or returns the reason of the failure.
+    /// Deploys an example contract under a name, or returns the error text of the failure.
     pub(crate) fn try_deploy(&mut self, name: &str, example: &str, arguments: Arguments<'_>) -> Result<(), String> {
         let (program, summary) = compile(example, &address_text(name));
         let code = Arc::new(Code::of_contract(&program));
@@ -176,7 +176,7 @@ impl World {
         Ok(())
     }
 
-    /// Calls a transition.
+    /// Calls a transition without an amount.
     pub(crate) fn call(
         &mut self,
         sender: &str,
@@ -187,7 +187,7 @@ impl World {
         self.pay(sender, 0, contract, transition, arguments)
     }
 
-    /// Calls a transition and offers money.
+    /// Calls a transition with an amount.
     pub(crate) fn pay(
         &mut self,
         sender: &str,
@@ -314,7 +314,7 @@ impl World {
         }
     }
 
-    /// Returns the whole state, entry by entry.
+    /// Returns the whole state: the values of entries by their paths.
     fn state(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         for (name, contract) in &self.contracts {
@@ -327,7 +327,7 @@ impl World {
     }
 }
 
-/// Compares the gas of a call, and its end with less gas, with the model of the rules.
+/// Checks the gas of a call, and the end of calls with less gas, against the model of the rules.
 fn check_costs(contract: &Contract, message: &Message, balance: u128, host: &MemoryHost) {
     let expected = match costs(&contract.program, &contract.init, message, balance, host) {
         Ok(expected) => expected,
@@ -347,13 +347,13 @@ fn check_costs(contract: &Contract, message: &Message, balance: u128, host: &Mem
     }
 }
 
-/// A transition, with calls that cover all its cases.
+/// A transition, and the calls that cover all its cases.
 pub(crate) type Scenario = (&'static str, fn(&mut World));
 
 /// Runs a scenario for each transition of an example contract, each in a new world.
 ///
-/// The scenarios must include every transition, and each must succeed once. All errors that have a code in the contract
-/// must occur.
+/// There must be a scenario for every transition, and every transition must succeed at least once. Every error that
+/// has a code in the contract must occur.
 pub(crate) fn check_scenarios(example: &str, prepare: fn() -> World, scenarios: &[Scenario]) {
     let (_, summary) = compile(example, "0x");
     let transitions: Vec<_> = summary.transitions.iter().map(|transition| &*transition.name).collect();
@@ -374,7 +374,7 @@ pub(crate) fn check_scenarios(example: &str, prepare: fn() -> World, scenarios: 
     }
 }
 
-/// Returns the interface of a contract: its transitions with their parameters, one per line.
+/// Returns the interface of a contract: its transitions with their parameters, one on each line.
 pub(crate) fn interface(example: &str) -> String {
     let (_, summary) = compile(example, "0x");
     let mut lines = String::new();
@@ -386,7 +386,7 @@ pub(crate) fn interface(example: &str) -> String {
     lines
 }
 
-/// The standard library, and the libraries among the examples.
+/// A source with the standard library, and with the libraries of the examples.
 struct Libraries;
 
 impl LibrarySource for Libraries {
@@ -402,7 +402,7 @@ impl LibrarySource for Libraries {
     }
 }
 
-/// Reads and checks an example contract.
+/// Parses, resolves and checks an example contract.
 fn compile(example: &str, address: &str) -> (Arc<Program<ContractModule>>, Arc<ContractSummary>) {
     let file = format!("{example}.scilla");
     let source = fs::read(directory().join(example).join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -436,14 +436,14 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the name of an address.
+/// Returns the account name of an address.
 fn account_text(bytes: &[u8]) -> String {
     let letters = bytes.iter().copied().take_while(|byte| *byte != 0);
     let name: String = letters.map(char::from).collect();
     if name.is_empty() { "null".to_owned() } else { name }
 }
 
-/// Reads a value: names and digits, texts without quotes, `[a, b]`, `(a, b)`.
+/// Parses a value: a name, digits, a text without quotes, `[a, b]` or `(a, b)`.
 fn value(text: &str, kind: &Type) -> Value {
     read(text, kind).unwrap_or_else(|| panic!("{text} is no {}", kind.global()))
 }
@@ -472,7 +472,8 @@ fn read(text: &str, kind: &Type) -> Option<Value> {
     })
 }
 
-/// Splits the text between two brackets at the commas that are not inside further brackets. An empty text has no parts.
+/// Splits the text between two brackets at its commas. Ignores commas inside further brackets. An empty text has no
+/// parts.
 fn parts(text: &str, open: char, close: char) -> Option<Vec<&str>> {
     let inner = text.strip_prefix(open)?.strip_suffix(close)?;
     let mut depth = 0;
@@ -483,7 +484,7 @@ fn parts(text: &str, open: char, close: char) -> Option<Vec<&str>> {
     Some(if inner.is_empty() { Vec::new() } else { parts.map(str::trim).collect() })
 }
 
-/// Writes a value in the form of [`value`], with texts in quotes.
+/// Returns a value in the form of [`value`], but with texts in quotes.
 fn text(value: &Value) -> String {
     match value {
         Value::ByStrX(bytes) if bytes.len() == 20 => account_text(bytes),
@@ -504,7 +505,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Writes a message, event or exception as a call. The label gives the name.
+/// Returns a message, event or exception in the form of a call. The value of the entry `label` is the name.
 fn call_text(label: &str, message: &Sent) -> String {
     let name = message.get(label).and_then(Value::as_string).expect("it has a name");
     let parameters = message.entries().iter().filter(|entry| !entry.label.starts_with('_'));
@@ -512,7 +513,7 @@ fn call_text(label: &str, message: &Sent) -> String {
     format!("{name}({})", parameters.join(", "))
 }
 
-/// Returns the first text of a failure. An exception has the form of a call.
+/// Returns the first error text of a failure. An exception has the form of a call.
 fn error_of(failed: &Failed) -> String {
     let message = failed.failure.entries().first().map_or("", |entry| &entry.message);
     let Some(exception) = message.strip_prefix("Exception thrown: (Message [(_exception : (String \"") else {
@@ -529,7 +530,7 @@ fn error_of(failed: &Failed) -> String {
     format!("{name}({})", parameters.collect::<Vec<_>>().join(", "))
 }
 
-/// Collects the entries of nested maps. Other values stay as they are.
+/// Collects the entries of nested maps by their paths. Other values are single entries.
 fn flatten(path: String, value: &Value, all: &mut BTreeMap<String, String>) {
     let Some(map) = value.as_map() else {
         all.insert(path, text(value));
@@ -540,7 +541,7 @@ fn flatten(path: String, value: &Value, all: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Returns the differences of two states, in the order of their entries.
+/// Returns the differences between two states, in the order of their paths.
 fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
     let paths: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let change = |path: &String| match (before.get(path), after.get(path)) {

@@ -1,4 +1,4 @@
-//! Compares the gas of random programs, as the evaluator and a model of the documented rules compute it.
+//! Compares the gas of the evaluator for random programs with a model of the documented rules.
 
 mod model;
 mod programs;
@@ -54,7 +54,7 @@ fn message() -> Message {
     Message { tag: "Go".into(), entries: entries.into() }
 }
 
-/// Returns a chain with the sender, and with a contract whose fields can be read.
+/// Returns a host with the sender, and with a contract whose fields can be read.
 fn host(fields: Vec<StateField>) -> MemoryHost {
     let field =
         |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().expect("no functions"), value };
@@ -88,7 +88,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// Returns `None` if a library or the first value of a field fails.
+    /// Deploys the contract. Returns `None` if a library or the first value of a field fails.
     fn new(text: &str) -> Option<Self> {
         let module = parse_contract("random.scilla", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let origin = Origin { address: Some("0x05".into()), ..Origin::default() };
@@ -101,7 +101,7 @@ impl Subject {
         Some(Self { program, code, fields })
     }
 
-    /// Runs the program with this number of units, including its libraries.
+    /// Runs the program with this number of units. They also pay for its libraries.
     fn run(&self, units: u64) -> End {
         self.call(units, &mut host(self.fields.clone()))
     }
@@ -117,7 +117,7 @@ impl Subject {
     }
 }
 
-/// Returns a field with the same value. A map is filled in reverse order.
+/// Returns a field with the same value. If the value is a map, its entries are inserted in reverse order.
 fn filled_backwards(field: &StateField) -> StateField {
     let Value::Map(map) = &field.value else { return field.clone() };
     let mut filled = Map::new(map.key_type().clone(), map.value_type().clone());
@@ -127,8 +127,8 @@ fn filled_backwards(field: &StateField) -> StateField {
     StateField { value: Value::Map(filled), ..field.clone() }
 }
 
-/// Checks the program of a seed, with limits in thousandths of the units that it uses. Returns `false` if it cannot be
-/// deployed, or is beyond the model.
+/// Checks the program of a seed. Each limit is in thousandths of the units that the program uses. Returns `false` if
+/// the program cannot be deployed, or if the model does not support it.
 fn check(seed: u64, thousandths: &[u64]) -> bool {
     let text = programs::contract(seed);
     let Some(subject) = Subject::new(&text) else { return false };
@@ -136,7 +136,7 @@ fn check(seed: u64, thousandths: &[u64]) -> bool {
     let units = costs.units();
     let end = subject.run(LIMIT);
     assert_eq!(LIMIT - end.left, units, "{:?}, in\n{text}", end.failure);
-    // The balance may be too small at the end.
+    // A run without missing gas can still fail, because the balance is too small at its end.
     assert!(!costs.fails || end.failure.is_some(), "in\n{text}");
     assert!(!costs.is_refused(), "in\n{text}");
     let limits = thousandths.iter().map(|part| units * part / 1_000).chain([units.saturating_sub(1), units]);
@@ -180,7 +180,7 @@ proptest! {
         let mut once = host(subject.fields.clone());
         let first = subject.call(LIMIT, &mut once);
         prop_assert_eq!(&subject.call(LIMIT, &mut host(subject.fields.clone())), &first);
-        // The maps have their present contents.
+        // These maps have the same contents, but another history.
         let mut again = host(once.fields.iter().map(filled_backwards).collect());
         prop_assert_eq!(&again.fields, &once.fields);
         prop_assert_eq!(subject.call(LIMIT, &mut again), subject.call(LIMIT, &mut once));

@@ -1,7 +1,7 @@
 //! Random contracts that pass the checker.
 //!
-//! Types direct the generation: for each value that it needs, the generator makes an expression of the type from the
-//! names in scope. All contracts have the same parameters and the transition `Go`, so that every test can call them.
+//! Types direct the generation: if the generator needs a value, it makes an expression of the type from the names in
+//! scope. All contracts have the same parameters and the transition `Go`, so that every test can call them.
 
 #![expect(
     clippy::indexing_slicing,
@@ -11,7 +11,7 @@
 
 use std::fmt::Write as _;
 
-/// The types of values.
+/// The types of values in generated contracts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Block,
@@ -19,13 +19,13 @@ enum Kind {
     Bytes(u32),
     Integer(&'static str),
     List(Box<Self>),
-    /// `ByStr`.
+    /// `ByStr`, a byte string of any length.
     Loose,
     Map(Box<Self>, Box<Self>),
     Nat,
     Option(Box<Self>),
     Pair(Box<Self>, Box<Self>),
-    /// A type of the contract's library.
+    /// A data type of the contract's library.
     Shape,
     Text,
 }
@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// The names in scope.
+/// The names in scope, with their types.
 type Scope = Vec<(String, Kind)>;
 
 #[derive(Clone)]
@@ -80,7 +80,7 @@ struct Writer {
     names: u32,
     fields: Vec<(String, Kind)>,
     procedures: Vec<Procedure>,
-    /// Number of enclosing clauses. Inside a clause, no name can be bound to the result of a procedure.
+    /// Number of enclosing clauses. Inside a clause, the result of a procedure cannot be bound to a name.
     clauses: u32,
 }
 
@@ -178,7 +178,7 @@ impl Writer {
         let parameters: Vec<_> = (0..self.pick(3)).map(|_| (self.fresh(), self.payload())).collect();
         scope.extend(parameters.iter().cloned());
         let result = if self.pick(2) == 0 { Some(self.payload()) } else { None };
-        // After a match that does not return, later returns do not count.
+        // The checker does not count returns after a match that does not return.
         let mut body = self.statements(scope.clone(), if result.is_some() { 1 } else { 4 });
         let returns = result.as_ref().map(Kind::written);
         if let Some(kind) = &result {
@@ -205,7 +205,7 @@ impl Writer {
         lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join(";\n")
     }
 
-    /// Returns the name of a value. Binds a new one if there is none.
+    /// Returns the name of a value of this type. Binds a new name if there is none.
     fn named(&mut self, kind: &Kind, scope: &mut Scope, lines: &mut Vec<String>) -> String {
         if let Some(known) = self.known(kind, scope) {
             return known;
@@ -325,7 +325,7 @@ impl Writer {
         }
     }
 
-    /// Returns a type that messages and parameters of procedures may have.
+    /// Returns a type that is legal in messages and for parameters of procedures.
     fn payload(&mut self) -> Kind {
         loop {
             let kind = self.kind();
@@ -372,7 +372,8 @@ impl Writer {
         scope.push((name, kind));
     }
 
-    /// Reads another account, in the transition only. A procedure gets addresses without known fields.
+    /// Reads a field of another account. Only the transition does so, because the addresses in a procedure have no
+    /// listed fields.
     fn read_remote(&mut self, scope: &mut Scope, lines: &mut Vec<String>) {
         if !scope.iter().any(|(name, _)| name == "number") {
             return;
@@ -421,13 +422,13 @@ impl Writer {
         lines.push(format!("throw {name}"));
     }
 
-    /// Returns a name in scope, often if there is one.
+    /// Returns a name in scope with this type, or `None`. It may return `None` even if there is such a name.
     fn known(&mut self, kind: &Kind, scope: &Scope) -> Option<String> {
         let names: Vec<_> = scope.iter().filter(|(_, of)| of == kind).map(|(name, _)| name.clone()).collect();
         if names.is_empty() || self.pick(4) == 0 { None } else { Some(self.one_of(&names)) }
     }
 
-    /// Returns an expression without other names.
+    /// Returns an expression of this type that uses no names.
     fn plain(&mut self, kind: &Kind) -> String {
         self.value(kind, &Scope::new(), 0)
     }
@@ -520,7 +521,7 @@ impl Writer {
         }
     }
 
-    /// Returns a type with constructors.
+    /// Returns a random type that has constructors.
     fn matched(&mut self) -> Kind {
         match self.pick(6) {
             0 => Kind::Bool,
@@ -685,7 +686,7 @@ impl Writer {
         self.applied(&format!("builtin {name}"), &kinds, scope, parts)
     }
 
-    /// Returns a function of some arguments, applied to all at once or one by one.
+    /// Returns an application of a new function, to all arguments at once or to one after the other.
     fn function(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
         let (name, mut inner, mut head) = (self.fresh(), scope.clone(), String::new());
         let kinds: Vec<_> = (0..=self.pick(3)).map(|_| self.kind()).collect();

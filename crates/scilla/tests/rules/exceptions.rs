@@ -1,13 +1,15 @@
 //! Components that an exception lists.
 //!
-//! The lists are those that builds of Scilla 0.11.1 and 0.13.4 (old) and of 308af35 (new) print for these programs.
+//! The expected lists are the output of builds of Scilla 0.11.1 and 0.13.4 (old) and of 308af35 (new) for these
+//! programs.
 
 use silica_scilla::rules::Edition;
 
 use crate::world::{UNITS, World, entries};
 
-/// `Thr` throws, `N` stores a field, `M` calls it twice, `It` takes an element of a list and calls it, `It2` throws on the
-/// element `False`. The program adds its own procedures and the transition.
+/// The common procedures of the programs. `Thr` throws, `N` stores a field, and `M` calls `N` twice. `It` takes an
+/// element of a list and calls `N`. `It2` throws on the element `False`. Each program adds its own procedures and the
+/// transition.
 const PRELUDE: &str = "scilla_version 0
 library L
 let two = let n = Nil {Bool} in let t = True in let one = Cons {Bool} t n in Cons {Bool} t one
@@ -23,7 +25,7 @@ procedure Thr () e = { _exception : \"E\" }; throw e end
 procedure It2 (b : Bool) match b with | True => N | False => Thr end end
 ";
 
-/// Returns the first text of a failing call, and the other texts without `Raised from `.
+/// Returns the first error text of a failed call, and the other error texts without `Raised from `.
 fn failing(program: &str, edition: Edition, amount: u128, units: u64) -> (String, Vec<String>) {
     let mut world = World::new(&format!("{PRELUDE}{program}"), edition);
     let failed = world.call(amount, units).unwrap_err();
@@ -87,8 +89,8 @@ fn a_failure_that_is_no_exception_lists_nothing() {
 
 #[test]
 fn running_out_of_gas_lists_nothing() {
-    // Release 0.11 reports nothing if the gas does not suffice for a built-in function. This implementation does not
-    // copy that.
+    // Release 0.11 reports no error if the gas does not suffice for a built-in function. This implementation reports
+    // an error.
     let cases = [
         ("procedure A () N; N; N; N end", "Ran out of gas after evaluating statement"),
         ("procedure A () x = let b = Uint256 9 in let n = Uint32 9 in builtin pow b n end", "Insufficient gas"),
@@ -124,7 +126,7 @@ fn a_list_beyond_its_bound_keeps_the_newest_and_the_transition() {
     let program = format!("procedure {name} () one = Uint32 1 end transition T () N; {name}; {name}; N; throw end");
     let listed = failing(&program, Edition::V0_13, 0, UNITS).1;
     assert_eq!(listed, ["N", "T"]);
-    // A list far below the limit is complete.
+    // The limit does not cut a list that is far below it.
     let program = format!("transition T () {} throw end", "forall two It; ".repeat(500));
     assert_eq!(failing(&program, Edition::V0_13, 0, UNITS).1.len(), 1_001);
 }

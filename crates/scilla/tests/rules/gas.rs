@@ -1,6 +1,6 @@
 //! Gas of runs under the rules of 0.11 and of later releases.
 //!
-//! The differences are those that builds of Scilla 0.11.1 and 308af35 report for these programs.
+//! The expected differences are those between builds of Scilla 0.11.1 and 308af35 for these programs.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use silica_scilla::{code::Code, gas::Meter, resolve, rules::Edition, stdlib::Sta
 
 use crate::world::{UNITS, World, code, settings};
 
-/// Units of each built-in recursion principle, and of an unstated constraint.
+/// Cost of each recursion principle, and of an unwritten constraint, in units.
 const PRINCIPLES: u64 = 5;
 const TRUE: u64 = 1;
 
-/// A contract whose transition stores one field.
+/// Returns a contract whose transition stores one field.
 fn contract(library: &str, constraint: &str, initial: &str) -> String {
     format!(
         "scilla_version 0
@@ -23,7 +23,7 @@ fn contract(library: &str, constraint: &str, initial: &str) -> String {
     )
 }
 
-/// Returns the additional units of a deployment and of a call under 0.11.
+/// Returns the additional cost of a deployment and of a call under the rules of 0.11, in units.
 fn more(text: &str) -> (u64, u64) {
     let [early, current, latest] = Edition::ALL.map(|edition| {
         let mut world = World::new(text, edition);
@@ -55,7 +55,7 @@ fn a_call_that_cannot_pay_for_the_second_initialisation_fails_there() {
     let mut world = World::new(&text, Edition::V0_11);
     let whole = world.units_of_call();
     assert!(world.call(0, whole).is_ok());
-    // Libraries 6, again 6, the constraint 1, the field 3; then the transition.
+    // Costs in units: the libraries 6, again 6, the constraint 1, the field 3, and then the transition.
     for (units, line) in [(5, 2), (11, 2), (12, 0), (13, 4), (15, 4)] {
         let failed = world.call(0, units).unwrap_err();
         let entry = &failed.failure.entries()[0];
@@ -77,13 +77,13 @@ fn a_call_initialises_nothing_that_it_stores() {
     assert_eq!(world.field("n"), "(Uint32 2)");
 }
 
-/// Returns `let`s that put each number below a limit into the map `m`.
+/// Returns a chain of `let`s that puts all numbers below `entries` into the map `m`.
 fn puts(entries: u32) -> String {
     let puts = (0..entries).map(|key| format!("let k = Uint32 {key} in let m = builtin put m k k in "));
     puts.collect::<Vec<_>>().concat()
 }
 
-/// Returns the units of an expression without the recursion principles.
+/// Returns the cost of an expression in units, without the recursion principles.
 fn units(text: &str, edition: Edition) -> u64 {
     let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
     let program = resolve::expression(module, &[], &Standard).unwrap();
@@ -94,7 +94,7 @@ fn units(text: &str, edition: Edition) -> u64 {
 
 #[test]
 fn built_in_functions_cost_what_they_did() {
-    // A let with a literal is 2, with an empty map 2, with a put 1 and 1 more than the entries.
+    // Costs in units: a `let` with a literal 2, with an empty map 2, and with a `put` 2 plus the number of entries.
     let map = |entries: u32| {
         (
             format!("let m = Emp Uint32 Uint32 in {}", puts(entries)),
@@ -102,7 +102,7 @@ fn built_in_functions_cost_what_they_did() {
         )
     };
     let (seven, before) = map(7);
-    // Seven entries: 56 bytes, and a sort cost of 7 times the logarithm of 7, cut off.
+    // A map of seven entries has size 56. Its sort cost is 7 times the logarithm of 7, rounded down.
     let cases = [
         ("let a = Uint256 2 in let n = Uint32 200 in builtin pow a n".to_owned(), 4, 20 * 200 * 4, 20 * 6 * 4),
         ("let a = Uint128 3 in let n = Uint32 5 in builtin pow a n".to_owned(), 4, 20 * 5 * 2, 20 * 2 * 2),
@@ -124,7 +124,7 @@ fn built_in_functions_cost_what_they_did() {
 fn hashing_a_map_costs_no_sorting_under_0_11() {
     let keys = puts(300);
     let hash = |name: &str| format!("let m = Emp Uint32 Uint32 in {keys} builtin {name} m");
-    // 300 entries of 8 bytes; the logarithm of 300, cut off, is 5.
+    // A map of 300 entries of 8 bytes. The logarithm of 300 is 5, rounded down.
     for (name, bytes) in [("sha256hash", 960), ("keccak256hash", 2040), ("ripemd160hash", 640)] {
         let difference = units(&hash(name), Edition::V0_13) - units(&hash(name), Edition::V0_11);
         let expected = (2_400_u64 + 1_500).div_ceil(bytes) - 2_400_u64.div_ceil(bytes);

@@ -1,4 +1,4 @@
-//! Programs under the rules of different releases of the interpreter.
+//! Tests of programs under the rules of different releases of the interpreter.
 #![cfg(test)]
 
 mod exceptions;

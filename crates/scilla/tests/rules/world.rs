@@ -1,4 +1,4 @@
-//! A contract in memory, to deploy and to call.
+//! A contract in memory, which tests can deploy and call.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,9 +16,9 @@ use silica_scilla::{
 };
 
 const SENDER: [u8; 20] = [1; 20];
-/// Balance of the sender.
+/// Balance of the sender, in Qa.
 const BALANCE: u128 = 100;
-/// Units of each run.
+/// Gas limit of each run, in units.
 pub(crate) const UNITS: u64 = 800_000;
 
 pub(crate) struct World {
@@ -26,7 +26,7 @@ pub(crate) struct World {
     settings: Settings,
     init: Vec<Argument>,
     host: MemoryHost,
-    /// The units that the deployment used.
+    /// Units that the deployment used.
     pub(crate) deployment: u64,
 }
 
@@ -50,7 +50,7 @@ impl World {
         Self::with_units(text, edition, UNITS).unwrap()
     }
 
-    /// Deploys a contract with a limit of `units`.
+    /// Deploys a contract with a gas limit of `units`.
     pub(crate) fn with_units(text: &str, edition: Edition, units: u64) -> Result<Self, Failed> {
         let (code, settings) = (code(text), settings(edition));
         let init = arguments(&[
@@ -69,7 +69,8 @@ impl World {
         Ok(Self { code, settings, init, host, deployment: units - deployed.gas.units() })
     }
 
-    /// Sends a message to the transition `T`, with an amount and a limit of `units`. The fields keep the stored values.
+    /// Sends a message with an amount to the transition `T`, with a gas limit of `units`. The fields keep the stored
+    /// values.
     pub(crate) fn call(&mut self, amount: u128, units: u64) -> Result<Outcome, Failed> {
         let entries = arguments(&[
             ("_amount", Value::uint128(amount)),
@@ -80,19 +81,19 @@ impl World {
         loaded.call(&self.init, &Message { tag: "T".into(), entries }, 0, &mut self.host)
     }
 
-    /// Returns the value of a field, as a literal.
+    /// Returns the value of a field in the form of a literal.
     pub(crate) fn field(&self, name: &str) -> String {
         let field = self.host.fields.iter().find(|field| *field.name == *name).unwrap();
         field.value.literal().to_string()
     }
 
-    /// Returns the units of a call.
+    /// Returns the gas that a call uses, in units.
     pub(crate) fn units_of_call(&mut self) -> u64 {
         UNITS - self.call(0, UNITS).unwrap().gas.units()
     }
 }
 
-/// Returns the texts of a failure with their lines.
+/// Returns the error texts of a failure, each with its line.
 pub(crate) fn entries(failure: &Failure) -> Vec<(&str, u32)> {
     failure.entries().iter().map(|entry| (entry.message.as_str(), entry.start.line)).collect()
 }

@@ -23,8 +23,8 @@ fn cash_flow(text: &str, tokens: &[&str]) -> CashFlow {
     checked.summary.cash_flow.expect("it was asked for")
 }
 
-/// Checks the tags of the parameters and fields of a contract, in the form `name: tag, name: tag`, followed by those of
-/// constructors.
+/// Checks the tags of the parameters and fields of a contract, in the form `name: tag, name: tag`. The tags of
+/// constructors follow.
 fn check_module(parts: &str, tokens: &[&str], expected: &str) {
     let text = format!("scilla_version 0\n{parts}");
     let found = cash_flow(&text, tokens);
@@ -36,8 +36,8 @@ fn check_module(parts: &str, tokens: &[&str], expected: &str) {
     assert_eq!(tags_found.join(", "), expected, "{text}");
 }
 
-/// Checks a contract with these fields and a transition with these statements. In them, `a` is an amount, `b` an
-/// address, and `c` the address of a contract.
+/// Checks the tags of a contract with these fields and a transition with these statements. In the statements, `a` is
+/// an amount, `b` an address, and `c` the address of a contract.
 fn check(fields: &str, statements: &str, expected: &str) {
     let transition = "transition T (a : Uint128, b : ByStr20, c : ByStr20 with contract field n : Uint128 end)";
     check_module(&format!("contract C ()\n{fields}\n{transition}\n{statements}\nend"), &[], expected);

@@ -1,4 +1,5 @@
-//! Sent messages are read as their JSON is: both ways, for random messages with values that JSON changes or rejects.
+//! Tests that a sent message has the same result as its JSON, for random messages. Some have values that JSON changes
+//! or rejects.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -17,7 +18,7 @@ use crate::{
 const FILE: &str = "message.json";
 const CASES: u64 = 6_000;
 
-/// A sequence of numbers that its seed determines (`SplitMix64`).
+/// A generator of pseudo-random numbers (`SplitMix64`), with its state.
 struct Dice(u64);
 
 impl Dice {
@@ -84,7 +85,7 @@ impl Dice {
         }
     }
 
-    /// Returns a value, most often of the type.
+    /// Returns a random value. Most values have the type `kind`.
     fn value(&mut self, kind: &Type) -> Value {
         if self.once_in(60) {
             let other = self.kind(1);
@@ -178,7 +179,7 @@ impl Dice {
     }
 }
 
-/// Returns a type of a library, spelled as a program with another namespace than the reader spells it.
+/// Returns a type of a library. The program of the message spells its namespace differently from the reader.
 fn named(base: &str, types: &[Type]) -> Type {
     let module = if base == "Shape" { "0xcd" } else { "0xab" };
     let name = Name::qualified("Theirs", base).defined_in(module.into());
@@ -193,7 +194,7 @@ fn constructor(of: &str, base: &str, index: u32) -> Arc<Constructor> {
     Arc::new(Constructor { name, data_type: data_type.name, index, arity, type_arity: u32::from(of == "Box") })
 }
 
-/// Returns the types that the called program knows: its own names, without `Shape`.
+/// Returns the data types of the called program. They have its own names, and `Shape` is missing.
 fn known() -> DataTypes {
     let name = |base: &str| Name::simple(base).defined_in("0xab".into());
     let made = |base: &str, arguments| adt::Constructor { name: name(base), arguments };
@@ -205,7 +206,7 @@ fn known() -> DataTypes {
     known
 }
 
-/// Reads the JSON of a message.
+/// Reads a message from its JSON.
 fn by_text(message: &Message, known: &DataTypes) -> Result<MessageInput, InputError> {
     let labels = ["_tag", "_amount", "_recipient"];
     let mut builder = Builder::new();
@@ -223,7 +224,7 @@ fn by_text(message: &Message, known: &DataTypes) -> Result<MessageInput, InputEr
     MessageInput::read(FILE, read_document(FILE, text.as_bytes())?.root(), known)
 }
 
-/// Returns all that a program, a charge or a report can find out about a value.
+/// Returns all properties of a value that a program, a charge or a report can depend on.
 fn facts(value: &Value) -> String {
     let mut facts = String::new();
     let mut pending = vec![value];
@@ -277,7 +278,7 @@ fn sent_message_is_read_as_its_text() {
             (unchanged, changed) = (unchanged + u32::from(same), changed + u32::from(!same));
         }
     }
-    // Each way occurs often enough to mean something.
+    // Both results must occur often, or the test would show little.
     assert!(read >= 2_000 && rejected >= 500, "{read} read, {rejected} rejected");
     assert!(unchanged >= 1_000 && changed >= 200, "{unchanged} unchanged, {changed} by JSON");
 }

@@ -4,7 +4,7 @@ use crate::syntax::{
     print_contract, print_expression, print_library,
 };
 
-/// Returns the errors of a text, each with its line and column.
+/// Returns the errors of a text, each with its line and column in front.
 fn shown(failure: &Failure) -> Vec<String> {
     let show = |entry: &Entry| {
         assert_eq!(entry.end, Location::default());
@@ -29,13 +29,13 @@ fn statement_errors(text: &str) -> Vec<String> {
     shown(&parse_statements("s.scilla", text.as_bytes()).expect_err("the text is wrong"))
 }
 
-/// Parses an expression and prints it on one line.
+/// Checks that an expression parses to the expected text on one line.
 fn expression(text: &str, expected: &str) {
     let module = parse_expression("e.scilexp", text.as_bytes()).unwrap_or_else(|failure| panic!("{failure}: {text}"));
     assert_eq!(on_one_line(&print_expression(&module)), expected);
 }
 
-/// Parses statements and prints them on one line.
+/// Checks that statements parse to the expected text on one line.
 fn statements(text: &str, expected: &str) {
     parse_statements("s.scilla", text.as_bytes()).unwrap_or_else(|failure| panic!("{failure}: {text}"));
     let text = format!("scilla_version 0 contract C () transition T () {text} end");
@@ -56,18 +56,18 @@ fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Parses a type and prints it as JSON does.
+/// Checks that a type parses to the expected text, in the form of JSON.
 fn kind(text: &str, expected: &str) {
     let kind = parse_type(text).unwrap_or_else(|failure| panic!("{failure}: {text}"));
     assert_eq!(kind.global().to_string(), expected);
 }
 
-/// Checks the only error of an expression.
+/// Checks that an expression has this error, and no other.
 fn expression_error(text: &str, expected: &str) {
     assert_eq!(expression_errors(text), [expected], "{text}");
 }
 
-/// Checks the only error of a list of statements.
+/// Checks that a list of statements has this error, and no other.
 fn statement_error(text: &str, expected: &str) {
     assert_eq!(statement_errors(text), [expected], "{text}");
 }
@@ -172,7 +172,7 @@ fn map_keys_are_primitive() {
     ] {
         kind_error(text, &format!("1:{column}: Syntax error: Invalid map key type {name}"));
     }
-    // The next token determines the error before the key is checked.
+    // The token after the key determines the error, before the key itself is checked.
     kind_error("Map T 'A", "1:9: Syntax error: expected the type of the values of the map, but found `'A`");
 }
 
@@ -316,7 +316,7 @@ fn a_line_break_in_a_string_is_not_counted() {
 fn a_builtin_must_exist() {
     expression_error("let x = builtin foo a in x", "1:17: Syntax error: \"foo\" is not a builtin");
     expression_error("builtin to_bystrx ()", "1:9: Syntax error: \"to_bystrx\" is not a builtin");
-    // The reference looks it up when it has reached the end of the expression.
+    // The reference looks up the name at the end of the expression.
     expression_error(
         "builtin foo a 5",
         "1:16: Syntax error: expected the end of the expression, but found the number 5 (arguments are names: bind the value to a name first)",
@@ -390,9 +390,9 @@ fn lexical_errors_come_when_the_token_is_looked_at() {
     expression_error("let x = 'a in x", "1:10: Lexical error: Unexpected character: '");
     expression_error("f \"a", "1:5: Lexical error: String is not terminated");
     expression_error("f (* a", "1:3: Lexical error: Comment unfinished");
-    // A literal is complete before the token after it is read.
+    // A literal is complete before the parser reads the token after it.
     assert_eq!(expression_errors("Uint32 -1 #")[0], "1:1: Syntax error: Invalid Uint32 literal -1");
-    // The arguments of a builtin are not complete.
+    // A lexical error comes first, because the arguments of the built-in function are not complete.
     assert_eq!(expression_errors("builtin foo a #")[0], "1:16: Lexical error: Unexpected character: #");
     assert_eq!(expression_errors("builtin foo () #")[0], "1:9: Syntax error: \"foo\" is not a builtin");
 }
@@ -480,7 +480,7 @@ fn statements_that_mean_nothing_are_reported() {
     statement_error("x <- &TIMESTAMP(a, b)", takes_one);
     statement_error("accept; _x := y", "1:9: Syntax error: Illegal assignment to _x");
     statement_error("x <- &a.(b)", "1:7: Syntax error: Remote fetch of contract parameters not yet supported");
-    // The error about the token after it comes first.
+    // The error at the token after the name comes before the unknown name.
     statement_error("x <- &FOO x", "1:12: Syntax error: expected `(`, `.`, or the end of the statement, but found `x`");
 }
 

@@ -1,3 +1,5 @@
+//! Tests of the printer and the formatter.
+//!
 //! A small grammar generates texts from random bytes, with blanks and comments between tokens. So the parser, the
 //! printer and the formatter also get unusual texts.
 
@@ -6,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::syntax::{parse_contract, parse_expression, parse_library};
 
-/// The tree of a contract without its places.
+/// Returns the tree of a contract without places.
 fn tree(text: &str) -> String {
     let module = parse_contract("c.scilla", text.as_bytes()).unwrap_or_else(|failure| panic!("{failure}\n{text}"));
     let ContractModule { source: _, version, imports, library, contract, arena } = module;
@@ -28,11 +30,11 @@ fn comments(text: &str) -> Vec<&str> {
     text.match_indices("(*").map(|(at, _)| &text[at..at + text[at..].find("*)").expect("comments end") + 2]).collect()
 }
 
-/// Generates texts from random bytes. When the bytes are used up, it chooses the shortest texts.
+/// Generates texts from random bytes. If no bytes are left, it chooses the shortest texts.
 struct Writer<'a> {
     choices: std::slice::Iter<'a, u8>,
     text: String,
-    /// Whether to add comments and unusual blanks.
+    /// Whether the text has comments and unusual blanks.
     messy: bool,
     comments: usize,
 }
@@ -42,7 +44,7 @@ impl Writer<'_> {
         usize::from(*self.choices.next().unwrap_or(&0)) % among
     }
 
-    /// Writes tokens with blanks between them.
+    /// Writes the tokens of a text, with blanks between them.
     fn put(&mut self, tokens: &str) {
         for token in tokens.split(' ') {
             self.text.push_str(token);
@@ -491,7 +493,7 @@ proptest! {
     }
 }
 
-/// Formats a contract, and compares the result. Formatting the result again must not change it.
+/// Checks the formatted text of a contract. The formatter must not change a formatted text.
 fn check(text: &str, expected: &str) {
     let formatted = format_contract("c.scilla", text.as_bytes()).unwrap_or_else(|failure| panic!("{failure}\n{text}"));
     assert_eq!(formatted, expected);

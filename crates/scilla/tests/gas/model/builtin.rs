@@ -1,4 +1,4 @@
-//! Costs and results of the built-in functions that the programs use.
+//! Costs and results of the built-in functions that the random programs use.
 
 use sha2::Digest as _;
 
@@ -7,7 +7,7 @@ use super::{
     value::{Value, logarithm},
 };
 
-/// A cost, and a result unless the function fails.
+/// The cost in units, and the result. There is no result if the function fails.
 type Applied<'p> = Result<(u64, Option<Value<'p>>), Stop>;
 
 pub(super) fn apply<'p>(name: &str, arguments: &[Value<'p>]) -> Applied<'p> {
@@ -32,7 +32,7 @@ fn unknown<'p>(name: &str) -> Applied<'p> {
     Err(Stop::Beyond(format!("builtin {name}")))
 }
 
-/// Returns the cost factor of a width.
+/// Returns the cost factor for a width in bits.
 const fn weight(bits: u32) -> u64 {
     match bits {
         128 => 2,
@@ -41,12 +41,12 @@ const fn weight(bits: u32) -> u64 {
     }
 }
 
-/// Returns the logarithm of the gas formulas.
+/// Returns the logarithm in the gas formulas.
 fn log(number: i128) -> u64 {
     1 + logarithm(u64::try_from(number).unwrap() + 1)
 }
 
-/// Returns a number if it fits its type. For a number of more than 127 bits, the model does not know.
+/// Returns a number, or `None` if it does not fit its type. The model stops at numbers of more than 127 bits.
 fn checked<'p>(signed: bool, bits: u32, number: Option<i128>) -> Result<Option<Value<'p>>, Stop> {
     let number = match number {
         Some(number) => number,
@@ -78,7 +78,7 @@ fn of_number<'p>(name: &str, signed: bool, bits: u32, number: i128) -> Applied<'
     }
 }
 
-/// Returns the integer type of a conversion, and its cost.
+/// Returns the integer type of a conversion, and its cost in units.
 fn target(name: &str) -> Option<(bool, u32, u64)> {
     let signed = name.starts_with("to_int");
     let bits = name.strip_prefix("to_int").or_else(|| name.strip_prefix("to_uint"))?.parse().ok()?;
@@ -102,7 +102,7 @@ fn of_numbers<'p>(name: &str, (signed, bits): (bool, u32), one: i128, other: i12
     })
 }
 
-/// Returns the part of a text or of bytes at a start with a length, and its cost.
+/// Returns the part of a text or of bytes from a start with a length, and the cost in units.
 fn part<'t, T>(of: &'t [T], size: u64, rest: &[Value<'_>]) -> (u64, Option<&'t [T]>) {
     let [start, length] = rest else { panic!("two numbers are expected") };
     let (start, length) = (usize::try_from(start.number()).unwrap(), usize::try_from(length.number()).unwrap());

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Gas of expressions.
 
 use silica_scilla::{
     name::Name,
@@ -11,12 +11,12 @@ use super::{INSUFFICIENT, Run, Scope, Stop, Text, builtin, value::Value};
 
 /// A function that is applied to values or types.
 pub(super) enum Function<'p> {
-    /// The continuation of a fold, if the step needs it.
+    /// The function that continues a fold. The step receives it.
     GoOn {
         fold: Fold<'p>,
         rest: Value<'p>,
     },
-    /// A recursion principle with its arguments so far.
+    /// A recursion principle with the arguments that it already has.
     Fold(Fold<'p>),
     OfType {
         body: ExprId,
@@ -35,7 +35,7 @@ pub(super) enum Function<'p> {
 pub(super) struct Fold<'p> {
     is_from_the_back: bool,
     is_continued: bool,
-    /// Number of types that are still missing.
+    /// Number of type arguments that are missing.
     types: u64,
     given: Vec<Value<'p>>,
 }
@@ -122,7 +122,7 @@ impl<'p> Run<'p> {
         let Value::Function(function) = function else { panic!("this is no function") };
         match &**function {
             Function::OfType { body, text, known } => self.expression(*text, *body, known),
-            // It contains another type function, or that of the step.
+            // The value contains another type function, or the function of the step.
             Function::Fold(fold) => {
                 self.charge(1, &prelude(), INSUFFICIENT);
                 Ok(Value::function(Function::Fold(Fold { types: fold.types - 1, ..fold.clone() })))
@@ -150,19 +150,20 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Adds an argument to a fold: first the step, then the initial value, then the folded value.
+    /// Adds an argument to a fold. The first argument is the step, then comes the initial value, and then the folded
+    /// value.
     fn fold(&mut self, fold: &Fold<'p>, argument: Value<'p>) -> Result<Value<'p>, Stop> {
         let with = |argument| {
             let given = fold.given.iter().cloned().chain([argument]).collect();
             Value::function(Function::Fold(Fold { given, ..fold.clone() }))
         };
         match fold.given.as_slice() {
-            // It contains the fixpoint.
+            // The function contains the fixpoint.
             [] => {
                 self.charge(1, &prelude(), INSUFFICIENT);
                 Ok(with(argument))
             }
-            // The function of the fixpoint, and the one inside it.
+            // Charge the function of the fixpoint, and the function inside it.
             [_] => {
                 self.charge(1, &prelude(), INSUFFICIENT);
                 self.charge(1, &prelude(), INSUFFICIENT);
@@ -181,7 +182,7 @@ impl<'p> Run<'p> {
     ) -> Result<Value<'p>, Stop> {
         self.charge(2, &prelude(), INSUFFICIENT);
         let (first, rest) = match all.parts() {
-            // A number is folded through its predecessors; in a continued fold, itself is passed.
+            // A fold passes the predecessor of a number to its step. A continued fold passes the number itself.
             [rest] if fold.is_continued => (all.clone(), rest.clone()),
             [rest] => (rest.clone(), rest.clone()),
             [first, rest] => (first.clone(), rest.clone()),
@@ -211,7 +212,7 @@ impl<'p> Run<'p> {
     }
 }
 
-/// Returns the bindings if a value matches a pattern.
+/// Returns the bindings of a pattern, or `None` if the value does not match.
 pub(super) fn fit<'p>(pattern: &Pattern, value: &Value<'p>, known: &Scope<'p>) -> Option<Scope<'p>> {
     match &pattern.kind {
         PatternKind::Wildcard => Some(known.clone()),

@@ -1,8 +1,9 @@
 //! The gas of a call, computed by an independent model.
 //!
-//! The model walks the tree instead of the compiled code. It keeps names in a list, caches no sizes, and has a cost
-//! table of its own, written from the documented rules. It notes every charge with its place, so it also predicts where
-//! a run with less gas ends. It takes only checked programs whose data is not deep, with numbers of up to 127 bits.
+//! The model walks the tree instead of the compiled code. It stores names in a list, does not cache sizes, and has
+//! its own cost table from the documented rules. The model records every charge with its place, so it also predicts
+//! the end of a run with less gas. It supports only checked programs whose data are not deep, and numbers of at most
+//! 127 bits.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "what does not fit the model fails the test")]
 
@@ -25,22 +26,22 @@ use silica_scilla::{
 
 use self::value::Value;
 
-/// A charge.
+/// A charge of the run.
 #[derive(Clone, Debug)]
 struct Charge {
     units: u64,
-    /// Text of the failure without enough gas.
+    /// Error text if the gas does not suffice.
     text: &'static str,
-    /// File and line of that failure.
+    /// File and line of this error.
     place: (Arc<str>, u32),
-    /// Whether the failure takes all gas that is left.
+    /// Whether the failure uses all remaining gas.
     takes_the_rest: bool,
 }
 
 /// Reason why a run ends early.
 #[derive(Debug)]
 enum Stop {
-    /// The program is beyond the model.
+    /// The model does not support the program.
     Beyond(String),
     /// The run fails for a reason other than gas.
     Failed,
@@ -49,13 +50,13 @@ enum Stop {
 /// The cost of a call.
 #[derive(Debug)]
 pub(crate) struct Costs {
-    /// All charges, in order.
+    /// All charges, in the order of the run.
     charges: Vec<Charge>,
-    /// Whether the call fails after them.
+    /// Whether the call fails after these charges.
     pub(crate) fails: bool,
 }
 
-/// The end of a run: the gas that is left, and for a failure the first error, with file and line.
+/// The end of a run: the remaining units. A failure also has the first error text, with file and line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) left: u64,
@@ -82,13 +83,13 @@ impl Costs {
         self.charges.iter().map(|charge| charge.units).sum()
     }
 
-    /// Returns whether the call fails before it begins, because a parameter does not meet its address type. The gas
-    /// limit makes no difference then.
+    /// Returns whether the call fails before it begins, because a parameter does not meet its address type. In this
+    /// case, the gas limit makes no difference.
     pub(crate) fn is_refused(&self) -> bool {
         self.fails && self.charges.last().is_some_and(|charge| charge.takes_the_rest)
     }
 
-    /// Returns the end of a run with this number of units, or `None` if they suffice.
+    /// Returns the end of a run with this number of units, or `None` if the units suffice.
     pub(crate) fn end_with(&self, units: u64) -> Option<End> {
         let mut left = units;
         for charge in &self.charges {
@@ -106,7 +107,8 @@ impl Costs {
 const INSUFFICIENT: &str = "Insufficient gas";
 const RAN_OUT: &str = "Ran out of gas after evaluating statement";
 
-/// Returns the cost of a message to a contract, including its libraries; `None` if it is beyond the model.
+/// Returns the cost of a message to a contract, including its libraries. Fails if the model does not support the
+/// program.
 pub(crate) fn costs(
     program: &Program<ContractModule>,
     init: &[Argument],
@@ -135,14 +137,14 @@ pub(crate) fn costs(
     }
 }
 
-/// The text of an expression.
+/// The source and the expressions of a module.
 #[derive(Clone, Copy)]
 struct Text<'p> {
     arena: &'p Arena,
     source: &'p Source,
 }
 
-/// Names with their values, the latest first.
+/// Names with their values, the latest binding first.
 #[derive(Clone, Default)]
 struct Scope<'p>(Option<Rc<Bound<'p>>>);
 
@@ -178,7 +180,7 @@ struct Run<'p> {
     amount: i128,
     balance: i128,
     accepted: bool,
-    /// The names that every component can use.
+    /// Names that every component can use.
     base: Scope<'p>,
     returned: Option<Value<'p>>,
     charges: Vec<Charge>,
@@ -208,8 +210,8 @@ impl<'p> Run<'p> {
         self.base = self.base.with(&Name::simple(name), value);
     }
 
-    /// Evaluates the principles, the imported libraries, and the library of the contract. An imported library is
-    /// evaluated at each import, after its own imports.
+    /// Evaluates the recursion principles, the imported libraries, and the library of the contract. An imported
+    /// library is evaluated for each import, after its own imports.
     fn libraries(&mut self) -> Result<(), Stop> {
         for (name, types, is_continued) in [
             ("nat_fold", 1, false),
@@ -249,7 +251,7 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// Checks a parameter that is an address.
+    /// Charges and checks a parameter that has an address type.
     fn claim(&mut self, kind: &Type, value: &Value<'p>) -> Result<(), Stop> {
         if let Type::Address(kind) = kind {
             let (units, place) = (address_units(kind), ("".into(), 0));
@@ -275,7 +277,7 @@ impl<'p> Run<'p> {
     }
 }
 
-/// Returns the cost of checking an address type.
+/// Returns the cost of the check of an address type, in units.
 fn address_units(kind: &AddressType) -> u64 {
     match kind {
         AddressType::Contract(fields) => 2 + 1 + fields.len() as u64,

@@ -1,4 +1,4 @@
-//! Transitions and procedures.
+//! Gas of transitions and procedures.
 
 use silica_scilla::{
     host::StateField,
@@ -25,7 +25,7 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// Executes a statement, and returns the name that it binds with its value.
+    /// Executes a statement. Returns the name that it binds and the value.
     fn statement(
         &mut self,
         statement: &'p Statement,
@@ -132,7 +132,7 @@ impl<'p> Run<'p> {
         })
     }
 
-    /// Charges for a value that was read.
+    /// Charges for a value that the statement has read.
     fn read(&mut self, to: &'p Ident, value: Value<'p>, keys: usize, statement: &Statement) -> (&'p Ident, Value<'p>) {
         let place = self.main_text().source.start(statement.span);
         self.charge(keys as u64 + value.size() + value.sorting(), &place, RAN_OUT);
@@ -189,7 +189,7 @@ impl<'p> Run<'p> {
         Some(value)
     }
 
-    /// Returns whether an account meets an address type. Here, types of fields must be equal.
+    /// Returns whether an account meets an address type. In this model, the types of fields must be equal.
     pub(super) fn is_such(&self, address: &Value<'p>, kind: &AddressType) -> bool {
         let fields = self.account(address);
         let has = |name: &str, kind: Option<&Type>| {
@@ -231,7 +231,7 @@ fn find<'p>(map: Value<'p>, keys: &[Value<'p>]) -> Option<Value<'p>> {
     keys.iter().try_fold(map, |map, key| map.entry(key))
 }
 
-/// Returns a map with an entry set or removed.
+/// Returns a map in which an entry is set or removed.
 fn changed<'p>(map: &Value<'p>, keys: &[Value<'p>], value: Option<Value<'p>>) -> Value<'p> {
     let [key, inner @ ..] = keys else { panic!("there is at least one key") };
     if inner.is_empty() {

@@ -1,4 +1,4 @@
-//! Values and their sizes. Sizes are not cached: each call reads all parts.
+//! Values and their sizes. The model does not cache sizes: each call reads all parts.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::expression::Function;
 #[derive(Clone)]
 pub(super) enum Value<'p> {
     Block(u128),
-    /// Bytes of a fixed or of any width.
+    /// A byte string of fixed or any length.
     Bytes(Rc<[u8]>),
     Function(Rc<Function<'p>>),
     Made(Rc<(Name, Vec<Self>)>),
@@ -27,7 +27,7 @@ pub(super) enum Value<'p> {
 }
 
 impl<'p> Value<'p> {
-    /// Converts a value. All numbers of more than 127 bits become the same value.
+    /// Converts a value of the evaluator. All numbers of more than 127 bits become the same value.
     pub(super) fn of(value: &real::Value) -> Self {
         match value {
             real::Value::Adt(made) => {
@@ -134,7 +134,7 @@ impl<'p> Value<'p> {
         }
     }
 
-    /// Returns the charge for sorting the maps within.
+    /// Returns the charge for sorting the maps inside the value, in units.
     pub(super) fn sorting(&self) -> u64 {
         match self {
             Self::Made(made) => made.1.iter().map(Self::sorting).sum(),
@@ -151,7 +151,7 @@ impl<'p> Value<'p> {
         }
     }
 
-    /// The bytes that are hashed. Keys are compared and sorted by them.
+    /// Returns the bytes of the value as hash input. Keys are compared and sorted by these bytes.
     pub(super) fn serialized(&self) -> Vec<u8> {
         match self {
             Self::Block(number) => number.to_string().into_bytes(),
@@ -195,7 +195,7 @@ impl<'p> Value<'p> {
         self.entries().iter().find(|(known, _)| known.is_same(key)).map(|(_, value)| value.clone())
     }
 
-    /// Returns the map without a key, and with a new value for it if there is one.
+    /// Returns the map without a key. If there is a new value, the result has the key with this value.
     pub(super) fn replace(&self, key: &Self, value: Option<Self>) -> Self {
         let others = self.entries().iter().filter(|(known, _)| !known.is_same(key)).cloned();
         Self::Map(Rc::new(others.chain(value.map(|value| (key.clone(), value))).collect()))
