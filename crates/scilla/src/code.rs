@@ -213,7 +213,7 @@ pub(crate) type Statements = Arc<[Statement]>;
 pub(crate) struct Statement {
     pub(crate) kind: StatementKind,
     pub(crate) place: Place,
-    /// The names are behind a pointer, because a run without an observer does not read them.
+    /// Names of the variables, in a separate allocation because a run without an observer does not read them.
     pub(crate) names: Box<StatementNames>,
 }
 

@@ -77,8 +77,8 @@
 //! - [`builtins`]: the built-in functions, one row each.
 //! - [`syntax`]: tokens, the tree, the parser and the formatter.
 //! - [`resolve`], [`code`]: imports, and the module that defines each name; compiled programs.
-//! - [`cache`], [`host`], `lower`, `vocabulary`: a cache of programs; the state that a running contract can read and
-//!   change; the compiler from the tree to code; the names that a program may use, for suggestions.
+//! - [`cache`], [`host`], `lower`, `vocabulary`: a cache of programs; the state of contracts during a run; the compiler
+//!   to code; the names for suggestions.
 //! - `argument`, `typecheck`: the inputs of a run; the type checker.
 //! - `analysis`: the analyses after the type check.
 //! - [`check`]: the verdict whether a program may run, and its summary.

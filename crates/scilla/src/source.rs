@@ -35,7 +35,8 @@ impl Span {
 /// The default is an unknown place: file "", line 0, column 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// Name of the file as the caller gave it. It is "" if unknown, and `Prelude` for recursion principles and for types in JSON.
+    /// Name of the file as the caller gave it. It is "" if unknown, and `Prelude` for recursion principles and for
+    /// types in JSON.
     pub file: Arc<str>,
     /// Line number from 1, or 0 if unknown.
     pub line: u32,

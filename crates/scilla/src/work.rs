@@ -260,12 +260,12 @@ impl Work {
         Err(Exhausted)
     }
 
-    /// Returns the work that may still be done, in nanoseconds.
+    /// Returns the remaining work of the transaction, in nanoseconds.
     pub const fn left(&self) -> u64 {
         self.left_before(0)
     }
 
-    /// Returns the work that may still be done if its gas `units` are charged afterwards, in nanoseconds.
+    /// Returns the remaining work of the transaction if its gas `units` are charged after the work, in nanoseconds.
     pub const fn left_before(&self, units: u64) -> u64 {
         let Some(room) = self.room else { return u64::MAX };
         let own = self.left_for_transaction(units);
@@ -273,8 +273,7 @@ impl Work {
         if own < block { own } else { block }
     }
 
-    /// Returns the work that the limits of the transaction permit if its gas `units` are charged afterwards, in
-    /// nanoseconds.
+    /// Returns the work that the limits of the transaction permit if its gas `units` are charged after the work.
     const fn left_for_transaction(&self, units: u64) -> u64 {
         if self.end.is_some() {
             return 0;

@@ -70,7 +70,7 @@ impl<'a> Lexer<'a> {
         &self.comments
     }
 
-    /// Returns the errors since the last call.
+    /// Returns the errors after the last call of this function.
     pub(super) fn take_errors(&mut self) -> Vec<LexicalError> {
         std::mem::take(&mut self.errors)
     }

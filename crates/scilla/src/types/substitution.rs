@@ -275,7 +275,7 @@ pub(crate) mod count {
         NODES.set(NODES.get() + 1);
     }
 
-    /// Returns the number of nodes that this thread has visited so far, for weights and replacements.
+    /// Returns the number of nodes that weights and replacements of this thread have visited.
     pub(crate) fn nodes() -> u64 {
         NODES.get()
     }

@@ -3,7 +3,8 @@
 use super::tag::Tag;
 use Form::{Clash, Map, Money, NotMoney, Optional, Value};
 
-/// The form of a result or an argument in one use of a function. The open tag of a use is the same in all its forms.
+/// The form of a result or an argument in one use of a function. The open tag is a placeholder: it stands for the
+/// same tag in all forms of a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// A form that the analysis cannot follow, for example a list of keys and values.

@@ -1,8 +1,8 @@
 //! Finds the fields, parameters and constructor arguments that hold money.
 //!
 //! The analysis begins with known facts. The balance and the amounts of messages are money. Names and addresses in
-//! messages, keys of maps, and facts of the chain are not money. Then the analysis follows each use of a value: a
-//! value that is added to money is money, and a value that is stored in a field has the tag of the field.
+//! messages, keys of maps, and facts of the chain are not money. Then the analysis follows each use of a value. For
+//! example, a value that is added to money is money. A value that is stored in a field has the tag of the field.
 //!
 //! A round walks the whole contract from its end to its beginning. The tags of one round are the start of the next
 //! round. The rounds end when a round adds no tag. The analysis does not follow calls into functions, procedures and

@@ -102,7 +102,7 @@ fn of_numbers<'p>(name: &str, (signed, bits): (bool, u32), one: i128, other: i12
     })
 }
 
-/// Returns the part of a text or of bytes from a start with a length, and the cost in units.
+/// Returns the part of a text or of bytes that the start and the length in `rest` select, and the cost in units.
 fn part<'t, T>(of: &'t [T], size: u64, rest: &[Value<'_>]) -> (u64, Option<&'t [T]>) {
     let [start, length] = rest else { panic!("two numbers are expected") };
     let (start, length) = (usize::try_from(start.number()).unwrap(), usize::try_from(length.number()).unwrap());
