@@ -149,7 +149,7 @@ impl Diagnosis {
                 let patterns: Vec<_> = missing.iter().map(|pattern| format!("`{pattern}`")).collect();
                 let verb = if let [_] = missing.as_slice() { "is" } else { "are" };
                 shown.label = Some(format!("{} {verb} not covered", listed(&patterns)));
-                shown.help = Some("add a clause for what is not covered; `_` fits everything".to_owned());
+                shown.help = Some("add a clause for the missing values; `_` matches every value".to_owned());
             }
             Cause::UnknownName { kind: _, nearest, help, declared } => {
                 let nearest = nearest.as_ref().map(|name| format!("did you mean `{name}`?"));

@@ -232,7 +232,7 @@ pub enum UnknownRules {
     },
     /// The revision belongs to a later version of this program.
     #[error(
-        "Scilla rules {got} are newer than this program, which knows revisions up to {CURRENT}; use a newer silica"
+        "Scilla rules {got} are newer than this program, which supports revisions up to {CURRENT}; use a newer silica"
     )]
     Newer {
         /// The text with the newer revision.

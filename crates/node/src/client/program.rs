@@ -250,7 +250,7 @@ a.scilla:13:3: Incorrect number of arguments to procedure: Put: expected 1 argum
         let expected = "the contract is rejected:
 a.scilla:8:3: Non-exhaustive pattern match: `None` is not covered
   note: in transition `T` of contract `C`
-  help: add a clause for what is not covered; `_` fits everything";
+  help: add a clause for the missing values; `_` matches every value";
         assert!(error.ends_with(expected), "{error}");
     }
 

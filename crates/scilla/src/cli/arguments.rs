@@ -40,7 +40,7 @@ impl Flag {
 
 /// The flag that selects the rules of the interpreter.
 pub(super) const RULES: Flag =
-    Flag::valued("rules", "NAME", "The release of the interpreter whose rules hold: 0.13, 0.11 or latest (latest).");
+    Flag::valued("rules", "NAME", "The rules of the interpreter, by release: 0.13, 0.11 or latest (default: latest).");
 
 /// The arguments of a command.
 #[derive(Clone, Debug, Default)]

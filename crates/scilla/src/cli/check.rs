@@ -26,8 +26,8 @@ pub(super) const COMMAND: Command = Command {
     summary: "Check a contract or a library.",
     details: "\
 FILE is a contract (.scilla) or a library (.scillib). The command parses it, finds its imports, and checks names,
-types, patterns and further rules. It prints the remaining gas and the requested results as JSON. Errors have their
-lines.
+types, patterns and further rules. It prints the remaining gas and the requested results as JSON. Each error has its
+line in FILE.
 
     scilla check token.scilla
     scilla check -contractinfo -libdir libs token.scilla",
@@ -41,7 +41,7 @@ lines.
         Flag::valued("init", "FILE", "The init file of the contract: its address, and the addresses of libraries."),
         Flag::switch("contractinfo", "Print the interface of the contract: parameters, fields, transitions, events."),
         Flag::switch("typeinfo", "Print the types of all names, for editors."),
-        Flag::switch("cf", "Analyse money too: warn of odd accepts, and print the fields that hold money."),
+        Flag::switch("cf", "Analyse the use of money: warn of wrong accepts, and print the fields that hold money."),
         Flag::valued(
             "cf-token-field",
             "FIELD",

@@ -19,9 +19,9 @@ pub(super) const COMMAND: Command = Command {
     operands: "FILE",
     summary: "Evaluate an expression.",
     details: "\
-FILE holds one expression (.scilexp). All libraries that are found are imported, the standard library among them. The
-value is printed, then what is bound where the last part was evaluated, then the gas that is left. Types are not
-checked first: see `scilla type`.
+FILE has one expression (.scilexp). The command imports the standard library and all libraries in the directories. It
+prints the value, the variables in scope at the last evaluated part, and the remaining gas. It does not check types:
+see `scilla type`.
 
     echo 'let x = Uint32 20 in builtin add x x' > forty.scilexp
     scilla eval forty.scilexp",

@@ -15,18 +15,19 @@ pub(super) const COMMAND: Command = Command {
     operands: "FILE",
     summary: "Print a source in the common style.",
     details: "\
-FILE is a contract (.scilla), a library (.scillib) or an expression (.scilexp). It is printed as it should look, with
-its comments; with -inplace it is written back. Formatting what is formatted changes nothing.
+FILE is a contract (.scilla), a library (.scillib) or an expression (.scilexp). The command
+prints it in the common style, with its comments. With -inplace, it writes the result to FILE. A formatted source does
+not change.
 
     scilla fmt token.scilla
     scilla fmt -inplace token.scilla",
     flags: &[
-        Flag::switch("inplace", "Write FILE back instead of printing it.").or('i'),
+        Flag::switch("inplace", "Write the formatted source to FILE instead of printing it.").or('i'),
         Flag::switch("check", "Print nothing; fail if FILE is not formatted."),
         Flag::switch("sexp", "Print the tree of FILE as an S-expression, for other tools.").or('s'),
         Flag::switch("json", "Print the tree of FILE as JSON, for other tools.").or('j'),
-        Flag::switch("human-readable", "Break the lines of the tree.").or('h'),
-        Flag::switch("deannot", "Leave the source positions out of the tree.").or('d'),
+        Flag::switch("human-readable", "Print the tree with line breaks and indentation.").or('h'),
+        Flag::switch("deannot", "Print the tree without source positions.").or('d'),
     ],
     run,
 };

@@ -18,12 +18,12 @@ pub(super) fn overview() -> String {
     row(&mut text, "help", "Describe a command: `scilla help check`.");
     text.push_str(
         "\nTo begin with, write a contract into hello.scilla and check it:\n\n    scilla check hello.scilla\n\n\
-         The exit code is 0 after success, 1 if the program was rejected or the run failed, and 2 if the\n\
-         command was called in a wrong way.\n",
+         The exit code is 0 after success, 1 if the program was rejected or the run failed, and 2 for\n\
+         wrong usage.\n",
     );
     let aliases: Vec<_> = COMMANDS.iter().filter_map(|command| Some((command.alias?, command.name))).collect();
     if !aliases.is_empty() {
-        text.push_str("\nCalled under the name of a tool of the reference, through a link, it behaves as that tool:\n");
+        text.push_str("\nA link to this program with the name of a tool of the reference behaves as that tool:\n");
         for (alias, name) in aliases {
             row(&mut text, alias, &format!("scilla {name}"));
         }

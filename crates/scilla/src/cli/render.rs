@@ -293,15 +293,16 @@ fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
 
 /// Returns a help text for errors of the evaluator and of files. Only the error text identifies these errors.
 fn hint(title: &str) -> Option<&'static str> {
-    const BYTE_ORDER_MARK: &str = "this is the mark with which some editors begin a file; save it without one";
+    const BYTE_ORDER_MARK: &str =
+        "some editors put this byte order mark at the beginning of a file; save the file without it";
     const HINTS: &[(&str, &str)] = &[
-        ("Failed to import library (not found)", "libraries are looked for in the directories given with -libdir"),
-        ("Insufficient gas", "give more with -gaslimit"),
-        ("Ran out of gas", "give more with -gaslimit"),
+        ("Failed to import library (not found)", "the flag -libdir names the directories with libraries"),
+        ("Insufficient gas", "set a higher limit with -gaslimit"),
+        ("Ran out of gas", "set a higher limit with -gaslimit"),
         ("Unexpected character: \u{feff}", BYTE_ORDER_MARK),
         ("found '\\u{feff}'", BYTE_ORDER_MARK),
         ("Unknown file extension", "contracts are in .scilla files, libraries in .scillib, expressions in .scilexp"),
-        ("Contract constraint violation", "the parameters in the init file do not meet what stands after `with`"),
+        ("Contract constraint violation", "the parameters in the init file do not meet the condition after `with`"),
     ];
     HINTS.iter().find(|(text, _)| title.contains(text)).map(|(_, hint)| *hint)
 }

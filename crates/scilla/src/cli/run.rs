@@ -30,21 +30,21 @@ pub(super) const COMMAND: Command = Command {
     operands: "",
     summary: "Deploy a contract, or send it a message.",
     details: "\
-Without a message, the contract or library is deployed: its parameters, in the init file, are checked, and its fields
-get their initial values. With a message, one of its transitions runs on the state in the state file. The outcome is
-JSON: messages, events, the new state, and the remaining gas.
+Without a message, the command deploys the contract or library: it checks the parameters in the init file, and
+evaluates the initial values of the fields. With a message, it runs a transition on the state in the state file. The
+outcome is JSON: messages, events, the new state, and the remaining gas.
 
     scilla run -init init.json -i token.scilla
     scilla run -init init.json -i token.scilla -imessage message.json -istate state.json -iblockchain chain.json
 
-The program is not checked first: see `scilla check`.",
+The command does not check the program: see `scilla check`.",
     flags: &[
         Flag::valued("i", "FILE", "The contract (.scilla) or library (.scillib)."),
-        Flag::valued("init", "FILE", "Its parameters."),
+        Flag::valued("init", "FILE", "The init file with the parameters of the contract or library."),
         Flag::valued("imessage", "FILE", "The message; without it, the contract is deployed."),
         Flag::valued("istate", "FILE", "The state before the message, and the fields of other accounts."),
         Flag::valued("iblockchain", "FILE", "The number of the block, and further data of the chain."),
-        Flag::valued("o", "FILE", "Write the outcome there instead of printing it."),
+        Flag::valued("o", "FILE", "Write the outcome to FILE instead of printing it."),
         Flag::valued("gaslimit", "N", "The gas that the run may use (100000)."),
         Flag::valued(
             "libdir",
@@ -367,7 +367,7 @@ impl Task<'_> {
 
 /// Returns a host with the facts of the chain.
 fn memory_host(file: &str, facts: &ChainInput) -> Result<MemoryHost, InputError> {
-    let wrong = |text: &str| InputError::Internal(format!("{file}: no number: {text}"));
+    let wrong = |text: &str| InputError::Internal(format!("{file}: expected a number, got {text}"));
     let block = |text: &Arc<str>| BNum::parse(text).ok_or_else(|| wrong(text));
     let chain = |text: &Arc<str>| text.parse().map_err(|_| wrong(text));
     let time = |(block, time): &(Arc<str>, Arc<str>)| Ok((block.to_string(), time.parse().map_err(|_| wrong(time))?));
@@ -382,7 +382,7 @@ fn memory_host(file: &str, facts: &ChainInput) -> Result<MemoryHost, InputError>
 
 /// Reads the twenty bytes of an address.
 fn address(file: &str, text: &str) -> Result<[u8; 20], InputError> {
-    let wrong = || InputError::Internal(format!("{file}: no address: {text}"));
+    let wrong = || InputError::Internal(format!("{file}: expected an address of 20 bytes, got {text}"));
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 40).ok_or_else(wrong)?;
     let mut bytes = [0; 20];
     for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {

@@ -285,7 +285,7 @@ fn a_text_may_have_sixteen_mebibytes() {
 
 #[test]
 fn a_byte_order_mark_is_hinted_at() {
-    let hint = "save it without one";
+    let hint = "save the file without it";
     check_bad("bad.scilla", format!("\u{feff}{CONTRACT}"), "scilla check bad.scilla", &["bad.scilla:1:1", hint]);
     let deploy = "scilla run -init bad.json -i counter.scilla";
     check_bad("bad.json", format!("\u{feff}{INIT}"), deploy, &["line 1, column 1", "bad.json", hint]);
@@ -335,11 +335,11 @@ fn bad_json_ends_in_a_place_or_the_name_of_what_is_wrong() {
     check_bad("bad.json", doubled, &state, &["Duplicate field entries found"]);
 
     let chain = format!("{} -imessage add.json", RUN.replace("chain.json", "bad.json"));
-    check_bad("bad.json", CHAIN.replace("100", "-1"), &chain, &["error: bad.json: no number: -1"]);
+    check_bad("bad.json", CHAIN.replace("100", "-1"), &chain, &["error: bad.json: expected a number, got -1"]);
     check_bad("bad.json", "{}", &chain, &["error: bad.json: expected array, got object"]);
     let account = r#"{ "vname": "_external", "type": "Unit", "value": [ { "address": "0x12", "state": [] } ] }"#;
     let external = STATE.replace(']', &format!(", {account} ]"));
-    check_bad("bad.json", external, &state, &["error: bad.json: no address: 0x12"]);
+    check_bad("bad.json", external, &state, &["error: bad.json: expected an address of 20 bytes, got 0x12"]);
 
     let deploy = "scilla run -init bad.json -i counter.scilla";
     check_bad("bad.json", "[]", deploy, &["No _this_address entry found in init file bad.json"]);

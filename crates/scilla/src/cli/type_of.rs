@@ -20,7 +20,7 @@ pub(super) const COMMAND: Command = Command {
     operands: "FILE",
     summary: "Print the type of an expression.",
     details: "\
-FILE holds one expression (.scilexp). All libraries that are found are imported, the standard library among them.
+FILE has one expression (.scilexp). The command imports the standard library and all libraries in the directories.
 
     echo 'fun (x : Uint32) => Some {Uint32} x' > some.scilexp
     scilla type some.scilexp",
@@ -28,7 +28,7 @@ FILE holds one expression (.scilexp). All libraries that are found are imported,
         Flag::valued("libdir", "DIR[:DIR]", "Directories of additional libraries; may be repeated."),
         Flag::valued("gaslimit", "N", "The gas that the check may use (100000)."),
         Flag::switch("typeinfo", "Print the types of all names, for editors."),
-        Flag::switch("contractinfo", "Accepted for compatibility; an expression is no contract."),
+        Flag::switch("contractinfo", "Accepted for compatibility; an expression is not a contract."),
         Flag::switch("cf", "Accepted for compatibility; an expression handles no money."),
         Flag::valued("init", "FILE", "Accepted for compatibility; an expression has no parameters."),
         Flag::switch("jsonerrors", "Print errors as JSON."),

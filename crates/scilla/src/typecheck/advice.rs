@@ -115,7 +115,7 @@ impl Checker<'_> {
             .collect();
         let names: Vec<_> = arguments.iter().map(|argument| format!(" {}", argument.name.as_written())).collect();
         let unknown = of.parameters.iter().any(|variable| found(variable).is_none());
-        let remark = if unknown { ", where T is the type that is meant" } else { "" };
+        let remark = if unknown { ", where T is the intended type" } else { "" };
         let written = format!("{} {{{}}}{}", constructor.name.as_written(), types.join(" "), names.concat());
         Cause::MissingTypeArguments { written, remark }
     }

@@ -45,7 +45,7 @@ const BESIDE: &[&str] = &["cashflow_tags", "type_info", "warnings"];
 pub(super) fn compare(expected: &str, found: &str) -> Comparison {
     match (parse(expected.as_bytes()), parse(found.as_bytes())) {
         (Ok(expected), Ok(found)) => compare_json(&expected, &found),
-        (Ok(_), Err(error)) => Comparison::of(Nearness::Verdict, format!("the output is no JSON: {error}")),
+        (Ok(_), Err(error)) => Comparison::of(Nearness::Verdict, format!("the output is not JSON: {error}")),
         (Err(_), _) => compare_text(expected, found),
     }
 }

@@ -20,22 +20,22 @@ pub(super) const COMMAND: Command = Command {
     name: "conformance",
     alias: None,
     operands: "SUITE",
-    summary: "Compare with the reference by its public test suite.",
+    summary: "Compare this implementation with the public test suite of the reference.",
     details: "\
-SUITE is a checkout of the repository of the reference implementation. Its cases are run with the flags that its own
-lists give, and the outputs are compared with its expected ones: exactly, but for the order of maps and of data types.
+SUITE is a checkout of the repository of the reference. The command runs its cases with the flags in its own lists.
+It compares the outputs with the expected outputs, without regard to the order of maps and of data types.
 
     exact     the same output
     core      accepted: the same gas and result, other warnings or tags;
-              rejected: the same gas and place of the first error, other words
-              formatted: the same tree and the same comments, in other lines
-    verdict   accepted or rejected as it should be
-    fail      the other way round
+              rejected: the same gas and place of the first error, another text
+              formatted: the same tree and the same comments, other line breaks
+    verdict   accepted or rejected as expected
+    fail      accepted instead of rejected, or the reverse
 
-The standard library is the built-in one. The exit code is 1 if any case fails.",
+The command uses the built-in standard library. The exit code is 1 if any case fails.",
     flags: &[
-        Flag::valued("category", "TEXT", "Run only the cases whose category contains this."),
-        Flag::valued("case", "TEXT", "Run only the cases whose name contains this."),
+        Flag::valued("category", "TEXT", "Run only the cases whose category contains TEXT."),
+        Flag::valued("case", "TEXT", "Run only the cases whose name contains TEXT."),
         Flag::switch("reference-stdlib", "Use the standard library of the suite instead of the built-in one."),
         Flag::switch("summary", "Print the table only, not the cases that are not exact."),
         Flag::switch("show", "Print the output of each case as well."),
@@ -48,7 +48,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     let cases = match cases::read(&suite) {
         Ok(cases) => cases,
         Err(error) => {
-            let stderr = format!("{} holds no test suite: {error}\n", suite.display());
+            let stderr = format!("{} has no test suite: {error}\n", suite.display());
             return Ok(Outcome { stderr, code: 2, stdout: String::new() });
         }
     };
