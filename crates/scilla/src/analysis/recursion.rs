@@ -24,7 +24,7 @@ use crate::{
 
 type Outcome = Result<(), Entry>;
 
-/// The check of the data types and calls of the modules. It runs once for each module.
+/// The check of one module. `known` collects the data types of all modules.
 #[derive(Debug)]
 pub(crate) struct Recursion<'a> {
     pub(crate) known: &'a mut DataTypes,

@@ -15,9 +15,8 @@ pub(super) const COMMAND: Command = Command {
     operands: "FILE",
     summary: "Print a source in the common style.",
     details: "\
-FILE is a contract (.scilla), a library (.scillib) or an expression (.scilexp). The command
-prints it in the common style, with its comments. With -inplace, it writes the result to FILE. A formatted source does
-not change.
+FILE is a contract (.scilla), a library (.scillib) or an expression (.scilexp). The command prints it in
+the common style, with its comments. With -inplace, it writes the result to FILE. A formatted source does not change.
 
     scilla fmt token.scilla
     scilla fmt -inplace token.scilla",

@@ -12,8 +12,8 @@ pub(super) const COMMAND: Command = Command {
     operands: "FILE",
     summary: "Parse a contract, a library or an expression.",
     details: "\
-FILE is a contract (.scilla), a library (.scillib) or an expression (.scilexp). The command
-does not check names and types, and does not read imports. It prints nothing if FILE parses.",
+FILE is a contract (.scilla), a library (.scillib) or an expression (.scilexp). The command does not check
+names and types, and does not read imports. It prints nothing if FILE parses.",
     flags: &[Flag::switch("jsonerrors", "Print errors as JSON.")],
     run,
 };

@@ -555,6 +555,7 @@ fn too_much(reason: TooMuch) -> Failure {
 /// Largest depth of a type that a running program constructs. Types in source texts are far smaller. The checker has
 /// charged a checked program for the work on its types.
 const MAX_TYPE_DEPTH: usize = 512;
+/// Largest number of nodes of a type that a running program constructs.
 const MAX_TYPE_PARTS: u64 = 10_000;
 
 /// Returns the number of nodes of a type, or `None` if depth or number exceeds the limit.

@@ -17,7 +17,8 @@ use crate::{
     },
 };
 
-/// Largest depth of nested imports. The reference has no limit.
+/// Largest depth of nested imports. The limit protects the stack, because the loader recurses for each level. The
+/// reference has no limit.
 pub const MAX_IMPORT_DEPTH: usize = 256;
 
 /// A source of libraries, for example files or accounts.

@@ -16,6 +16,7 @@ use crate::{
 };
 
 const FILE: &str = "message.json";
+/// Number of random messages.
 const CASES: u64 = 6_000;
 
 /// A generator of pseudo-random numbers (`SplitMix64`), with its state.

@@ -284,6 +284,7 @@ impl<'a> Parser<'a> {
     }
 
     fn describe(&self, token: Token) -> String {
+        // A token can be as long as the whole text, so the error shows at most this number of bytes.
         const LONGEST: usize = 40;
         let text = self.text(token);
         let shown = text.get(..LONGEST).map_or_else(|| text.to_owned(), |start| format!("{start}…"));
