@@ -26,7 +26,7 @@ enum Work<'a> {
 
 /// A function whose body remains to be compiled.
 struct Opened<'a> {
-    /// Index of the function in [`Code::functions`].
+    /// Index of the function in [`Code::functions`](crate::code::Code::functions).
     function: u32,
     head: Head<'a>,
     body: NodeId,
