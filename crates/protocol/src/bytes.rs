@@ -84,18 +84,21 @@ const fn value(digit: u8) -> u8 {
     }
 }
 
-/// Writes lower-case hexadecimal without prefix.
+/// Writes lower-case hexadecimal, with `0x` in the alternate form.
 pub(crate) fn fmt_lower(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     fmt_hex(bytes, f, |_| {})
 }
 
-/// Writes upper-case hexadecimal without prefix.
+/// Writes upper-case hexadecimal, with `0x` in the alternate form.
 pub(crate) fn fmt_upper(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     fmt_hex(bytes, f, <[u8]>::make_ascii_uppercase)
 }
 
 /// Writes up to 128 digits at once, because responses have many digits, and each call of a formatter is slow.
 fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8])) -> fmt::Result {
+    if f.alternate() {
+        f.write_str("0x")?;
+    }
     let mut buffer = [0; 128];
     for chunk in bytes.chunks(64) {
         let (digits, _) = buffer.split_at_mut(chunk.len().saturating_mul(2));
@@ -109,7 +112,8 @@ fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8]))
 /// Declares a type that wraps `[u8; N]`.
 ///
 /// `Display`, `Debug` and `LowerHex` write lower-case hexadecimal digits without prefix, and `UpperHex` upper-case
-/// digits. `FromStr` takes digits in any letter case, with an optional `0x`.
+/// digits. The alternate forms `{:#}`, `{:#x}` and `{:#X}` begin with `0x`. `FromStr` takes digits in any letter case,
+/// with an optional `0x`.
 macro_rules! fixed_bytes {
     ($(#[$meta:meta])* $name:ident, $len:literal) => {
         $(#[$meta])*
@@ -239,7 +243,8 @@ mod tests {
         let (lower, upper) = (forty("abcd1f"), forty("ABCD1F"));
         assert_eq!(address.to_string(), lower);
         assert_eq!(format!("{address:x} {address:X}"), format!("{lower} {upper}"));
-        assert_eq!(format!("{address:?}"), format!("Address({lower})"));
+        assert_eq!(format!("{address:#x} {address:#}"), format!("0x{lower} 0x{lower}"));
+        assert_eq!(format!("{address:?} {address:#?}"), format!("Address({lower}) Address({lower})"));
     }
 
     #[test]
@@ -255,13 +260,21 @@ mod tests {
         #[test]
         fn digits_are_those_of_the_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             struct Digits<'a>(&'a [u8]);
-            impl fmt::Display for Digits<'_> {
+            impl fmt::LowerHex for Digits<'_> {
                 fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    if f.alternate() { fmt_upper(self.0, f) } else { fmt_lower(self.0, f) }
+                    fmt_lower(self.0, f)
                 }
             }
-            prop_assert_eq!(format!("{}", Digits(&bytes)), hex::encode(&bytes));
-            prop_assert_eq!(format!("{:#}", Digits(&bytes)), hex::encode_upper(&bytes));
+            impl fmt::UpperHex for Digits<'_> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    fmt_upper(self.0, f)
+                }
+            }
+            let digits = Digits(&bytes);
+            prop_assert_eq!(format!("{digits:x}"), hex::encode(&bytes));
+            prop_assert_eq!(format!("{digits:X}"), hex::encode_upper(&bytes));
+            prop_assert_eq!(format!("{digits:#x}"), format!("0x{}", hex::encode(&bytes)));
+            prop_assert_eq!(format!("{digits:#X}"), format!("0x{}", hex::encode_upper(&bytes)));
         }
 
         #[test]
