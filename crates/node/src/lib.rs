@@ -84,7 +84,7 @@ pub use crate::{
     block_mode::{BlockMode, BlockModeError},
     cli::{Cli, Command, ConfigCommand, DbArgs, DbCommand, completions, man_page, usage_error, write_man_pages},
     client::{
-        AccountCommand, AddressArgs, AmountError, Answer, AnswerError, Assignment, BalanceArgs, BlockArgs, CallArgs,
+        AccountCommand, AddressArgs, Answer, AnswerError, Assignment, BalanceArgs, BlockArgs, CallArgs,
         CertificateFault, ClientCommand, ClientError, DeployArgs, GetProofArgs, HttpError, KeyArgs, LoadArgs,
         LoadError, LoadReport, NewArgs, NodeArgs, NodeUrl, NodeUrlError, OrderArgs, ParamArgs, ProofCommand,
         ProofReport, RpcArgs, SendArgs, StateArgs, TxArgs, Variable, VerifyArgs, VerifyError, WhichBlock, client,

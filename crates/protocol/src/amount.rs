@@ -4,16 +4,49 @@ use std::{fmt, str::FromStr};
 
 use crate::number::{NumberError, parse_decimal};
 
+/// Units of [`Qa::parse`], and their decimals.
+const UNITS: [(&str, u32); 3] = [("zil", 12), ("li", 6), ("qa", 0)];
+
+/// Maximum length of the text of an amount in bytes: 39 digits, the point, a unit, and some zeros.
+const MAX_AMOUNT_LEN: usize = 64;
+
+/// Reason why text is not an amount with a unit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AmountError {
+    /// The text is not digits with an optional point, followed by a unit.
+    #[error("expected an amount with its unit, such as 1.5 ZIL, 2000 Li or 7 Qa")]
+    Form,
+    /// The text has no unit.
+    #[error("expected a unit, such as in 2000li, 0.002zil or 2000000000qa")]
+    Unit,
+    /// The text has more decimals than the unit.
+    #[error("expected at most {max} decimals of {unit}, got {got}: a Qa cannot be divided")]
+    Decimals {
+        /// The unit in lower case.
+        unit: &'static str,
+        /// Number of decimals of the unit.
+        max: u32,
+        /// Number of decimals in the text.
+        got: usize,
+    },
+    /// The amount exceeds [`Qa::MAX`].
+    #[error("expected at most {} ZIL", Qa::MAX.display_zil())]
+    Range,
+}
+
 /// An amount of money in Qa. One Li is 10^6 Qa, one Zil is 10^12 Qa.
 ///
 /// # Examples
 ///
 /// ```
 /// use silica_protocol::Qa;
-/// let amount: Qa = "1500000000000".parse()?;
-/// assert_eq!(amount, Qa::from_zil(1).unwrap().checked_add(Qa::new(500_000_000_000)).unwrap());
+/// let amount = Qa::parse("1.5 ZIL")?;
+/// assert_eq!(amount, Qa::new(1_500_000_000_000));
+/// assert_eq!(Qa::parse("1500000li")?, amount);
+/// assert_eq!("1500000000000".parse(), Ok(amount));
+/// assert_eq!(format!("{} ZIL", amount.display_zil()), "1.5 ZIL");
 /// assert_eq!(amount.to_zil_string(), "1.500000000000");
-/// # Ok::<(), silica_protocol::NumberError>(())
+/// # Ok::<(), silica_protocol::AmountError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Qa(u128);
@@ -25,6 +58,8 @@ impl Qa {
     pub const MAX: Self = Self(u128::MAX);
     /// Number of Qa in one Zil.
     pub const PER_ZIL: u128 = 1_000_000_000_000;
+    /// Number of Qa in one Li.
+    pub const PER_LI: u128 = 1_000_000;
 
     /// Wraps a number of Qa.
     pub const fn new(qa: u128) -> Self {
@@ -37,6 +72,46 @@ impl Qa {
             Some(qa) => Some(Self(qa)),
             None => None,
         }
+    }
+
+    /// Returns the amount in Qa for a number of Li, or `None` if it does not fit 128 bits.
+    pub const fn from_li(li: u128) -> Option<Self> {
+        match li.checked_mul(Self::PER_LI) {
+            Some(qa) => Some(Self(qa)),
+            None => None,
+        }
+    }
+
+    /// Reads an amount with its unit: digits, an optional point with decimals, an optional space, and `ZIL`, `Li` or
+    /// `Qa` in any letter case. Never rounds. [`FromStr`] reads a number of Qa without unit.
+    ///
+    /// # Errors
+    ///
+    /// [`AmountError`] names the expected form.
+    pub fn parse(text: &str) -> Result<Self, AmountError> {
+        if text.len() > MAX_AMOUNT_LEN {
+            return Err(AmountError::Form);
+        }
+        let lower = text.to_ascii_lowercase();
+        let split = UNITS.iter().find_map(|(unit, decimals)| Some((lower.strip_suffix(unit)?, *unit, *decimals)));
+        let (number, unit, decimals) = split.unwrap_or((&lower, "", 0));
+        let number = if unit.is_empty() { number } else { number.strip_suffix(' ').unwrap_or(number) };
+        let (whole, part) = match number.split_once('.') {
+            Some((_, "")) => return Err(AmountError::Form),
+            Some(parts) => parts,
+            None => (number, ""),
+        };
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || !is_digits(whole) || !is_digits(part) {
+            return Err(AmountError::Form);
+        }
+        if unit.is_empty() {
+            return Err(AmountError::Unit);
+        }
+        let missing = usize::try_from(decimals).ok().and_then(|decimals| decimals.checked_sub(part.len()));
+        let missing = missing.ok_or(AmountError::Decimals { unit, max: decimals, got: part.len() })?;
+        let qa = format!("{whole}{part}{}", "0".repeat(missing));
+        qa.parse().map(Self).map_err(|_| AmountError::Range)
     }
 
     /// Returns the number of Qa.
@@ -78,6 +153,19 @@ impl Qa {
     /// Returns the amount in Zil with exactly 12 decimals.
     pub fn to_zil_string(self) -> String {
         format!("{}.{:012}", self.0 / Self::PER_ZIL, self.0 % Self::PER_ZIL)
+    }
+
+    /// Returns the amount in Zil without zeros at the end, for people.
+    pub fn display_zil(self) -> impl fmt::Display {
+        struct Zil(Qa);
+
+        impl fmt::Display for Zil {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.0.to_zil_string().trim_end_matches('0').trim_end_matches('.'))
+            }
+        }
+
+        Zil(self)
     }
 }
 
@@ -142,7 +230,67 @@ mod tests {
         check(u128::MAX, "340282366920938463463374607.431768211455");
     }
 
+    #[track_caller]
+    fn check_amount(text: &str, expected: u128) {
+        assert_eq!(Qa::parse(text), Ok(Qa::new(expected)), "{text}");
+    }
+
+    #[test]
+    fn amount_has_a_unit_in_any_letter_case() {
+        check_amount("1.5zil", 1_500_000_000_000);
+        check_amount("1.5 ZIL", 1_500_000_000_000);
+        check_amount("0.000000000001 Zil", 1);
+        check_amount("2000li", 2_000_000_000);
+        check_amount("0.5 Li", 500_000);
+        check_amount("7qa", 7);
+        check_amount("007 Qa", 7);
+        check_amount("340282366920938463463374607.431768211455 ZIL", u128::MAX);
+        check_amount("340282366920938463463374607431768211455qa", u128::MAX);
+        assert_eq!((Qa::from_li(2_000), Qa::from_li(u128::MAX)), (Some(Qa::new(2_000_000_000)), None));
+    }
+
+    #[test]
+    fn text_that_is_no_amount_is_rejected() {
+        let long = format!("{}zil", "1".repeat(62));
+        for text in [
+            "", ".", "1.", ".5", "1.zil", ".5zil", "-1zil", "+1li", "1e3qa", "1,5zil", "1_000qa", " 1zil", "1  zil",
+            "zil", " li", "1.2.3zil", "0x1qa", "١zil", "1.5q", "nan", "1 ", "zil 1", &long,
+        ] {
+            assert_eq!(Qa::parse(text), Err(AmountError::Form), "{text:?}");
+        }
+        for text in ["0", "1", "1.5", "2000000000"] {
+            assert_eq!(Qa::parse(text), Err(AmountError::Unit), "{text:?}");
+        }
+        let decimals = |unit, max, got| Err(AmountError::Decimals { unit, max, got });
+        assert_eq!(Qa::parse("1.0000000000000zil"), decimals("zil", 12, 13));
+        assert_eq!(Qa::parse("1.0000000li"), decimals("li", 6, 7));
+        assert_eq!(Qa::parse("1.5qa"), decimals("qa", 0, 1));
+        for text in ["340282366920938463463374607.431768211456zil", "340282366920938463463374607431768211456qa"] {
+            assert_eq!(Qa::parse(text), Err(AmountError::Range));
+        }
+        assert_eq!(AmountError::Range.to_string(), "expected at most 340282366920938463463374607.431768211455 ZIL");
+    }
+
+    #[test]
+    fn displayed_zil_have_no_zeros_at_the_end() {
+        let shown = |qa| Qa::new(qa).display_zil().to_string();
+        assert_eq!([shown(0), shown(10_000_000_000_000), shown(1_500_000_000_000)], ["0", "10", "1.5"]);
+    }
+
     proptest! {
+        #[test]
+        fn amounts_are_read_back(qa: u128) {
+            let qa = Qa::new(qa);
+            prop_assert_eq!(Qa::parse(&format!("{} zil", qa.display_zil())), Ok(qa));
+            prop_assert_eq!(Qa::parse(&format!("{}ZIL", qa.to_zil_string())), Ok(qa));
+            prop_assert_eq!(Qa::parse(&format!("{qa}qa")), Ok(qa));
+        }
+
+        #[test]
+        fn no_text_panics(text in "[0-9.]{0,70}( )?(zil|li|qa|)", other: String) {
+            drop((Qa::parse(&text), Qa::parse(&other)));
+        }
+
         #[test]
         fn text_and_bytes_are_read_back(number: u128) {
             let qa = Qa::new(number);

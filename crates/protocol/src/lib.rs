@@ -89,7 +89,7 @@ mod version;
 pub use crate::{
     account::{Account, ContractAccount},
     address::{Address, AddressError, Bech32Error},
-    amount::Qa,
+    amount::{AmountError, Qa},
     block::{
         CoSignatures, DsBlock, DsBlockHeader, MbInfo, MicroBlock, MicroBlockHeader, Peer, Reserved, ShardMember,
         SwInfo, SwVersion, TxBlock, TxBlockHeader, Votes, pack_bits,

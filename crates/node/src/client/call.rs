@@ -12,13 +12,12 @@ use super::{
     params::{ParamArgs, Params},
     program::Interface,
 };
-use crate::client::values::any_address;
 
 /// Arguments of `silica call`.
 #[derive(Clone, Debug, Args)]
 pub struct CallArgs {
     /// The address of the contract, in hexadecimal or as bech32.
-    #[arg(value_name = "ADDRESS", value_parser = any_address)]
+    #[arg(value_name = "ADDRESS", value_parser = Address::parse)]
     pub address: Address,
     /// Name of the transition.
     #[arg(value_name = "TRANSITION")]

@@ -48,7 +48,6 @@ use silica_protocol::TxHash;
 
 pub use self::{
     account::{AccountCommand, AddressArgs, BalanceArgs, NewArgs},
-    amount::AmountError,
     argument::Assignment,
     block::BlockArgs,
     call::CallArgs,

@@ -23,7 +23,6 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     Answer,
-    amount::parse_price,
     error::ClientError,
     key::KeyArgs,
     node::{NodeArgs, Rpc, is_unknown, read, reason, refused},
@@ -57,7 +56,7 @@ pub struct OrderArgs {
     pub nonce: Option<u64>,
     /// Gas price with its unit, as 2000li [default: the minimum gas price of the node, if this price is at most 0.02
     /// ZIL].
-    #[arg(long, value_name = "PRICE", value_parser = parse_price)]
+    #[arg(long, value_name = "PRICE", value_parser = Qa::parse)]
     pub gas_price: Option<Qa>,
     /// Gas limit in gas units [default: the estimate of the node, and a tenth more for contracts. If the node has no
     /// estimates: 50 for a payment, 10000 for a call and 50000 for a deployment].

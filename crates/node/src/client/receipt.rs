@@ -9,7 +9,7 @@ use silica_protocol::{
     rpc::text::{Dec, PrefixedUpperHex},
 };
 
-use super::{amount::Zil, rows::Rows, values::both_forms};
+use super::{rows::Rows, values::both_forms};
 use crate::terminal::InLine;
 
 /// The parts of an executed transaction that the output has. Unknown members are ignored.
@@ -157,7 +157,7 @@ pub(super) fn plain(value: &RawValue) -> String {
 }
 
 pub(super) fn in_zil(amount: Qa) -> String {
-    format!("{} ZIL", Zil(amount))
+    format!("{} ZIL", amount.display_zil())
 }
 
 /// Returns the meaning of an error code of a receipt as text.

@@ -9,13 +9,12 @@ use super::{
     error::ClientError,
     order::{Order, OrderArgs, Terms, carry_out},
 };
-use crate::client::values::any_address;
 
 /// Arguments of `silica send`.
 #[derive(Clone, Debug, Args)]
 pub struct SendArgs {
     /// The address of the recipient, in hexadecimal or as bech32.
-    #[arg(value_name = "TO", value_parser = any_address)]
+    #[arg(value_name = "TO", value_parser = Address::parse)]
     pub to: Address,
     /// Amount in ZIL, as 1.5, or with its unit, as 1.5zil, 500li or 7qa.
     #[arg(value_name = "AMOUNT", value_parser = parse_amount)]
