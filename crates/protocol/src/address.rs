@@ -20,10 +20,10 @@ fixed_bytes! {
     ///
     /// ```
     /// use silica_protocol::Address;
-    /// let address: Address = "4baf5fada8e5db92c3d3242618c5b47133ae003c".parse()?;
-    /// assert_eq!(address.to_checksum(), "4BAF5faDA8e5Db92C3d3242618c5B47133AE003C");
-    /// assert_eq!(Address::from_bech32(&address.to_bech32()), Ok(address));
-    /// # Ok::<(), silica_protocol::HexError>(())
+    /// let address = Address::parse("0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C")?;
+    /// assert_eq!(address.to_string(), "4baf5fada8e5db92c3d3242618c5b47133ae003c");
+    /// assert_eq!(Address::parse(&address.to_bech32()), Ok(address));
+    /// # Ok::<(), silica_protocol::AddressError>(())
     /// ```
     Address, 20
 }
@@ -137,6 +137,25 @@ impl Address {
         Self(tail)
     }
 
+    /// Reads an address in any form that people use: bech32, or 40 hexadecimal digits with or without `0x`. If the
+    /// digits have letters of both cases, the checksum must match.
+    ///
+    /// [`FromStr`](std::str::FromStr) reads hexadecimal digits without a check, as the protocol does.
+    ///
+    /// # Errors
+    ///
+    /// [`AddressError`], for the form that the text begins with.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        if text.starts_with(BECH32_PREFIX) {
+            return Self::from_bech32(text);
+        }
+        let address: Self = text.parse()?;
+        let digits = strip_prefix(text);
+        let is_mixed =
+            digits.contains(|c: char| c.is_ascii_lowercase()) && digits.contains(|c: char| c.is_ascii_uppercase());
+        if is_mixed { Self::from_checksum(text) } else { Ok(address) }
+    }
+
     /// Returns the checksummed hexadecimal form, without prefix.
     ///
     /// The digit at position `i` is upper case iff it is a letter and bit `255 - 6 i` of the SHA-256 of the 20 bytes is
@@ -222,6 +241,10 @@ mod tests {
             prop_assert_eq!(Address::from_bech32(&address.to_bech32()), Ok(address));
             prop_assert_eq!(address.to_string().parse(), Ok(address));
             prop_assert_eq!(address.to_bech32().len(), BECH32_LEN);
+            for text in [&checksum, &address.to_bech32(), &address.to_string(), &format!("{address:X}")] {
+                prop_assert_eq!(Address::parse(text), Ok(address));
+            }
+            prop_assert_eq!(Address::parse(&format!("{address:#x}")), Ok(address));
         }
 
         #[test]
@@ -231,6 +254,8 @@ mod tests {
             prop_assume!(!letters.is_empty());
             text[*at.get(&letters)] ^= 0x20;
             let got = String::from_utf8(text).unwrap();
+            let is_mixed = got.contains(|c: char| c.is_ascii_lowercase()) && got.contains(|c: char| c.is_ascii_uppercase());
+            prop_assert_eq!(Address::parse(&got).is_ok(), !is_mixed);
             let changed = Address::from_checksum(&got);
             prop_assert_eq!(changed, Err(AddressError::Checksum { expected: Address::new(bytes).to_checksum(), got }));
         }
@@ -249,7 +274,7 @@ mod tests {
             prop_assert!(Address::from_bech32(&text).is_err());
             let prefixed = format!("zil1{text}");
             prop_assert!(Address::from_bech32(&prefixed).is_err());
-            prop_assert!(Address::from_checksum(&text).is_err());
+            prop_assert!(Address::from_checksum(&text).is_err() && Address::parse(&text).is_err());
         }
 
         #[test]

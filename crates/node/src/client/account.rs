@@ -20,7 +20,7 @@ use super::{
     receipt::in_zil,
     rows::Rows,
 };
-use crate::{client::values::any_address, data_dir::draw_key, terminal::visible};
+use crate::{data_dir::draw_key, terminal::visible};
 
 /// Commands for keys and accounts.
 #[derive(Debug, Subcommand)]
@@ -55,7 +55,7 @@ pub struct NewArgs {
 #[derive(Clone, Debug, Args)]
 pub struct AddressArgs {
     /// The address, in hexadecimal or as bech32 [default: the address of the key].
-    #[arg(value_name = "ADDRESS", value_parser = any_address, conflicts_with_all = ["key_file", "test_account"])]
+    #[arg(value_name = "ADDRESS", value_parser = Address::parse, conflicts_with_all = ["key_file", "test_account"])]
     pub address: Option<Address>,
     /// The key of the address.
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub struct AddressArgs {
 #[derive(Clone, Debug, Args)]
 pub struct BalanceArgs {
     /// The address of the account, in hexadecimal or as bech32 [default: the address of the key].
-    #[arg(value_name = "ADDRESS", value_parser = any_address, conflicts_with_all = ["key_file", "test_account"])]
+    #[arg(value_name = "ADDRESS", value_parser = Address::parse, conflicts_with_all = ["key_file", "test_account"])]
     pub address: Option<Address>,
     /// The key of the account.
     #[command(flatten)]

@@ -15,7 +15,6 @@ use silica_scilla::{
 };
 
 use super::{error::ClientError, rows::listed};
-use crate::client::values::any_address;
 
 /// A parameter of the form `name=value` on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +51,7 @@ impl Assignment {
 
     /// Parses the value as an address.
     pub(super) fn address(&self) -> Result<Address, String> {
-        any_address(&self.value)
+        Address::parse(&self.value).map_err(|error| error.to_string())
     }
 }
 
@@ -190,7 +189,7 @@ fn scalar(primitive: Primitive, given: &Value) -> Result<Value, Fault> {
     };
     match primitive {
         Primitive::ByStrX(20) => {
-            let address: Address = any_address(&text).map_err(|error| fault(error, given))?;
+            let address = Address::parse(&text).map_err(|error| fault(error.to_string(), given))?;
             Ok(format!("0x{address}").into())
         }
         Primitive::ByStr | Primitive::ByStrX(_) => {

@@ -7,13 +7,13 @@ use serde_json::{json, value::RawValue};
 use silica_protocol::Address;
 
 use super::{Answer, error::ClientError, hide::hide_keys, node::NodeArgs, node::read, receipt::plain, rows::Rows};
-use crate::{client::values::any_address, terminal::visible};
+use crate::terminal::visible;
 
 /// Arguments of `silica state`.
 #[derive(Clone, Debug, Args)]
 pub struct StateArgs {
     /// The address of the contract, in hexadecimal or as bech32.
-    #[arg(value_name = "ADDRESS", value_parser = any_address)]
+    #[arg(value_name = "ADDRESS", value_parser = Address::parse)]
     pub address: Address,
     /// Name of a field of the contract [default: all fields].
     #[arg(value_name = "FIELD")]

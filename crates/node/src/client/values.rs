@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use silica_protocol::{Address, HexError};
+use silica_protocol::Address;
 
 /// A Tx block or DS block, by its number or as the latest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,6 @@ impl FromStr for WhichBlock {
             number => number.parse().map(Self::Number).map_err(|_| "expected a block number or latest".to_owned()),
         }
     }
-}
-
-pub(crate) fn any_address(text: &str) -> Result<Address, String> {
-    if text.starts_with("zil1") {
-        return Address::from_bech32(text).map_err(|error| error.to_string());
-    }
-    text.parse().map_err(|error: HexError| error.to_string())
 }
 
 /// Parses the name of a field. Other characters, for example the separator of storage keys, would give the storage key

@@ -6,7 +6,7 @@ use silica_protocol::Address;
 
 use crate::client::{Answer, block::tx_block, error::ClientError, node::NodeArgs};
 use crate::{
-    client::values::{WhichBlock, any_address, variable_name},
+    client::values::{WhichBlock, variable_name},
     terminal::visible,
 };
 
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Debug, Args)]
 pub struct GetProofArgs {
     /// The address of the contract, in hexadecimal or as bech32.
-    #[arg(value_name = "ADDRESS", value_parser = any_address)]
+    #[arg(value_name = "ADDRESS", value_parser = Address::parse)]
     pub address: Address,
     /// Name of the variable.
     #[arg(value_name = "VARIABLE", value_parser = variable_name)]

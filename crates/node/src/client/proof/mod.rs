@@ -27,7 +27,7 @@ pub use self::{
 use super::{
     http::{HttpError, MAX_BODY},
     url::NodeUrl,
-    values::{WhichBlock, any_address, variable_name},
+    values::{WhichBlock, variable_name},
 };
 
 /// Commands for state proofs.
@@ -67,7 +67,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "HEX")]
     pub root: Option<StateRoot>,
     /// The address of the account, in hexadecimal or as bech32.
-    #[arg(long, value_name = "ADDRESS", value_parser = any_address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = Address::parse)]
     pub address: Address,
     /// Name of the contract's variable.
     #[arg(long, value_name = "NAME", value_parser = variable_name)]
