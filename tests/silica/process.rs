@@ -179,6 +179,37 @@ fn killed_process_keeps_every_acknowledged_payment() {
 }
 
 #[test]
+fn killed_process_without_flushes_loses_only_its_newest_blocks() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let payer = Wallet::funded(0);
+    let pay = |node: &Node, nonce: u64| {
+        let payment = payer.payment(nonce, Wallet::stranger(nonce).address(), u128::from(nonce));
+        node.result("CreateTransaction", &json!([payment.json()]));
+    };
+    let node = Node::start_in(&data, &[]);
+    (1..=3).for_each(|nonce| pay(&node, nonce));
+    node.stop();
+    for _ in 0..3 {
+        let node = Node::start_in(&data, &["--durability", "relaxed"]);
+        let first = balance(&node, &payer.hex()).1 + 1;
+        assert!(first > 3, "the blocks of the orderly stop are on disk");
+        (first..first + 7).for_each(|nonce| pay(&node, nonce));
+        node.kill();
+    }
+    // The chain continues, and from here on no acknowledged block is lost.
+    let node = Node::start_in(&data, &[]);
+    let nonce = balance(&node, &payer.hex()).1;
+    pay(&node, nonce + 1);
+    node.kill();
+    let node = Node::start_in(&data, &[]);
+    assert_eq!(balance(&node, &payer.hex()).1, nonce + 1);
+    node.stop();
+    let check = run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
+    assert!(check.status.success(), "{}", check.output);
+}
+
+#[test]
 fn check_and_rebuild_keep_every_answer() {
     let directory = Directory::new();
     let data = directory.path().join("data");

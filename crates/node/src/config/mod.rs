@@ -46,7 +46,7 @@ use crate::{
 pub enum Durability {
     /// The node flushes first. A crash loses no acknowledged block.
     Flush,
-    /// The node acknowledges before the flush. A crash can lose the newest blocks. For test suites.
+    /// The node does not flush. A crash can lose the newest blocks. For test suites.
     Relaxed,
 }
 

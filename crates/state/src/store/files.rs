@@ -22,17 +22,26 @@ impl Layout {
     }
 
     pub(super) fn remove_marker(&self) -> Result<(), OpenError> {
-        let Some(path) = &self.marker else { return Ok(()) };
-        match fs::remove_file(path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(OpenError::Directory { path: path.clone(), source })
-            }
-            _ => Ok(()),
-        }
+        self.marker.as_deref().map_or(Ok(()), remove_file)
+    }
+
+    /// Removes the head marker, and returns the layout without it.
+    pub(super) fn without_head_marker(&self) -> Result<Self, OpenError> {
+        self.head_marker.as_deref().map_or(Ok(()), remove_file)?;
+        Ok(Self { head_marker: None, ..self.clone() })
     }
 
     pub(super) fn remove_state(&self) -> Result<(), OpenError> {
         remove_directory(&self.state)
+    }
+}
+
+fn remove_file(path: &Path) -> Result<(), OpenError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(OpenError::Directory { path: path.to_owned(), source })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -113,6 +113,12 @@ impl Store {
         // Also before anything is removed: this program must not repair a record of a later format, or a record that
         // has lost blocks. A repair of the record by other means may need the state.
         Archive::examine(&record, layout.head_marker.as_deref()).map_err(OpenError::Record)?;
+        // A crash can lose blocks that this process acknowledges, so no file may name them.
+        let relaxed = match options.durability {
+            Durability::Flush => None,
+            Durability::Relaxed => Some(layout.without_head_marker()?),
+        };
+        let layout = relaxed.as_ref().unwrap_or(layout);
         let changes = Files::Directory(layout.changes.clone(), options.durability);
         let mut reset = layout.read_marker();
         loop {
