@@ -63,10 +63,10 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, [`reward`],
-//!   `scilla_rules`: reads of accounts; the file of the first accounts; the difficulties of DS blocks; the statuses of
-//!   dropped transactions; the numbers of DS epochs; the gas price; work on several threads; the reward of vacuous
-//!   blocks; the Scilla rules that the record keeps.
+//! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `revert_log`,
+//!   [`reward`], `scilla_rules`: reading accounts; the file of the first accounts; figures of DS blocks; the statuses of
+//!   dropped transactions; the numbers of epochs; the price of gas; work on several threads; the reverts of the chain;
+//!   the reward of vacuous blocks; the rules of the contract language that a chain keeps.
 //! - [`config`], `genesis`: the parameters of a chain, and its first state.
 //! - `admission`: the checks of a transaction before it enters the pool.
 //! - `pool`: pending transactions and their order.
@@ -128,6 +128,7 @@ mod pool;
 mod producer;
 mod range;
 mod replay;
+mod revert_log;
 pub mod reward;
 mod savepoint;
 mod scilla_rules;
@@ -163,6 +164,7 @@ pub use crate::{
     pool::{ModificationState, PoolError, PoolImportError, TxStatus},
     producer::{Producer, RecoverError},
     replay::{ReplayError, check, rebuild},
+    revert_log::ChainTip,
     savepoint::{ChainSavepoint, RevertError},
     scilla_rules::{RulesError, check as check_rules},
     simulation::{AccountChange, GasEstimate, Simulation, SimulationError, VariableChange},

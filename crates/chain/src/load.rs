@@ -2,6 +2,8 @@
 //!
 //! The time does not depend on the length of the chain, because only the newest blocks are read.
 
+use std::sync::Arc;
+
 use silica_crypto::{CoSignatureError, cosign};
 use silica_protocol::{BlockNumber, CoSignatures, DsBlock, DsBlockNumber, Gas, PublicKey, TxBlock};
 use silica_state::{ArchiveError, Snapshot, StateError};
@@ -11,7 +13,7 @@ use crate::{
     network::{Head, Network},
     replay::ReplayError,
     scilla_rules::RulesError,
-    shared::{Published, RECENT, Times},
+    shared::{Derived, Published, RECENT, Times},
 };
 
 /// Reads the published head of a chain that ends with the newest block of `state`.
@@ -23,7 +25,8 @@ pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Publi
     let floor_price = network.config.minimum_gas_price;
     let Policy { nonces, numbering, .. } = network.config.policy;
     let numbering = network.config.numbering(numbering);
-    Ok(Published { head, state, times, recent, nonces, numbering, operator_price, floor_price })
+    let (reverts, derived) = (Arc::default(), Derived::default());
+    Ok(Published { head, state, reverts, times, recent, nonces, numbering, operator_price, floor_price, derived })
 }
 
 /// Reads the newest blocks, and checks their network, their links and their signatures.

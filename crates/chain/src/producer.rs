@@ -123,7 +123,9 @@ impl Producer {
             .map_err(|error| RecoverError::Open(error.into()))?;
         self.full_blocks = FullBlockCounter::uncounted(&published.head);
         let state = self.store.snapshot();
-        shared.publish(Arc::new(Published { state, ..Published::clone(&published) }));
+        // Followers of the chain compare the number of reverts: the snapshots that they have are of no use any more.
+        let reverts = Arc::new(published.reverts.after(published.head.number()));
+        shared.publish(Arc::new(Published { state, reverts, ..Published::clone(&published) }));
         self.failed = false;
         Ok(())
     }

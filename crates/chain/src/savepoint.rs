@@ -101,15 +101,17 @@ impl Producer {
         self.failed = reverted.as_ref().is_err_and(|error| !error.leaves_chain());
         reverted?;
         self.full_blocks = FullBlockCounter::uncounted(head);
+        let before = shared.published();
         let published = Published {
             head: head.clone(),
             state: self.store.snapshot(),
+            reverts: Arc::new(before.reverts.after(savepoint.number())),
             times: *times,
             recent: Arc::clone(recent),
             nonces: *nonces,
             numbering: *numbering,
             operator_price: *operator_price,
-            ..Published::clone(&shared.published())
+            ..Published::clone(&before)
         };
         let pool = pool.clone();
         // The head and the pool change under one lock, so that a reader finds each transaction in the pool or in a

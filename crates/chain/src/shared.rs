@@ -1,6 +1,10 @@
 //! The state that all handles of a chain share: parameters, pool, and published head.
 
-use std::sync::Arc;
+use std::{
+    any::Any,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, Timestamp, TxBlock, TxHash};
@@ -12,18 +16,25 @@ use crate::{
     executor::ContractCache,
     network::{Head, Network},
     pool::{self, Pool},
+    revert_log::RevertLog,
 };
 
-/// Number of recent transaction hashes that a snapshot has.
+/// Number of hashes of recent transactions in a published head: as many as `GetRecentTransactions` returns.
 pub(crate) const RECENT: usize = 100;
 
-/// The state that all handles and the producer share.
+/// The state that the producer and all handles share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) network: Network,
     pub(crate) pool: Mutex<Pool>,
     /// The contract cache of simulations.
     pub(crate) simulated: ContractCache,
+    /// The head that all readers see. No other cell holds a published head: snapshots, and through them the requests and
+    /// subscriptions of a node, start here.
+    ///
+    /// The store keeps its newest snapshot for its writer, which prepares the next block on it, and for programs that
+    /// use a store without a chain. The producer takes the snapshot of a head from there, and publishes it here
+    /// together with the head and the settings.
     published: RwLock<Arc<Published>>,
 }
 
@@ -38,11 +49,12 @@ impl Shared {
         pool::lock(&self.pool)
     }
 
-    /// Returns the highest nonce of a sender that is used, or pending without a gap. The next transaction has the
-    /// following nonce.
+    /// Returns the nonce before the nonce of a sender's next transaction: the nonce of the sender's account, or the last
+    /// nonce of the pending transactions that follow it without a gap.
     pub(crate) fn last_nonce(&self, sender: &Address) -> Result<Nonce, StateError> {
         let waiting = self.lock_pool().nonces(sender);
-        // The pool is read before the state, because a transaction leaves the pool only after its block is published.
+        // The pool before the head: a transaction leaves the pool only after its block is published. In the other order a
+        // transaction could be missing in both.
         let mut last = self.published().state.account(sender)?.unwrap_or_default().nonce;
         while let Some(next) = last.next().filter(|next| waiting.contains(next)) {
             last = next;
@@ -56,32 +68,38 @@ impl Shared {
         BlockNumber::new(head.get().saturating_add(1).saturating_sub(window))
     }
 
-    /// Returns the published head with its state.
+    /// Returns the published head.
     pub(crate) fn published(&self) -> Arc<Published> {
         Arc::clone(&self.published.read())
     }
 
+    /// Replaces the published head. The blocks of `published` must be durable.
     pub(crate) fn publish(&self, published: Arc<Published>) {
         *self.published.write() = published;
     }
 }
 
-/// The published head with its state. Each commit replaces this value as a whole.
+/// The published head: the latest block with its state, and the settings in force. Each flush of blocks and each change
+/// of a setting replaces it as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
     pub(crate) head: Head,
     pub(crate) state: silica_state::Snapshot,
+    /// The reverts before this head.
+    pub(crate) reverts: Arc<RevertLog>,
     pub(crate) times: Times,
-    /// Hashes of the newest transactions, the newest first.
+    /// Hashes of the newest [`RECENT`] transactions, the newest first.
     pub(crate) recent: Arc<[TxHash]>,
-    /// The nonces that are accepted.
+    /// The nonces that admission accepts.
     pub(crate) nonces: NoncePolicy,
     /// The blocks that increase the logical block number.
     pub(crate) numbering: Numbering,
-    /// The gas price that the operator has set, if any.
+    /// The minimum gas price that the operator has set.
     pub(crate) operator_price: Option<GasPrice>,
-    /// The lowest gas price, unless the operator sets a lower price.
+    /// The lowest minimum gas price without a setting of the operator.
     pub(crate) floor_price: GasPrice,
+    /// Data that readers derive from this head.
+    pub(crate) derived: Derived,
 }
 
 impl Published {
@@ -90,15 +108,16 @@ impl Published {
         self.head.number().next().unwrap_or(BlockNumber::MISSING)
     }
 
-    /// Returns the minimum gas price: the price of the operator, or else the price of the latest DS block.
+    /// Returns the minimum gas price in force: the setting of the operator, or else the price of the latest DS block,
+    /// which is raised to `floor_price` if it is lower.
     ///
-    /// The genesis DS block has a nominal price, which is too low from DS block 1 on. Client libraries read the price
-    /// once, at their start. Therefore the configured minimum applies before DS block 1 too.
+    /// The price of the genesis DS block is nominal. An SDK that read that price once would send transactions that the
+    /// chain rejects from DS block 1 on. Therefore the floor price applies before DS block 1 too.
     pub(crate) fn minimum_gas_price(&self) -> GasPrice {
         self.operator_price.unwrap_or_else(|| self.head.ds_block.header.gas_price.max(self.floor_price))
     }
 
-    /// Returns the published head after the commit of a block. `state` is the state after the block.
+    /// Returns the head to publish after a block. `state` is the store with that block.
     pub(crate) fn after(
         &self,
         tx_block: &Arc<TxBlock>,
@@ -109,35 +128,63 @@ impl Published {
     ) -> Self {
         let ds_block = ds_block.unwrap_or(&self.head.ds_block);
         let newest = included.iter().rev().map(|(transaction, _)| transaction.hash());
-        // A block that repeats the number does not increase the logical block number.
+        // A block that repeats a logical block number increases its own number, but not the logical one.
         let before = self.head.next_logical_number;
         let next_logical_number = if repeats_number { before } else { before.next().unwrap_or(BlockNumber::MISSING) };
         Self {
             head: Head::new(Arc::clone(tx_block), Arc::clone(ds_block), next_logical_number),
             state,
+            reverts: Arc::clone(&self.reverts),
             times: self.times.after(&self.head.tx_block, tx_block, ds_block),
             recent: newest.chain(self.recent.iter().copied()).take(RECENT).collect(),
             nonces: self.nonces,
             numbering: self.numbering,
             operator_price: self.operator_price,
             floor_price: self.floor_price,
+            derived: Derived::default(),
         }
     }
 }
 
-/// The timestamps for the rates in statistics.
+/// A value that readers derive from a published head, such as cached responses. The first reader creates the value; it
+/// is dropped with the head.
+///
+/// A clone is empty, because a clone of a [`Published`] becomes another head.
+#[derive(Default)]
+pub(crate) struct Derived(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Derived {
+    /// Returns the value, which the first call creates; `None` if the first call created a value of another type.
+    pub(crate) fn get_or_init<T: Any + Send + Sync>(&self, create: impl FnOnce() -> T) -> Option<&T> {
+        self.0.get_or_init(|| Box::new(create())).downcast_ref()
+    }
+}
+
+impl Clone for Derived {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for Derived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Derived").field(&self.0.get().is_some()).finish()
+    }
+}
+
+/// Timestamps from which the statistics compute rates of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// Timestamp of Tx block 1.
+    /// The timestamp of Tx block 1; `None` before that block.
     pub(crate) first_tx: Option<Timestamp>,
-    /// Timestamp of the second latest Tx block.
+    /// The timestamp of the Tx block before the latest; `None` at genesis.
     pub(crate) previous_tx: Option<Timestamp>,
-    /// Timestamp of DS block 1.
+    /// The timestamp of DS block 1; `None` before that block.
     pub(crate) first_ds: Option<Timestamp>,
 }
 
 impl Times {
-    /// Returns the timestamps after `tx_block` follows `head`. `ds_block` is the latest DS block.
+    /// Returns the timestamps after `tx_block`, which follows `head`. `ds_block` is the DS block in force.
     pub(crate) fn after(&self, head: &TxBlock, tx_block: &TxBlock, ds_block: &DsBlock) -> Self {
         Self {
             first_tx: self.first_tx.or(Some(tx_block.timestamp)),

@@ -5,7 +5,7 @@ mod proof;
 mod statistics;
 mod transactions;
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use silica_protocol::{Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, TxBlock};
 use silica_state::{ArchiveError, RecordRow, StateError};
@@ -18,6 +18,7 @@ pub use self::{
 };
 use crate::{
     config::Numbering,
+    revert_log::ChainTip,
     shared::{Published, Shared},
 };
 
@@ -65,7 +66,26 @@ impl Snapshot {
         self.published.head.hash
     }
 
-    /// Returns the latest DS block.
+    /// Returns the latest Tx block and the number of reverts before this head.
+    pub fn tip(&self) -> ChainTip {
+        ChainTip { number: self.published.head.number(), reverts: self.published.reverts.count() }
+    }
+
+    /// Returns the lowest block to which the chain was reverted after the first `seen` reverts, or `None` if there were
+    /// no more reverts before this head.
+    pub fn reverted_to(&self, seen: u64) -> Option<BlockNumber> {
+        self.published.reverts.since(seen)
+    }
+
+    /// Returns the value that readers derive from this head, and that all its snapshots share. The first call creates
+    /// the value with `create`. The next head has another value.
+    ///
+    /// Returns `None` if the first call created a value of another type: a program uses one type only.
+    pub fn derived<T: Any + Send + Sync>(&self, create: impl FnOnce() -> T) -> Option<&T> {
+        self.published.derived.get_or_init(create)
+    }
+
+    /// The latest DS block.
     pub fn latest_ds_block(&self) -> &Arc<DsBlock> {
         &self.published.head.ds_block
     }

@@ -35,7 +35,6 @@ impl<E: Engine> Driver<E> {
         self.flush_pool();
         self.producer.set_nonce_policy(mode.nonces(self.node.chain().config().policy.nonces));
         self.producer.set_numbering(mode.numbering());
-        self.node.publish();
         // Transactions may have entered the pool meanwhile.
         self.flush_pool();
     }
@@ -43,7 +42,6 @@ impl<E: Engine> Driver<E> {
     /// Sets the minimum gas price, and stores it for the next start.
     pub(super) fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
         self.producer.set_minimum_gas_price(price)?;
-        self.node.publish();
         self.keep_gas_price(Some(price));
         Ok(())
     }

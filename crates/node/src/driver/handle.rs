@@ -9,7 +9,6 @@ use std::{
     },
 };
 
-use arc_swap::{ArcSwap, Guard};
 use parking_lot::{Mutex, RwLock};
 use silica_chain::{Chain, Edit, GasPriceError, Submitted, VerifiedTransaction};
 use silica_protocol::{BlockHash, GasPrice, SimulationRequest, Timestamp};
@@ -27,10 +26,10 @@ use crate::{
     blocking::{BlockingError, BlockingPools},
     clock::{Clock, ClockError},
     data_dir::DataDir,
-    head::{ChainTip, Context, RevertLog},
+    head::Context,
 };
 
-/// The node, as requests see it: its chain, its published head, and the queue of the driver.
+/// The node, as requests see it: its chain, whose latest head they read, and the queue of the driver.
 #[derive(Clone)]
 pub(crate) struct NodeHandle {
     shared: Arc<Shared>,
@@ -40,9 +39,8 @@ struct Shared {
     chain: Chain,
     clock: Clock,
     mode: RwLock<BlockMode>,
-    context: ArcSwap<Context>,
-    /// The latest Tx block. Followers of the chain subscribe to it.
-    head: watch::Sender<ChainTip>,
+    /// Wakes the followers of the chain. It has no head: followers read the head from the chain, as all readers do.
+    new_head: watch::Sender<()>,
     events: Sender<Event>,
     blocking: BlockingPools,
     /// Held while a transaction without signature gets its nonce and enters the pool.
@@ -66,14 +64,15 @@ impl fmt::Debug for NodeHandle {
 }
 
 impl NodeHandle {
-    /// Returns the published head.
-    pub(crate) fn context(&self) -> Guard<Arc<Context>> {
-        self.shared.context.load()
+    /// Returns the chain at its latest head.
+    pub(crate) fn context(&self) -> Context {
+        Context::new(&self.shared.chain)
     }
 
-    /// Subscribes to the latest Tx block. When it changes, [`context`](Self::context) returns that head or a later one.
-    pub(crate) fn heads(&self) -> watch::Receiver<ChainTip> {
-        self.shared.head.subscribe()
+    /// Returns a receiver that is notified after each new head and after each revert. [`context`](Self::context) returns
+    /// the head.
+    pub(crate) fn new_heads(&self) -> watch::Receiver<()> {
+        self.shared.new_head.subscribe()
     }
 
     /// Returns the chain.
@@ -178,10 +177,10 @@ impl NodeHandle {
 
     /// Searches the Tx block with a hash, and returns the result with the head that it is valid for. Reads at most
     /// `most` blocks that earlier searches have not read. May take long.
-    pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Arc<Context>, HashLookup), ArchiveError> {
+    pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Context, HashLookup), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock();
         // Take the head under the lock. Otherwise another search may have seen a later head.
-        let at = Arc::clone(&self.context());
+        let at = self.context();
         let lookup = hashes.find(&at.snapshot, hash, most)?;
         Ok((at, lookup))
     }
@@ -238,13 +237,11 @@ impl NodeHandle {
         data_dir: Option<Arc<DataDir>>,
         events: Sender<Event>,
     ) -> Self {
-        let context = Context::new(&chain, Arc::default());
         let shared = Shared {
             chain,
             clock,
             mode: RwLock::new(mode),
-            head: watch::Sender::new(context.tip()),
-            context: ArcSwap::from_pointee(context),
+            new_head: watch::Sender::new(()),
             events,
             blocking: BlockingPools::default(),
             impersonated: tokio::sync::Mutex::default(),
@@ -280,17 +277,8 @@ impl NodeHandle {
         drop(self.shared.events.send(Event::Shutdown));
     }
 
-    /// Publishes the head of the chain.
-    pub(super) fn publish(&self) {
-        let reverts = Arc::clone(&self.context().reverts);
-        self.publish_after(reverts);
-    }
-
-    /// Publishes the head of the chain after a revert.
-    pub(super) fn publish_after(&self, reverts: Arc<RevertLog>) {
-        let context = Arc::new(Context::new(&self.shared.chain, reverts));
-        let tip = context.tip();
-        self.shared.context.store(context);
-        self.shared.head.send_if_modified(|latest| std::mem::replace(latest, tip) != tip);
+    /// Wakes the followers of the chain, after the chain has published a head.
+    pub(super) fn announce_head(&self) {
+        self.shared.new_head.send_replace(());
     }
 }

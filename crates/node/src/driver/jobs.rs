@@ -3,7 +3,7 @@
 //! Many blocks are made in parts. Between two parts the driver handles other events, so that neither a payment nor a
 //! stop waits for all of them.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use silica_chain::consensus::{Engine, Input};
 use tokio::sync::oneshot;
@@ -104,8 +104,7 @@ impl<E: Engine> Driver<E> {
         if price != price_before {
             self.keep_gas_price(price);
         }
-        let reverts = self.node.context().reverts.after(block);
-        self.node.publish_after(Arc::new(reverts));
+        self.node.announce_head();
         // The revert is done, even if the block that is due now fails.
         self.flush_pool();
         Ok(Ok(()))

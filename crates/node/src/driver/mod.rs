@@ -1,10 +1,11 @@
-//! The driver: the one loop that makes blocks. It takes an event, feeds the consensus engine and publishes its effects.
+//! The driver: the one loop that makes blocks. It takes an event, and passes it to the consensus engine. The engine
+//! commits blocks through the producer of the chain, which publishes each head to all readers.
 //!
 //! ```text
 //! requests ──▶ NodeHandle ──events──▶ Driver ──input──▶ Engine ──▶ Producer
-//!    ▲             │                    │ ▲               │
-//!    │             ▼                    │ └───effects─────┘
-//!    └──────── Context ◀────publish─────┘
+//!    ▲             │                     ▲                │            │
+//!    │             ▼                     └────effects─────┘            │
+//!    └────────── Chain ◀──────────────publishes each head──────────────┘
 //! ```
 //!
 //! The loop has a thread of its own, since making a block takes processor time and waits for the disk. All transactions
@@ -81,7 +82,7 @@ pub(crate) fn start(
     data_dir: Option<Arc<DataDir>>,
 ) -> std::io::Result<(NodeHandle, RunningDriver)> {
     let (events, queue) = mpsc::channel();
-    // The handle takes the head as it is published now, so the producer gets the policies of the mode first.
+    // Set the policies before the first request reads the head.
     producer.set_nonce_policy(mode.nonces(chain.config().policy.nonces));
     producer.set_numbering(mode.numbering());
     let node = NodeHandle::new(chain, clock, mode, data_dir.clone(), events);
@@ -251,14 +252,14 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Runs a step of the engine, and publishes its blocks.
+    /// Runs a step of the engine, and wakes the followers of the chain if the step made a block.
     fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
         let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);
-        // Publish also if the engine failed: it may have committed blocks before.
-        self.node.publish();
+        // Check this also if the engine failed: it may have committed blocks before.
         let made = self.node.context().head() > before;
         if made {
+            self.node.announce_head();
             self.node.clock().block_made();
             self.compare_clock();
         }

@@ -1,9 +1,6 @@
 //! Recovery of the store after a failure.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use silica_chain::consensus::Engine;
 
@@ -48,11 +45,9 @@ impl<E: Engine> Driver<E> {
         }
         self.attempts = 0;
         self.set_failing(false);
-        // Publish a new head, since readers cannot use the snapshot of the store that failed.
-        let context = self.node.context();
-        let (number, reverts) = (context.head(), context.reverts.after(context.head()));
-        drop(context);
-        self.node.publish_after(Arc::new(reverts));
+        // The recovery counts as a revert, since readers cannot use snapshots of the store that failed.
+        self.node.announce_head();
+        let number = self.node.context().head();
         tracing::info!(%number, waiting = self.node.chain().waiting(), "blocks can be made again");
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::{
     future::Future,
     pin::{Pin, pin},
+    sync::OnceLock,
     task::{Context as TaskContext, Waker},
 };
 
@@ -146,8 +147,10 @@ async fn what_a_failure_left_behind_gets_its_block_by_itself() {
     let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Instant, Clock::default(), None).unwrap();
     node.submit(payment.clone()).await.unwrap_err();
     assert!(!node.makes_blocks());
-    let mut heads = node.heads();
-    heads.wait_for(|tip| tip.number.get() == 1).await.unwrap();
+    let mut heads = node.new_heads();
+    while node.context().head().get() < 1 {
+        heads.changed().await.unwrap();
+    }
     node.set_mode(BlockMode::Instant).await.unwrap();
     assert!(node.makes_blocks());
     assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
@@ -173,6 +176,39 @@ async fn step_without_a_block_is_no_proof_that_blocks_are_made() {
     node.mine(1).await.unwrap();
     assert!(!node.makes_blocks());
     drop(driver.stop().unwrap());
+}
+
+/// An engine that records, after its work, the head in the handle of the node and the head of the chain.
+struct ComparesHeads {
+    node: Arc<OnceLock<NodeHandle>>,
+    heads: Arc<Mutex<Vec<[u64; 2]>>>,
+    engine: Solo,
+}
+
+impl Engine for ComparesHeads {
+    fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+        let effects = self.engine.step(input, application);
+        let node = self.node.get().expect("the test sets it before the first event");
+        let of_chain = node.chain().snapshot().latest_tx_block().header.number;
+        self.heads.lock().push([node.context().head(), of_chain].map(BlockNumber::get));
+        effects
+    }
+}
+
+#[tokio::test]
+async fn node_and_chain_have_one_head_while_blocks_are_made() {
+    let (chain, producer, engine) = chain();
+    let (node_of_engine, heads) = (Arc::new(OnceLock::new()), Arc::new(Mutex::new(Vec::new())));
+    let engine = ComparesHeads { node: Arc::clone(&node_of_engine), heads: Arc::clone(&heads), engine };
+    let (node, driver) = start(chain, producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
+    node_of_engine.set(node.clone()).unwrap();
+    let empty = node.snapshot().await.unwrap();
+    node.mine(1).await.unwrap();
+    node.mine(BLOCKS_AT_ONCE).await.unwrap();
+    node.revert(empty).await.unwrap().unwrap();
+    node.mine(2).await.unwrap();
+    drop(driver.stop().unwrap());
+    assert_eq!(*heads.lock(), [[1, 1], [BLOCKS_AT_ONCE + 1; 2], [2, 2]]);
 }
 
 #[tokio::test]

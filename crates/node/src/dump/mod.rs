@@ -13,10 +13,7 @@ use std::{
     fs::{self, File},
     io::{self, BufReader, BufWriter, Write},
     path::{self, Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use schemars::JsonSchema;
@@ -322,8 +319,8 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     // other order, it would be missing.
     let pool =
         if node.chain().waiting() > 0 { node.chain().export_oldest(usize::MAX, LONGEST_POOL).0 } else { Vec::new() };
-    let at = Arc::clone(&node.context());
-    // Use the absolute path, because a client does not have the working directory of the node.
+    let at = node.context();
+    // Callers elsewhere do not know where the node was started.
     let directory = data_dir.dumps();
     let directory = path::absolute(&directory).unwrap_or(directory);
     let unusable = |source| DumpError::Write { path: directory.clone(), source };

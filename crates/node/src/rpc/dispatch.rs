@@ -5,7 +5,6 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::Arc,
 };
 
 use hyper::body::Bytes;
@@ -102,7 +101,7 @@ fn run_blocking<T: Serialize>(
     Box::pin(async move {
         let queried = node.clone();
         let answer = node.blocking().query(move || {
-            let at = Arc::clone(&queried.context());
+            let at = queried.context();
             to_raw_value(&catch_panic(name, || answer(&at))?).map_err(|error| internal(name, &error))
         });
         answer.await.unwrap_or_else(|| Err(panicked(name)))
@@ -116,7 +115,7 @@ pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<
         let queried = node.clone();
         // The first piece may be large, and take many reads.
         let begun = node.blocking().query(move || {
-            let at = Arc::clone(&queried.context());
+            let at = queried.context();
             let begun = method.begin(&at).and_then(|document| Ok(Begun::new(document, M::NAME)?));
             begun.map_err(|error| error.into_rpc(M::NAME))
         });

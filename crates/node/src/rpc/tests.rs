@@ -54,8 +54,8 @@ impl Fixture {
         self
     }
 
-    pub(super) fn context(&self) -> Arc<Context> {
-        Arc::clone(&self.service.node.context())
+    pub(super) fn context(&self) -> Context {
+        self.service.node.context()
     }
 
     pub(super) fn node(&self) -> NodeHandle {

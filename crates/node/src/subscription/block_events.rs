@@ -8,7 +8,7 @@ use std::{
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use silica_chain::{BlockTransactionsError, Snapshot};
+use silica_chain::{BlockTransactionsError, ChainTip, Snapshot};
 use silica_protocol::{
     Address, BlockNumber, Receipt, Transaction, TransactionKind,
     rpc::{
@@ -18,7 +18,7 @@ use silica_protocol::{
 };
 use tokio::sync::OnceCell;
 
-use crate::{driver::NodeHandle, head::ChainTip, methods::tx_block};
+use crate::{driver::NodeHandle, methods::tx_block};
 
 /// Limits of the cache: number of blocks, and bytes of JSON. The latest block stays in the cache even if it exceeds the
 /// bytes alone.
@@ -235,8 +235,8 @@ pub(super) enum Unread {
 }
 
 fn read_at(node: &NodeHandle, ChainTip { number, reverts }: ChainTip) -> Result<BlockEvents, Unread> {
-    let at = Arc::clone(&node.context());
-    if at.reverts.count() != reverts {
+    let at = node.context();
+    if at.snapshot.tip().reverts != reverts {
         return Err(Unread::Gone);
     }
     let news = BlockEvents::read(&at.snapshot, number);

@@ -4,7 +4,7 @@
 //! client ──messages──▶ Session ──▶ Topics (what it follows)
 //!    ▲                    │  └───▶ Service (JSON-RPC)
 //!    └──notifications──── │ ◀──── BlockEventCache (what happened in a block) ◀── Snapshot
-//!                         └ ◀──── the number of the head, from the driver
+//!                         └ ◀──── a signal after each new head, from the driver
 //! ```
 //!
 //! A session stores the number of the next block to send, and reads the events of that block from a shared cache. It

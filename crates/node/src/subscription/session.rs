@@ -6,6 +6,7 @@ use std::{convert::Infallible, mem, sync::Arc};
 use hyper::body::Bytes;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
+use silica_chain::ChainTip;
 use silica_protocol::{Account, Address, BlockNumber};
 use silica_state::StateError;
 use tokio::{
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
-    head::{ChainTip, Context},
+    head::Context,
     http::{Caller, MemoryLease, SMALL_RESPONSE, TOO_MANY_ANSWERS},
     metrics::{Metrics, Open},
     rpc::{self, Service, too_often},
@@ -60,8 +61,8 @@ impl SubscriptionHub {
     {
         let _open = Open::count(&self.metrics.sessions);
         let wire = Wire::new(stream, lease.clone(), stop).await;
-        let heads = self.node.heads();
-        let ChainTip { number, reverts } = *heads.borrow();
+        let heads = self.node.new_heads();
+        let ChainTip { number, reverts } = self.node.context().snapshot.tip();
         let (topics, next) = (Topics::default(), following(number));
         let mut session = Session { hub: self, service, caller, wire, lease, topics, heads, next, reverts };
         let Err(end) = session.run().await;
@@ -76,7 +77,8 @@ struct Session<'a, S> {
     wire: Wire<S>,
     lease: MemoryLease,
     topics: Topics,
-    heads: watch::Receiver<ChainTip>,
+    /// Notified after each new head.
+    heads: watch::Receiver<()>,
     /// The next block to send.
     next: BlockNumber,
     /// The number of reverts of the chain when `next` was set.
@@ -86,12 +88,15 @@ struct Session<'a, S> {
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     async fn run(&mut self) -> Result<Infallible, End> {
         loop {
-            let ChainTip { number, reverts } = *self.heads.borrow();
-            if reverts > self.reverts {
-                self.go_back();
+            let head = self.hub.node.context();
+            let ChainTip { number, reverts } = head.snapshot.tip();
+            if let Some(lowest) = head.snapshot.reverted_to(self.reverts) {
+                // The client gets the blocks that replace the removed ones.
+                (self.next, self.reverts) = (self.next.min(following(lowest)), reverts);
             }
-            // The head can advance after the last notification of a new head.
-            let behind = self.topics.any() && reverts == self.reverts && self.next <= number;
+            // A session that waits must not keep the state of a head in memory.
+            drop(head);
+            let behind = self.topics.any() && self.next <= number;
             tokio::select! {
                 biased;
                 text = self.wire.next() => self.on_message(text?).await?,
@@ -126,9 +131,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         if let Err(wait) = self.caller.arrive() {
             return self.wire.send(Bytes::from(too_often(wait)).into()).await;
         }
-        let context = Arc::clone(&self.hub.node.context());
+        let context = self.hub.node.context();
         if !self.topics.any() {
-            (self.next, self.reverts) = (following(context.head()), context.reverts.count());
+            let ChainTip { number, reverts } = context.snapshot.tip();
+            (self.next, self.reverts) = (following(number), reverts);
         }
         let taken = if text.len() <= SHORT {
             take(&mut self.topics, &text, &self.hub.places, &context)
@@ -147,17 +153,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         self.wire.send(answer.into()).await
     }
 
-    /// Continues after a revert at the first replaced block, so that the client gets the blocks that replace the
-    /// removed ones.
-    fn go_back(&mut self) {
-        let context = self.hub.node.context();
-        if let Some(lowest) = context.reverts.since(self.reverts) {
-            self.next = self.next.min(following(lowest));
-        }
-        self.reverts = context.reverts.count();
-    }
-
-    /// Sends the notification of the next block.
+    /// Sends a notification of the next block to the client.
     async fn notify(&mut self) -> Result<(), End> {
         let Some(news) = self.news().await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
@@ -193,8 +189,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         match self.wire.meanwhile(self.hub.events.of(&self.hub.node, block)).await? {
             Ok(news) => Ok(Some(news)),
             Err(Unread::Gone) => {
-                let heads = &mut self.heads;
-                let reverted = async { heads.wait_for(|tip| tip.reverts > block.reverts).await.map(drop) };
+                let (node, heads) = (&self.hub.node, &mut self.heads);
+                let reverted = async {
+                    // The store retires a head shortly before the chain publishes the head after the revert.
+                    while node.context().snapshot.tip().reverts <= block.reverts {
+                        heads.changed().await?;
+                    }
+                    Ok::<_, watch::error::RecvError>(())
+                };
                 self.wire.meanwhile(reverted).await?.map_err(|_| End::Gone)?;
                 Ok(None)
             }
