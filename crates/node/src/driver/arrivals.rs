@@ -1,59 +1,39 @@
-//! Transactions on their way into a block, and their outcomes.
-
-use std::collections::HashMap;
+//! Transactions of an instant mode, from their arrival to the reply with their outcome.
 
 use silica_chain::{
-    DropReason, Submitted, TransactionStatus, TxStatus, VerifiedTransaction,
-    consensus::{Effect, Engine, Input},
+    Submitted, TransactionStatus, TxStatus, VerifiedTransaction,
+    consensus::{Engine, Input},
 };
-use silica_protocol::{BlockNumber, TxHash};
+use silica_protocol::TxHash;
 use tokio::sync::oneshot;
 
-use super::{Driver, DriverError, SubmitError, answer, event::Event};
+use super::{
+    error::{DriverError, SubmitError},
+    event::{Event, answer},
+    step::TransactionOutcomes,
+    worker::Driver,
+};
 
-/// A transaction in the pool, and the channel to its sender.
+/// A transaction in the pool whose client waits for a reply.
 struct PendingReply {
     submitted: Submitted,
     reply: oneshot::Sender<Result<Submitted, SubmitError>>,
 }
 
-/// The outcome of each transaction: the block that holds it, or why it was dropped.
-pub(super) struct TransactionOutcomes(HashMap<TxHash, Result<BlockNumber, DropReason>>);
-
-impl TransactionOutcomes {
-    /// Collects the outcomes from the effects of a step.
-    pub(super) fn of(effects: &[Effect]) -> Self {
-        let mut outcomes = HashMap::new();
-        for effect in effects {
-            let dropped = match effect {
-                Effect::Committed(block) => {
-                    let number = block.tx_block().header.number;
-                    tracing::debug!(%number, transactions = block.transactions().len(), "block");
-                    outcomes.extend(block.transactions().iter().map(|(tx, _)| (tx.hash(), Ok(number))));
-                    block.dropped()
-                }
-                Effect::Passed(numbers) => {
-                    tracing::debug!(first = %numbers.start(), last = %numbers.end(), "empty blocks");
-                    continue;
-                }
-                Effect::Dropped(dropped) => dropped,
-            };
-            outcomes.extend(dropped.iter().map(|(tx, reason)| (tx.hash(), Err(*reason))));
-        }
-        Self(outcomes)
-    }
-}
-
 impl<E: Engine> Driver<E> {
-    /// Makes blocks for pending transactions if the mode is instant. A failure is logged. The transactions stay in the pool,
-    /// and the next block includes them.
+    /// Makes blocks for pending transactions if the mode is instant. After a failure, which the log has, the
+    /// transactions stay in the pool, and the next block includes them.
     pub(super) fn flush_pool(&mut self) {
         if self.node.mode().is_instant() && self.node.chain().waiting() > 0 && !self.node.pause().lasts() {
             let _: Result<TransactionOutcomes, DriverError> = self.step(Input::Arrival(self.time()));
         }
     }
 
-    /// Puts a transaction, and all that have arrived since, into the pool and into blocks, and replies to each sender.
+    /// Adds a transaction, and all transactions that have arrived since, to the pool. Then makes blocks, and replies to
+    /// each client.
+    ///
+    /// The driver adds them, and not the threads of the requests. So a step has a fixed set of transactions, and the
+    /// replies of a step do not wait for blocks with transactions that arrive during the step.
     pub(super) fn arrivals(
         &mut self,
         first: VerifiedTransaction,
@@ -71,7 +51,7 @@ impl<E: Engine> Driver<E> {
                 Err(_) => break,
             }
         }
-        // The pool may have transactions of a block that failed, even if it rejected those that arrived now.
+        // Even if the pool rejected all arrivals, it may have transactions of a block that failed.
         if waiting.is_empty() && self.node.chain().waiting() == 0 {
             return;
         }
@@ -87,32 +67,37 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Puts a transaction into the pool, or replies why not.
+    /// Adds a transaction to the pool, or replies with the reason why the pool rejects it.
     fn submit(
         &self,
         transaction: VerifiedTransaction,
         reply: oneshot::Sender<Result<Submitted, SubmitError>>,
         waiting: &mut Vec<PendingReply>,
     ) {
-        match self.node.chain().submit(transaction, self.node.clock().now()) {
+        match self.node.add_to_pool(transaction) {
             Ok(submitted) => waiting.push(PendingReply { submitted, reply }),
             Err(error) => answer(reply, Err(error.into())),
         }
     }
 
-    /// Returns why a transaction was not accepted, if so. A transaction that is still in the pool is accepted: the blocks had no
-    /// room for it, or it was there before.
+    /// Checks the outcome of a transaction after a step without an error. A transaction that is still pending counts as
+    /// accepted: the blocks had no room for it.
+    ///
+    /// # Errors
+    ///
+    /// [`SubmitError::Dropped`] with the reason, or [`DriverError::Failed`] if the chain has no status of the
+    /// transaction.
     fn outcome(&self, hash: &TxHash, outcomes: &TransactionOutcomes) -> Result<(), SubmitError> {
         match outcomes.0.get(hash) {
             Some(Ok(_)) => Ok(()),
             Some(Err(reason)) => Err(SubmitError::Dropped(*reason)),
-            // Another transaction that arrived at the same time may have used its nonce.
+            // The step did not try the transaction. For example, another transaction with its nonce has replaced it.
             None => match self.node.chain().snapshot().status(hash) {
                 Ok(Some(TransactionStatus { status: TxStatus::Dropped(reason), .. })) => {
                     Err(SubmitError::Dropped(reason))
                 }
                 Ok(Some(_)) => Ok(()),
-                // Do not acknowledge a transaction that the chain does not know.
+                // Do not acknowledge a transaction that is neither in a block nor in the pool.
                 Ok(None) | Err(_) => Err(SubmitError::Driver(DriverError::Failed)),
             },
         }

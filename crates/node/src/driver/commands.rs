@@ -6,7 +6,12 @@ use silica_chain::{
 };
 use silica_protocol::GasPrice;
 
-use super::{Driver, DriverError, event::Edited, failed, first_tick};
+use super::{
+    error::DriverError,
+    event::Edited,
+    step::failed,
+    worker::{Driver, first_tick},
+};
 use crate::block_mode::BlockMode;
 
 impl<E: Engine> Driver<E> {
@@ -30,8 +35,8 @@ impl<E: Engine> Driver<E> {
     pub(super) fn set_mode(&mut self, mode: BlockMode) {
         self.node.publish_mode(mode);
         self.next_tick = first_tick(mode);
-        // Empty the pool before the nonce policy changes. Otherwise the chain rejects a transaction behind a pending one as a
-        // nonce gap.
+        // Empty the pool before the nonce policy changes. Otherwise the chain rejects a transaction behind a pending
+        // one as a nonce gap.
         self.flush_pool();
         self.producer.set_nonce_policy(mode.nonces(self.node.chain().config().policy.nonces));
         self.producer.set_numbering(mode.numbering());

@@ -1,13 +1,16 @@
-//! What the driver does, one event at a time.
+//! The events that the driver handles, and the jobs that some of them queue.
 
 use silica_chain::{Edit, EditError, GasPriceError, Submitted, VerifiedTransaction};
 use silica_protocol::{BlockNumber, GasPrice, Timestamp};
 use tokio::sync::oneshot;
 
-use super::{DriverError, SubmitError, savepoints::UnknownSavepoint};
+use super::{
+    error::{DriverError, SubmitError},
+    savepoints::UnknownSavepoint,
+};
 use crate::{block_mode::BlockMode, clock::ClockError};
 
-/// A task of the driver, with the channel for its reply.
+/// A task of the driver, with the channel for the reply.
 pub(super) enum Event {
     /// Include a transaction in a block, and reply when the block is on disk.
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
@@ -42,3 +45,29 @@ pub(super) type Edited = Result<BlockNumber, EditError>;
 
 /// Why the chain was not reverted, if it was not.
 pub(super) type Reverted = Result<(), UnknownSavepoint>;
+
+/// A job of the queue. Jobs run in order of arrival, between other events.
+pub(super) enum Job {
+    /// Make blocks.
+    Blocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// Take a snapshot.
+    Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
+    /// Revert the chain.
+    Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
+}
+
+impl Job {
+    /// Replies with an error.
+    pub(super) fn refuse(self, error: DriverError) {
+        match self {
+            Self::Blocks { reply, .. } => answer(reply, Err(error)),
+            Self::Snapshot { reply } => answer(reply, Err(error)),
+            Self::Revert { reply, .. } => answer(reply, Err(error)),
+        }
+    }
+}
+
+/// Sends a reply, unless the client has gone.
+pub(super) fn answer<T>(reply: oneshot::Sender<T>, value: T) {
+    drop(reply.send(value));
+}

@@ -10,13 +10,13 @@ use std::{
 };
 
 use parking_lot::{Mutex, RwLock};
-use silica_chain::{Chain, Edit, GasPriceError, Submitted, VerifiedTransaction};
+use silica_chain::{Chain, Edit, GasPriceError, SubmissionError, Submitted, VerifiedTransaction};
 use silica_protocol::{BlockHash, GasPrice, SimulationRequest, Timestamp};
 use silica_state::ArchiveError;
 use tokio::sync::{oneshot, watch};
 
 use super::{
-    DriverError, ImpersonationError, SubmitError,
+    error::{DriverError, ImpersonationError, SubmitError},
     event::{Edited, Event, Reverted},
     pause::Pause,
 };
@@ -69,8 +69,8 @@ impl NodeHandle {
         Context::new(&self.shared.chain)
     }
 
-    /// Returns a receiver that is notified after each new head and after each revert. [`context`](Self::context) returns
-    /// the head.
+    /// Returns a receiver that is notified after each new head and after each revert. [`context`](Self::context)
+    /// returns the head.
     pub(crate) fn new_heads(&self) -> watch::Receiver<()> {
         self.shared.new_head.subscribe()
     }
@@ -104,12 +104,19 @@ impl NodeHandle {
         if self.mode().is_instant() {
             return self.ask(|reply| Event::Arrival { transaction, reply }).await?;
         }
-        let submitted = self.shared.chain.submit(transaction, self.clock().now())?;
+        let submitted = self.add_to_pool(transaction)?;
+        // Read the mode after the pool has the transaction. The driver publishes an instant mode before it empties the
+        // pool, so either the driver finds the transaction, or this thread finds the mode.
         if self.mode().is_instant() {
-            // The mode changed meanwhile, and the driver may have emptied the pool before this transaction entered it.
             self.shared.events.send(Event::FlushPool).map_err(|_| DriverError::Stopping)?;
         }
         Ok(submitted)
+    }
+
+    /// Adds a transaction to the pool. Every submission of a client ends here: in an instant mode on the thread of the
+    /// driver, in the other modes on the thread of the request.
+    pub(super) fn add_to_pool(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmissionError> {
+        self.shared.chain.submit(transaction, self.clock().now())
     }
 
     /// Changes the block mode. A change to an instant mode first makes blocks for the pending transactions, if it can.

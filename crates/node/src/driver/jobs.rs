@@ -9,32 +9,15 @@ use silica_chain::consensus::{Engine, Input};
 use tokio::sync::oneshot;
 
 use super::{
-    Driver, DriverError, answer, event::Reverted, first_tick, recovery::PAUSE_AFTER_FAILURE, savepoints::DevSavepoint,
+    error::DriverError,
+    event::{Job, Reverted, answer},
+    recovery::PAUSE_AFTER_FAILURE,
+    savepoints::DevSavepoint,
+    worker::{Driver, first_tick},
 };
 
 /// Blocks that the engine makes at once. Empty ones take some 20 ms.
 pub(super) const BLOCKS_AT_ONCE: u64 = 8_192;
-
-/// A job of the queue. Jobs run in order of arrival, between other events.
-pub(super) enum Job {
-    /// Make blocks.
-    Blocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
-    /// Take a snapshot.
-    Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
-    /// Revert the chain.
-    Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
-}
-
-impl Job {
-    /// Replies with an error.
-    fn refuse(self, error: DriverError) {
-        match self {
-            Self::Blocks { reply, .. } => answer(reply, Err(error)),
-            Self::Snapshot { reply } => answer(reply, Err(error)),
-            Self::Revert { reply, .. } => answer(reply, Err(error)),
-        }
-    }
-}
 
 impl<E: Engine> Driver<E> {
     /// Runs the first job, or a part of it.

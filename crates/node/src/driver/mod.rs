@@ -8,11 +8,16 @@
 //!    └────────── Chain ◀──────────────publishes each head──────────────┘
 //! ```
 //!
-//! The loop has a thread of its own, since making a block takes processor time and waits for the disk. All transactions
-//! that arrive while it makes one block go into the next one together, so that they share its flush.
+//! The loop has a thread of its own, because making a block takes processor time and waits for the disk. In an instant
+//! mode, all transactions that arrive while the driver makes a block go into the next block together, and share one
+//! flush.
 //!
-//! Blocks on demand, snapshots and reverts are jobs, which run in order of arrival. The driver makes many blocks in
-//! parts, and handles other events between two parts.
+//! Blocks on demand, snapshots and reverts are jobs, which run in order of arrival. The driver divides a demand for
+//! many blocks into parts, and handles other events between two parts.
+//!
+//! The files import only downwards: `error`, `pause` and `savepoints` below `event`, `handle`, `worker` (the state of
+//! the driver), `recovery` and `step` (one step of the engine), then `arrivals`, then `commands` and `jobs`, and this
+//! file with the loop on top.
 
 mod arrivals;
 mod commands;
@@ -23,36 +28,39 @@ mod jobs;
 mod pause;
 mod recovery;
 mod savepoints;
+mod step;
 #[cfg(test)]
 mod tests;
+mod worker;
 
 use std::{
     collections::VecDeque,
     sync::{
         Arc,
-        mpsc::{self, Receiver, RecvTimeoutError, TryRecvError},
+        mpsc::{self, RecvTimeoutError, TryRecvError},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use silica_chain::{
-    Chain, EngineError, Producer,
-    consensus::{Effect, Engine, Input},
+    Chain, Producer,
+    consensus::{Engine, Input},
 };
-use silica_protocol::Timestamp;
-use tokio::sync::oneshot;
 
-use self::{
-    arrivals::TransactionOutcomes, event::Event, jobs::Job, recovery::PAUSE_AFTER_FAILURE, savepoints::DevSavepoints,
-};
 pub(crate) use self::{
     error::{DriverError, ImpersonationError, SubmitError},
     handle::NodeHandle,
 };
+use self::{
+    event::{Event, Job, answer},
+    recovery::PAUSE_AFTER_FAILURE,
+    savepoints::DevSavepoints,
+    worker::{Driver, first_tick},
+};
 use crate::{
     block_mode::BlockMode,
-    clock::{Clock, Lead, LeadChange},
+    clock::{Clock, Lead},
     data_dir::DataDir,
 };
 
@@ -71,8 +79,12 @@ impl RunningDriver {
     }
 }
 
-/// Starts the driver of a chain. In modes with a block for each transaction, the nonce policy of the chain's
-/// configuration applies. In the other modes transactions with later nonces wait in the pool.
+/// Starts the driver of a chain. In an instant mode, the nonce policy of the chain's configuration applies. In the
+/// other modes, the pool accepts transactions with a nonce gap.
+///
+/// # Errors
+///
+/// The system has started no thread.
 pub(crate) fn start(
     chain: Chain,
     mut producer: Producer,
@@ -105,37 +117,11 @@ pub(crate) fn start(
     Ok((node.clone(), RunningDriver { node, thread }))
 }
 
-/// Returns the time of the first block of a mode with an interval.
-fn first_tick(mode: BlockMode) -> Option<Instant> {
-    mode.interval().map(|interval| Instant::now() + interval)
-}
-
-struct Driver<E> {
-    node: NodeHandle,
-    producer: Producer,
-    engine: E,
-    /// Where the minimum gas price of the operator is stored; `None` in memory.
-    data_dir: Option<Arc<DataDir>>,
-    queue: Receiver<Event>,
-    /// An event that was taken from the queue and is handled next.
-    deferred: Option<Event>,
-    /// The jobs, in order of arrival.
-    jobs: VecDeque<Job>,
-    /// The snapshots to which the chain can be reverted.
-    savepoints: DevSavepoints,
-    next_tick: Option<Instant>,
-    /// The time of the next attempt to make blocks after a failure; `None` while none has failed.
-    retry: Option<Instant>,
-    /// The count of attempts since the failure.
-    attempts: u64,
-    /// Whether the latest block is ahead of the clock.
-    lead: Lead,
-}
-
 impl<E: Engine> Driver<E> {
+    /// Handles events until the shutdown, and returns the producer of the chain.
     fn run(mut self) -> Producer {
         self.compare_clock();
-        // If the store was opened on a full disk, this plans the next attempt.
+        // A store that was opened on a full disk has failed. Then this plans the next attempt.
         let _: Result<(), DriverError> = self.recover();
         // The pool has the transactions that were pending when the node stopped.
         self.flush_pool();
@@ -185,7 +171,7 @@ impl<E: Engine> Driver<E> {
         if let Some(event) = self.deferred.take() {
             return Some(event);
         }
-        // The earlier one comes first.
+        // If both are due, the earlier one comes first.
         let timed = [self.next_tick.map(|at| (at, Event::Tick)), self.retry.map(|at| (at, Event::Retry))];
         let timed = timed.into_iter().flatten().min_by_key(|(at, _)| *at);
         if !self.jobs.is_empty() {
@@ -203,87 +189,22 @@ impl<E: Engine> Driver<E> {
         })
     }
 
-    /// Makes the block that is due, and plans the next one.
+    /// Makes the block that is due at the interval, and plans the next one.
     fn tick(&mut self) {
         let result = self.step(Input::Tick(self.time()));
         if let (Some(tick), Some(interval)) = (self.next_tick, self.node.mode().interval()) {
-            // If a block took longer than the interval, do not make up for it with a burst.
+            // After a block that took longer than the interval, skip the missed times instead of making a burst.
             let failed = matches!(result, Err(DriverError::Failed));
             let pause = if failed { PAUSE_AFTER_FAILURE } else { Duration::ZERO };
             self.next_tick = Some((tick + interval).max(Instant::now() + pause));
         }
     }
 
-    /// Returns the time of a block that is made now.
-    fn time(&self) -> Timestamp {
-        self.node.clock().of_next_block()
-    }
-
-    /// Runs a step of the engine, and returns the outcomes of transactions.
-    ///
-    /// # Errors
-    ///
-    /// The node is paused, or the step failed. The log has the reason.
-    fn step(&mut self, input: Input) -> Result<TransactionOutcomes, DriverError> {
-        self.node.require_no_pause()?;
-        self.recover()?;
-        match self.advance(input) {
-            Ok(effects) => Ok(TransactionOutcomes::of(&effects)),
-            Err(error) => Err(failed(&error)),
+    /// Recovers the store, and makes blocks for pending transactions if the mode is instant.
+    fn retry(&mut self) {
+        self.retry = Some(Instant::now() + PAUSE_AFTER_FAILURE);
+        if self.recover().is_ok() {
+            self.flush_pool();
         }
     }
-
-    /// Logs a warning if the latest block is ahead of the clock, once for each time that this begins. A method for
-    /// developers that sets the time sets the clock too. So the warning shows a change of the system's clock.
-    fn compare_clock(&mut self) {
-        let (latest, clock) = (self.node.context().snapshot.latest_tx_block().timestamp, self.node.clock().now());
-        match self.lead.observe(latest, clock) {
-            Some(LeadChange::Begun) => tracing::warn!(
-                block_time = %latest,
-                %clock,
-                seconds_ahead = latest.get().saturating_sub(clock.get()) / 1_000_000,
-                advice = "check the clock of the system; see \"The clock\" in docs/operations.md",
-                "the latest block is ahead of the clock, block times stand still until the clock has passed it"
-            ),
-            Some(LeadChange::Ended) => {
-                tracing::info!(block_time = %latest, %clock, "block times follow the clock again");
-            }
-            None => {}
-        }
-    }
-
-    /// Runs a step of the engine, and wakes the followers of the chain if the step made a block.
-    fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
-        let before = self.node.context().head();
-        let result = self.engine.step(input, &mut self.producer);
-        // Check this also if the engine failed: it may have committed blocks before.
-        let made = self.node.context().head() > before;
-        if made {
-            self.node.announce_head();
-            self.node.clock().block_made();
-            self.compare_clock();
-        }
-        match &result {
-            Ok(_) if made => self.set_failing(false),
-            // A step without a block does not show that blocks can be made.
-            Ok(_) => {}
-            Err(EngineError::Edit(refused)) if refused.is_refusal() => {}
-            Err(_) => self.set_failing(true),
-        }
-        if self.producer.holds_too_much() && self.savepoints.clear() {
-            tracing::warn!("too much has changed since the snapshots, they are forgotten");
-        }
-        result
-    }
-}
-
-/// Logs the error of a step.
-fn failed(error: &EngineError) -> DriverError {
-    tracing::error!(error = error as &dyn std::error::Error, "no block could be made");
-    DriverError::Failed
-}
-
-/// Sends a reply, unless the client has gone.
-fn answer<T>(reply: oneshot::Sender<T>, value: T) {
-    drop(reply.send(value));
 }

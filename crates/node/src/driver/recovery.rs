@@ -2,35 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use silica_chain::consensus::Engine;
+use super::{error::DriverError, worker::Driver};
 
-use super::{Driver, DriverError};
-
-/// Time between a failure to make a block and the next attempt.
+/// Time between a failure to make a block and the next attempt. It is short, so that a payment waits little after an
+/// operator has freed space, and long enough that attempts take little processor time.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-impl<E: Engine> Driver<E> {
-    /// Recovers the store, and makes blocks for pending transactions if the mode is instant. In other modes they wait for their
-    /// block.
-    pub(super) fn retry(&mut self) {
-        self.retry = Some(Instant::now() + PAUSE_AFTER_FAILURE);
-        if self.recover().is_ok() {
-            self.flush_pool();
-        }
-    }
-
-    /// Recovers the store if it has failed. Success shows that the disk accepts blocks again.
+impl<E> Driver<E> {
+    /// Recovers the store if it has failed. After a success, the disk accepts blocks again.
     ///
     /// # Errors
     ///
-    /// [`DriverError::Failed`] if the store is not usable yet. The log has the reason.
+    /// [`DriverError::Failed`] if the recovery failed. The log has the reason.
     pub(super) fn recover(&mut self) -> Result<(), DriverError> {
         if !self.producer.has_failed() {
             return Ok(());
         }
         if let Err(error) = self.producer.recover() {
             self.attempts = self.attempts.saturating_add(1);
-            // The condition may last for days: log it ever more rarely.
+            // A disk may be full for days. Log the attempts 1, 2, 4, 8, and so on.
             if self.attempts.is_power_of_two() {
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
@@ -45,14 +35,15 @@ impl<E: Engine> Driver<E> {
         }
         self.attempts = 0;
         self.set_failing(false);
-        // The recovery counts as a revert, since readers cannot use snapshots of the store that failed.
+        // The recovery counts as a revert. Followers take new snapshots, because the old ones belong to the failed
+        // store.
         self.node.announce_head();
         let number = self.node.context().head();
         tracing::info!(%number, waiting = self.node.chain().waiting(), "blocks can be made again");
         Ok(())
     }
 
-    /// Publishes whether block production has failed, and plans the next attempt.
+    /// Publishes whether block production has failed. After a failure, plans the next attempt.
     pub(super) fn set_failing(&mut self, failing: bool) {
         self.node.publish_failing(failing);
         if failing {

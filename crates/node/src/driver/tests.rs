@@ -9,8 +9,9 @@ use std::{
 
 use parking_lot::Mutex;
 use silica_chain::{
-    AdmissionError, ChainConfig, Edit, Genesis, PUBLISHED_ACCOUNTS, PoolError, SubmissionError, VerifiedTransaction,
-    consensus::{Application, Solo, range_signer, seal_alone},
+    AdmissionError, ChainConfig, Edit, EngineError, Genesis, PUBLISHED_ACCOUNTS, PoolError, SubmissionError,
+    VerifiedTransaction,
+    consensus::{Application, Effect, Solo, range_signer, seal_alone},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};

@@ -1,0 +1,105 @@
+//! One step of the engine, and the outcomes of the transactions in its blocks.
+
+use std::collections::HashMap;
+
+use silica_chain::{
+    DropReason, EngineError,
+    consensus::{Effect, Engine, Input},
+};
+use silica_protocol::{BlockNumber, TxHash};
+
+use super::{error::DriverError, worker::Driver};
+use crate::clock::LeadChange;
+
+/// The outcome of each transaction of a step: the block that includes it, or the reason for which the pool dropped it.
+pub(super) struct TransactionOutcomes(pub(super) HashMap<TxHash, Result<BlockNumber, DropReason>>);
+
+impl TransactionOutcomes {
+    /// Collects the outcomes from the effects of a step.
+    fn of(effects: &[Effect]) -> Self {
+        let mut outcomes = HashMap::new();
+        for effect in effects {
+            let dropped = match effect {
+                Effect::Committed(block) => {
+                    let number = block.tx_block().header.number;
+                    tracing::debug!(%number, transactions = block.transactions().len(), "block");
+                    outcomes.extend(block.transactions().iter().map(|(tx, _)| (tx.hash(), Ok(number))));
+                    block.dropped()
+                }
+                Effect::Passed(numbers) => {
+                    tracing::debug!(first = %numbers.start(), last = %numbers.end(), "empty blocks");
+                    continue;
+                }
+                Effect::Dropped(dropped) => dropped,
+            };
+            outcomes.extend(dropped.iter().map(|(tx, reason)| (tx.hash(), Err(*reason))));
+        }
+        Self(outcomes)
+    }
+}
+
+impl<E: Engine> Driver<E> {
+    /// Runs a step of the engine, and returns the outcomes of transactions.
+    ///
+    /// # Errors
+    ///
+    /// [`DriverError::Paused`] during a pause. [`DriverError::Failed`] if the store or the engine failed; the log has
+    /// the reason.
+    pub(super) fn step(&mut self, input: Input) -> Result<TransactionOutcomes, DriverError> {
+        self.node.require_no_pause()?;
+        self.recover()?;
+        match self.advance(input) {
+            Ok(effects) => Ok(TransactionOutcomes::of(&effects)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Runs a step of the engine, also during a pause, and wakes the followers of the chain if the step made a block.
+    pub(super) fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
+        let before = self.node.context().head();
+        let result = self.engine.step(input, &mut self.producer);
+        // Check this also if the engine failed: it may have committed blocks before.
+        let made = self.node.context().head() > before;
+        if made {
+            self.node.announce_head();
+            self.node.clock().block_made();
+            self.compare_clock();
+        }
+        match &result {
+            Ok(_) if made => self.set_failing(false),
+            // A step without a block does not show that blocks can be made.
+            Ok(_) => {}
+            Err(EngineError::Edit(refused)) if refused.is_refusal() => {}
+            Err(_) => self.set_failing(true),
+        }
+        if self.producer.holds_too_much() && self.savepoints.clear() {
+            tracing::warn!("too much has changed since the snapshots, they are forgotten");
+        }
+        result
+    }
+
+    /// Logs a warning when the latest block gets ahead of the clock, and a message when the clock has passed the block.
+    /// A developer who sets the time sets the clock of the node too, so the cause is a change of the system's clock.
+    pub(super) fn compare_clock(&mut self) {
+        let (latest, clock) = (self.node.context().snapshot.latest_tx_block().timestamp, self.node.clock().now());
+        match self.lead.observe(latest, clock) {
+            Some(LeadChange::Begun) => tracing::warn!(
+                block_time = %latest,
+                %clock,
+                seconds_ahead = latest.get().saturating_sub(clock.get()) / 1_000_000,
+                advice = "check the clock of the system; see \"The clock\" in docs/operations.md",
+                "the latest block is ahead of the clock, block times stand still until the clock has passed it"
+            ),
+            Some(LeadChange::Ended) => {
+                tracing::info!(block_time = %latest, %clock, "block times follow the clock again");
+            }
+            None => {}
+        }
+    }
+}
+
+/// Logs the error of a step, and returns the error for the client.
+pub(super) fn failed(error: &EngineError) -> DriverError {
+    tracing::error!(error = error as &dyn std::error::Error, "no block could be made");
+    DriverError::Failed
+}
