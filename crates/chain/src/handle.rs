@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use silica_protocol::{
-    Account, Address, BlockNumber, SimulationRequest, Timestamp, Transaction, TransactionKind, TxHash,
-};
+use silica_protocol::{Address, BlockNumber, SimulationRequest, Timestamp, Transaction, TransactionKind, TxHash};
 use silica_scilla::cache::CacheUsage;
 use silica_state::{ArchiveError, StateError};
 
@@ -12,7 +10,7 @@ use crate::{
     admission::{AdmissionContext, AdmissionError, Routing, VerifiedTransaction},
     config::{ChainConfig, NoncePolicy},
     executor::{CallTree, Tracer},
-    pool::{self, Contents, Exported, Pool, PoolError, PoolImportError},
+    pool::{self, Arrival, Contents, Exported, PoolError, PoolImportError},
     shared::{Published, Shared},
     simulation::{GasEstimate, Simulation, SimulationError, Simulator},
     snapshot::Snapshot,
@@ -171,24 +169,33 @@ impl Chain {
             routing: transaction.routing(),
             contract: transaction.transaction().contract_address(),
         };
-        self.with_sender(&transaction.sender(), |pool, account, epoch| pool.insert(transaction, account, epoch, at))??;
+        self.add_to_pool(transaction, None, at)?;
         Ok(submitted)
     }
 
-    /// Calls `work` with the locked pool, and with the account of a sender and the Tx epoch at the published head.
-    fn with_sender<T>(
+    /// Adds a transaction to the pool. No other function does. A revert restores the pool of the savepoint as a whole,
+    /// whose transactions this function has added before.
+    ///
+    /// `pending_since` is the Tx epoch of a transaction that was pending when the node stopped; `None` for a new
+    /// transaction.
+    fn add_to_pool(
         &self,
-        sender: &Address,
-        work: impl FnOnce(&mut Pool, &Account, BlockNumber) -> T,
-    ) -> Result<T, StateError> {
+        transaction: VerifiedTransaction,
+        pending_since: Option<BlockNumber>,
+        at: Timestamp,
+    ) -> Result<(), SubmissionError> {
         loop {
             let published = self.shared.published();
-            let account = published.state.account(sender);
+            // Read the account before the lock: the read may wait for the disk.
+            let account = published.state.account(&transaction.sender());
             let mut pool = self.shared.lock_pool();
-            // The account is from before the lock. If the driver published a block meanwhile, the pool may have settled
-            // that block, and the account is out of date.
+            // A block that the pool has settled since may have changed the account. A block is published and settled
+            // under the lock, so the head stays the same from here on.
             if Arc::ptr_eq(&published, &self.shared.published()) {
-                return Ok(work(&mut pool, &account?.unwrap_or_default(), published.epoch()));
+                let now = published.epoch();
+                let epoch = pending_since.map_or(now, |since| since.min(now));
+                let arrival = Arrival { epoch, at, restored: pending_since.is_some() };
+                return Ok(pool.insert(transaction, &account?.unwrap_or_default(), arrival)?);
             }
         }
     }
@@ -257,12 +264,7 @@ impl Chain {
         for Exported { transaction, inserted, priority } in entries {
             let published = self.shared.published();
             let admitted = self.admission_context(&published, NoncePolicy::Queue).admit_again(transaction, priority);
-            let admitted = admitted.is_ok_and(|transaction| {
-                let restored = self.with_sender(&transaction.sender(), |pool, account, epoch| {
-                    pool.restore(transaction, account, inserted.min(epoch), at)
-                });
-                matches!(restored, Ok(Ok(())))
-            });
+            let admitted = admitted.is_ok_and(|transaction| self.add_to_pool(transaction, Some(inserted), at).is_ok());
             let count = if admitted { &mut report.admitted } else { &mut report.refused };
             *count = count.saturating_add(1);
         }

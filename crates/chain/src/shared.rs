@@ -29,8 +29,8 @@ pub(crate) struct Shared {
     pub(crate) pool: Mutex<Pool>,
     /// The contract cache of simulations.
     pub(crate) simulated: ContractCache,
-    /// The head that all readers see. No other cell holds a published head: snapshots, and through them the requests and
-    /// subscriptions of a node, start here.
+    /// The head that all readers see. No other cell holds a published head: snapshots, and through them the requests
+    /// and subscriptions of a node, start here.
     ///
     /// The store keeps its newest snapshot for its writer, which prepares the next block on it, and for programs that
     /// use a store without a chain. The producer takes the snapshot of a head from there, and publishes it here
@@ -49,12 +49,12 @@ impl Shared {
         pool::lock(&self.pool)
     }
 
-    /// Returns the nonce before the nonce of a sender's next transaction: the nonce of the sender's account, or the last
-    /// nonce of the pending transactions that follow it without a gap.
+    /// Returns the nonce before the nonce of a sender's next transaction: the nonce of the sender's account, or the
+    /// last nonce of the pending transactions that follow it without a gap.
     pub(crate) fn last_nonce(&self, sender: &Address) -> Result<Nonce, StateError> {
         let waiting = self.lock_pool().nonces(sender);
-        // The pool before the head: a transaction leaves the pool only after its block is published. In the other order a
-        // transaction could be missing in both.
+        // The pool before the head: a transaction leaves the pool only after its block is published. In the other order
+        // a transaction could be missing in both.
         let mut last = self.published().state.account(sender)?.unwrap_or_default().nonce;
         while let Some(next) = last.next().filter(|next| waiting.contains(next)) {
             last = next;

@@ -107,7 +107,18 @@ struct Dropped {
     drop: u64,
 }
 
-/// The results of a block for the transactions of the pool.
+/// How a transaction enters the pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// The Tx epoch of its first arrival, from which its expiry counts.
+    pub(crate) epoch: BlockNumber,
+    /// The current time.
+    pub(crate) at: Timestamp,
+    /// Whether the transaction was pending when the node stopped.
+    pub(crate) restored: bool,
+}
+
+/// What building a block found out about the transactions of the pool.
 #[derive(Debug)]
 pub(crate) struct Settlement<'a> {
     /// Number of the block.
@@ -162,41 +173,20 @@ impl Pool {
         self.entries.len().saturating_add(self.dropped.len())
     }
 
-    /// Adds a transaction during the Tx epoch `epoch`. Of two transactions with the same sender and nonce, the pool
-    /// keeps the better rank.
+    /// Adds a transaction. Of two transactions with the same sender and nonce, the pool keeps the better ranked one.
     ///
-    /// `account` is the account of the sender at the published head. It is read only if the sender has no pending
-    /// transaction.
+    /// `account` is the account of the sender at the published head. The pool reads it only if no other transaction of
+    /// the sender is pending.
     pub(crate) fn insert(
         &mut self,
         transaction: VerifiedTransaction,
         account: &Account,
-        epoch: BlockNumber,
-        at: Timestamp,
+        arrival: Arrival,
     ) -> Result<(), PoolError> {
-        self.admit(transaction, account, self.limits.gapped_per_sender, epoch, at)
-    }
-
-    /// Adds a transaction that was pending when the node stopped. The limit of gapped transactions does not apply,
-    /// because the sender had these transactions before the stop. All else is as in [`insert`](Self::insert).
-    pub(crate) fn restore(
-        &mut self,
-        transaction: VerifiedTransaction,
-        account: &Account,
-        epoch: BlockNumber,
-        at: Timestamp,
-    ) -> Result<(), PoolError> {
-        self.admit(transaction, account, usize::MAX, epoch, at)
-    }
-
-    fn admit(
-        &mut self,
-        transaction: VerifiedTransaction,
-        account: &Account,
-        most_gapped: usize,
-        epoch: BlockNumber,
-        at: Timestamp,
-    ) -> Result<(), PoolError> {
+        let Arrival { epoch, at, restored } = arrival;
+        // The sender of a restored transaction had as many gapped transactions when the node stopped. The limit at that
+        // time may have been higher.
+        let most_gapped = if restored { usize::MAX } else { self.limits.gapped_per_sender };
         let (hash, rank) = (transaction.hash(), Rank::of(&transaction));
         if self.entries.contains_key(&hash) {
             return Err(PoolError::Known { hash });

@@ -31,7 +31,12 @@ fn time(micros: u64) -> Timestamp {
     Timestamp::new(micros)
 }
 
-/// Returns a payment whose gas price is `extra` Qa above the lowest.
+/// A new transaction in the Tx epoch `epoch`.
+fn arrival(epoch: u64, micros: u64) -> Arrival {
+    Arrival { epoch: block(epoch), at: time(micros), restored: false }
+}
+
+/// A payment with a nonce and a price above the lowest.
 fn tx(from: u8, nonce: u64, extra: u128) -> VerifiedTransaction {
     let price = GasPrice::new(Qa::new(PRICE + extra));
     unchecked(Transaction { nonce: Nonce::new(nonce), gas_price: price, ..payment(from, address(99)) }, SHARD)
@@ -40,7 +45,7 @@ fn tx(from: u8, nonce: u64, extra: u128) -> VerifiedTransaction {
 fn filled(transactions: &[VerifiedTransaction]) -> Pool {
     let mut pool = pool();
     for transaction in transactions {
-        pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
+        pool.insert(transaction.clone(), &RICH, arrival(1, 1)).unwrap();
     }
     pool
 }
@@ -92,7 +97,7 @@ fn drain(pool: Pool, nonces: &mut BTreeMap<Address, u64>) -> (Vec<VerifiedTransa
 #[test]
 fn the_same_transaction_is_taken_once() {
     let mut pool = filled(&[tx(1, 1, 0)]);
-    let error = pool.insert(tx(1, 1, 0), &RICH, block(1), time(1)).unwrap_err();
+    let error = pool.insert(tx(1, 1, 0), &RICH, arrival(1, 1)).unwrap_err();
     assert_eq!(error, PoolError::Known { hash: tx(1, 1, 0).hash() });
     assert_eq!(error.to_string(), "Txn could not be added as database exceeded limit or the txn was already present");
 }
@@ -101,12 +106,12 @@ fn the_same_transaction_is_taken_once() {
 fn of_two_with_one_nonce_the_higher_price_stays() {
     let (low, high) = (tx(1, 1, 0), tx(1, 1, 1));
     let mut pool = filled(std::slice::from_ref(&low));
-    pool.insert(high.clone(), &RICH, block(2), time(2)).unwrap();
+    pool.insert(high.clone(), &RICH, arrival(2, 2)).unwrap();
     assert_eq!((status(&pool, &low), status(&pool, &high)), (Some(24), Some(1)));
     assert_eq!(pool.len(), 1);
 
     let mut pool = filled(std::slice::from_ref(&high));
-    let error = pool.insert(low.clone(), &RICH, block(2), time(2)).unwrap_err();
+    let error = pool.insert(low.clone(), &RICH, arrival(2, 2)).unwrap_err();
     assert_eq!(error, PoolError::Outbid { by: high.hash() });
     assert_eq!(error.to_string(), "Error Code: 24");
     assert_eq!((status(&pool, &low), status(&pool, &high)), (Some(24), Some(1)));
@@ -121,8 +126,8 @@ fn of_two_with_one_nonce_and_price_the_smaller_hash_stays() {
     pair.sort_by_key(VerifiedTransaction::hash);
     let [small, large] = pair;
     let mut pool = filled(std::slice::from_ref(&large));
-    pool.insert(small.clone(), &RICH, block(1), time(1)).unwrap();
-    assert_eq!(pool.insert(large.clone(), &RICH, block(1), time(1)), Err(PoolError::Outbid { by: small.hash() }));
+    pool.insert(small.clone(), &RICH, arrival(1, 1)).unwrap();
+    assert_eq!(pool.insert(large.clone(), &RICH, arrival(1, 1)), Err(PoolError::Outbid { by: small.hash() }));
     assert_eq!((status(&pool, &small), status(&pool, &large)), (Some(1), Some(24)));
 }
 
@@ -131,7 +136,7 @@ fn one_nonce_is_one_nonce_for_both_committees() {
     let in_shard = tx(1, 1, 0);
     let mut pool = filled(std::slice::from_ref(&in_shard));
     let to_ds = unchecked(Transaction { amount: Qa::new(5), ..tx(1, 1, 9).transaction().as_ref().clone() }, DS);
-    pool.insert(to_ds.clone(), &RICH, block(1), time(1)).unwrap();
+    pool.insert(to_ds.clone(), &RICH, arrival(1, 1)).unwrap();
     assert_eq!(status(&pool, &in_shard), Some(24));
     assert!(pool.heads(SHARD, None, 9).is_empty());
     assert_eq!(pool.heads(DS, None, 9), [to_ds]);
@@ -142,10 +147,10 @@ fn a_full_pool_takes_replacements_only() {
     let mut pool = pool();
     for number in 0..100 {
         let from = u8::try_from(number / 10 + 1).unwrap();
-        pool.insert(tx(from, number % 10 + 1, 0), &RICH, block(1), time(1)).unwrap();
+        pool.insert(tx(from, number % 10 + 1, 0), &RICH, arrival(1, 1)).unwrap();
     }
-    assert_eq!(pool.insert(tx(50, 1, 0), &RICH, block(1), time(1)), Err(PoolError::Full { limit: 100 }));
-    pool.insert(tx(1, 1, 1), &RICH, block(1), time(1)).unwrap();
+    assert_eq!(pool.insert(tx(50, 1, 0), &RICH, arrival(1, 1)), Err(PoolError::Full { limit: 100 }));
+    pool.insert(tx(1, 1, 1), &RICH, arrival(1, 1)).unwrap();
     assert_eq!(pool.len(), 100);
 }
 
@@ -153,12 +158,12 @@ fn a_full_pool_takes_replacements_only() {
 fn a_sender_has_a_limit_of_its_own() {
     let mut pool = pool();
     for nonce in 1..=10 {
-        pool.insert(tx(1, nonce, 0), &RICH, block(1), time(1)).unwrap();
+        pool.insert(tx(1, nonce, 0), &RICH, arrival(1, 1)).unwrap();
     }
-    let error = pool.insert(tx(1, 11, 0), &RICH, block(1), time(1)).unwrap_err();
+    let error = pool.insert(tx(1, 11, 0), &RICH, arrival(1, 1)).unwrap_err();
     assert_eq!(error, PoolError::SenderFull { sender: address(1), limit: 10 });
-    pool.insert(tx(1, 3, 5), &RICH, block(1), time(1)).unwrap();
-    pool.insert(tx(2, 1, 0), &RICH, block(1), time(1)).unwrap();
+    pool.insert(tx(1, 3, 5), &RICH, arrival(1, 1)).unwrap();
+    pool.insert(tx(2, 1, 0), &RICH, arrival(1, 1)).unwrap();
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn a_nonce_gap_waits_in_the_pool_until_it_is_closed() {
     let record = pool.record(&ahead.hash()).unwrap();
     assert_eq!((record.inserted, record.updated, record.modified), (block(1), block(2), time(9)));
 
-    pool.insert(tx(1, 1, 0), &RICH, block(2), time(9)).unwrap();
+    pool.insert(tx(1, 1, 0), &RICH, arrival(2, 9)).unwrap();
     assert_eq!(pool.heads(SHARD, None, 9), [tx(1, 1, 0)]);
     settle(&mut pool, 2, &[tx(1, 1, 0)]);
     assert_eq!(pool.heads(SHARD, None, 9), [ahead]);
@@ -292,7 +297,7 @@ fn memory_of_dropped_transactions_is_bounded() {
     let mut pool = pool();
     for nonce in 1..=150 {
         let transaction = tx(1, nonce, 0);
-        pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
+        pool.insert(transaction.clone(), &RICH, arrival(1, 1)).unwrap();
         let dropped = [(transaction, DropReason::InsufficientBalance)];
         pool.settle(&Settlement {
             block: block(1),
@@ -322,7 +327,7 @@ fn a_dropped_transaction_may_come_again() {
         accounts: &[],
     });
     assert_eq!(status(&pool, &transaction), Some(21));
-    pool.insert(transaction.clone(), &RICH, block(3), time(3)).unwrap();
+    pool.insert(transaction.clone(), &RICH, arrival(3, 3)).unwrap();
     assert_eq!(status(&pool, &transaction), Some(1));
     assert_eq!((pool.drops.len(), pool.dropped.len()), (0, 0));
 }
@@ -331,7 +336,7 @@ fn a_dropped_transaction_may_come_again() {
 fn pending_lists_the_latest_changes_first() {
     let all = [tx(1, 1, 0), tx(2, 2, 0), tx(3, 1, 0)];
     let mut pool = filled(&all[..2]);
-    pool.insert(all[2].clone(), &RICH, block(4), time(4)).unwrap();
+    pool.insert(all[2].clone(), &RICH, arrival(4, 4)).unwrap();
     let postponed = [(all[1].clone(), Postponed::NonceHigh)];
     pool.settle(&Settlement {
         block: block(5),
@@ -355,8 +360,8 @@ fn exported() -> ([(Transaction, BlockNumber, bool); 2], Vec<u8>) {
     let of_nonce = |nonce, extra| signed(1, tx(1, nonce, extra).transaction().as_ref().clone());
     let (first, second) = (of_nonce(1, 0), of_nonce(2, 9));
     let mut pool = pool();
-    pool.insert(unchecked(first.clone(), SHARD), &RICH, block(7), time(1)).unwrap();
-    pool.insert(unchecked(second.clone(), DS), &RICH, block(8), time(1)).unwrap();
+    pool.insert(unchecked(first.clone(), SHARD), &RICH, arrival(7, 1)).unwrap();
+    pool.insert(unchecked(second.clone(), DS), &RICH, arrival(8, 1)).unwrap();
     ([(first, block(7), false), (second, block(8), true)], export(&pool, usize::MAX, u64::MAX).0)
 }
 
@@ -514,7 +519,7 @@ fn long_lines_are_taken_in_batches_without_loss() {
             let mut transaction = tx(1, nonce, u128::from(from) * 7 % 13).transaction().as_ref().clone();
             // Senders without a secret key, because the test has 256 senders.
             transaction.sender_key = silica_protocol::PublicKey::new([from; 33]);
-            pool.insert(unchecked(transaction, SHARD), &RICH, block(1), time(1)).unwrap();
+            pool.insert(unchecked(transaction, SHARD), &RICH, arrival(1, 1)).unwrap();
         }
     }
     let mut nonces = BTreeMap::new();
@@ -566,7 +571,7 @@ proptest! {
         for (from, nonce, extra) in entries {
             // All nonces are above the nonces of the accounts: a commit drops transactions with used nonces.
             let nonce = nonce + starts[usize::from(from) - 1];
-            let _ = pool.insert(tx(from, nonce, extra), &RICH, block(1), time(1));
+            let _ = pool.insert(tx(from, nonce, extra), &RICH, arrival(1, 1));
         }
         let waiting: Vec<_> = pool.by_arrival().map(|(tx, _)| tx.clone()).collect();
         let mut nonces: BTreeMap<Address, u64> =
@@ -589,7 +594,7 @@ proptest! {
                 let new = tx(from, nonce, extra);
                 let key = (new.sender(), nonce);
                 let old = model.get(&key).cloned();
-                let taken = pool.insert(new.clone(), &RICH, block(number), time(number)).is_ok();
+                let taken = pool.insert(new.clone(), &RICH, arrival(number, number)).is_ok();
                 let better = old.is_none_or(|old| Rank::of(&new) < Rank::of(&old));
                 prop_assert_eq!(taken, better);
                 if better {
@@ -628,19 +633,19 @@ fn gas_limits_do_not_matter_to_the_pool() {
 fn gapped_transactions_of_a_sender_are_limited() {
     let mut pool = Pool::new(PoolLimits { gapped_per_sender: 2, ..LIMITS }, Epochs::new(10).unwrap());
     for nonce in [1, 3, 5] {
-        pool.insert(tx(1, nonce, 0), &RICH, block(1), time(1)).unwrap();
+        pool.insert(tx(1, nonce, 0), &RICH, arrival(1, 1)).unwrap();
     }
-    let error = pool.insert(tx(1, 7, 0), &RICH, block(1), time(1)).unwrap_err();
+    let error = pool.insert(tx(1, 7, 0), &RICH, arrival(1, 1)).unwrap_err();
     assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
     assert_eq!(
         error.to_string(),
         "Txn could not be added as the sender has 2 pending transactions that need a lower nonce or more balance"
     );
-    // A replacement adds no gapped transaction. The missing nonce makes the transaction after it executable.
-    pool.insert(tx(1, 3, 1), &RICH, block(1), time(1)).unwrap();
-    pool.insert(tx(1, 2, 0), &RICH, block(1), time(1)).unwrap();
-    pool.insert(tx(1, 7, 0), &RICH, block(1), time(1)).unwrap();
-    pool.insert(tx(2, 9, 0), &RICH, block(1), time(1)).unwrap();
+    // A replacement is none more, and the missing nonce makes the one after it executable.
+    pool.insert(tx(1, 3, 1), &RICH, arrival(1, 1)).unwrap();
+    pool.insert(tx(1, 2, 0), &RICH, arrival(1, 1)).unwrap();
+    pool.insert(tx(1, 7, 0), &RICH, arrival(1, 1)).unwrap();
+    pool.insert(tx(2, 9, 0), &RICH, arrival(1, 1)).unwrap();
 }
 
 #[test]
@@ -648,14 +653,14 @@ fn transactions_beyond_the_balance_are_limited_as_gapped_ones_are() {
     let mut pool = Pool::new(PoolLimits { gapped_per_sender: 2, ..LIMITS }, Epochs::new(10).unwrap());
     let poor = Account { balance: Qa::new(tx(1, 1, 0).cost().get() * 3), ..RICH };
     for nonce in 1..=5 {
-        pool.insert(tx(1, nonce, 0), &poor, block(1), time(1)).unwrap();
+        pool.insert(tx(1, nonce, 0), &poor, arrival(1, 1)).unwrap();
     }
-    let error = pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap_err();
+    let error = pool.insert(tx(1, 6, 0), &poor, arrival(1, 1)).unwrap_err();
     assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
     // An incoming payment covers one more transaction.
     let richer = Account { balance: Qa::new(tx(1, 1, 0).cost().get() * 4), ..RICH };
     pool.update(&address(1), &richer, block(2), time(2));
-    pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap();
+    pool.insert(tx(1, 6, 0), &poor, arrival(1, 1)).unwrap();
 }
 
 #[test]
@@ -664,32 +669,31 @@ fn a_replacement_is_accepted_though_it_makes_more_transactions_gapped_than_the_l
     let mut pool = Pool::new(limits, Epochs::new(10).unwrap());
     let poor = Account { balance: Qa::new(tx(1, 1, 0).cost().get() * 5), ..RICH };
     for nonce in 1..=5 {
-        pool.insert(tx(1, nonce, 0), &poor, block(1), time(1)).unwrap();
+        pool.insert(tx(1, nonce, 0), &poor, arrival(1, 1)).unwrap();
     }
     let dear = tx(1, 1, 1).transaction().as_ref().clone();
     let amount = Qa::new(poor.balance.get() - (tx(1, 1, 1).cost().get() - dear.amount.get()));
     let dear = unchecked(Transaction { amount, ..dear }, SHARD);
     assert_eq!(dear.cost(), poor.balance);
-    pool.insert(dear, &poor, block(1), time(1)).unwrap();
-    // Four transactions are gapped. The pool accepts no other gapped transaction, and evicts one of the four for each
-    // executable one.
+    pool.insert(dear, &poor, arrival(1, 1)).unwrap();
+    // Four are gapped now. No further one is accepted, and each of the four leaves for an executable one.
     assert_eq!(pool.len(), 5);
-    let error = pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap_err();
+    let error = pool.insert(tx(1, 6, 0), &poor, arrival(1, 1)).unwrap_err();
     assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
     for nonce in 1..=4 {
-        pool.insert(tx(2, nonce, 0), &RICH, block(1), time(1)).unwrap();
+        pool.insert(tx(2, nonce, 0), &RICH, arrival(1, 1)).unwrap();
         assert_eq!(status(&pool, &tx(1, 6 - nonce, 0)), Some(255));
     }
-    assert_eq!(pool.insert(tx(2, 5, 0), &RICH, block(1), time(1)), Err(PoolError::Full { limit: 5 }));
+    assert_eq!(pool.insert(tx(2, 5, 0), &RICH, arrival(1, 1)), Err(PoolError::Full { limit: 5 }));
 }
 
 #[test]
 fn imported_transactions_are_not_limited_as_gapped_ones() {
     let mut pool = Pool::new(PoolLimits { gapped_per_sender: 1, ..LIMITS }, Epochs::new(10).unwrap());
     for nonce in [3, 5, 7] {
-        pool.restore(tx(1, nonce, 0), &RICH, block(1), time(1)).unwrap();
+        pool.insert(tx(1, nonce, 0), &RICH, Arrival { restored: true, ..arrival(1, 1) }).unwrap();
     }
-    assert!(pool.insert(tx(1, 9, 0), &RICH, block(1), time(1)).is_err());
+    assert!(pool.insert(tx(1, 9, 0), &RICH, arrival(1, 1)).is_err());
 }
 
 /// Returns a pool for five transactions.
@@ -702,19 +706,19 @@ fn a_gapped_transaction_leaves_a_full_pool_for_an_executable_one() {
     let gapped = [tx(1, 3, 7), tx(1, 5, 8), tx(2, 4, 9)];
     let mut pool = small();
     for transaction in gapped.iter().chain(&[tx(3, 1, 0), tx(3, 2, 0)]) {
-        pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
+        pool.insert(transaction.clone(), &RICH, arrival(1, 1)).unwrap();
     }
-    // Of the gapped transactions, one of sender 1 has the lowest price. Sender 1 loses its last transaction.
-    pool.insert(tx(4, 1, 0), &RICH, block(2), time(2)).unwrap();
+    // Sender 1 has the lowest price of those with gaps, and loses its last transaction.
+    pool.insert(tx(4, 1, 0), &RICH, arrival(2, 2)).unwrap();
     assert_eq!(gapped.each_ref().map(|gapped| status(&pool, gapped)), [Some(1), Some(255), Some(1)]);
     let record = pool.record(&gapped[1].hash()).unwrap();
     assert_eq!(record.status, TxStatus::Dropped(DropReason::Evicted));
     assert_eq!((record.inserted, record.updated, record.modified), (block(1), block(2), time(2)));
     assert_eq!(pool.len(), 5);
-    pool.insert(tx(4, 2, 0), &RICH, block(2), time(2)).unwrap();
-    pool.insert(tx(4, 3, 0), &RICH, block(2), time(2)).unwrap();
+    pool.insert(tx(4, 2, 0), &RICH, arrival(2, 2)).unwrap();
+    pool.insert(tx(4, 3, 0), &RICH, arrival(2, 2)).unwrap();
     assert_eq!(gapped.each_ref().map(|gapped| status(&pool, gapped)), [Some(255); 3]);
-    assert_eq!(pool.insert(tx(4, 4, 0), &RICH, block(2), time(2)), Err(PoolError::Full { limit: 5 }));
+    assert_eq!(pool.insert(tx(4, 4, 0), &RICH, arrival(2, 2)), Err(PoolError::Full { limit: 5 }));
 }
 
 #[test]
@@ -722,28 +726,27 @@ fn the_cheapest_executable_transaction_leaves_a_full_pool_for_a_better_one() {
     let mut pool = small();
     let cheap = [tx(1, 1, 1), tx(1, 2, 9)];
     for transaction in cheap.iter().chain(&[tx(2, 1, 3), tx(3, 1, 4), tx(4, 1, 5)]) {
-        pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
+        pool.insert(transaction.clone(), &RICH, arrival(1, 1)).unwrap();
     }
     let refused = Err(PoolError::Full { limit: 5 });
-    assert_eq!(pool.insert(tx(5, 1, 1), &RICH, block(1), time(1)), refused, "it pays the same");
-    assert_eq!(pool.insert(tx(5, 2, 99), &RICH, block(1), time(1)), refused, "it is gapped");
-    assert_eq!(pool.insert(tx(1, 3, 99), &RICH, block(1), time(1)), refused, "it is behind the cheapest");
-    // The second transaction of sender 1 cannot be executed before the cheapest of all. Its eviction opens no nonce
-    // gap.
-    pool.insert(tx(5, 1, 2), &RICH, block(1), time(1)).unwrap();
+    assert_eq!(pool.insert(tx(5, 1, 1), &RICH, arrival(1, 1)), refused, "it pays the same");
+    assert_eq!(pool.insert(tx(5, 2, 99), &RICH, arrival(1, 1)), refused, "it is gapped");
+    assert_eq!(pool.insert(tx(1, 3, 99), &RICH, arrival(1, 1)), refused, "it is behind the cheapest");
+    // The second of sender 1 cannot be executed before the cheapest of all, and leaves no gap.
+    pool.insert(tx(5, 1, 2), &RICH, arrival(1, 1)).unwrap();
     assert_eq!(cheap.each_ref().map(|cheap| status(&pool, cheap)), [Some(1), Some(255)]);
-    pool.insert(tx(6, 1, 2), &RICH, block(1), time(1)).unwrap();
+    pool.insert(tx(6, 1, 2), &RICH, arrival(1, 1)).unwrap();
     assert_eq!(cheap.each_ref().map(|cheap| status(&pool, cheap)), [Some(255), Some(255)]);
-    assert_eq!(pool.insert(tx(7, 1, 2), &RICH, block(1), time(1)), refused);
+    assert_eq!(pool.insert(tx(7, 1, 2), &RICH, arrival(1, 1)), refused);
 }
 
 #[test]
 fn a_missing_nonce_is_taken_into_a_full_pool() {
     let mut pool = small();
     for nonce in 2..=6 {
-        pool.insert(tx(1, nonce, 0), &RICH, block(1), time(1)).unwrap();
+        pool.insert(tx(1, nonce, 0), &RICH, arrival(1, 1)).unwrap();
     }
-    pool.insert(tx(1, 1, 0), &RICH, block(1), time(1)).unwrap();
+    pool.insert(tx(1, 1, 0), &RICH, arrival(1, 1)).unwrap();
     assert_eq!(status(&pool, &tx(1, 6, 0)), Some(255));
     let (executed, left) = drain(pool, &mut BTreeMap::new());
     assert_eq!((executed.len(), left.len()), (5, 0));
@@ -925,7 +928,7 @@ impl StateReader {
                 let nonce = Nonce::new(account.nonce.get() + ahead);
                 let transaction = tx(from, nonce.get(), extra).transaction().as_ref().clone();
                 let new = unchecked(Transaction { amount: Qa::new(units * UNIT), ..transaction }, SHARD);
-                let got = self.pool.insert(new.clone(), &account, block(self.number), time(1));
+                let got = self.pool.insert(new.clone(), &account, arrival(self.number, 1));
                 let got = got.map_err(|error| match error {
                     PoolError::Known { .. } => "known",
                     PoolError::Outbid { .. } => "outbid",
