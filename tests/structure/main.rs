@@ -1,7 +1,8 @@
-//! Tests of the source files: the modules of each crate form layers, no file is too large, and texts have no rejected
-//! words.
+//! The structure of the sources: the modules of each crate form layers, the files of a directory form
+//! no circles, no file is too large, and texts are plain.
 #![cfg(test)]
 
+mod circles;
 mod layers;
 mod size;
 mod source;

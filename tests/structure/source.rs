@@ -107,6 +107,23 @@ impl Crate {
 }
 
 impl File {
+    /// Returns whether the file declares modules that have files of their own.
+    pub(crate) fn has_children(&self) -> bool {
+        !self.children.is_empty()
+    }
+
+    /// Returns the child module that has the name `name` in this module: the module of that name, or the module from
+    /// which this file imports the name. `None` is an item of this file.
+    pub(crate) fn file_of(&self, name: &str) -> Option<&str> {
+        let imported = self.imports.iter().find(|(import, _)| import == name);
+        let source = imported.and_then(|(_, path)| match path.first().map(String::as_str) {
+            Some("self") => path.get(1),
+            _ => path.strip_prefix(&self.module[..])?.first(),
+        });
+        let named = |name: &str| self.children.iter().find(|child| *child == name).map(String::as_str);
+        named(name).or_else(|| named(source?))
+    }
+
     fn new(path: String, module: &[String], text: &str) -> Self {
         let stream: TokenStream = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
         let mut this = Self {

@@ -1,12 +1,10 @@
-//! Lists of hosts, origins and networks, as options have them.
+//! The values of `--allowed-hosts`, `--allowed-origins` and `--trusted-proxies`.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use ipnet::IpNet;
 
-use super::cut;
-
-/// Values separated by commas, as an option has them.
+/// The value of an option that is a list: values that commas separate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List<T>(pub(super) Vec<T>);
 
@@ -27,7 +25,7 @@ impl<T: FromStr> FromStr for List<T> {
     }
 }
 
-/// Reason why an element of a list is not taken.
+/// Reason why an element of a list is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got {got:?}")]
 pub struct ListError {
@@ -38,14 +36,14 @@ pub struct ListError {
 /// A name or an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// An address; one of IPv4 in the form of IPv6 is that of IPv4.
+    /// An address. An IPv4 address in the form of IPv6 counts as the IPv4 address.
     Address(IpAddr),
-    /// A name in lower case, without the dot of the root.
+    /// A name in lower case, without a dot at the end.
     Name(String),
 }
 
 impl Host {
-    /// Whether it stands for this machine: names below `localhost` do, wherever they are looked up (RFC 6761).
+    /// Returns whether the host is this machine: a loopback address, `localhost`, or a name below it (RFC 6761).
     pub(super) fn is_loopback(&self) -> bool {
         match self {
             Self::Address(address) => address.is_loopback(),
@@ -84,7 +82,7 @@ impl FromStr for Host {
     }
 }
 
-/// Reads `HOST` or `HOST:PORT`, an address of IPv6 in brackets.
+/// Parses `HOST` or `HOST:PORT`, where an IPv6 address is in brackets.
 pub(super) fn host_and_port(text: &str) -> Option<(Host, Option<u16>)> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let (address, port) = rest.split_once(']')?;
@@ -100,12 +98,12 @@ pub(super) fn host_and_port(text: &str) -> Option<(Host, Option<u16>)> {
     }
 }
 
-/// Where a page comes from, as browsers write it: scheme, host and port.
+/// The origin of a web page in the form of the header `Origin`: scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageOrigin {
     scheme: String,
     host: Host,
-    /// `None` for the scheme's own.
+    /// `None` for the default port of the scheme.
     port: Option<u16>,
 }
 
@@ -139,7 +137,7 @@ impl FromStr for PageOrigin {
     }
 }
 
-/// An address, or all addresses that begin alike.
+/// An address, or the addresses with a common prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network(pub(super) IpNet);
 
@@ -159,4 +157,12 @@ impl FromStr for Network {
             got: cut(text),
         })
     }
+}
+
+/// Maximum number of characters of a header or an option that an error text repeats.
+pub(super) const SHOWN: usize = 100;
+
+/// Returns the beginning of a text, for an error text.
+pub(super) fn cut(text: &str) -> String {
+    text.chars().take(SHOWN).collect()
 }

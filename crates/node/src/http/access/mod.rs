@@ -1,10 +1,10 @@
 //! Access: which address pays for the calls of a request, and whether its caller may call methods for developers.
 //!
-//! A web page can send requests to a node on the machine of its visitor, and a reverse proxy forwards requests of the
-//! public from a loopback address. So the address of the peer alone proves nothing. But a browser always sends `Origin`
-//! with a POST of a page and with a WebSocket handshake, a page whose name was bound to another address (DNS rebinding)
-//! still has the foreign name in `Host`, and a proxy adds headers of its own. A caller with none of these marks is a
-//! program of a user of this machine, or a page that this machine serves.
+//! A web page can send requests to a node on the machine of its visitor, and a reverse proxy forwards public requests
+//! from a loopback address. So the address of the peer alone does not identify a local program. Three marks identify
+//! the others: a browser sends `Origin` with each POST of a page and with each WebSocket handshake; after DNS
+//! rebinding, `Host` has the foreign name of the page; and a proxy adds headers of its own. A caller without these
+//! marks is a program on this machine, or a page that this machine serves.
 
 mod list;
 #[cfg(test)]
@@ -17,10 +17,10 @@ use hyper::{
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 
-use self::list::host_and_port;
 pub use self::list::{Host, List, ListError, Network, PageOrigin};
+use self::list::{cut, host_and_port};
 
-/// Headers that a proxy adds, beside those that begin with `x-forwarded`. No client sends them on its own account.
+/// Headers that proxies add, in addition to those that begin with `x-forwarded`. Clients do not send them.
 const OF_PROXIES: [&str; 10] = [
     "forwarded",
     "via",
@@ -34,30 +34,27 @@ const OF_PROXIES: [&str; 10] = [
     "cdn-loop",
 ];
 
-/// Where proxies write the address of their client.
+/// The header with the addresses of the clients of proxies.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-
-/// Characters of a header that an error repeats.
-const SHOWN: usize = 100;
 
 /// Hosts, origins and proxies that the operator has listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Hosts, beside loopback, under which the node may be addressed by callers of methods for developers, and names under
-    /// which `/metrics` is read.
+    /// Hosts other than loopback that requests for `/metrics` and calls of methods for developers may have in `Host`.
     pub hosts: List<Host>,
-    /// Origins, beside loopback, whose pages may call them.
+    /// Origins other than loopback whose pages may call methods for developers.
     pub origins: List<PageOrigin>,
-    /// Peers whose statement of their client's address is believed.
+    /// Peers that are trusted proxies. The node uses the address that their headers have for the client.
     pub proxies: List<Network>,
 }
 
 impl Access {
-    /// Returns the address that pays for the calls of a request: that of the peer, or the one that a trusted proxy names.
+    /// Returns the address to which the rate limit of a request applies: the address of the peer, or the address of the
+    /// client in the headers of a trusted proxy.
     ///
-    /// Proxies append to `X-Forwarded-For`, so the rightmost address that is no trusted proxy is the client; what stands to
-    /// the left of it is the client's own text. If the header and `Forwarded` contradict each other, one of them may be the
-    /// client's own, and the proxy pays.
+    /// Each proxy appends to `X-Forwarded-For`. So the rightmost address that is no trusted proxy is the client, and
+    /// the client may have written the text to the left of it. If `X-Forwarded-For` and `Forwarded` have different
+    /// clients, the client may have written one of the headers, and the limit applies to the proxy.
     pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.is_proxy(peer) {
@@ -78,8 +75,10 @@ impl Access {
         }
     }
 
-    /// Returns the rightmost address of a list that is no trusted proxy. Before an element without an address, and at the
-    /// left end, it is the proxy nearest to that, which is `peer` if the last element has no address. `None` without the header.
+    /// Returns the rightmost address of a header that is no trusted proxy, or `None` without the header.
+    ///
+    /// An element without an address ends the search. Then, and if all addresses are trusted proxies, the result is the
+    /// last proxy that was read, or `peer` if none was.
     fn last_client(
         &self,
         peer: IpAddr,
@@ -106,7 +105,7 @@ impl Access {
         self.proxies.0.iter().any(|network| network.0.contains(&address))
     }
 
-    /// Returns why a request is foreign, so that it may call no method for developers; `None` if it may.
+    /// Returns the reason why a request may call no method for developers, or `None` if it may.
     pub(super) fn foreign(&self, peer: IpAddr, uri: &Uri, headers: &HeaderMap) -> Option<Foreign> {
         let of_proxy =
             |name: &&HeaderName| name.as_str().starts_with("x-forwarded") || OF_PROXIES.contains(&name.as_str());
@@ -120,9 +119,10 @@ impl Access {
         self.foreign_host(uri, headers).or_else(|| self.foreign_origin(headers))
     }
 
-    /// Returns the host of a request for `/metrics` if it is a name that is neither loopback nor listed. A web page
-    /// of another origin can bind such a name to the address of the node (DNS rebinding). No page can do that with an
-    /// address, and clients that name no host are not browsers.
+    /// Returns the host of a request for `/metrics` if the host is a name that is neither loopback nor listed.
+    ///
+    /// A web page of another origin can bind such a name to the address of the node (DNS rebinding). An IP address
+    /// needs no binding, and a client without a host is no browser, so both are permitted.
     pub(super) fn unknown_name(&self, uri: &Uri, headers: &HeaderMap) -> Option<String> {
         let is_known = |text: &str| {
             text.is_empty()
@@ -138,7 +138,7 @@ impl Access {
         host.is_loopback() || self.hosts.0.contains(host)
     }
 
-    /// A request target may name the host too, before the path. Then both count.
+    /// Returns the reason if the host in `Host`, or in front of the path of the request target, is not permitted.
     fn foreign_host(&self, uri: &Uri, headers: &HeaderMap) -> Option<Foreign> {
         let is_known = |text: &str| host_and_port(text).is_some_and(|(host, _)| self.is_own_host(&host));
         let mut values = headers.get_all(header::HOST).iter();
@@ -191,11 +191,7 @@ fn shown(value: Option<&HeaderValue>) -> String {
     cut(&String::from_utf8_lossy(value.map_or(b"", HeaderValue::as_bytes)))
 }
 
-fn cut(text: &str) -> String {
-    text.chars().take(SHOWN).collect()
-}
-
-/// Reads an address, with or without a port, an address of IPv6 in brackets or without them.
+/// Parses an address with or without a port. An IPv6 address may be in brackets.
 fn address(text: &str) -> Option<IpAddr> {
     let address = text.parse().ok().or_else(|| match host_and_port(text)?.0 {
         Host::Address(address) => Some(address),
@@ -204,7 +200,7 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(IpAddr::to_canonical(&address))
 }
 
-/// Reads the address of an element of `Forwarded` (RFC 7239).
+/// Parses the address in the parameter `for` of an element of `Forwarded` (RFC 7239).
 fn forwarded_for(element: &str) -> Option<IpAddr> {
     let pair = |pair: &str| {
         let (name, value) = pair.split_once('=')?;

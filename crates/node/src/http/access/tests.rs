@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::*;
+use super::{list::SHOWN, *};
 
 fn access() -> Access {
     Access {
