@@ -15,29 +15,45 @@ use super::{
     text::Text,
 };
 
-/// Smallest answer that is compressed, in bytes: below, it fits into about one packet anyway.
+/// Smallest response that is compressed, in bytes. A smaller one needs one or two packets with and without compression.
 pub(super) const SMALLEST: usize = 2 << 10;
 
-/// Answers that are being compressed at once.
+/// Maximum of simultaneous compressions. The memory budget does not count their encoders, and compression
+/// takes processor time that block production needs.
 pub(super) const AT_ONCE: usize = 4;
 
-/// Bytes that are compressed before the client gets the next piece.
+/// Maximum bytes of plain text that one call passes to the encoder. It limits the time between two chunks.
 const CHUNK: usize = 256 << 10;
 
-/// Bytes of a piece but for the last, at least.
+/// Minimum bytes of each compressed chunk except the last. A shorter chunk is not worth a write to the socket.
 const LEAST: usize = 16 << 10;
 
-/// Returns whether a client accepts gzip: its header names gzip, with a quality above 0.
+/// Returns whether a client prefers gzip to a plain response (RFC 9110, section 12.5.3): the header lists gzip with a
+/// weight above 0, and lists `identity` with no higher weight. `*` does not select gzip.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
-    let offers = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    offers.flat_map(|value| value.split(',')).any(|offer| {
+    let (mut gzip, mut plain) = (0.0, 0.0);
+    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    for offer in values.flat_map(|value| value.split(',')) {
         let mut parts = offer.split(';').map(str::trim);
-        let named = parts.next().is_some_and(|coding| coding.eq_ignore_ascii_case("gzip"));
-        named && !parts.any(|part| matches!(part.to_ascii_lowercase().as_str(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
-    })
+        match parts.next() {
+            Some(coding) if coding.eq_ignore_ascii_case("gzip") => gzip = weight(parts),
+            Some(coding) if coding.eq_ignore_ascii_case("identity") => plain = weight(parts),
+            Some(_) | None => {}
+        }
+    }
+    gzip > 0.0 && gzip >= plain
 }
 
-/// Compresses some kilobytes.
+/// Returns the weight from the parameters of a coding: 1 without a weight, and 0 for an invalid one, because every
+/// client accepts a plain response.
+fn weight<'a>(parameters: impl Iterator<Item = &'a str>) -> f32 {
+    let values = parameters.filter_map(|parameter| parameter.split_once('='));
+    let mut weights = values.filter(|(name, _)| name.trim_end().eq_ignore_ascii_case("q"));
+    let Some((_, weight)) = weights.next() else { return 1.0 };
+    weight.trim_start().parse().ok().filter(|weight| (0.0..=1.0).contains(weight)).unwrap_or(0.0)
+}
+
+/// Compresses a text of some kilobytes at once.
 pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("vectors accept every write")
@@ -45,10 +61,12 @@ pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
 
 /// A response in compressed chunks: first the finished part, then the chunks that are still being made.
 pub(super) struct Gzip {
+    /// The finished part that the encoder has not read yet.
     there: Text,
+    /// The source of further chunks; `None` at its end.
     rest: Option<Box<dyn ChunkSource>>,
     encoder: GzEncoder<Vec<u8>>,
-    /// Given back with the last piece.
+    /// The permit of this compression, which ends with the response.
     _turn: OwnedSemaphorePermit,
 }
 
@@ -57,7 +75,7 @@ impl Gzip {
         Self { there, rest, encoder: GzEncoder::new(Vec::new(), Compression::fast()), _turn: turn }
     }
 
-    /// Compresses the next piece, and returns whether there is more.
+    /// Passes the next part of the text to the encoder. Returns whether more text follows.
     fn compress_some(&mut self) -> Result<bool, Truncated> {
         if self.there.is_empty() {
             let Some(rest) = &mut self.rest else { return Ok(false) };
@@ -73,7 +91,7 @@ impl Gzip {
 
 impl ChunkSource for Gzip {
     fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
-        // The encoder may still hold its output, and a chunk of a few bytes is not worth a write.
+        // The encoder keeps some of its output back, so one call may have no output, or a few bytes.
         while out.len() < LEAST {
             if !self.compress_some()? {
                 self.encoder.try_finish().map_err(|_| Truncated)?;
@@ -111,6 +129,16 @@ mod tests {
         }
         for offer in ["", "identity", "br", "gzip;q=0", "gzip; Q=0.0", "xgzip", "*"] {
             check(offer, false);
+        }
+        // The weights of gzip and of the plain form are compared.
+        for offer in ["gzip;q=0.001", "gzip, identity", "identity;q=0.5, gzip;Q=0.6", "identity;q=0, gzip;q=0.1"] {
+            check(offer, true);
+        }
+        for offer in ["gzip;q=0.", "gzip;q=0.000", "identity, gzip;q=0.5", "gzip;q=0.1, identity;q=0.2"] {
+            check(offer, false);
+        }
+        for invalid in ["gzip;q=", "gzip;q=x", "gzip;q=2", "gzip;q=-1", "gzip;q=NaN"] {
+            check(invalid, false);
         }
         assert!(!is_accepted(&HeaderMap::new()));
     }
