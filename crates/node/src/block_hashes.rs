@@ -1,11 +1,11 @@
 //! Search for a Tx block by its hash.
 //!
-//! The record has no index from the hash of a block to its number, since no method of Zilliqa needs it. A search
-//! therefore reads blocks from the latest one downwards, and keeps the hashes that it has read. It reads no block twice
-//! while the chain only grows.
+//! The record has no index from the hash of a Tx block to its number, because no method of Zilliqa needs one
+//! (`docs/adr/0016-http-and-cache-libraries.md` has the alternatives). A search reads blocks from the latest one
+//! downwards, and keeps their hashes in an index in memory. It reads each block once, unless the chain is reverted.
 //!
-//! One search reads a limited number of blocks; the next one continues there, until the index is full. Blocks below
-//! that are not found. When new blocks need room, the index drops the oldest ones.
+//! One search reads a limited number of blocks. The next search continues at that block, until the index has 1,000,000
+//! blocks. Older blocks are not found. When new blocks exceed the limit, the index drops the oldest blocks.
 
 use std::collections::BTreeSet;
 
@@ -26,19 +26,19 @@ pub(crate) enum HashLookup {
     OutOfRange(BlockNumber),
 }
 
-/// The maximum of blocks in the index, which take some 30 MB.
+/// Maximum number of blocks in the index, which take some 30 MB.
 const MOST: usize = 1_000_000;
 
-/// The numbers of the blocks that were read, by their hashes.
+/// The numbers of the blocks that searches have read, by their hashes.
 #[derive(Debug)]
 pub(crate) struct BlockHashes {
-    /// The maximum of blocks.
+    /// The maximum number of blocks.
     most: usize,
     /// The first 8 bytes of each hash with the number, so that a block takes 16 bytes.
     numbers: BTreeSet<(u64, u64)>,
     /// The oldest block, the newest one, and the hash of the newest one.
     seen: Option<(u64, u64, BlockHash)>,
-    /// Whether older blocks were dropped. They are not read again.
+    /// Whether the index has dropped blocks, which searches do not read again.
     dropped: bool,
 }
 
@@ -49,7 +49,7 @@ impl Default for BlockHashes {
 }
 
 impl BlockHashes {
-    /// Searches the block with a hash. Reads at most `most` blocks that are older than those of the index.
+    /// Searches the block with a hash. Reads at most `most` blocks that are older than the blocks of the index.
     pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash, most: u64) -> Result<HashLookup, ArchiveError> {
         let mut oldest = self.catch_up(at, most)?;
         let end = oldest.saturating_sub(most);
@@ -75,11 +75,11 @@ impl BlockHashes {
         }
     }
 
-    /// Adds the new blocks, and returns the number of the oldest block in the index. If the new blocks do not fit,
-    /// drops a quarter of the index.
+    /// Adds the blocks after the newest block of the index, and returns the number of the oldest block in the index. If
+    /// the index would exceed its limit, drops its oldest blocks until three quarters of the limit remain.
     ///
-    /// Clears the index if a revert replaced its blocks, if more than `most` blocks are new, or if they do not fit into
-    /// three quarters of it.
+    /// Clears the index if a revert replaced its blocks, if more than `most` blocks are new, or if the new blocks alone
+    /// exceed three quarters of the limit.
     fn catch_up(&mut self, at: &Snapshot, most: u64) -> Result<u64, ArchiveError> {
         let head = at.latest_tx_block().header.number.get();
         let kept = u64::try_from(self.most.saturating_sub(self.most / 4)).unwrap_or(u64::MAX);
@@ -104,8 +104,8 @@ impl BlockHashes {
         Ok(oldest)
     }
 
-    /// Drops the oldest blocks if those from `next` to `head` do not fit too, so that `kept` blocks remain in the end.
-    /// Returns the number of the oldest block.
+    /// Drops the oldest blocks if the index with the blocks from `next` to `head` would exceed its limit. With these
+    /// blocks, the index then has `kept` blocks. Returns the number of its oldest block.
     fn make_room(&mut self, oldest: u64, next: u64, head: u64, kept: u64) -> u64 {
         let after = head.saturating_add(1);
         let new = usize::try_from(after.saturating_sub(next)).unwrap_or(usize::MAX);
