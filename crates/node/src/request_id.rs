@@ -1,4 +1,4 @@
-//! The id of a request. It is in the header `X-Request-Id` of the request and the response, and in each log line about
+//! The id of a request. It is in the header `X-Request-Id` of the request and of its response, and in the log lines of
 //! the request.
 
 use std::{
@@ -13,10 +13,10 @@ use std::{
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// The header in which clients and proxies send the id.
+/// The header with the id.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Maximum length of an id from a client, in bytes.
+/// Maximum length in bytes of an id of a client. The node replaces a longer one, so that log lines stay short.
 const LONGEST: usize = 64;
 
 tokio::task_local! {
@@ -28,13 +28,13 @@ tokio::task_local! {
 pub(crate) enum RequestId {
     /// An id from the client.
     Given(HeaderValue),
-    /// An id from this node: a random number of the process, and the number of earlier ids. The id is unique on this
-    /// node, and very probably among nodes.
+    /// An id from this node: a random number of the process, and the number of ids that the process has made before.
+    /// The id is unique in the process, and with high probability among nodes.
     Made(u32, u64),
 }
 
 impl RequestId {
-    /// Returns the id in the headers if it is valid, or a new id.
+    /// Returns the id in the headers of a request if it is valid, or a new id.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         match headers.get(&HEADER) {
             Some(given) if is_sane(given.as_bytes()) => Self::Given(given.clone()),
@@ -48,12 +48,12 @@ impl RequestId {
         Self::Made(*PROCESS, MADE.fetch_add(1, Relaxed))
     }
 
-    /// Returns the id of the request that this task serves; `None` outside of a request.
+    /// Returns the id of the request that the current task or thread handles, or `None` outside of requests.
     pub(crate) fn current() -> Option<Self> {
         CURRENT.try_with(Clone::clone).ok()
     }
 
-    /// Runs `answer` with this id as the current id.
+    /// Returns the future `answer` with this id as the [current](Self::current) one.
     pub(crate) fn scope<F: Future>(self, answer: F) -> impl Future<Output = F::Output> {
         CURRENT.scope(self, answer)
     }
@@ -79,7 +79,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Returns `work` with the current id, so that log lines on another thread have the id.
+/// Returns `work` for another thread, with the id of the current request.
 pub(crate) fn carried<T>(work: impl FnOnce() -> T + Send) -> impl FnOnce() -> T + Send {
     let id = RequestId::current();
     move || match id {
@@ -88,7 +88,7 @@ pub(crate) fn carried<T>(work: impl FnOnce() -> T + Send) -> impl FnOnce() -> T 
     }
 }
 
-/// Returns whether an id is safe in a log: 1 to 64 letters, digits and the characters `-_.`.
+/// Returns whether an id of a client is valid: 1 to 64 letters, digits and `-_.`, so that it cannot forge log lines.
 fn is_sane(name: &[u8]) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }

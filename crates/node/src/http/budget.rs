@@ -1,7 +1,8 @@
-//! The resources that connections share: connection slots, and the memory budget for large bodies and answers.
+//! The resources that connections share: connection slots, and the memory budget for large request bodies and
+//! responses.
 //!
-//! Each resource is a FIFO semaphore. While a connection waits for one, the holders are notified, so that idle and slow
-//! ones are evicted (`docs/adr/0019-memory-of-answers-and-sessions.md`).
+//! Each resource is a FIFO semaphore. While a connection waits for a resource, the other connections get notifications,
+//! and each idle or slow connection ends (`docs/adr/0019-memory-of-answers-and-sessions.md`).
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -19,30 +20,33 @@ use super::{
 };
 use crate::metrics::Metrics;
 
-/// Size in bytes up to which an answer takes no memory of the budget.
+/// Maximum size in bytes of a response that takes no memory of the budget.
 pub(crate) const SMALL_RESPONSE: usize = 64 * 1024;
 
 /// Bytes in a unit of the memory budget.
 const UNIT: usize = 1024;
 
-/// Time between two notifications of the holders while a connection waits.
+/// Time between two notifications while a connection waits. A connection that becomes slow meanwhile ends after at most
+/// this time.
 const REMINDER: Duration = Duration::from_millis(250);
 
-/// Time for which a notification to a client waits for memory before it leaves the queue, at the first attempt.
+/// Time of the first attempt to get memory for a notification of a subscription. Each attempt has a place in the queue,
+/// which requests behind it have to wait for.
 const TURN: Duration = Duration::from_millis(500);
 
-/// Connection slots and the memory budget, and the notifications to their holders.
+/// Connection slots, the memory budget, and the notifications to the connections that hold them.
 #[derive(Debug)]
 pub(super) struct ResourceLimits {
     pub(super) metrics: Arc<Metrics>,
-    /// Permits for answers that are being compressed.
+    /// Permits for simultaneous compressions.
     pub(super) compressions: Arc<Semaphore>,
     slots: Arc<Semaphore>,
     pub(super) slot_wanted: Notify,
-    /// The memory budget, in units.
+    /// The memory budget, in units of [`UNIT`] bytes.
     memory: Arc<Semaphore>,
     pub(super) memory_wanted: Notify,
-    /// Units for answers that are made before they have memory, and wait for it. Half of the budget bounds their sum.
+    /// The units of complete responses that wait for memory of the budget. Half of the budget bounds their sum, because
+    /// these responses take memory that the budget does not count.
     waiting: Semaphore,
     /// The budget for notifications, in units. It is half of the total, so that slow subscribers cannot starve
     /// requests.
@@ -70,7 +74,7 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits for a free connection slot. Notifies idle connections meanwhile.
+    /// Waits for a free connection slot. Notifies idle connections during the wait.
     pub(super) async fn acquire_slot(&self) -> OwnedSemaphorePermit {
         loop {
             if let Ok(place) = Arc::clone(&self.slots).try_acquire_owned() {
@@ -83,8 +87,8 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits for memory for a body, in order of arrival. Notifies slow connections meanwhile. Returns `None` after
-    /// `longest`.
+    /// Waits for memory for a body, in order of arrival. Notifies slow connections during the wait. Returns `None`
+    /// after the time `longest`.
     pub(super) async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
         self.claim(&self.memory, units_of(bytes), longest).await
     }
@@ -103,11 +107,13 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits without a limit of time for memory for a notification. Memory is given in the order of arrival. So that
-    /// requests do not wait behind a large notification, it leaves the queue and joins it again at the end. It then
-    /// returns the memory that it has gathered; therefore each wait is twice as long as the one before, up to half of
-    /// `longest_wait`, the time for which a request waits. Returns `None` for a notification larger than half of the
-    /// memory.
+    /// Reserves memory for a notification, without a limit of time. Returns `None` if the notification is larger than
+    /// half of the budget.
+    ///
+    /// The queue is in order of arrival, so requests would wait behind a large notification. Therefore each attempt has
+    /// a limit of time, after which the notification joins the queue again at its end. A failed attempt returns the
+    /// units that it has gathered. So each attempt takes twice as long as the attempt before it, up to half of
+    /// `longest_wait`, the time for which a request waits.
     async fn reserve_push(self: &Arc<Self>, bytes: usize, longest_wait: Duration) -> Option<PushLease> {
         let units = units_of(bytes);
         if units > self.units.div_ceil(2) {
@@ -125,7 +131,7 @@ impl ResourceLimits {
         None
     }
 
-    /// Returns the body of an answer once it has memory; `None` if it gets none in time.
+    /// Returns the body of a response after the reservation of its memory, or `None` if the reservation failed.
     pub(super) async fn body(
         self: &Arc<Self>,
         reply: Reply,
@@ -147,8 +153,8 @@ impl ResourceLimits {
         })
     }
 
-    /// Returns the memory in bytes of a streamed answer whose first chunk has `beginning` bytes. If the budget is
-    /// smaller than that, such an answer takes all of it.
+    /// Returns the bytes of memory that a streamed response needs if its first chunk has `beginning` bytes. If the
+    /// budget is smaller, the response needs all of it.
     pub(super) fn stream_memory(&self, beginning: usize) -> usize {
         Stream::memory(beginning).min(self.all().max(beginning))
     }
@@ -159,25 +165,25 @@ impl ResourceLimits {
     }
 }
 
-/// Returns the units of the memory budget for a number of bytes.
+/// Returns the number of units for a number of bytes, rounded up.
 fn units_of(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// The memory of one answer. Dropping it returns the memory to the budget.
+/// The memory of one response. A drop returns it to the budget.
 ///
-/// Answers that hold memory and wait for more may wait for each other. Therefore the sum of all waits of one answer is
-/// bounded. After that it gets no more memory.
+/// Two responses that hold memory and need more may wait for each other. Therefore the sum of all waits of a response
+/// is limited. After that time, all its reservations fail.
 #[derive(Debug)]
 pub(crate) struct Memory {
     resources: Arc<ResourceLimits>,
     held: Option<OwnedSemaphorePermit>,
-    /// Remaining time for which it may wait.
+    /// The time that remains for waits of this response.
     longest_wait: Duration,
 }
 
 impl Memory {
-    /// No memory yet, for an answer that may wait for `longest_wait`.
+    /// Returns a lease of 0 bytes for a response whose waits may take `longest_wait` together.
     pub(super) fn new(resources: Arc<ResourceLimits>, longest_wait: Duration) -> Self {
         Self { resources, held: None, longest_wait }
     }
@@ -187,12 +193,12 @@ impl Memory {
         self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits).saturating_mul(UNIT)
     }
 
-    /// Waits until it has `bytes` in all, for an answer that is not made yet. Returns whether it has.
+    /// Waits until the lease has `bytes` in all, for a response that does not exist yet. Returns whether it has them.
     pub(crate) async fn reserve(&mut self, bytes: usize) -> bool {
         self.grow(bytes, 0).await
     }
 
-    /// Reserves `bytes` in all if they are free. Returns whether it has them.
+    /// Raises the lease to `bytes` in all if the budget has them free. Returns whether the lease has them.
     pub(crate) fn try_reserve(&mut self, bytes: usize) -> bool {
         let units = units_of(bytes.saturating_sub(self.bytes()));
         if units == 0 {
@@ -208,13 +214,13 @@ impl Memory {
         self.resources.all()
     }
 
-    /// Returns the memory in bytes of a streamed answer whose first chunk has `beginning` bytes.
+    /// Returns the bytes of memory that a streamed response needs if its first chunk has `beginning` bytes.
     pub(crate) fn stream(&self, beginning: usize) -> usize {
         self.resources.stream_memory(beginning)
     }
 
-    /// Waits until it has `needed` bytes in all, of which `made` bytes exist already. Returns whether it has. Returns
-    /// `false` at once if too many other answers wait, since answers that are made take memory while they wait.
+    /// Waits until the lease has `needed` bytes in all, for a response of which `made` bytes exist. Returns whether it
+    /// has them. Returns `false` at once if too many such responses wait, because they take memory during the wait.
     pub(crate) async fn reserve_response(&mut self, made: usize, needed: usize) -> bool {
         self.grow(needed, made.saturating_sub(self.bytes())).await
     }
@@ -256,7 +262,7 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct PushLease {
     memory: Memory,
-    /// Its part of the budget for notifications.
+    /// The part of the budget for notifications.
     place: Memory,
 }
 
@@ -272,7 +278,7 @@ impl MemoryLease {
         Self { resources, deadline: Arc::new(ConnectionDeadline::new(limits)) }
     }
 
-    /// The lease of the only connection of a server.
+    /// Returns a lease of a new budget, which no other connection uses.
     #[cfg(test)]
     pub(crate) fn alone(limits: HttpLimits) -> Self {
         Self::new(Arc::new(ResourceLimits::new(limits, Arc::default())), limits)
@@ -293,7 +299,7 @@ impl MemoryLease {
         self.deadline.parts_end();
     }
 
-    /// Returns the body of an answer once it has memory; `None` if it gets none in time.
+    /// Returns the body of a response after the reservation of its memory, or `None` if the reservation failed.
     pub(crate) async fn body(&self, reply: Reply) -> Option<ResponseBody> {
         self.resources.body(reply, &self.deadline).await
     }

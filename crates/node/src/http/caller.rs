@@ -12,9 +12,9 @@ use super::{
 /// The caller of a request, or of a WebSocket session.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// Why it may call no method for developers.
+    /// The reason why the caller may call no method for developers; `None` if it may.
     foreign: Option<Arc<Foreign>>,
-    /// The rate limit of its calls, and the address that it applies to.
+    /// The rate limit and the address to which the limit applies; `None` without a limit.
     limit: Option<(Arc<Limiter>, IpAddr)>,
 }
 
@@ -33,7 +33,7 @@ impl Caller {
         }
     }
 
-    /// A caller that may call everything, without a limit.
+    /// Returns a caller that may call all methods, without a rate limit.
     #[cfg(test)]
     pub(crate) const fn local() -> Self {
         Self { foreign: None, limit: None }

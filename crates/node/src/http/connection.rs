@@ -1,4 +1,5 @@
-//! The life of a connection: requests in turn, deadlines, eviction, the upgrade to a WebSocket.
+//! The life of a connection: its requests, one after another, its deadlines, its eviction, and its upgrade to a
+//! WebSocket.
 
 use std::{
     convert::Infallible,
@@ -77,7 +78,7 @@ pub(super) async fn serve_connection<A: Handler>(
     }
 }
 
-/// A client that is being upgraded to a WebSocket, with its connection slot.
+/// A connection during its upgrade to a WebSocket, with its connection slot.
 pub(super) struct Upgrading<'a> {
     pub(super) upgrade: OnUpgrade,
     pub(super) caller: Caller,
@@ -87,13 +88,13 @@ pub(super) struct Upgrading<'a> {
 /// How the HTTP part of a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// Both sides closed it, or it was upgraded.
+    /// The client or the server closed the connection, or the connection became a WebSocket.
     InOrder,
-    /// It was evicted or broke.
+    /// The server evicted the connection, or an error ended it.
     Early,
 }
 
-/// Serves requests until the connection ends, has to end, or is upgraded.
+/// Serves requests until the connection ends, a signal ends it, or it becomes a WebSocket.
 async fn speak_http<S>(
     mut connection: Pin<&mut UpgradeableConnection<TokioIo<TrackedStream>, S>>,
     limits: HttpLimits,
@@ -104,8 +105,8 @@ async fn speak_http<S>(
 where
     S: Service<Request<Incoming>, Response = Response<ResponseBody>, Error = Infallible>,
 {
-    // Poll the rare signals only when they wake: each request polls the connection several times, and the wakers of
-    // these signals are shared by all connections.
+    // Each request polls the connection several times. `FuturesUnordered` polls a signal only after its wake-up, so a
+    // request does not take the locks of these signals, which all connections share.
     let mut signals = FuturesUnordered::<Pin<Box<dyn Future<Output = ConnectionSignal> + Send + '_>>>::new();
     signals.push(Box::pin(async { ConnectionSignal::GiveUp(until_given_up(limits, resources, deadline).await) }));
     signals.push(Box::pin(async {
@@ -140,11 +141,11 @@ where
 enum ConnectionSignal {
     /// The server is stopping.
     Stop,
-    /// It is to be evicted, and why.
+    /// The server evicts the connection for this reason.
     GiveUp(&'static str),
 }
 
-/// Waits until a connection is to be evicted, and returns why.
+/// Waits until the server has to evict the connection, and returns the reason.
 async fn until_given_up(limits: HttpLimits, resources: &ResourceLimits, deadline: &ConnectionDeadline) -> &'static str {
     let mut check = interval(limits.request_timeout / 2);
     loop {

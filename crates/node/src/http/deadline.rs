@@ -21,15 +21,15 @@ use super::HttpLimits;
 
 /// The time until which the server waits for the client of a connection.
 ///
-/// A connection is idle, or has sent a part of a request, or waits for its answer. Each change sets the deadline. One timer
-/// for each connection reads it from time to time, so that a request costs no timer.
+/// A connection is idle, has sent a part of a request, or waits for its response. Each change of this state sets the
+/// deadline. One timer for each connection reads the deadline periodically, so that a request needs no timer.
 #[derive(Debug)]
 pub(super) struct ConnectionDeadline {
     pub(super) limits: HttpLimits,
     accepted: Instant,
-    /// When the present wait for the client began, in milliseconds since `accepted`.
+    /// The start of the current wait for the client, in milliseconds after `accepted`.
     since: AtomicU64,
-    /// Until when the server waits, in the same unit; `u64::MAX` while the client waits for the server.
+    /// The end of that wait, in milliseconds after `accepted`; `u64::MAX` while the client waits for the server.
     deadline: AtomicU64,
     idle: AtomicBool,
     /// Whether the request in progress is complete.
@@ -58,7 +58,7 @@ impl ConnectionDeadline {
         self.deadline.store(milliseconds(now.saturating_add(time)), Relaxed);
     }
 
-    /// Notes that bytes came in. On an idle connection they begin a request.
+    /// Records the arrival of bytes, which begin a request on an idle connection.
     fn bytes_arrived(&self) {
         if self.idle.load(Relaxed) {
             self.request_begins();
@@ -76,7 +76,7 @@ impl ConnectionDeadline {
         self.deadline.store(u64::MAX, Relaxed);
     }
 
-    /// Waits for the client again: for the rest of its request, or until it has read that there is no memory.
+    /// Begins a wait for the client again: for the rest of its request, or for its read of the rejection.
     pub(super) fn memory_decided(&self, granted: bool) {
         self.holds_memory.store(granted, Relaxed);
         self.wait(self.limits.request_timeout);
@@ -93,18 +93,18 @@ impl ConnectionDeadline {
         self.wait(self.limits.idle_timeout);
     }
 
-    /// Notes that the client has read a part of an answer. It has to read the next one.
+    /// Records that the client has read a part of a response. Begins the wait for its read of the next part.
     pub(super) fn part_taken(&self) {
         self.holds_memory.store(true, Relaxed);
         self.wait(self.limits.idle_timeout);
     }
 
-    /// Notes that the next part of an answer is not made yet.
+    /// Records that the client waits for the next part of a response.
     pub(super) fn part_awaited(&self) {
         self.deadline.store(u64::MAX, Relaxed);
     }
 
-    /// Notes that the last part of an answer was read, or that the client reads no more.
+    /// Records that the client has read the last part of a response, or has stopped reading.
     pub(super) fn parts_end(&self) {
         self.holds_memory.store(false, Relaxed);
     }
@@ -117,12 +117,13 @@ impl ConnectionDeadline {
         self.holds_memory.load(Relaxed)
     }
 
-    /// Returns whether a request has begun, and is not complete.
+    /// Returns whether a part of a request has arrived.
     pub(super) fn is_incomplete(&self) -> bool {
         !self.idle.load(Relaxed) && !self.complete.load(Relaxed)
     }
 
-    /// Returns whether to evict the connection while others wait: the server has waited for its client for some time.
+    /// Returns whether to evict the connection while other connections wait for resources: whether the server has
+    /// waited for the client for [`HttpLimits::contended_timeout`].
     pub(super) fn should_evict(&self) -> bool {
         let waited = milliseconds(self.accepted.elapsed()).saturating_sub(self.since.load(Relaxed));
         self.deadline.load(Relaxed) != u64::MAX && waited >= milliseconds(self.limits.contended_timeout)
@@ -133,7 +134,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A stream that notes in its [`ConnectionDeadline`] when bytes come in.
+/// A stream that records the arrival of bytes in its [`ConnectionDeadline`].
 #[derive(Debug)]
 pub(super) struct TrackedStream {
     pub(super) stream: TcpStream,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::metrics::{Metrics, Open};
 
-/// Bound listeners, which have accepted no connection yet.
+/// The bound listeners of a server, before it accepts connections.
 #[derive(Debug)]
 pub(crate) struct Server {
     listeners: Vec<TcpListener>,
@@ -35,8 +35,8 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Returns whether the answer to a request is for operators. A page of another origin may not read it. A POST is
-    /// JSON-RPC on every path.
+    /// Returns whether the response is a page for operators, which web pages of other origins must not read. A POST is
+    /// JSON-RPC on every path, and no page.
     pub(super) fn is_for_operators<B>(&self, request: &Request<B>) -> bool {
         let is_read = || [Method::GET, Method::HEAD].contains(request.method());
         self.serves == Serves::Pages || (is_read() && FOR_OPERATORS.contains(&request.uri().path()))
@@ -56,7 +56,7 @@ pub(crate) enum Serves {
 }
 
 impl Server {
-    /// A server without listeners.
+    /// Returns a server without listeners.
     pub(crate) fn new(limits: HttpLimits, serves: Serves, access: Access, metrics: Arc<Metrics>) -> Self {
         let gate = Gate { serves, access, limiter: limits.each_second.map(Limiter::new).map(Arc::new) };
         Self { listeners: Vec::new(), limits, gate, metrics }
@@ -71,7 +71,7 @@ impl Server {
         Ok(address)
     }
 
-    /// Accepts a connection from any of the listeners.
+    /// Accepts the next connection of any listener.
     async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let mut accepted = Poll::Pending;
         poll_fn(|cx| {
@@ -86,7 +86,8 @@ impl Server {
         .await
     }
 
-    /// Serves until `stop` becomes true. Then waits for the answers to complete requests, for the grace period at most.
+    /// Serves until `stop` becomes true. Then sends the responses to complete requests, for at most
+    /// [`HttpLimits::grace`].
     pub(crate) async fn serve<A: Handler>(mut self, handler: Arc<A>, stop: watch::Receiver<bool>) {
         let mut stop_seen = stop.clone();
         let resources = Arc::new(ResourceLimits::new(self.limits, Arc::clone(&self.metrics)));
@@ -99,7 +100,7 @@ impl Server {
                     Ok(accepted) => waiting = Some(accepted),
                     Err(error) => {
                         tracing::warn!(%error, "failed to accept a connection; the next attempt is in 100 ms");
-                        // The process may be out of file descriptors: evict idle connections, which hold some.
+                        // The process may have no free file descriptor. Idle connections hold descriptors: evict them.
                         resources.slot_wanted.notify_waiters();
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }

@@ -1,4 +1,4 @@
-//! HTTP over hyper: reads request bodies, hands them to a [`Handler`], and sends its answers.
+//! HTTP over hyper: reads request bodies, passes them to a [`Handler`], and sends its responses.
 //!
 //! ```text
 //! listener ─▶ connection ─▶ routes ─▶ request_body ─▶ Handler
@@ -6,15 +6,16 @@
 //!             deadline     response ◀── response_body ◀─┘
 //! ```
 //!
-//! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole. Every answer has
-//! status 200, since JSON-RPC carries its own errors. If the server rejects a body, or its answer, the status says so,
-//! and the [`Handler`] writes the body all the same, because some clients read nothing else.
+//! The module parses no JSON and has no RPC method. The handler gets each POST body as a whole, for every path. Each of
+//! its responses has status 200, because JSON-RPC has errors of its own. If the server rejects a body, or has no memory
+//! for the response, the status is the reason. The [`Handler`] also writes the body of such a rejection, because some
+//! clients read the body only.
 //!
-//! The resources that a client can hold are bounded: the number of connections, the size of a body and of all bodies
-//! and answers together, the time from the first byte of a request to its last, the time of a connection without a
-//! request or with an unread answer, and, if the operator wants it, the rate of calls. When all connections or all
-//! memory are in use and a client waits, connections that are idle or slow are evicted. A streamed answer is made no
-//! faster than its client reads.
+//! [`HttpLimits`] bounds the resources of clients: the number of connections; the size of one body, and of all bodies
+//! and responses together; the time of a request from the first byte to the last; the time of a connection without a
+//! request or with an unread response; and optionally the rate of calls. When all connection slots or all memory are in
+//! use and a client waits, the server evicts idle and slow connections. It produces a streamed response as fast as the
+//! client reads.
 
 mod access;
 mod budget;
@@ -53,27 +54,27 @@ pub(crate) use self::{
     text::Text,
 };
 
-/// Bounds on what clients may ask of the server.
+/// Limits of the resources that clients can use.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpLimits {
-    /// Largest request body in bytes; a larger one is answered with status 413.
+    /// Maximum size of a request body in bytes. A larger body gets a response with status 413.
     pub body_bytes: usize,
-    /// Bytes of request bodies, and of answers, in memory, of all connections together; further ones wait. At least
-    /// that of one body. What a connection reads at once, and a small answer, does not count.
+    /// The memory budget: bytes of the request bodies and responses of all connections together. Further ones wait. The
+    /// budget has at least the size of one body. Bodies of at most 32 KiB and responses of at most 64 KiB do not count.
     pub bodies_bytes: usize,
-    /// Time that a body or an answer waits for memory before there is status 503 instead.
+    /// Maximum time for which a body or a response waits for memory. After that, the client gets status 503.
     pub bodies_timeout: Duration,
-    /// Time from the first byte of a request to its last; a slower client is disconnected.
+    /// Maximum time from the first byte of a request to the last. After that, the server closes the connection.
     pub request_timeout: Duration,
     /// Maximum time of a connection between two requests, and maximum time for which it leaves a response unread.
     pub idle_timeout: Duration,
-    /// Time that either of these may last while other connections wait for a slot.
+    /// The same time as `idle_timeout` while other connections wait for a connection slot or for memory.
     pub contended_timeout: Duration,
-    /// Connections open at once; further ones wait for a place.
+    /// Maximum number of open connections. Further connections wait for a slot.
     pub connections: usize,
-    /// Units of calls that one client may make each second, and as many at once; `None` for as many as it likes.
+    /// Units of calls that one client may make each second, and as a burst; `None` for no rate limit.
     pub each_second: Option<NonZeroU32>,
-    /// Time that requests in progress are given to finish once the server stops.
+    /// Maximum time for the responses to complete requests after the server begins to stop.
     pub grace: Duration,
 }
 
@@ -93,22 +94,23 @@ impl Default for HttpLimits {
     }
 }
 
-/// The service behind the server. It turns the body of a request into the body of its answer.
+/// The service behind the server. It returns the body of the response for the body of a request.
 pub(crate) trait Handler: Send + Sync + 'static {
-    /// Answers one request body, whose arrival has been counted. Reserves `memory` for the answer if the answer is
-    /// known to be large before it is made.
+    /// Returns the response to a request body. The rate limit has counted its arrival. The handler reserves `memory`
+    /// before it makes a response that it expects to be large.
     fn answer(&self, body: Bytes, caller: &Caller, memory: Memory) -> impl Future<Output = Answered> + Send;
 
-    /// Writes the body of a response that rejects a request, with a text for people.
+    /// Returns the body of a response that rejects a request. `text` is the message for users.
     fn reject(&self, reason: RejectReason, text: &str) -> Vec<u8>;
 
-    /// Returns whether there is a page for operators under a path.
+    /// Returns whether a path has a page.
     fn has_page(&self, path: &str) -> bool;
 
-    /// Returns the page under a path; `None` if there is none.
+    /// Returns the page of a path, or `None` if the path has no page.
     fn page(&self, path: &str) -> impl Future<Output = Option<Page>> + Send;
 
-    /// Serves a WebSocket connection after the handshake, until one side closes it or `stop` becomes true.
+    /// Serves a WebSocket connection after the handshake, until the client or the handler closes it or `stop` becomes
+    /// true.
     fn handle_websocket(
         &self,
         stream: Upgrade,
@@ -118,15 +120,14 @@ pub(crate) trait Handler: Send + Sync + 'static {
     ) -> impl Future<Output = ()> + Send;
 }
 
-/// The answer to a request body.
+/// The response to a request body.
 pub(crate) struct Answered {
     pub(crate) reply: Option<Reply>,
-    /// The time until the client may make the first call of the body, if the rate limit rejected that one and all
-    /// others.
+    /// If the rate limit rejected all calls of the body, the time after which the client may repeat the first call.
     pub(crate) wait: Option<Duration>,
 }
 
-/// Reason why the server rejects a request that was posted.
+/// Reason why the server rejects a POST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RejectReason {
     /// The request is not valid HTTP.
@@ -139,7 +140,7 @@ pub(crate) enum RejectReason {
     TooLarge,
     /// The client is above its rate limit.
     TooOften,
-    /// There is no memory for the body or its answer at present.
+    /// The memory budget has no free memory for the body or the response.
     NoMemory,
 }
 
@@ -160,7 +161,7 @@ impl RejectReason {
 /// A page for operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Whether the status is 200, or 503.
+    /// Whether the status is 200; otherwise it is 503.
     pub(crate) is_well: bool,
     pub(crate) media_type: &'static str,
     pub(crate) text: String,

@@ -14,10 +14,10 @@ use governor::{
     state::keyed::HashMapStateStore,
 };
 
-/// Count of checks after which entries of idle clients are removed.
+/// Number of checks after which the limiter removes the entries of idle clients.
 const TIDY: u32 = 10_000;
 
-/// Limits each client to a number of units per second, and to the same number at once. A call costs its weight.
+/// A limit for each client of units per second, with a burst of the same number. A call costs its weight in units.
 #[derive(Debug)]
 pub(crate) struct Limiter<C: Clock = MonotonicClock> {
     shares: RateLimiter<IpAddr, HashMapStateStore<IpAddr>, C, NoOpMiddleware<C::Instant>>,
@@ -39,7 +39,8 @@ impl<C: Clock + Clone> Limiter<C> {
         Self { shares, quota, clock, checks: AtomicU32::new(0) }
     }
 
-    /// Counts units of `client`: all of them, or none. Units above the burst size count as the burst size.
+    /// Takes units from the quota of `client`: all of them, or none. More units than the burst size count as the burst
+    /// size.
     ///
     /// # Errors
     ///
@@ -56,8 +57,8 @@ impl<C: Clock + Clone> Limiter<C> {
     }
 }
 
-/// Returns the address that the limit applies to. For IPv6 that is the /64 network, since one client has all of its 2⁶⁴
-/// addresses.
+/// Returns the address to which the limit applies. For IPv6 it is the /64 network, because one client has all of its
+/// 2⁶⁴ addresses.
 fn one_of(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -68,13 +69,13 @@ fn one_of(client: IpAddr) -> IpAddr {
 /// The units for the calls of one request or message.
 #[derive(Debug)]
 pub(crate) struct Allowance<'a, C: Clock = MonotonicClock> {
-    /// `None` without a limit.
+    /// The limiter and the address of the client; `None` without a limit.
     limit: Option<(&'a Limiter<C>, IpAddr)>,
-    /// Units that were counted at the arrival of the request.
+    /// Units that the client has paid at the arrival of the request.
     paid: u32,
-    /// The time until the first rejected call may be made.
+    /// The time after which the client may repeat the first rejected call; `None` if no call was rejected.
     wait: Option<Duration>,
-    /// Whether a call was accepted.
+    /// Whether the limiter has accepted a call.
     any_taken: bool,
 }
 
@@ -83,17 +84,18 @@ impl<'a, C: Clock + Clone> Allowance<'a, C> {
         Self { limit, paid, wait: None, any_taken: false }
     }
 
-    /// Returns the time until the first call may be made, if all calls were rejected.
+    /// Returns the time after which the client may repeat the first call, or `None` if a call was accepted.
     pub(crate) fn wait_for_first(&self) -> Option<Duration> {
         self.wait.filter(|_| !self.any_taken)
     }
 
-    /// Counts a call of this weight. After one call is rejected, all further calls of the request are, because they may
-    /// depend on it. A weight above the burst size counts as the burst size, so that every method can be called.
+    /// Takes the units of a call of this weight. After one rejected call, it rejects all further calls of the request,
+    /// because they may depend on the rejected one. A weight above the burst size counts as the burst size, so that a
+    /// client can call every method.
     ///
     /// # Errors
     ///
-    /// The time until the call may be made.
+    /// The time after which the client may repeat the call.
     pub(crate) fn charge(&mut self, weight: NonZeroU32) -> Result<(), Duration> {
         let Some((limiter, client)) = self.limit else { return Ok(()) };
         if let Some(wait) = self.wait {
@@ -105,7 +107,7 @@ impl<'a, C: Clock + Clone> Allowance<'a, C> {
         match due.map_or(Ok(()), |due| limiter.check(client, due)) {
             Ok(()) => self.any_taken = true,
             Err(wait) => {
-                // The next attempt has to pay for its arrival again.
+                // The next request pays for its arrival again.
                 let again = limiter.quota.replenish_interval().saturating_mul(paid);
                 return Err(*self.wait.insert(wait.saturating_add(again)));
             }

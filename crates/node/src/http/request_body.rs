@@ -1,4 +1,4 @@
-//! Bodies of requests, within the common memory.
+//! Request bodies, within the memory budget.
 
 use http_body_util::BodyExt;
 use hyper::{
@@ -9,31 +9,33 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{budget::ResourceLimits, deadline::ConnectionDeadline};
 
-/// Bytes of a body that is too large which are read and discarded, as a multiple of the limit.
+/// Maximum bytes of a rejected body that the server reads and discards, as a multiple of the limit of a body. It bounds
+/// the work for such a client.
 const DISCARDED_BODIES: usize = 8;
 
-/// Bytes that a connection reads at once, and up to which a body takes no part of the common memory.
+/// Bytes of the read buffer of a connection. A body of at most this size takes no memory of the budget.
 pub(super) const READ_AT_ONCE: usize = 32 * 1024;
 
 /// Reason why a request body is rejected.
 #[derive(Debug)]
 pub(super) enum BodyError {
-    /// It has more bytes than the limit.
+    /// The body has more bytes than the limit.
     TooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// Other bodies and answers use the memory.
+    /// The memory budget had too little free memory until the timeout.
     NoMemory,
     /// The connection broke, or the body is not valid HTTP.
     Broken(hyper::Error),
 }
 
-/// Reads a body up to the limit. Returns it with its part of the common memory, if it is large. A body that arrived in one
-/// piece is not copied.
+/// Reads a body up to the limit. Returns it with its lease of memory, if it is large. A body that arrives in one read
+/// is not copied.
 ///
-/// A larger body is rejected as soon as it is known to be larger. A client may send all of it before it reads, and would
-/// lose the answer if the connection were closed at once. Therefore the rest is read and discarded meanwhile.
+/// A body above the limit is rejected as soon as its length or its read bytes exceed the limit. A client may send all
+/// of its body before it reads. It would lose the response if the server closed the connection at once. Therefore the
+/// server reads and discards the rest of the body while it sends the response.
 pub(super) async fn read_body(
     request: Request<Incoming>,
     resources: &ResourceLimits,
@@ -64,7 +66,8 @@ async fn read_rest(
     let (mut whole, mut memory) = (Vec::from(first), None);
     while whole.len() <= limit {
         if memory.is_none() && whole.len() >= READ_AT_ONCE {
-            // Reserve all of it at once: two bodies with a half each would wait for each other.
+            // Reserve the memory of the whole body at once. Otherwise two bodies with half of the budget each could
+            // wait for each other.
             deadline.memory_awaited();
             memory = resources.reserve(expected, deadline.limits.bodies_timeout).await;
             deadline.memory_decided(memory.is_some());
@@ -81,7 +84,7 @@ async fn read_rest(
     refuse(body, limit, BodyError::TooLarge { limit })
 }
 
-/// Rejects a body, and discards its rest.
+/// Returns `error`, and discards the rest of the body in a task.
 fn refuse<T>(body: Incoming, limit: usize, error: BodyError) -> Result<T, BodyError> {
     tokio::spawn(discard(body, limit.saturating_mul(DISCARDED_BODIES)));
     Err(error)

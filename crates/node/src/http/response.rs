@@ -10,7 +10,7 @@ use hyper::{
 
 use super::{Handler, Page, RejectReason, ResponseBody, gzip};
 
-/// Adds headers that keep a page from loading or running anything, from being framed, and from being read as another
+/// Adds headers by which browsers load and run nothing from the page, show it in no frame, and read it as no other
 /// type.
 pub(super) fn guarded(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
     let headers = response.headers_mut();
@@ -25,7 +25,7 @@ pub(super) fn guarded(mut response: Response<ResponseBody>) -> Response<Response
     response
 }
 
-/// Returns the response with a page, compressed if the client accepts that and the page is long enough.
+/// Returns the response with a page, compressed if `gzip` is true and the page has at least [`gzip::SMALLEST`] bytes.
 pub(super) fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<ResponseBody> {
     let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     if gzip && text.len() >= gzip::SMALLEST {
@@ -37,18 +37,18 @@ pub(super) fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Res
 /// The text for a client above its rate limit.
 pub(super) const TOO_OFTEN: &str = "too many requests, try again later";
 
-/// Adds the time after which the client may try again.
+/// Adds the header with the time after which the client may repeat the request.
 pub(super) fn retried_after(wait: Duration, response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_header(response, header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))
 }
 
-/// Returns the time in seconds, rounded up.
+/// Returns a time in seconds, rounded up.
 pub(crate) const fn whole_seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add((time.subsec_nanos() > 0) as u64)
 }
 
-/// Returns the response for a method of HTTP that is not served. The media type is the reference's, although the text is no
-/// JSON (Reference: interface#http).
+/// Returns the response to a request with another HTTP method than `allowed`. Its media type is JSON as in the
+/// reference, although the text is not (Reference: interface#http).
 pub(super) fn not_allowed(allowed: &'static str) -> Response<ResponseBody> {
     with_header(
         json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),
@@ -62,36 +62,36 @@ pub(super) fn encoded(response: Response<ResponseBody>) -> Response<ResponseBody
     varied(with_header(response, header::CONTENT_ENCODING, HeaderValue::from_static("gzip")))
 }
 
-/// Adds the header by which caches keep the compressed and the plain form apart.
+/// Adds the header by which a cache keeps compressed and plain responses apart.
 pub(super) fn varied(response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_vary(response, "accept-encoding")
 }
 
-/// Adds the header by which caches keep answers to requests with different values of a header apart.
+/// Adds the header by which a cache keeps the responses for different values of the request header `on` apart.
 pub(super) fn with_vary(response: Response<ResponseBody>, on: &'static str) -> Response<ResponseBody> {
     with_header(response, header::VARY, HeaderValue::from_static(on))
 }
 
-/// Returns the response that rejects a POST, with a body that the service writes.
+/// Returns the response that rejects a POST. The handler writes its body.
 pub(super) fn refused(handler: &impl Handler, reason: RejectReason, text: &str) -> Response<ResponseBody> {
     closing(json(reason.status(), handler.reject(reason, text)))
 }
 
-/// Returns the response that rejects another request, with a plain text.
+/// Returns the response that rejects a request other than POST, with a plain text.
 pub(super) fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<ResponseBody> {
     closing(response(status, "text/plain", text))
 }
 
-/// Adds the header that ends the connection.
+/// Adds the header after which the connection ends.
 fn closing(response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_header(response, header::CONNECTION, HeaderValue::from_static("close"))
 }
 
-/// Headers that pages of other origins may read.
+/// Response headers that web pages of other origins may read.
 pub(super) const EXPOSED: &str = "x-request-id, retry-after";
 
-/// Returns the response to a preflight, as the reference has it (Reference: interface#http), with the header of ours
-/// that a page may send.
+/// Returns the response to an OPTIONS request. It has the headers of the reference (Reference: interface#http), and
+/// also permits `x-request-id`.
 pub(super) fn options(allowed: &'static str) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::from(Bytes::new()));
     let headers = response.headers_mut();
@@ -110,7 +110,7 @@ pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Respo
     response(status, "application/json", body)
 }
 
-/// Returns a response that pages of every origin may read.
+/// Returns a response that web pages of every origin may read.
 fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::from(body.into()));
     *response.status_mut() = status;
@@ -120,7 +120,7 @@ fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>
     response
 }
 
-/// Adds a header.
+/// Sets a header.
 pub(super) fn with_header(
     mut response: Response<ResponseBody>,
     name: header::HeaderName,

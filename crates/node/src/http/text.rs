@@ -1,31 +1,32 @@
-//! The text of an answer, in segments.
+//! The text of a response, in segments.
 
 use std::{collections::VecDeque, mem, sync::Arc};
 
 use hyper::body::Bytes;
 
-/// Bytes of a segment from which on it is not copied into the one before it.
+/// Minimum bytes of a text that becomes a segment of its own. A shorter text is copied into the last segment.
 const SEGMENT: usize = 16 << 10;
 
-/// Bytes of memory of a segment that is written bit by bit: a longer vector would be copied each time it grows.
+/// Capacity in bytes of a segment for many short texts. A vector without a limit would be copied each time that it
+/// grows.
 const USUAL: usize = 64 << 10;
 
-/// Bytes of the last segment from which on a new one is begun.
+/// Bytes of the last segment above which a new segment begins.
 const FULL: usize = USUAL - (8 << 10);
 
 /// The text of a response: its own segments, and documents that several responses share.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     complete: VecDeque<Bytes>,
-    /// The segment that is being written.
+    /// The segment at the end, to which short texts are added.
     last: Vec<u8>,
     /// Bytes of text in the complete segments.
     bytes: usize,
-    /// Bytes of memory that these take, without shared documents.
+    /// Bytes of memory of the complete segments, without shared documents.
     memory: usize,
 }
 
-/// A position in a text that can be returned to.
+/// A position in a text, for [`Text::rewind`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     complete: usize,
@@ -39,12 +40,12 @@ impl Text {
         Vec::with_capacity(bytes).into()
     }
 
-    /// Where text is written.
+    /// Returns the last segment, to which callers append text.
     pub(crate) const fn end(&mut self) -> &mut Vec<u8> {
         &mut self.last
     }
 
-    /// Appends text that was made for this answer.
+    /// Appends a text that only this response has.
     pub(crate) fn append(&mut self, text: Vec<u8>) {
         if text.len() < SEGMENT {
             self.last.extend_from_slice(&text);
@@ -55,7 +56,7 @@ impl Text {
         self.push(text.into());
     }
 
-    /// Appends a document that other answers have as well, and that takes no memory of this one unless it is short.
+    /// Appends a document that several responses share. A long document takes no memory of this text.
     pub(crate) fn share(&mut self, document: &Bytes) {
         if document.len() < SEGMENT {
             self.last.extend_from_slice(document);
@@ -65,7 +66,7 @@ impl Text {
         self.push(document.clone());
     }
 
-    /// Begins a new segment if the last one is long.
+    /// Begins a new segment if the last segment has more than [`FULL`] bytes.
     pub(crate) fn divide(&mut self) {
         if self.last.len() >= FULL {
             self.complete();
@@ -88,7 +89,7 @@ impl Text {
         self.complete.push_back(segment);
     }
 
-    /// Bytes of text.
+    /// Returns the length of the text in bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.saturating_add(self.last.len())
     }
@@ -97,12 +98,12 @@ impl Text {
         self.len() == 0
     }
 
-    /// Bytes of memory that the text takes, without documents that it shares with other answers.
+    /// Returns the bytes of memory of the text, without shared documents.
     pub(crate) fn memory(&self) -> usize {
         self.memory.saturating_add(self.last.capacity())
     }
 
-    /// The position after the written text.
+    /// Returns the position at the end of the text.
     pub(crate) fn mark(&self) -> Mark {
         let Self { ref complete, ref last, bytes, memory } = *self;
         Mark { complete: complete.len(), last: last.len(), bytes, memory }
@@ -110,7 +111,7 @@ impl Text {
 
     /// Removes the text after a mark.
     pub(crate) fn rewind(&mut self, to: Mark) {
-        // The segment of the mark may be complete now.
+        // The segment of the mark may have become a complete segment after the mark.
         match self.complete.drain(to.complete.min(self.complete.len())..).next() {
             None => {
                 self.last.truncate(to.last);
@@ -121,7 +122,7 @@ impl Text {
         (self.bytes, self.memory) = (to.bytes, to.memory);
     }
 
-    /// Takes the next chunk of the text, of at most `most` bytes; `None` after the last one.
+    /// Removes and returns the first chunk of the text, of at most `most` bytes, or `None` if the text is empty.
     pub(super) fn take(&mut self, most: usize) -> Option<Bytes> {
         self.complete();
         let first = self.complete.front_mut()?;
@@ -130,7 +131,7 @@ impl Text {
         Some(chunk)
     }
 
-    /// The same text, of which every part keeps `owner` until the last of them was sent.
+    /// Returns the same text, whose segments own `owner` together. `owner` is dropped with the last segment.
     pub(super) fn owned_by<T: Send + Sync + 'static>(mut self, owner: T) -> Self {
         self.complete();
         let owner = Arc::new(owner);
@@ -140,7 +141,7 @@ impl Text {
         self
     }
 
-    /// All of the text.
+    /// Returns the whole text. A text of one segment is not copied.
     pub(crate) fn into_bytes(mut self) -> Bytes {
         if self.complete.is_empty() {
             return self.last.into();
@@ -158,7 +159,7 @@ impl From<Vec<u8>> for Text {
     }
 }
 
-/// A segment, and its owner, which lives as long as any part of the segment.
+/// A segment with the owner that it keeps alive.
 struct Owned<T> {
     bytes: Bytes,
     _owner: Arc<T>,
