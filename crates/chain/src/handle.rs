@@ -1,4 +1,4 @@
-//! The handle `Chain`, which can be cloned. It admits transactions and returns snapshots.
+//! [`Chain`], a handle that can be cloned. It admits and submits transactions, and returns snapshots.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// Most attempts of a simulation. An attempt fails if later blocks remove its state.
+/// Maximum number of attempts of a simulation. An attempt fails if later blocks remove its state.
 const SIMULATION_ATTEMPTS: u32 = 3;
 
-/// The handle of a chain for queries and submissions.
+/// The end of a chain for readers and for transactions.
 #[derive(Clone, Debug)]
 pub struct Chain {
     shared: Arc<Shared>,
 }
 
-/// A pending transaction.
+/// A transaction that the pool has accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submitted {
-    /// Hash of the transaction.
+    /// The hash of the transaction.
     pub hash: TxHash,
-    /// The committee of the transaction, and the reason.
+    /// The committee of the transaction, and the reason for it.
     pub routing: Routing,
-    /// Address of the new contract, if the transaction is a deployment.
+    /// The address of the new contract; `None` if the transaction is no deployment.
     pub contract: Option<Address>,
 }
 
@@ -43,7 +43,7 @@ pub struct PoolImport {
     pub admitted: usize,
     /// Number of transactions that admission or the pool rejected.
     pub refused: usize,
-    /// Number of transactions with damaged bytes.
+    /// Number of transactions whose bytes are damaged.
     pub damaged: usize,
 }
 
@@ -59,8 +59,8 @@ impl Chain {
 
     /// Checks a transaction against the latest state. `priority` requests the DS committee.
     ///
-    /// Admission reserves no money: the builder checks again whether the sender can pay. The function holds no lock
-    /// while it verifies the signature.
+    /// Admission reserves nothing: the builder of a block checks again whether the sender can pay. No lock is held
+    /// during the verification of the signature.
     ///
     /// # Errors
     ///
@@ -109,8 +109,7 @@ impl Chain {
     /// Executes a transaction without a signature on the latest state, as the next block would, and returns the result.
     /// The state does not change.
     ///
-    /// The call takes as long as the execution of the transaction, which only the gas limit bounds. It blocks no other
-    /// caller.
+    /// The execution may take until the gas limit or the work limit of the transaction. It blocks no other caller.
     ///
     /// # Errors
     ///
@@ -119,7 +118,7 @@ impl Chain {
         self.at_latest(|simulator| simulator.simulate(request, None))
     }
 
-    /// Simulates a transaction, and returns a trace of its contracts, statement by statement.
+    /// Simulates a transaction, and also returns the statements that its contracts execute.
     ///
     /// # Errors
     ///
@@ -132,11 +131,11 @@ impl Chain {
         })
     }
 
-    /// Finds the lowest gas limit with which a transaction succeeds on the latest state. The search executes the
-    /// transaction with different limits, at most about 40 times.
+    /// Returns the lowest gas limit with which a transaction succeeds against the latest state. Executes the
+    /// transaction with several limits, with some twenty at most.
     ///
-    /// The highest limit that the search tries is the gas limit of the request. Without it, the search starts at the
-    /// highest limit that the committee permits and the sender can pay.
+    /// The highest of them is the gas limit of the request. Without one, it is the highest limit that the committee
+    /// accepts and the sender can pay.
     ///
     /// # Errors
     ///
@@ -161,8 +160,8 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`PoolError`]: the transaction is already pending, the pool or the share of the sender is full, or a pending
-    /// transaction with the same nonce has a better rank. [`StateError`]: the account of the sender could not be read.
+    /// [`PoolError`]: the transaction is pending already, the pool is full, the sender has too many transactions, or
+    /// another transaction with the nonce pays more. [`StateError`]: the account of the sender could not be read.
     pub fn submit(&self, transaction: VerifiedTransaction, at: Timestamp) -> Result<Submitted, SubmissionError> {
         let submitted = Submitted {
             hash: transaction.hash(),
@@ -205,7 +204,7 @@ impl Chain {
         Snapshot::new(self.shared.published(), Arc::clone(&self.shared))
     }
 
-    /// Fails if the file of the record was deleted or replaced after the chain was opened. In this case the chain
+    /// Checks that the file of the record was not deleted or replaced after the chain was opened. If it was, the store
     /// accepts no block.
     ///
     /// # Errors
@@ -239,25 +238,24 @@ impl Chain {
         self.shared.lock_pool().withdraw_all(epoch, at)
     }
 
-    /// Returns the pending transactions as bytes. The node stores the bytes while it is stopped.
+    /// Returns the pending transactions as bytes, for a file that outlives the process.
     pub fn export_pool(&self) -> Vec<u8> {
         self.export_oldest(usize::MAX, u64::MAX).0
     }
 
-    /// Returns the oldest pending transactions as bytes, and their number: at most `most` transactions and at most
-    /// `longest` bytes.
+    /// Returns the oldest pending transactions as bytes, at most `most` transactions in at most `longest` bytes, and
+    /// their number.
     pub fn export_oldest(&self, most: usize, longest: u64) -> (Vec<u8>, usize) {
         pool::export(&self.shared.lock_pool(), most, longest)
     }
 
-    /// Admits the transactions that were pending at the last stop. They pass admission again, and keep the Tx epoch of
-    /// their arrival. Gapped transactions are accepted under each [policy](NoncePolicy), because another policy may
-    /// have been in force at their first admission.
+    /// Admits the transactions that were pending at the last stop, and adds them to the pool with the epoch of their
+    /// first arrival. Accepts gapped transactions under each [policy](NoncePolicy), because the policy at their first
+    /// admission may have been another one.
     ///
     /// # Errors
     ///
-    /// [`PoolImportError`]: the bytes have no readable transaction of [`export_pool`](Self::export_pool). Then no
-    /// transaction is admitted.
+    /// [`PoolImportError`]: the bytes are not from [`export_pool`](Self::export_pool). Then the pool stays as it is.
     pub fn import_pool(&self, bytes: &[u8], at: Timestamp) -> Result<PoolImport, PoolImportError> {
         let Contents { entries, damaged } = pool::import(bytes)?;
         let mut report = PoolImport { damaged, ..PoolImport::default() };
@@ -272,7 +270,7 @@ impl Chain {
     }
 }
 
-/// Reason why an admitted transaction did not become pending.
+/// Reason why a verified transaction is not pending after its submission.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmissionError {
     /// The pool rejected the transaction.

@@ -37,15 +37,14 @@
 //!
 //! # Invariants
 //!
-//! - Only this crate has sockets, tasks, threads that wait for them, a clock and randomness. It has no rules for blocks
-//!   and transactions.
-//! - The node responds to a query from one snapshot, which the driver replaces as a whole. A query does not wait for
-//!   the block in production. Only queries for pending transactions take the lock of the pool, for a lookup. Queries
-//!   that read whole blocks or compute old states run on blocking threads.
-//! - A panic of a request causes an internal error in its response, and does not affect other requests. A fault of the
-//!   node is logged in full. The client gets no details.
-//! - The server and the parser of requests have no code for single methods. A method is one struct and one row of the
-//!   method table.
+//! - This is the only crate with sockets, tasks, threads that wait for them, a clock and randomness. It does not know
+//!   how a block is made, or when a transaction is valid.
+//! - A request is answered from one snapshot. The chain has the only cell with the published head. A query does not
+//!   wait for the block that is being made. Only queries about pending transactions take the lock of the pool, for a
+//!   look-up. Queries that read whole blocks or compute old states run on blocking threads.
+//! - A request that panics is answered with an internal error, and harms no other request. A fault of the node is
+//!   logged in full, and the client gets no details of it.
+//! - The server and the envelope know no method. A method is one struct and one row of the table.
 
 mod banner;
 mod block_hashes;

@@ -1,4 +1,4 @@
-//! Commands of developers and operators: edits, the block mode, the minimum gas price.
+//! Edits of the state, changes of the block mode, and the minimum gas price of the operator.
 
 use silica_chain::{
     Edit, EngineError, GasPriceError,
@@ -22,7 +22,8 @@ impl<E: Engine> Driver<E> {
         match self.advance(Input::Edit { at: self.time(), edit }) {
             Ok(_) => {
                 let block = self.node.context().head();
-                // A pending transaction may have the next nonce now. The edit is done even if its block fails.
+                // The edit may have changed a nonce, so that a pending transaction is executable. The edit is on disk
+                // already, so its reply does not depend on the block of such a transaction.
                 self.flush_pool();
                 Ok(Ok(block))
             }
@@ -40,18 +41,18 @@ impl<E: Engine> Driver<E> {
         self.flush_pool();
         self.producer.set_nonce_policy(mode.nonces(self.node.chain().config().policy.nonces));
         self.producer.set_numbering(mode.numbering());
-        // Transactions may have entered the pool meanwhile.
+        // Include the transactions that entered the pool after the first flush.
         self.flush_pool();
     }
 
-    /// Sets the minimum gas price, and stores it for the next start.
+    /// Sets the minimum gas price, and stores it for the next start of the node.
     pub(super) fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
         self.producer.set_minimum_gas_price(price)?;
         self.keep_gas_price(Some(price));
         Ok(())
     }
 
-    /// Stores the minimum gas price for the next start.
+    /// Stores the minimum gas price for the next start of the node. A failure is in the log.
     pub(super) fn keep_gas_price(&self, price: Option<GasPrice>) {
         if let Some(Err(error)) = self.data_dir.as_ref().map(|data_dir| data_dir.keep_gas_price(price)) {
             tracing::error!(

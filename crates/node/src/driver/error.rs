@@ -1,28 +1,28 @@
-//! Why the driver did not do something.
+//! The errors of the driver.
 
 use silica_chain::{AdmissionError, DropReason, SubmissionError};
 
-/// Reason why a transaction is in no block.
+/// Reason why a submitted transaction is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SubmitError {
-    /// The pool rejected it.
+    /// The pool rejected the transaction.
     #[error(transparent)]
     Submission(#[from] SubmissionError),
-    /// The block builder dropped it.
+    /// The pool accepted the transaction, and dropped it before a block included it.
     #[error("transaction was dropped: {0:?}")]
     Dropped(DropReason),
-    /// The driver made no block.
+    /// The driver made no block. The transaction may be pending.
     #[error(transparent)]
     Driver(#[from] DriverError),
 }
 
-/// Reason why a transaction without signature was not accepted.
+/// Reason why a transaction without a signature is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImpersonationError {
-    /// A check rejected it.
+    /// An admission check rejected the transaction.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
-    /// It is in no block, and not in the pool.
+    /// The submission failed.
     #[error(transparent)]
     Submission(#[from] SubmitError),
 }
@@ -30,7 +30,7 @@ pub(crate) enum ImpersonationError {
 /// Reason why the driver did not handle an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DriverError {
-    /// The engine failed; the log says why.
+    /// The store or the engine failed. The log has the reason.
     #[error("no block could be made")]
     Failed,
     /// The node is paused.

@@ -14,7 +14,7 @@ use crate::{block_mode::BlockMode, clock::ClockError};
 pub(super) enum Event {
     /// Include a transaction in a block, and reply when the block is on disk.
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
-    /// Make blocks.
+    /// Queue a job that makes blocks. The reply follows when they are on disk.
     ProduceBlocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
     /// Begin or end the pause. The reply is whether the node is paused now.
     TogglePause { reply: oneshot::Sender<bool> },
@@ -22,13 +22,13 @@ pub(super) enum Event {
     Edit { edit: Edit, reply: oneshot::Sender<Result<Edited, DriverError>> },
     /// Change the block mode.
     SetBlockMode { mode: BlockMode, reply: oneshot::Sender<()> },
-    /// Take a snapshot. The reply is its number.
+    /// Queue a job that takes a snapshot. The reply is its number.
     Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
-    /// Revert the chain to a snapshot.
+    /// Queue a job that reverts the chain to a snapshot.
     Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
     /// Set the time of the next block.
     SetNextTime { time: Timestamp, reply: oneshot::Sender<Result<(), ClockError>> },
-    /// Make blocks for a transaction that entered the pool while the mode changed to an instant one.
+    /// Make blocks for a transaction that entered the pool during a change to an instant mode.
     FlushPool,
     /// Set the minimum gas price of the operator.
     SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
@@ -40,10 +40,10 @@ pub(super) enum Event {
     Shutdown,
 }
 
-/// The block that has an edit, or why there is none.
+/// The block of an edit, or the reason why the chain rejected the edit.
 pub(super) type Edited = Result<BlockNumber, EditError>;
 
-/// Why the chain was not reverted, if it was not.
+/// `Ok` after a revert, or an error if no snapshot has the number.
 pub(super) type Reverted = Result<(), UnknownSavepoint>;
 
 /// A job of the queue. Jobs run in order of arrival, between other events.

@@ -1,4 +1,4 @@
-//! The handle of the node that requests have.
+//! The handle of the node, which each request has.
 
 use std::{
     fmt,
@@ -43,17 +43,18 @@ struct Shared {
     new_head: watch::Sender<()>,
     events: Sender<Event>,
     blocking: BlockingPools,
-    /// Held while a transaction without signature gets its nonce and enters the pool.
+    /// The lock of unsigned transactions: each one holds it from the choice of its nonce until it is pending or in a
+    /// block.
     impersonated: tokio::sync::Mutex<()>,
     pause: Pause,
-    /// Where the chain is kept; `None` in memory.
+    /// The data directory; `None` if the chain is in memory.
     data_dir: Option<Arc<DataDir>>,
     /// The index for searches by the hash of a block.
     block_hashes: Mutex<BlockHashes>,
     stopping: AtomicBool,
     /// Whether block production has failed since the latest block.
     failing: AtomicBool,
-    /// Whether the log has the message that the files of the chain are gone.
+    /// Whether the log has the message that the files of the chain were deleted or replaced.
     reported_gone: AtomicBool,
 }
 
@@ -90,15 +91,16 @@ impl NodeHandle {
         *self.shared.mode.read()
     }
 
-    /// Submits a transaction without signature, as [`submit`](Self::submit) does. Such transactions are submitted one
-    /// after another, since each takes the nonce after the previous one.
+    /// Submits a transaction without a signature, as [`submit`](Self::submit) does. Runs one such call at a time,
+    /// because each transaction gets the nonce after the previous one.
     pub(crate) async fn impersonate(&self, request: &SimulationRequest) -> Result<Submitted, ImpersonationError> {
         let _turn = self.shared.impersonated.lock().await;
         let transaction = self.chain().impersonate(request)?;
         Ok(self.submit(transaction).await?)
     }
 
-    /// Submits a transaction. In instant modes returns once its block is on disk, in the others once it is in the pool.
+    /// Submits a transaction. Returns when its block is on disk in an instant mode, and when it is in the pool in the
+    /// other modes.
     pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
         self.require_no_pause()?;
         if self.mode().is_instant() {
@@ -119,17 +121,18 @@ impl NodeHandle {
         self.shared.chain.submit(transaction, self.clock().now())
     }
 
-    /// Changes the block mode. A change to an instant mode first makes blocks for the pending transactions, if it can.
+    /// Changes the block mode. A change to an instant mode makes blocks for the pending transactions. If that fails,
+    /// the mode changes nevertheless.
     pub(crate) async fn set_mode(&self, mode: BlockMode) -> Result<(), DriverError> {
         self.ask(|reply| Event::SetBlockMode { mode, reply }).await
     }
 
-    /// Edits the state. Returns the block that has the edit once it is on disk.
+    /// Edits the state. Returns the block of the edit when it is on disk.
     pub(crate) async fn edit(&self, edit: Edit) -> Result<Edited, DriverError> {
         self.ask(|reply| Event::Edit { edit, reply }).await?
     }
 
-    /// Takes a snapshot to which the chain can be reverted. Returns its number.
+    /// Takes a snapshot to which the chain can be reverted. Returns the number of the snapshot.
     pub(crate) async fn snapshot(&self) -> Result<u32, DriverError> {
         self.ask(|reply| Event::Snapshot { reply }).await?
     }
@@ -144,7 +147,7 @@ impl NodeHandle {
         self.ask(|reply| Event::SetNextTime { time, reply }).await
     }
 
-    /// Makes `blocks` blocks. Returns once they are on disk.
+    /// Makes `blocks` blocks. Returns when they are on disk.
     pub(crate) async fn mine(&self, blocks: u64) -> Result<(), DriverError> {
         self.ask(|reply| Event::ProduceBlocks { blocks, reply }).await?
     }
@@ -182,23 +185,24 @@ impl NodeHandle {
         if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
     }
 
-    /// Searches the Tx block with a hash, and returns the result with the head that it is valid for. Reads at most
-    /// `most` blocks that earlier searches have not read. May take long.
+    /// Searches the Tx block with a hash, and returns the result with the head for which it is valid. Reads at most
+    /// `most` blocks that earlier searches have not read. Blocks the thread for some tenths of a second for 100,000
+    /// blocks.
     pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Context, HashLookup), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock();
-        // Take the head under the lock. Otherwise another search may have seen a later head.
+        // Take the head under the lock, so that no search before this one has read a later head.
         let at = self.context();
         let lookup = hashes.find(&at.snapshot, hash, most)?;
         Ok((at, lookup))
     }
 
-    /// Begins or ends the pause, and returns whether the node is paused now. When it returns, no block is being made in
-    /// a pause.
+    /// Begins or ends the pause, and returns whether the node is paused now. The driver does so between two blocks, so
+    /// no block production is in progress when a pause begins.
     pub(crate) async fn toggle_pause(&self) -> Result<bool, DriverError> {
         self.ask(|reply| Event::TogglePause { reply }).await
     }
 
-    /// Sets the minimum gas price at once.
+    /// Sets the minimum gas price, which holds from the return of this function on.
     pub(crate) async fn set_minimum_gas_price(
         &self,
         price: GasPrice,
@@ -229,14 +233,18 @@ impl NodeHandle {
         if self.makes_blocks() { Ok(()) } else { Err("no block can be made") }
     }
 
-    /// Sends an event to the driver and waits for its reply.
+    /// Sends an event to the driver, and waits for the reply.
+    ///
+    /// # Errors
+    ///
+    /// [`DriverError::Stopping`]: the driver has ended.
     async fn ask<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Result<T, DriverError> {
         let (reply, answer) = oneshot::channel();
         self.shared.events.send(event(reply)).map_err(|_| DriverError::Stopping)?;
         answer.await.map_err(|_| DriverError::Stopping)
     }
 
-    /// The handle of a driver whose queue receives `events`.
+    /// Returns the handle of a driver that receives `events`.
     pub(super) fn new(
         chain: Chain,
         clock: Clock,
@@ -277,10 +285,10 @@ impl NodeHandle {
         self.shared.stopping.load(Ordering::Relaxed)
     }
 
-    /// Stops the driver after the event in progress.
+    /// Stops the driver after the current event.
     pub(super) fn shut_down(&self) {
         self.shared.stopping.store(true, Ordering::Relaxed);
-        // A driver that has ended has closed its queue.
+        // The queue of a driver that has ended is closed. Then there is nothing to stop.
         drop(self.shared.events.send(Event::Shutdown));
     }
 

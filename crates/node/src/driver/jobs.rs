@@ -1,7 +1,7 @@
-//! Jobs that wait for those before them: blocks on demand, snapshots and reverts.
+//! The jobs: blocks on demand, snapshots and reverts.
 //!
-//! Many blocks are made in parts. Between two parts the driver handles other events, so that neither a payment nor a
-//! stop waits for all of them.
+//! The driver makes many blocks in parts. Between two parts it handles other events, so that a payment, or the end of
+//! the node, waits for one part only.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use super::{
     worker::{Driver, first_tick},
 };
 
-/// Blocks that the engine makes at once. Empty ones take some 20 ms.
+/// Blocks of one part. That many empty blocks take some 20 ms, which is the longest delay of other events.
 pub(super) const BLOCKS_AT_ONCE: u64 = 8_192;
 
 impl<E: Engine> Driver<E> {
@@ -39,7 +39,7 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Makes the first part of `blocks` blocks, and queues the rest in front.
+    /// Makes the first part of `blocks` blocks. The rest becomes the first job of the queue.
     fn make_blocks(&mut self, blocks: u64, reply: oneshot::Sender<Result<(), DriverError>>) {
         let part = blocks.min(BLOCKS_AT_ONCE);
         match (self.step(Input::Demand { at: self.time(), blocks: part }), blocks.saturating_sub(part)) {
@@ -88,7 +88,7 @@ impl<E: Engine> Driver<E> {
             self.keep_gas_price(price);
         }
         self.node.announce_head();
-        // The revert is done, even if the block that is due now fails.
+        // The revert is complete, so its reply does not depend on the block for the pending transactions.
         self.flush_pool();
         Ok(Ok(()))
     }

@@ -5,12 +5,12 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// The pause of a node. A paused node makes no block and accepts no transaction, and still answers queries.
+/// The pause of a node. A paused node makes no block and accepts no transaction. It answers queries.
 ///
 /// The driver begins and ends the pause, between two blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Pause {
-    /// Secret required by `TogglePause` and `CheckPause`. If there is none, both reject every call.
+    /// The secret that `TogglePause` and `CheckPause` require. Without a secret, both reject every call.
     id: OnceLock<String>,
     paused: AtomicBool,
 }

@@ -1,4 +1,4 @@
-//! Snapshots to which the chain can be reverted (`silica_snapshot`, `silica_revert`).
+//! The snapshots of developers, to which the chain can be reverted (`silica_snapshot`, `silica_revert`).
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,14 @@ use silica_chain::ChainSavepoint;
 
 use crate::{block_mode::BlockMode, clock::Moment};
 
-/// Maximum of snapshots. A new one removes the oldest.
+/// Maximum number of snapshots. Above it, a new snapshot removes the oldest one.
 const MOST: usize = 1_000;
 
-/// Maximum of pending and dropped transactions in all snapshots together.
+/// Maximum number of pending and dropped transactions in all snapshots together. Each snapshot copies the pool, so
+/// this limits the memory of snapshots.
 const MOST_TRANSACTIONS: usize = 1_000_000;
 
-/// A savepoint of the chain, with the block mode and the clock of that time.
+/// A savepoint of the chain, with the block mode and the time of the clock at its creation.
 #[derive(Debug)]
 pub(crate) struct DevSavepoint {
     pub(crate) point: ChainSavepoint,
@@ -24,13 +25,13 @@ pub(crate) struct DevSavepoint {
 #[derive(Debug, Default)]
 pub(crate) struct DevSavepoints {
     kept: BTreeMap<u32, DevSavepoint>,
-    /// Number of the latest snapshot.
+    /// The number of the latest snapshot.
     latest: u32,
-    /// Sum of the transactions of all snapshots.
+    /// The number of transactions in all snapshots together.
     transactions: usize,
 }
 
-/// There is no snapshot of this number.
+/// No snapshot has this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no snapshot {number}: it was never made, reverted to, made after one that was, or forgotten")]
 pub(crate) struct UnknownSavepoint {
