@@ -1,4 +1,4 @@
-//! Answers to requests that are posted.
+//! Responses to POST requests.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{
     routes::RequestContext,
 };
 
-/// The text for a client for whose answer there is no memory.
+/// The error text if the memory budget has no free memory for a response.
 pub(crate) const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
 
 /// Answers a POST.
@@ -60,7 +60,7 @@ pub(super) async fn post<A: Handler>(
     }
 }
 
-/// Returns the response with an answer, once there is memory for it; `None` if there is none in time.
+/// Returns the response with a plain body after the reservation of its memory, or `None` if the reservation failed.
 async fn whole(
     reply: Reply,
     resources: &Arc<ResourceLimits>,
@@ -70,8 +70,8 @@ async fn whole(
     Some(json(StatusCode::OK, Bytes::new()).map(|_| body))
 }
 
-/// Returns the response with an answer that is compressed while it is sent, once there is memory for it. If too many
-/// answers are being compressed, the answer is sent as it is. `None` if there is no memory in time.
+/// Returns the response with a body that is compressed in chunks, after the reservation of its memory, or `None` if the
+/// reservation failed. The body is plain if [`gzip::AT_ONCE`] other compressions are in progress.
 async fn compressed(
     reply: Reply,
     resources: &Arc<ResourceLimits>,

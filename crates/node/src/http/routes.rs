@@ -1,4 +1,4 @@
-//! The routes: which request gets which answer.
+//! The routes: the response to each kind of request.
 
 use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::request_id::{self, RequestId};
 
-/// The context in which a request is answered.
+/// The data of the server and of the connection for the response to a request.
 pub(super) struct RequestContext<'a, 'resources, A> {
     pub(super) handler: &'a A,
     pub(super) gate: &'a Gate,
@@ -38,7 +38,7 @@ pub(super) struct RequestContext<'a, 'resources, A> {
     pub(super) stop: &'a watch::Receiver<bool>,
 }
 
-/// Answers a request within the scope of its id, and counts it.
+/// Returns the response to a request, and counts it. The work runs with the id of the request.
 pub(super) async fn respond<A: Handler>(
     request: Request<Incoming>,
     context: &RequestContext<'_, '_, A>,
@@ -80,7 +80,7 @@ async fn route<A: Handler>(request: Request<Incoming>, context: &RequestContext<
     response
 }
 
-/// Answers a request that is no POST, or that arrives where only pages are served.
+/// Returns the response to a request other than POST, or at an address that serves pages only.
 async fn route_others<A: Handler>(
     request: Request<Incoming>,
     context: &RequestContext<'_, '_, A>,
@@ -98,7 +98,7 @@ async fn route_others<A: Handler>(
     }
     let is_hidden = serves == Serves::Public && FOR_OPERATORS.contains(&path);
     let is_page = path == HEALTH || (context.handler.has_page(path) && !is_hidden);
-    // Health checks of proxies may send any host. Their answer is one word or a reason.
+    // Only `/metrics` has data of the operator. Health checks of proxies may have any host.
     if is_page
         && path == METRICS
         && let Some(got) = context.gate.access.unknown_name(request.uri(), request.headers())
@@ -113,7 +113,7 @@ async fn route_others<A: Handler>(
     };
     match *method {
         Method::OPTIONS => options(allowed),
-        // Of an answer to HEAD the body is not sent.
+        // hyper sends no body in a response to HEAD.
         Method::GET | Method::HEAD if path == HEALTH => json(StatusCode::OK, r#"{"health":true}"#),
         Method::GET | Method::HEAD if is_page && path == READY && *context.stop.borrow() => {
             json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
