@@ -64,9 +64,9 @@
 //! Layers, lowest first:
 //!
 //! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `revert_log`,
-//!   [`reward`], `scilla_rules`: reading accounts; the file of the first accounts; figures of DS blocks; the statuses
-//!   of dropped transactions; the numbers of epochs; the price of gas; work on several threads; the reverts of the
-//!   chain; the reward of vacuous blocks; the rules of the contract language that a chain keeps.
+//!   [`reward`], `scilla_rules`: reads of accounts; the file of the first accounts; the difficulties of DS blocks; the
+//!   statuses of dropped transactions; the numbers of DS epochs; the gas price; work on several threads; the reverts of
+//!   the chain; the reward of vacuous blocks; the Scilla rules that the record keeps.
 //! - [`config`], `genesis`: the parameters of a chain, and its first state.
 //! - `admission`: the checks of a transaction before it enters the pool.
 //! - `pool`: pending transactions and their order.
