@@ -76,7 +76,7 @@ impl Ours {
     fn prepare(&mut self) -> Duration {
         let diff = self.batches.next();
         let start = Instant::now();
-        let state: PreparedState = self.store.prepare(diff).expect("the state can be read");
+        let state: PreparedState = self.store.extend(self.store.prepare(), &diff).expect("the state can be read");
         black_box(state.root());
         start.elapsed()
     }
@@ -85,7 +85,7 @@ impl Ours {
         let diff = self.batches.next();
         let head = self.store.snapshot().head().map(|head| (head.number, head.hash));
         let start = Instant::now();
-        let state = self.store.prepare(diff).expect("the state can be read");
+        let state = self.store.extend(self.store.prepare(), &diff).expect("the state can be read");
         self.store.commit(&block(head, state.root()), state).expect("a block is committed");
         start.elapsed()
     }

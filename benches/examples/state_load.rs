@@ -150,7 +150,7 @@ fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDi
 fn commit_one(store: &Store, diff: StateDiff) -> Duration {
     let head = store.snapshot().head().map(|head| (head.number, head.hash));
     let start = Instant::now();
-    let state = store.prepare(diff).expect("the state can be read");
+    let state = store.extend(store.prepare(), &diff).expect("the state can be read");
     store.commit(&block(head, state.root()), state).expect("a block is committed");
     start.elapsed()
 }
@@ -202,7 +202,7 @@ fn prepare(load: Load) {
     for diff in diffs.iter().cycle().take(usize::try_from(load.blocks).unwrap_or(usize::MAX)) {
         let diff = diff.clone();
         let start = Instant::now();
-        black_box(store.prepare(diff).expect("the state can be read").root());
+        black_box(store.extend(store.prepare(), &diff).expect("the state can be read").root());
         meter.block(start.elapsed(), load.updates);
     }
     meter.print();

@@ -430,7 +430,7 @@ impl<'a> Builder<'a> {
         let vacuous = self.is_vacuous();
         let changes = self.overlay.changes()?;
         let accounts = changes.iter().map(|change| (change.address, change.after)).collect();
-        let state = store.prepare(state_diff(&changes))?;
+        let state = store.extend(store.prepare(), &state_diff(&changes))?;
         let header = self.header(&changes, state.root())?;
         let infos = self.infos();
         let tx_block =

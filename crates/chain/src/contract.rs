@@ -327,7 +327,7 @@ mod tests {
         let account = Account { contract: Some(contract), ..Account::default() };
         let entries = entries.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect();
         let diff = StateDiff { accounts: [(CONTRACT, account)].into(), storage: [(CONTRACT, entries)].into() };
-        let state = store.prepare(diff).unwrap();
+        let state = store.extend(store.prepare(), &diff).unwrap();
         let member = PublicKey::new([2; 33]);
         let header = TxBlockHeader {
             state_root: state.root(),

@@ -54,7 +54,8 @@ pub fn open(
 
 /// Commits DS block 0 and Tx block 0. The header of Tx block 0 has the state root of the genesis accounts.
 fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Timestamp) -> Result<Snapshot, OpenError> {
-    let state = store.prepare(StateDiff { accounts: genesis.accounts().clone(), ..StateDiff::default() })?;
+    let diff = StateDiff { accounts: genesis.accounts().clone(), ..StateDiff::default() };
+    let state = store.extend(store.prepare(), &diff)?;
     let header = genesis_header(member, state.root());
     let record = BlockRecord {
         tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: CoSignatures::unsigned(1), timestamp: now },

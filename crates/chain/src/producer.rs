@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
 use parking_lot::Mutex;
 use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transaction};
-use silica_state::{BlockRecord, StateDiff, Store};
+use silica_state::{Append, BlockRecord, StateDiff, Store};
 
 use crate::{
     builder::{Builder, most_work},
@@ -228,7 +228,7 @@ impl Producer {
         };
         let (range, states, paid) = parent_state.plan(&self.store, RangeLength::UpTo(blocks), &mut price)?;
         let (number, last, count) = (range.first(), range.last(), range.blocks());
-        let state = self.store.write_range(range, states).map_err(|source| self.fail(number, source))?;
+        let state = self.store.append(Append::EmptyRange(range), states).map_err(|source| self.fail(number, source))?;
         self.written.passed.get_or_insert((number, timestamp));
         self.written.paid = Some(paid);
         let time_before = || if count > 1 { state.time_of(last.previous().unwrap_or(last)) } else { Ok(None) };
@@ -315,7 +315,7 @@ impl Application for Producer {
             .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()));
         let record =
             BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect(), edits, repeats_number };
-        let state = self.store.write(&record, state).map_err(|source| self.fail(number, source))?;
+        let state = self.store.append(Append::Block(&record), state).map_err(|source| self.fail(number, source))?;
 
         let BlockRecord { tx_block, micro_blocks, ds_block, .. } = record;
         let tx_block = Arc::new(tx_block);

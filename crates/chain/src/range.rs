@@ -4,7 +4,7 @@
 //! next, and the store computes the headers. They equal the headers of the [`builder`](crate::builder).
 
 use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa, Timestamp};
-use silica_state::{EmptyBlockRange, PreparedRange, RangeBuilder, RangeDsBlock, RangeVacuousBlock, Snapshot, Store};
+use silica_state::{EmptyBlockRange, PreparedState, RangeBuilder, RangeDsBlock, RangeVacuousBlock, Snapshot, Store};
 
 use crate::{
     builder::{Builder, delta_hash, ds_difficulties, settle, state_diff},
@@ -49,13 +49,13 @@ impl ParentState<'_> {
         store: &Store,
         length: RangeLength,
         price: Price<'_>,
-    ) -> Result<(EmptyBlockRange, PreparedRange, Paid), BuildError> {
+    ) -> Result<(EmptyBlockRange, PreparedState, Paid), BuildError> {
         let Self { network, head, state, timestamp } = self;
         let epochs = network.epochs;
         let builder = Builder::new(network, head, state.clone(), timestamp, None)?;
         let number = builder.number();
         let mut reward_account = RewardAccount::new(network, state, uncredited_fees(number, epochs, state))?;
-        let mut states = store.prepare_range()?;
+        let mut states = store.prepare();
         let mut range = RangeBuilder::new(builder.template(states.root())?);
         let mut left = self.possible(number, length);
         let mut last_ds = head.ds_block.header.clone();
@@ -68,11 +68,13 @@ impl ParentState<'_> {
                 ds_block = Some(RangeDsBlock { ds_difficulty, difficulty, gas_price });
             }
             let plain = epochs.before_vacuous(next).min(left).min(RangeBuilder::LONGEST);
-            states.pass(plain);
+            states.skip(plain);
             left = left.saturating_sub(plain);
             let mut closing = None;
             if left > 0 && epochs.is_vacuous(BlockNumber::new(next.get().saturating_add(plain))) {
-                closing = Some(reward_account.close(store, &mut states)?);
+                let vacuous;
+                (states, vacuous) = reward_account.close(store, states)?;
+                closing = Some(vacuous);
                 left = left.saturating_sub(1);
             }
             range.push(ds_block, plain, closing);
@@ -117,8 +119,12 @@ impl RewardAccount {
         })
     }
 
-    /// Computes the changes of the next vacuous block, and adds its state to `states`.
-    fn close(&mut self, store: &Store, states: &mut PreparedRange) -> Result<RangeVacuousBlock, BuildError> {
+    /// Makes the changes of the next vacuous block.
+    fn close(
+        &mut self,
+        store: &Store,
+        states: PreparedState,
+    ) -> Result<(PreparedState, RangeVacuousBlock), BuildError> {
         let fees = std::mem::take(&mut self.fees);
         let (null, member) = settle(self.null, self.member, fees, self.reward).ok_or(BuildError::Supply)?;
         let accounts = [(Address::ZERO, self.null, Some(null)), (self.beneficiary, self.member, member)];
@@ -129,7 +135,8 @@ impl RewardAccount {
         let changes: Vec<Change> = accounts.into_iter().filter_map(change).collect();
         self.null = Some(null);
         self.member = member.or(self.member);
-        let state_root = store.extend_range(states, &state_diff(&changes))?;
-        Ok(RangeVacuousBlock { state_root, rewards: self.reward, state_delta_hash: delta_hash(&changes) })
+        let states = store.extend(states, &state_diff(&changes))?;
+        let state_root = states.root();
+        Ok((states, RangeVacuousBlock { state_root, rewards: self.reward, state_delta_hash: delta_hash(&changes) }))
     }
 }

@@ -4,7 +4,7 @@ use std::{iter::Peekable, ops::RangeInclusive};
 
 use silica_protocol::{BlockNumber, DsBlockHeader, PublicKey, Receipt, TxBlockHeader, TxHash};
 use silica_state::{
-    ArchiveError, BlockRecord, EmptyBlockRange, PreparedRange, PreparedState, Snapshot, StateDiff, StateError, Store,
+    Append, ArchiveError, BlockRecord, EmptyBlockRange, PreparedState, Snapshot, StateDiff, StateError, Store,
 };
 
 use crate::{
@@ -212,8 +212,8 @@ impl Replay<'_> {
         let tip = self.head.as_mut().ok_or(ReplayError::Missing { number })?;
         let (ours, states) = tip.pass(range, number, self.network, self.target)?;
         let committed = match self.purpose {
-            Purpose::Check => self.target.write_range(ours, states).and_then(|_| self.target.flush()),
-            Purpose::CatchUp => self.target.replay_range(states),
+            Purpose::Check => self.target.append(Append::EmptyRange(ours), states).and_then(|_| self.target.flush()),
+            Purpose::CatchUp => self.target.replay(states),
         };
         let snapshot = committed.map_err(|source| ReplayError::Commit { number, source })?;
         let next = Tip::read(&snapshot, range.last())?;
@@ -225,7 +225,7 @@ impl Replay<'_> {
     fn check_genesis(&self, record: &BlockRecord) -> Result<PreparedState, ReplayError> {
         let member = self.network.member;
         let diff = StateDiff { accounts: self.genesis.accounts().clone(), ..StateDiff::default() };
-        let state = self.target.prepare(diff)?;
+        let state = self.target.extend(self.target.prepare(), &diff)?;
         if record.tx_block.header != genesis_header(member, state.root()) {
             return Err(ReplayError::Genesis { what: "the Tx block" });
         }
@@ -273,7 +273,7 @@ impl Tip {
         number: BlockNumber,
         network: &Network,
         target: &Store,
-    ) -> Result<(EmptyBlockRange, PreparedRange), ReplayError> {
+    ) -> Result<(EmptyBlockRange, PreparedState), ReplayError> {
         let invalid = |source| ReplayError::Block { number, source };
         let (head, state) = (&self.head, &target.snapshot());
         let timestamp = range.time_of(number);

@@ -19,7 +19,7 @@
 //! let address = Address::new([0x2a; 20]);
 //! let account = Account { balance: Qa::new(1_000), nonce: Nonce::new(1), contract: None };
 //! let diff = StateDiff { accounts: [(address, account)].into(), ..StateDiff::default() };
-//! let state = store.prepare(diff)?;
+//! let state = store.extend(store.prepare(), &diff)?;
 //!
 //! let member = PublicKey::new([2; 33]);
 //! let header = TxBlockHeader {
@@ -102,6 +102,6 @@ pub use crate::{
     proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
     savepoints::Savepoint,
     snapshot::Snapshot,
-    store::{CheckReport, OpenOutcome, PreparedRange, PreparedState, Store, StoreOptions, StoreReader},
+    store::{Append, CheckReport, OpenOutcome, PreparedState, Store, StoreOptions, StoreReader},
     view::{Entries, StateView},
 };

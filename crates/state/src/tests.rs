@@ -18,8 +18,9 @@ use silica_protocol::{
 };
 
 use crate::{
-    ArchiveError, BlockRecord, CommitError, DbError, Durability, HistoryError, OpenError, OpenOutcome, RecordImport,
-    RecoverError, RevertError, Savepoint, StateDiff, StateError, StateView, Store, StoreOptions,
+    Append, AppendError, ArchiveError, BlockRecord, CommitError, DbError, Durability, HistoryError, OpenError,
+    OpenOutcome, PreparedState, RecordImport, RecoverError, RevertError, Savepoint, StateDiff, StateError, StateView,
+    Store, StoreOptions,
     archive::{Files, Memory},
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
@@ -281,6 +282,11 @@ fn check_proof(trie: &mut EthTrie<MemoryDB>, key: &str, proof: Vec<Vec<u8>>, val
     }
 }
 
+/// Prepares the state after one block.
+fn prepare(store: &Store, diff: &StateDiff) -> Result<PreparedState, StateError> {
+    store.extend(store.prepare(), diff)
+}
+
 fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> BlockRecord {
     let member = PublicKey::new([2; 33]);
     let (number, prev_hash) = match head {
@@ -385,7 +391,7 @@ impl Fixture {
     fn commit_diff(&mut self, diff: StateDiff) -> Result<(), CommitError> {
         let mut model = self.model().clone();
         model.apply(&diff);
-        let prepared = self.store().prepare(diff.clone()).unwrap();
+        let prepared = prepare(self.store(), &diff).unwrap();
         assert_eq!(prepared.root().to_bytes(), root_of(&mut model.accounts_trie()));
         let head = self.store().snapshot().head().map(|head| (head.number, head.hash));
         let block = block(head, prepared.root());
@@ -398,10 +404,10 @@ impl Fixture {
     fn check_refusals(&self, seed: u64) {
         let before = self.store().snapshot();
         let head = before.head().map(|head| (head.number, head.hash));
-        let prepared = self.store().prepare(self.model().diff(seed)).unwrap();
+        let prepared = prepare(self.store(), &self.model().diff(seed)).unwrap();
         let refused = self.store().commit(&block(head, StateRoot::new([1; 32])), prepared);
         assert!(matches!(refused, Err(CommitError::Root { .. })), "{refused:?}");
-        drop(self.store().prepare(self.model().diff(seed)).unwrap());
+        drop(prepare(self.store(), &self.model().diff(seed)).unwrap());
         let after = self.store().snapshot();
         assert_eq!(after.head().map(|head| head.hash), before.head().map(|head| head.hash));
         assert_eq!(after.state().root(), before.state().root());
@@ -516,10 +522,10 @@ impl Fixture {
             let snapshot = self.store().snapshot();
             assert_eq!(snapshot.state().block().map_or(0, |block| block.get() + 1), number);
             let head = snapshot.head().map(|head| (head.number, head.hash));
-            let prepared = self.store().prepare(StateDiff::default()).unwrap();
+            let prepared = prepare(self.store(), &StateDiff::default()).unwrap();
             let refused = self.store().commit(&block(head, prepared.root()), prepared);
             assert!(matches!(refused, Err(CommitError::Replaying { .. })), "{refused:?}");
-            let state = self.store().prepare(self.diffs[number as usize].clone()).unwrap();
+            let state = prepare(self.store(), &self.diffs[number as usize]).unwrap();
             let after = self.store().replay(state).unwrap();
             assert_eq!(after.state().block(), Some(BlockNumber::new(number)));
         }
@@ -926,7 +932,7 @@ fn storage_of_a_contract_grows_and_shrinks() {
             diff.accounts.insert(address, account);
         }
         model.apply(&diff);
-        let state = store.prepare(diff).unwrap();
+        let state = prepare(&store, &diff).unwrap();
         let head = store.snapshot().head().map(|head| (head.number, head.hash));
         store.commit(&block(head, state.root()), state).unwrap();
         store.settle();
@@ -1017,7 +1023,7 @@ fn entries_come_in_windows() {
     let entries = (0..3_000).map(|number| (key(number), Some(vec![1; if number < 1_000 { 3 } else { 20_000 }])));
     let diff = StateDiff { accounts: [(address, account)].into(), storage: [(address, entries.collect())].into() };
     model.apply(&diff);
-    let state = store.prepare(diff).unwrap();
+    let state = prepare(&store, &diff).unwrap();
     let snapshot = store.commit(&block(None, state.root()), state).unwrap();
     model.check_whole(snapshot.state());
 }
@@ -1052,19 +1058,56 @@ fn entry_that_no_checkpoint_can_hold_is_refused() {
         StateDiff { accounts: [(address, account)].into(), storage: [(address, entries.into())].into() }
     };
     for diff in [diff(10, LARGEST_LEAF - 9), diff(LARGEST_LEAF - 9, 10)] {
-        let refused = store.prepare(diff);
+        let refused = prepare(&store, &diff);
         assert!(matches!(refused, Err(StateError::TooLarge { bytes }) if bytes == LARGEST_LEAF + 1));
     }
 }
 
-/// Fills a store in a directory with blocks that have accounts and contract storage.
+#[test]
+fn append_rejects_states_of_other_blocks() {
+    let store = Store::ephemeral(StoreOptions::default());
+    let mut model = Model::default();
+    let mut next = |seed| {
+        let diff = model.diff(seed);
+        model.apply(&diff);
+        diff
+    };
+    let (first, second, third) = (next(1), next(2), next(3));
+    let genesis = prepare(&store, &first).unwrap();
+    let head = store.commit(&block(None, genesis.root()), genesis).unwrap();
+    let head = head.head().map(|head| (head.number, head.hash));
+    let one = prepare(&store, &second).unwrap();
+    let record = block(head, one.root());
+    let append = |state: PreparedState| store.append(Append::Block(&record), state).map(drop).unwrap_err();
+
+    let two = store.extend(prepare(&store, &second).unwrap(), &third).unwrap();
+    let error = append(two);
+    assert!(matches!(error, CommitError::Stale { prepared, expected } if (prepared.get(), expected.get()) == (2, 1)));
+    let none = append(store.prepare());
+    assert!(matches!(none, CommitError::Stale { prepared, expected } if (prepared.get(), expected.get()) == (0, 1)));
+    let mut skipped = store.prepare();
+    skipped.skip(1);
+    let unchanged = block(head, skipped.root());
+    let error = store.append(Append::Block(&unchanged), skipped).map(drop).unwrap_err();
+    assert!(matches!(error, CommitError::Append(AppendError::RangeChanges { first }) if first.get() == 1));
+
+    let late = prepare(&store, &second).unwrap();
+    store.append(Append::Block(&record), one).unwrap();
+    let error = append(late);
+    assert!(matches!(error, CommitError::Stale { prepared, expected } if (prepared.get(), expected.get()) == (1, 2)));
+    assert!(matches!(store.replay(store.prepare()), Err(CommitError::NotReplaying)));
+    let head = store.flush().unwrap();
+    assert_eq!(head.head().unwrap().number.get(), 1);
+}
+
+/// A store in a directory, with blocks that have accounts and contract storage.
 fn fill(dir: &Path, options: StoreOptions) {
     let store = Store::open(dir, options).unwrap();
     let mut model = Model::default();
     for seed in 0..5 {
         let diff = model.diff(seed);
         model.apply(&diff);
-        let state = store.prepare(diff).unwrap();
+        let state = prepare(&store, &diff).unwrap();
         let head = store.snapshot().head().map(|head| (head.number, head.hash));
         store.commit(&block(head, state.root()), state).unwrap();
     }
@@ -1394,7 +1437,7 @@ fn directory_opens_after_a_revert() {
     for seed in 0..20 {
         let diff = model.diff(seed);
         model.apply(&diff);
-        let prepared = store.prepare(diff).unwrap();
+        let prepared = prepare(&store, &diff).unwrap();
         let block = block(head, prepared.root());
         let snapshot = store.commit(&block, prepared).unwrap();
         head = snapshot.head().map(|head| (head.number, head.hash));
@@ -1432,7 +1475,7 @@ fn a_label_stays_with_the_record() {
     }
     for (number, diff) in (0..).map(BlockNumber::new).zip(&fixture.diffs) {
         let block = fixture.store().record(number).unwrap().unwrap();
-        store.commit(&block, store.prepare(diff.clone()).unwrap()).unwrap();
+        store.commit(&block, prepare(&store, diff).unwrap()).unwrap();
     }
     store.check(&mut |_, _| {}).unwrap();
     let savepoint = store.savepoint().unwrap();
@@ -1469,7 +1512,7 @@ fn rows_of_a_record_make_the_same_record_elsewhere() {
     assert!(matches!(outcome, OpenOutcome::NeedsReplay { head, .. } if head.get() == 11), "{outcome:?}");
     assert_eq!(store.label().unwrap().as_deref(), Some("rules 1"));
     for diff in &fixture.diffs[..12] {
-        store.replay(store.prepare(diff.clone()).unwrap()).unwrap();
+        store.replay(prepare(&store, diff).unwrap()).unwrap();
     }
     assert_eq!(store.snapshot().state().root(), snapshot.state().root());
     for number in (0..13).map(BlockNumber::new) {
@@ -1498,8 +1541,8 @@ fn names_of_the_files_are_durable_before_the_first_block() {
     when_synced(&chain.join("conf"));
     assert_eq!(when_synced(dir.path()), ["store"]);
     assert_eq!(when_synced(&chain), ["blobs", "conf", "db"]);
-    // Blocks can be acknowledged from here on, so every name of the record must be flushed before.
-    let prepared = opened.prepare(Model::default().diff(1)).unwrap();
+    // Blocks can be acknowledged from here on: every name of the record has to be older than the sync.
+    let prepared = prepare(&opened, &Model::default().diff(1)).unwrap();
     opened.commit(&block(None, prepared.root()), prepared).unwrap();
     assert_eq!(names_in(&chain), when_synced(&chain));
     // Derived data, and files that only make later openings possible, may be lost.
@@ -1520,7 +1563,7 @@ fn directory_that_was_deleted_or_replaced_takes_no_block() {
     let (mut head, mut model) = (None, Model::default());
     let mut commit = |store: &Store, seed, head: &mut Option<(BlockNumber, BlockHash)>| {
         let diff = model.diff(seed);
-        let prepared = store.prepare(diff.clone()).unwrap();
+        let prepared = prepare(store, &diff).unwrap();
         let snapshot = store.commit(&block(*head, prepared.root()), prepared)?;
         model.apply(&diff);
         *head = snapshot.head().map(|head| (head.number, head.hash));

@@ -31,16 +31,8 @@ impl Window {
         Self { states: [newest].into(), length: length.max(1) }
     }
 
-    /// Returns the state history after one more block. Removes the oldest state if the history exceeds its length.
-    pub(crate) fn push(&self, newest: State) -> Self {
-        let length = usize::try_from(self.length).unwrap_or(usize::MAX);
-        let leaving = self.states.len().saturating_add(1).saturating_sub(length);
-        let states = self.states.iter().skip(leaving).cloned().chain([newest]).collect();
-        Self { states, length: self.length }
-    }
-
-    /// Returns the state history after several blocks up to version `end`. `changed` has the states after the blocks
-    /// that change the state, the oldest first.
+    /// Returns the window after more blocks, up to that of version `end`: `changed` has the states after those of them
+    /// that change something, the oldest first.
     pub(crate) fn extend(&self, changed: &[State], end: Version) -> Self {
         let (before, oldest) = (self.newest(), end.saturating_sub(self.length.saturating_sub(1)));
         let next = before.version.saturating_add(1);

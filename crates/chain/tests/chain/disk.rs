@@ -167,7 +167,8 @@ fn copy_with(number: u64, change: fn(&mut BlockRecord)) -> Result<BlockNumber, R
     copy.set_label(&net.producer.store().label().unwrap().unwrap()).unwrap();
     for block in (0..=8).map(BlockNumber::new) {
         let accounts = source.at(block).unwrap().accounts().map(Result::unwrap).collect();
-        let state = copy.prepare(StateDiff { accounts, ..StateDiff::default() }).unwrap();
+        let diff = StateDiff { accounts, ..StateDiff::default() };
+        let state = copy.extend(copy.prepare(), &diff).unwrap();
         let mut record = source.record(block).unwrap().unwrap();
         if block.get() == number {
             change(&mut record);

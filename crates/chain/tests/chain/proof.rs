@@ -25,7 +25,8 @@ fn with_contract() -> Store {
     let contract = ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root: None };
     accounts.insert(CONTRACT, Account { contract: Some(contract), balance: Qa::new(5), ..Account::default() });
     let entries = BTreeMap::from([(variable("count"), Some(b"\"42\"".to_vec()))]);
-    let state = store.prepare(StateDiff { accounts, storage: BTreeMap::from([(CONTRACT, entries)]) }).unwrap();
+    let diff = StateDiff { accounts, storage: BTreeMap::from([(CONTRACT, entries)]) };
+    let state = store.extend(store.prepare(), &diff).unwrap();
     let header = TxBlockHeader { state_root: state.root(), ..TxBlockHeader::genesis(node()) };
     let (cosignatures, timestamp) = (CoSignatures::unsigned(1), Timestamp::new(BEGIN));
     let record = BlockRecord {

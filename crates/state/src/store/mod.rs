@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use silica_protocol::BlockNumber;
 
 pub use self::{
-    append::{PreparedRange, PreparedState},
+    append::{Append, PreparedState},
     open::OpenOutcome,
     verify::CheckReport,
 };
