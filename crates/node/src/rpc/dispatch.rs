@@ -16,7 +16,7 @@ use silica_protocol::rpc::{
 };
 
 use super::{
-    document::Begun,
+    chunked::Begun,
     error::CallError,
     method::{Command, Method, Streamed, TransactionQuery},
     params,

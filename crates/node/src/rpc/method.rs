@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use silica_protocol::TxHash;
 use silica_state::FoundTransaction;
 
-use super::{document::Document, error::CallError};
+use super::{chunked::Document, error::CallError};
 use crate::{driver::NodeHandle, head::Context};
 
 /// A query that one head of the chain answers.

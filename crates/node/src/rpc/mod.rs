@@ -1,7 +1,7 @@
 //! From the bytes of a request body to the bytes of its response, single and batch.
 
+mod chunked;
 mod dispatch;
-mod document;
 mod entry;
 mod error;
 mod growth;
@@ -30,13 +30,13 @@ use silica_protocol::rpc::{
 use tokio::{sync::Semaphore, task::yield_now};
 
 use self::{
+    chunked::{Begun, Rest},
     dispatch::Call,
-    document::{Begun, Rest},
     growth::{Growth, LARGE_ANSWERS, PATIENCE},
     table::Row,
 };
 pub(crate) use self::{
-    document::{Document, Pieces},
+    chunked::{Document, Pieces},
     entry::{Action, Entry, Shape},
     error::{CallError, HashErrors},
     method::{Command, Method, Streamed, TransactionQuery},
