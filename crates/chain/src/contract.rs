@@ -1,7 +1,8 @@
 //! Queries about contracts: code, fields, and creators.
 
-use serde_json::{Map, Value as Json};
-use silica_protocol::{Address, CodeHash, DeployedContract, InitData, Qa, StorageKey};
+use std::ops::ControlFlow;
+
+use silica_protocol::{Address, CodeHash, DeployedContract, InitData, StorageKey};
 use silica_scilla::json::quoted;
 use silica_state::{Entries, StateError};
 
@@ -11,17 +12,17 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// Names of the stored entries that are no fields.
+/// Names of the entries that the node writes in addition to the fields.
 pub(crate) const METADATA: [&str; 5] = ["_addr", "_depth", "_hasmap", "_type", "_version"];
 
-/// Entries of the node that stand under the plain name of a field.
+/// Metadata whose keys have the name of a field as index, without quotes.
 const BY_FIELD: [&str; 3] = ["_depth", "_hasmap", "_type"];
 
-/// The storage key of a contract's variable, or of an entry of its map below the keys `indices`, which are given as
-/// text without quotes, as clients write them.
+/// Returns the storage key of a contract's field, or of an entry of its map. `indices` has the keys of the map as text
+/// without quotes, outermost first.
 ///
-/// Among the variables are those that the node keeps: `_addr`, `_version`, and `_depth` and `_type` with the name of a
-/// field as their index.
+/// `name` can also be the name of metadata: `_addr`, `_version`, or `_depth`, `_hasmap` and `_type` with the name of a
+/// field as index.
 ///
 /// # Examples
 ///
@@ -42,11 +43,11 @@ pub fn variable_key(contract: &Address, name: &str, indices: &[String]) -> Stora
 }
 
 impl Snapshot {
-    /// The texts of the contract or library at `address`, or `None` when there is none.
+    /// Returns the texts of the contract or library at `address`, or `None` if the account has no code.
     ///
     /// # Errors
     ///
-    /// The state or the record could not be read.
+    /// The state or the record cannot be read, or the texts do not have the hash of the account.
     pub fn contract(&self, address: &Address) -> Result<Option<DeployedContract>, StateError> {
         let Some(contract) = self.account(address)?.and_then(|account| account.contract) else { return Ok(None) };
         let source = self.state().source(address)?;
@@ -59,12 +60,12 @@ impl Snapshot {
         Ok(Some(DeployedContract { code_hash, code: source.code.to_string(), init_data: source.init.to_string() }))
     }
 
-    /// The contracts that `creator` deployed, in the order of the deployments, without libraries. The time is
-    /// proportional to the number of deployments. Other transactions of the account do not count.
+    /// Returns the contracts that `creator` deployed, in the order of the deployments, without libraries. The time is
+    /// proportional to the number of deployments, not of transactions.
     ///
     /// # Errors
     ///
-    /// The state or the record could not be read.
+    /// The state or the record cannot be read.
     pub fn contracts_of(&self, creator: &Address) -> Result<Vec<Address>, StateError> {
         let mut contracts = Vec::new();
         for address in self.state().deployed_by(creator)? {
@@ -76,12 +77,12 @@ impl Snapshot {
     }
 
     /// Returns the interface of the contract at `address`: parameters, fields, transitions, procedures, events and data
-    /// types. The result is the text of a JSON object, the `contract_info` of the reference's checker. The node parses
-    /// and checks the contract again, which takes some milliseconds for a long one.
+    /// types. The result is the text of a JSON object, the `contract_info` of the reference's checker. The call parses
+    /// and checks the contract, which takes some milliseconds for a long contract.
     ///
     /// # Errors
     ///
-    /// [`InterfaceError`] when there is no contract, or the state could not be read.
+    /// [`InterfaceError`] if the address has no contract, or the state cannot be read.
     pub fn contract_interface(&self, address: &Address) -> Result<String, InterfaceError> {
         contract_interface(address, &self.shared().simulated, &mut Overlay::new(self.state().clone()))
     }
@@ -92,33 +93,29 @@ impl Snapshot {
         Ok(init.and_then(|init| InitFacts::of(&init, rules)).is_some_and(|facts| facts.is_library))
     }
 
-    /// Returns all fields of a contract by their names, with its balance if `balance` is given. The result is the text
-    /// of a JSON object. Maps are objects, whose keys have no additional quotes. Members are in the order of the bytes
-    /// of their stored keys.
+    /// Returns the entries of all fields of a contract.
     ///
     /// # Errors
     ///
-    /// The state could not be read.
-    pub fn contract_fields(&self, contract: &Address, balance: Option<Qa>) -> Result<StateDocument, StateError> {
+    /// The state cannot be read.
+    pub fn contract_fields(&self, contract: &Address) -> Result<ContractEntries, StateError> {
         let prefix = StorageKey::from_text(format!("{contract}{}", StorageKey::SEPARATOR));
         let entries = self.view().entries(contract, &prefix, None)?;
-        let mut document = StateDocument::new(Some(entries), 1);
-        document.balance = balance;
-        Ok(document)
+        Ok(ContractEntries { entries, prefix: StorageKey::SEPARATOR.len_utf8(), all: true })
     }
 
-    /// The value of a field of a contract, or of an entry of a map below the keys `indices`, nested in these, as the
-    /// text of a JSON object; `None` when there is no such field or entry.
+    /// Returns a field of a contract, or the part of its map below the keys `indices`. Returns `None` if the contract
+    /// has no such field or entry.
     ///
     /// # Errors
     ///
-    /// The state could not be read.
+    /// The state cannot be read.
     pub fn contract_field(
         &self,
         contract: &Address,
         name: &str,
         indices: &[String],
-    ) -> Result<Option<StateDocument>, StateError> {
+    ) -> Result<Option<ContractField>, StateError> {
         let view = self.view();
         let read = |key: &StorageKey| view.storage_value(contract, &key.variable_hash());
         let depth = read(&StorageKey::depth(contract, name))?;
@@ -127,176 +124,67 @@ impl Snapshot {
             return Ok(None);
         }
         let key = variable_key(contract, name, indices);
-        let path = std::iter::once(name).chain(indices.iter().map(String::as_str));
         if let Some(value) = read(&key)? {
-            return Ok(Some(StateDocument::new(None, 0).within(path, Some(&value))));
+            return Ok(Some(ContractField::Value(value)));
         }
-        // The first entry shows whether the map has any.
+        // The first entry shows whether the map has any. An innermost key without a value has none.
         let below = view.entries(contract, &key, None)?.next().transpose()?;
         if depth == Some(indices.len()) || below.is_none() {
             return Ok(None);
         }
-        let behind = key.as_str().len().saturating_sub(contract.to_string().len());
-        Ok(Some(StateDocument::new(Some(view.entries(contract, &key, None)?), behind).within(path, None)))
+        let prefix = key.as_str().len().saturating_sub(contract.to_string().len());
+        let entries = view.entries(contract, &key, None)?;
+        Ok(Some(ContractField::Map(ContractEntries { entries, prefix, all: false })))
     }
 }
 
-/// The text of a JSON object with the state of a contract, or a part of it, written in chunks. All chunks are of the
-/// same state; later blocks do not change them.
-#[derive(Debug)]
-pub struct StateDocument {
-    /// The remaining entries; `None` after the last entry.
-    entries: Option<Entries>,
-    /// Bytes at the beginning of a key that are no part of a member's name.
-    behind: usize,
-    /// The text before the first entry, until it is written.
-    head: String,
-    /// The text after the last entry.
-    tail: String,
-    balance: Option<Qa>,
-    /// Stored names of the objects that are open, outermost first.
-    open: Vec<String>,
-    /// Whether the object that is open has members.
-    has_members: bool,
-}
-
-/// The name under which the state shows the balance, which no field can have.
+/// The name of the balance in the state of a contract. No field can have this name.
 const BALANCE: &str = "_balance";
 
-impl StateDocument {
-    fn new(entries: Option<Entries>, behind: usize) -> Self {
-        let (head, tail) = ("{".to_owned(), "}".to_owned());
-        Self { entries, behind, head, tail, balance: None, open: Vec::new(), has_members: false }
-    }
+/// A field of a contract, or a part of its map.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a value lives for one query, so a box saves nothing")]
+pub enum ContractField {
+    /// The stored value of a field that is no map, or of an innermost entry of a map.
+    Value(Vec<u8>),
+    /// The entries of a map, or of a map inside it.
+    Map(ContractEntries),
+}
 
-    /// Puts the object, or a value in its place, into objects with one member each.
-    fn within<'a>(mut self, path: impl Iterator<Item = &'a str>, value: Option<&[u8]>) -> Self {
-        if let Some(value) = value {
-            (self.head, self.tail) = (leaf(value).to_string(), String::new());
-        }
-        let names: Vec<_> = path.map(|name| Json::from(name).to_string()).collect();
-        let head: String = names.iter().flat_map(|name| ["{", name, ":"]).collect();
-        self.head.insert_str(0, &head);
-        self.tail.push_str(&"}".repeat(names.len()));
-        self
-    }
+/// The remaining entries of the state of a contract, or of a part of it, in the order of the bytes of their stored keys.
+/// All entries are of the same state; later blocks do not change them.
+#[derive(Debug)]
+pub struct ContractEntries {
+    entries: Entries,
+    /// Length of the beginning of each key that is not part of the path, in bytes.
+    prefix: usize,
+    /// Whether these are the entries of all fields, and so include metadata.
+    all: bool,
+}
 
-    /// Appends the next piece, of at least about so many bytes if there are as many, and returns whether there is more.
+impl ContractEntries {
+    /// Calls `visit` with the path and the stored value of each entry until it returns [`ControlFlow::Break`]. The path
+    /// has the parts of the stored key below the contract, the field or the map.
+    ///
+    /// Returns [`ControlFlow::Continue`] after the last entry. After a break, the next call begins with the next entry.
     ///
     /// # Errors
     ///
-    /// The state could not be read, or the node no longer keeps it. The caller must discard the chunks before the
-    /// error.
-    pub fn write(&mut self, out: &mut Vec<u8>, about: usize) -> Result<bool, StateError> {
-        out.extend(std::mem::take(&mut self.head).as_bytes());
-        let end = out.len().saturating_add(about);
-        let Some(mut entries) = self.entries.take() else {
-            out.extend(std::mem::take(&mut self.tail).as_bytes());
-            return Ok(false);
-        };
-        while out.len() < end {
-            let Some((plain, value)) = entries.next_plain()? else {
-                self.close(0, out);
-                self.add_balance(None, out);
-                out.extend(std::mem::take(&mut self.tail).as_bytes());
-                return Ok(false);
-            };
-            let path = plain.get(self.behind..).unwrap_or_default().split_terminator(StorageKey::SEPARATOR);
-            self.add(&path.collect::<Vec<_>>(), value, out);
+    /// The state cannot be read, or the node does not keep it.
+    pub fn visit(
+        &mut self,
+        mut visit: impl FnMut(&[&str], &[u8]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StateError> {
+        while let Some((plain, value)) = self.entries.next_plain()? {
+            let path = plain.get(self.prefix..).unwrap_or_default().split_terminator(StorageKey::SEPARATOR);
+            let path: Vec<_> = path.collect();
+            let is_metadata = self.all && path.first().is_some_and(|name| METADATA.contains(name) || *name == BALANCE);
+            if !is_metadata && visit(&path, value).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        self.entries = Some(entries);
-        Ok(true)
+        Ok(ControlFlow::Continue(()))
     }
-
-    /// Adds an entry.
-    fn add(&mut self, path: &[&str], value: &[u8], out: &mut Vec<u8>) {
-        let Some((last, objects)) = path.split_last() else { return };
-        // The names tell metadata from fields. Below a field the same names are keys of its map.
-        let is_field = self.behind == 1;
-        if is_field && path.first().is_some_and(|name| METADATA.contains(name) || *name == BALANCE) {
-            return;
-        }
-        let shared = self.open.iter().zip(objects).take_while(|(open, name)| open == *name).count();
-        self.close(shared, out);
-        if is_field && shared == 0 {
-            self.add_balance(path.first().copied(), out);
-        }
-        for name in objects.get(shared..).unwrap_or_default() {
-            self.open(name, out);
-        }
-        if value == StorageKey::EMPTY_MAP {
-            return self.open(last, out);
-        }
-        self.add_name(last, out);
-        write_leaf(value, out);
-    }
-
-    fn open(&mut self, name: &str, out: &mut Vec<u8>) {
-        self.add_name(name, out);
-        out.push(b'{');
-        self.has_members = false;
-        self.open.push(name.to_owned());
-    }
-
-    /// Closes all objects but the outermost `kept`.
-    fn close(&mut self, kept: usize, out: &mut Vec<u8>) {
-        let closed = self.open.len().saturating_sub(kept);
-        if closed > 0 {
-            out.extend(std::iter::repeat_n(b'}', closed));
-            self.open.truncate(kept);
-            self.has_members = true;
-        }
-    }
-
-    fn add_name(&mut self, name: &str, out: &mut Vec<u8>) {
-        if self.has_members {
-            out.push(b',');
-        }
-        self.has_members = true;
-        match name.as_bytes() {
-            // The text of a key is that of its member, unless it has escapes that are written in another way.
-            [b'"', inner @ .., b'"'] if is_plain(inner) => out.extend(name.as_bytes()),
-            _ => out.extend(Json::from(without_quotes(name)).to_string().as_bytes()),
-        }
-        out.push(b':');
-    }
-
-    /// Adds the balance, if it comes before the field given.
-    fn add_balance(&mut self, before: Option<&str>, out: &mut Vec<u8>) {
-        if before.is_none_or(|name| name > BALANCE)
-            && let Some(balance) = self.balance.take()
-        {
-            self.add_name(BALANCE, out);
-            write_leaf(format!("\"{balance}\"").as_bytes(), out);
-        }
-    }
-}
-
-/// Whether text between quotes is the same in all forms of JSON.
-fn is_plain(inner: &[u8]) -> bool {
-    inner.iter().all(|byte| *byte >= b' ' && !matches!(byte, b'"' | b'\\'))
-}
-
-/// Writes a stored value as JSON, as [`leaf`] reads it.
-fn write_leaf(value: &[u8], out: &mut Vec<u8>) {
-    match value {
-        [b'"', inner @ .., b'"'] if is_plain(inner) && std::str::from_utf8(inner).is_ok() => out.extend(value),
-        _ => out.extend(leaf(value).to_string().as_bytes()),
-    }
-}
-
-/// A stored value as JSON.
-pub(crate) fn leaf(value: &[u8]) -> Json {
-    if value == StorageKey::EMPTY_MAP {
-        return Json::Object(Map::new());
-    }
-    // A value that is deeper than the reader permits is shown as text.
-    serde_json::from_slice(value).unwrap_or_else(|_| Json::String(String::from_utf8_lossy(value).into_owned()))
-}
-
-/// The text of a key of a map, which is a JSON string; the name of a field is none, and stays.
-pub(crate) fn without_quotes(part: &str) -> String {
-    serde_json::from_str(part).unwrap_or_else(|_| part.to_owned())
 }
 
 fn in_quotes(index: &str) -> String {
@@ -311,9 +199,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
+    use serde_json::{Map, Value as Json};
     use silica_protocol::{
-        Account, CoSignatures, ContractAccount, DsBlock, DsBlockHeader, MbInfoHash, PublicKey, Timestamp, TxBlock,
-        TxBlockHeader,
+        Account, CoSignatures, ContractAccount, DsBlock, DsBlockHeader, MbInfoHash, PublicKey, Qa, Timestamp, TxBlock,
+        TxBlockHeader, rpc::contract_state::StateWriter,
     };
     use silica_state::{BlockRecord, StateDiff, Store, StoreOptions};
 
@@ -346,27 +235,36 @@ mod tests {
         store.commit(&block, state).unwrap()
     }
 
-    fn written(mut document: StateDocument, about: usize) -> String {
+    /// Writes entries in chunks of at least `about` bytes each, except the last.
+    fn written(mut entries: ContractEntries, mut writer: StateWriter, about: usize) -> String {
         let mut text = Vec::new();
-        let mut pieces = 0;
+        let mut chunks = 0;
         loop {
-            let mut piece = Vec::new();
-            let more = document.write(&mut piece, about).unwrap();
-            pieces += 1;
-            text.extend(piece);
-            if !more {
+            let mut chunk = Vec::new();
+            let visited = entries.visit(|path, value| {
+                writer.add(path, value, &mut chunk);
+                if chunk.len() < about { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            let is_last = visited.unwrap().is_continue();
+            if is_last {
+                writer.finish(&mut chunk);
+            }
+            chunks += 1;
+            text.extend(chunk);
+            if is_last {
                 break;
             }
         }
-        assert!(pieces <= 3 + text.len() / about, "{pieces} pieces of at least {about} bytes");
+        assert!(chunks <= 3 + text.len() / about, "{chunks} chunks of at least {about} bytes");
         String::from_utf8(text).unwrap()
     }
 
-    fn document(state: &silica_state::Snapshot, prefix: &StorageKey, behind: usize) -> StateDocument {
-        StateDocument::new(Some(state.state().entries(&CONTRACT, prefix, None).unwrap()), behind)
+    fn entries(state: &silica_state::Snapshot, prefix: &StorageKey, field: Option<usize>) -> ContractEntries {
+        let entries = state.state().entries(&CONTRACT, prefix, None).unwrap();
+        ContractEntries { entries, prefix: field.unwrap_or(1), all: field.is_none() }
     }
 
-    /// Fields, each a value or a map of maps, with the keys and values that stored ones may have.
+    /// Fields with the keys and values that stored fields can have. A field is a value, a map, or a map of maps.
     fn fields() -> impl Strategy<Value = BTreeMap<String, Json>> {
         let text = prop_oneof!["[a-c !\"\\\\\n\u{1}é]{0,3}", "0x[0-9]{2}"];
         let value = prop_oneof![
@@ -387,7 +285,7 @@ mod tests {
         prop::collection::btree_map("_?[a-d][A-Z]?", prop_oneof![value.clone(), map(value), nested], 0..6)
     }
 
-    /// The entries of a value that is stored under a key. An object that is no map has members that no map has.
+    /// Adds the entries of a value. An object with the member `constructor` is one value, and not a map.
     fn store(key: &[String], value: &Json, entries: &mut BTreeMap<StorageKey, Vec<u8>>) {
         let stored = StorageKey::entry(&CONTRACT, &key[0], &key[1..]);
         match value {
@@ -406,32 +304,34 @@ mod tests {
     proptest! {
         #[test]
         fn state_is_written_as_it_is_stored(fields in fields(), about in 1..100_usize) {
-            let mut entries = BTreeMap::new();
+            let mut stored_entries = BTreeMap::new();
             for (name, value) in &fields {
-                store(std::slice::from_ref(name), value, &mut entries);
-                entries.insert(StorageKey::depth(&CONTRACT, name), b"1".to_vec());
+                store(std::slice::from_ref(name), value, &mut stored_entries);
+                stored_entries.insert(StorageKey::depth(&CONTRACT, name), b"1".to_vec());
             }
-            let state = stored(&entries);
+            let state = stored(&stored_entries);
             let all = StorageKey::from_text(CONTRACT.to_string());
             let mut expected: Map<String, Json> = fields.clone().into_iter().collect();
-            let text = written(document(&state, &all, 1), about);
+            let text = written(entries(&state, &all, None), StateWriter::of_fields(None), about);
             prop_assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), Json::Object(expected.clone()));
-            prop_assert_eq!(&text, &written(document(&state, &all, 1), usize::MAX >> 1));
+            prop_assert_eq!(&text, &written(entries(&state, &all, None), StateWriter::of_fields(None), usize::MAX >> 1));
             expected.insert(BALANCE.to_owned(), "5".into());
-            let with_balance = StateDocument { balance: Some(Qa::new(5)), ..document(&state, &all, 1) };
-            let text = written(with_balance, about);
+            let with_balance = StateWriter::of_fields(Some(Qa::new(5)));
+            let text = written(entries(&state, &all, None), with_balance, about);
             prop_assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), Json::Object(expected.clone()));
-            // But for keys with blanks, exclamation marks and escapes, members are in the order of their names.
+            // Blanks, exclamation marks and escapes can change the order of stored keys. Without them, the members
+            // are in the order of their names.
             let is_ordinary = |byte: u8| !b" !\\\"".contains(&byte) && byte > b' ';
-            if entries.keys().all(|key| key.as_str().replace([StorageKey::SEPARATOR, '"'], "").bytes().all(is_ordinary)) {
+            if stored_entries.keys().all(|key| key.as_str().replace([StorageKey::SEPARATOR, '"'], "").bytes().all(is_ordinary)) {
                 prop_assert_eq!(text, Json::Object(expected).to_string());
             }
             for (name, value) in &fields {
                 let is_map = value.as_object().is_some_and(|map| !map.is_empty() && !map.contains_key("constructor"));
                 if is_map {
                     let prefix = StorageKey::entry(&CONTRACT, name, &[] as &[&str]);
-                    let behind = prefix.as_str().len() - CONTRACT.to_string().len();
-                    let text = written(document(&state, &prefix, behind).within([name.as_str(), "a\"b"].into_iter(), None), about);
+                    let length = prefix.as_str().len() - CONTRACT.to_string().len();
+                    let writer = StateWriter::below([name.as_str(), "a\"b"]);
+                    let text = written(entries(&state, &prefix, Some(length)), writer, about);
                     prop_assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), serde_json::json!({name: {"a\"b": value}}));
                 }
             }
@@ -442,8 +342,8 @@ mod tests {
     fn nothing_is_an_object_without_members() {
         let state = stored(&BTreeMap::new());
         let all = StorageKey::from_text(CONTRACT.to_string());
-        assert_eq!(written(document(&state, &all, 1), 10), "{}");
-        let with_balance = StateDocument { balance: Some(Qa::new(0)), ..document(&state, &all, 1) };
-        assert_eq!(written(with_balance, 10), r#"{"_balance":"0"}"#);
+        assert_eq!(written(entries(&state, &all, None), StateWriter::of_fields(None), 10), "{}");
+        let with_balance = StateWriter::of_fields(Some(Qa::new(0)));
+        assert_eq!(written(entries(&state, &all, None), with_balance, 10), r#"{"_balance":"0"}"#);
     }
 }

@@ -148,7 +148,7 @@ pub use crate::{
     admission::{AdmissionError, InvalidTransaction, Routing, VerifiedTransaction},
     config::{ChainConfig, ConfigError},
     consensus::{CommitError, EngineError, PassError, ProposeError, SealError},
-    contract::{StateDocument, variable_key},
+    contract::{ContractEntries, ContractField, variable_key},
     drop_reason::DropReason,
     edit::Edit,
     epoch::Epochs,

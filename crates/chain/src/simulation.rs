@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use silica_protocol::{
     Account, Address, BlockNumber, Gas, InitData, Nonce, PublicKey, Qa, Receipt, Signature, SimulationRequest,
-    StorageKey, Transaction, TransactionKind, Version,
+    StorageKey, Transaction, TransactionKind, Version, index_text,
 };
 use silica_state::{Snapshot, StateError};
 
@@ -20,7 +20,7 @@ use crate::{
     accounts::StateReader as _,
     admission::{AdmissionContext, AdmissionError, Routing, SimulatedTransaction, VerifiedTransaction},
     config::{NoncePolicy, Numbering, Rules},
-    contract::{METADATA, without_quotes},
+    contract::METADATA,
     executor::{self, Change, Context, InitFacts, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer, readable},
     pool::DropReason,
     shared::{Published, Shared},
@@ -320,7 +320,7 @@ fn unusable(verified: &VerifiedTransaction, rules: silica_scilla::rules::Rules) 
 fn parts(contract: &Address, key: &StorageKey) -> Option<(String, Vec<String>)> {
     let path = key.as_str().strip_prefix(&contract.to_string())?.strip_prefix(StorageKey::SEPARATOR)?;
     let mut parts = path.split_terminator(StorageKey::SEPARATOR);
-    Some((parts.next()?.to_owned(), parts.map(without_quotes).collect()))
+    Some((parts.next()?.to_owned(), parts.map(index_text).collect()))
 }
 
 /// Returns a stored value in the JSON form of Scilla.

@@ -1,13 +1,10 @@
 //! Pages of the state of a contract, after any block in the state history.
 
 use serde_json::Value as Json;
-use silica_protocol::{Address, BlockNumber, StorageKey};
+use silica_protocol::{Address, BlockNumber, StorageKey, index_text, stored_value};
 use silica_state::{HistoryError, StateError, StateView};
 
-use crate::{
-    contract::{METADATA, leaf, without_quotes},
-    snapshot::Snapshot,
-};
+use crate::{contract::METADATA, snapshot::Snapshot};
 
 /// A request for a page of the state of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +133,7 @@ fn begin(all: &str, prefix: &StorageKey, after: &str) -> Result<StorageKey, Stat
 fn entry(path: &str, value: &[u8]) -> Option<StateEntry> {
     let mut parts = path.split_terminator(StorageKey::SEPARATOR);
     let name = parts.next().filter(|name| !METADATA.contains(name))?.to_owned();
-    Some(StateEntry { name, indices: parts.map(without_quotes).collect(), value: leaf(value) })
+    Some(StateEntry { name, indices: parts.map(index_text).collect(), value: stored_value(value) })
 }
 
 /// Reason why there is no page of contract state.

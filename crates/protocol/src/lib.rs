@@ -95,7 +95,7 @@ pub use crate::{
         SwInfo, SwVersion, TxBlock, TxBlockHeader, Votes, pack_bits,
     },
     bytes::HexError,
-    contract::{ContractParam, InitData, InitDataError, StorageKey},
+    contract::{ContractParam, InitData, InitDataError, StorageKey, index_text, stored_value},
     error::DecodeError,
     gas::{Gas, GasPrice},
     hash::{

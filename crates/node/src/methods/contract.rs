@@ -1,10 +1,13 @@
 //! Contracts: code, init parameters, state, and proofs of state.
 
+use std::{iter::once, ops::ControlFlow};
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use silica_chain::{
-    InterfaceError, PastStateError, ProofError, StateEntry, StatePage, StatePageError, StatePageRequest,
+    ContractEntries, ContractField, InterfaceError, PastStateError, ProofError, StateEntry, StatePage, StatePageError,
+    StatePageRequest,
 };
 use silica_protocol::{
     Account, Address, AddressError, BlockNumber, DeployedContract, HexError, InitData, TxHash, VariableHash,
@@ -13,15 +16,18 @@ use silica_protocol::{
         contract::{
             ContractCode, ContractInterfaceJson, ContractParamJson, SmartContract, StateEntryJson, StatePageJson,
         },
+        contract_state::{StateWriter, nested_value},
         error::{RpcError, RpcErrorCode},
         text::Hex,
     },
 };
 
+use silica_state::StateError;
+
 use crate::{
     head::Context,
     rpc::{
-        CallError, Document, Entry, HashErrors, Method, Streamed,
+        CallError, Document, Entry, HashErrors, Method, Pieces, Streamed,
         params::{BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
     },
 };
@@ -129,7 +135,28 @@ impl Streamed for GetSmartContractState {
     fn begin(self, at: &Context) -> Result<Document, CallError> {
         let address = self.address.get()?;
         let account = contract_account(at, &address)?;
-        Ok(at.snapshot.contract_fields(&address, Some(account.balance))?.into())
+        let entries = at.snapshot.contract_fields(&address)?;
+        Ok(Document::new(StateText { entries, writer: StateWriter::of_fields(Some(account.balance)) }))
+    }
+}
+
+/// The text of the state of a contract, or of a part of it.
+struct StateText {
+    entries: ContractEntries,
+    writer: StateWriter,
+}
+
+impl Pieces for StateText {
+    fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError> {
+        let end = out.len().saturating_add(size);
+        let visited = self.entries.visit(|path, value| {
+            self.writer.add(path, value, out);
+            if out.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        if visited.is_continue() {
+            self.writer.finish(out);
+        }
+        Ok(visited.is_break())
     }
 }
 
@@ -163,10 +190,20 @@ impl Streamed for GetSmartContractSubState {
         match self.field.as_str() {
             "" => {
                 let balance = indices.is_empty().then_some(account.balance);
-                Ok(at.snapshot.contract_fields(&address, balance)?.into())
+                let entries = at.snapshot.contract_fields(&address)?;
+                Ok(Document::new(StateText { entries, writer: StateWriter::of_fields(balance) }))
             }
             "_balance" => Ok(Document::new(json!({ "_balance": account.balance.to_string() }).to_string())),
-            field => Ok(at.snapshot.contract_field(&address, field, &indices)?.into()),
+            field => {
+                let path = once(field).chain(indices.iter().map(String::as_str));
+                Ok(match at.snapshot.contract_field(&address, field, &indices)? {
+                    None => Document::new("null".to_owned()),
+                    Some(ContractField::Value(value)) => Document::new(nested_value(path, &value)),
+                    Some(ContractField::Map(entries)) => {
+                        Document::new(StateText { entries, writer: StateWriter::below(path) })
+                    }
+                })
+            }
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use silica_chain::StateDocument;
 use silica_protocol::rpc::error::RpcError;
 use silica_state::StateError;
 
@@ -30,12 +29,6 @@ impl Pieces for String {
     }
 }
 
-impl Pieces for StateDocument {
-    fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError> {
-        Self::write(self, out, size)
-    }
-}
-
 /// The JSON text of a result before its first piece.
 pub(crate) struct Document(Box<dyn Pieces>);
 
@@ -46,18 +39,6 @@ impl Document {
 
     fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
         self.0.write(out, CHUNK)
-    }
-}
-
-impl From<StateDocument> for Document {
-    fn from(document: StateDocument) -> Self {
-        Self::new(document)
-    }
-}
-
-impl From<Option<StateDocument>> for Document {
-    fn from(document: Option<StateDocument>) -> Self {
-        document.map_or_else(|| Self::new("null".to_owned()), Self::from)
     }
 }
 

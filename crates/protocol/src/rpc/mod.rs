@@ -6,7 +6,7 @@
 //! - [`envelope`] (request, response, batch), [`error`] (error codes), [`text`] (JSON forms of numbers and bytes) and
 //!   [`number`] (the rules for numbers in requests);
 //! - the resources: [`transaction`], [`receipt`], [`block`], [`account`], [`address_history`], [`contract`],
-//!   [`network`], [`simulation`], [`trace`];
+//!   [`contract_state`], [`network`], [`simulation`], [`trace`];
 //! - notifications: [`subscription`].
 //!
 //! Members are declared in the alphabetical order of their wire names. The C++ node writes them in this order.
@@ -30,6 +30,7 @@ pub mod account;
 pub mod address_history;
 pub mod block;
 pub mod contract;
+pub mod contract_state;
 pub mod envelope;
 pub mod error;
 pub mod network;

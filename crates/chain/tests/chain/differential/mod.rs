@@ -14,12 +14,13 @@ mod scenario;
 mod storage;
 mod traces;
 
-use std::{collections::BTreeMap, env, sync::Arc};
+use std::{collections::BTreeMap, env, ops::ControlFlow, sync::Arc};
 
 use eth_trie::{EthTrie, MemoryDB, Trie};
 use silica_chain::{ChainConfig, CommittedBlock, Snapshot};
 use silica_protocol::{
     Account, Address, BlockNumber, CodeHash, ContractAccount, Gas, Receipt, StorageKey, Transaction,
+    rpc::contract_state::StateWriter,
 };
 use silica_scilla::rules::{Edition, Rules};
 
@@ -98,8 +99,14 @@ fn check_contract(net: &Net, model: &Model, contract: &Address) {
     let fields: BTreeMap<_, _> = entries.into_iter().filter(|(key, _)| is_field(key)).collect();
     assert_eq!(fields, model.entries(contract), "entries of {contract}");
     let mut text = Vec::new();
-    let mut document = net.snapshot().contract_fields(contract, None).unwrap();
-    while document.write(&mut text, 1).unwrap() {}
+    let mut writer = StateWriter::of_fields(None);
+    let mut entries = net.snapshot().contract_fields(contract).unwrap();
+    let visited = entries.visit(|path, value| {
+        writer.add(path, value, &mut text);
+        ControlFlow::Continue(())
+    });
+    assert!(visited.unwrap().is_continue());
+    writer.finish(&mut text);
     let read: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&text).unwrap();
     assert_eq!(read, model.fields(contract), "fields of {contract}");
 }
