@@ -15,7 +15,7 @@ use super::{
     HttpLimits, Reply, ResponseBody,
     deadline::ConnectionDeadline,
     gzip,
-    response_body::{Large, Stream},
+    response_body::{Chunked, Metered},
     text::Text,
 };
 use crate::metrics::Metrics;
@@ -148,15 +148,15 @@ impl ResourceLimits {
         }
         let deadline = Arc::clone(deadline);
         Some(match rest {
-            None => ResponseBody::Large(Large::new(beginning, deadline, vec![memory])),
-            Some(rest) => ResponseBody::Stream(Stream::new(beginning, rest, Arc::clone(self), deadline, memory)),
+            None => ResponseBody::Metered(Metered::new(beginning, deadline, vec![memory])),
+            Some(rest) => ResponseBody::Chunked(Chunked::new(beginning, rest, Arc::clone(self), deadline, memory)),
         })
     }
 
     /// Returns the bytes of memory that a streamed response needs if its first chunk has `beginning` bytes. If the
     /// budget is smaller, the response needs all of it.
     pub(super) fn stream_memory(&self, beginning: usize) -> usize {
-        Stream::memory(beginning).min(self.all().max(beginning))
+        Chunked::memory(beginning).min(self.all().max(beginning))
     }
 
     /// Returns the whole memory budget in bytes.
@@ -312,7 +312,7 @@ impl MemoryLease {
 
     /// Returns the body of a notification that has memory.
     pub(crate) fn reserved(&self, text: Vec<u8>, PushLease { memory, place }: PushLease) -> ResponseBody {
-        ResponseBody::Large(Large::new(Text::from(text), Arc::clone(&self.deadline), vec![memory, place]))
+        ResponseBody::Metered(Metered::new(Text::from(text), Arc::clone(&self.deadline), vec![memory, place]))
     }
 
     /// Waits until the client holds memory that other connections want, and has been slow to read.

@@ -11,7 +11,7 @@ use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    response_body::{ChunkSource, Truncated},
+    response_body::{BodyChunks, Chunks, Truncated},
     text::Text,
 };
 
@@ -63,15 +63,14 @@ pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
 pub(super) struct Gzip {
     /// The finished part that the encoder has not read yet.
     there: Text,
-    /// The source of further chunks; `None` at its end.
-    rest: Option<Box<dyn ChunkSource>>,
+    rest: Option<BodyChunks>,
     encoder: GzEncoder<Vec<u8>>,
     /// The permit of this compression, which ends with the response.
     _turn: OwnedSemaphorePermit,
 }
 
 impl Gzip {
-    pub(super) fn new(there: Text, rest: Option<Box<dyn ChunkSource>>, turn: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(there: Text, rest: Option<BodyChunks>, turn: OwnedSemaphorePermit) -> Self {
         Self { there, rest, encoder: GzEncoder::new(Vec::new(), Compression::fast()), _turn: turn }
     }
 
@@ -79,7 +78,7 @@ impl Gzip {
     fn compress_some(&mut self) -> Result<bool, Truncated> {
         if self.there.is_empty() {
             let Some(rest) = &mut self.rest else { return Ok(false) };
-            if !rest.write(self.there.end())? {
+            if !rest.next_chunk(self.there.end())? {
                 self.rest = None;
             }
         }
@@ -89,9 +88,11 @@ impl Gzip {
     }
 }
 
-impl ChunkSource for Gzip {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
-        // The encoder keeps some of its output back, so one call may have no output, or a few bytes.
+impl Chunks for Gzip {
+    type Error = Truncated;
+
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
+        // The encoder may still hold its output, and a chunk of a few bytes is not worth a write.
         while out.len() < LEAST {
             if !self.compress_some()? {
                 self.encoder.try_finish().map_err(|_| Truncated)?;
@@ -146,8 +147,10 @@ mod tests {
     /// Pieces of so many bytes each.
     struct Pieces(Vec<usize>);
 
-    impl ChunkSource for Pieces {
-        fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
+    impl Chunks for Pieces {
+        type Error = Truncated;
+
+        fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
             let length = self.0.pop().ok_or(Truncated)?;
             out.resize(length, b'x');
             Ok(!self.0.is_empty())
@@ -160,12 +163,12 @@ mod tests {
             [(0, vec![]), (5, vec![]), (1_000_000, vec![]), (5, vec![7, 0, 900_000, 0, 3]), (0, vec![0])]
         {
             let expected = there + rest.iter().sum::<usize>();
-            let rest = (!rest.is_empty()).then(|| Box::new(Pieces(rest)) as Box<dyn ChunkSource>);
+            let rest = (!rest.is_empty()).then(|| Box::new(Pieces(rest)) as BodyChunks);
             let mut gzip = Gzip::new(vec![b'x'; there].into(), rest, turn());
             let (mut all, mut more) = (Vec::new(), true);
             while more {
                 let mut chunk = Vec::new();
-                more = gzip.write(&mut chunk).unwrap();
+                more = gzip.next_chunk(&mut chunk).unwrap();
                 assert!(!chunk.is_empty());
                 all.append(&mut chunk);
             }
@@ -188,7 +191,7 @@ mod tests {
     fn what_breaks_is_not_ended() {
         let mut gzip = Gzip::new(vec![b'x'; 10].into(), Some(Box::new(Pieces(vec![]))), turn());
         let outcome = loop {
-            match gzip.write(&mut Vec::new()) {
+            match gzip.next_chunk(&mut Vec::new()) {
                 Ok(true) => {}
                 other => break other,
             }

@@ -49,7 +49,7 @@ pub(crate) use self::{
     post::TOO_MANY_ANSWERS,
     rate_limit::Allowance,
     response::whole_seconds,
-    response_body::{CHUNK, ChunkSource, Reply, ResponseBody, Truncated, next_chunk},
+    response_body::{CHUNK, Chunks, Reply, ResponseBody, Truncated, make_chunk},
     routes::{HOME, METRICS, READY},
     text::Text,
 };

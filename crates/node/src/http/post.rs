@@ -14,7 +14,7 @@ use super::{
     gzip::{self, Gzip},
     request_body::{BodyError, read_body},
     response::{TOO_OFTEN, encoded, json, refused, retried_after, varied},
-    response_body::Stream,
+    response_body::Chunked,
     routes::RequestContext,
 };
 
@@ -87,6 +87,6 @@ async fn compressed(
         return None;
     }
     let source = Box::new(Gzip::new(beginning, rest, turn));
-    let stream = Stream::new(Text::default(), source, Arc::clone(resources), Arc::clone(deadline), memory);
-    Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| ResponseBody::Stream(stream))))
+    let chunked = Chunked::new(Text::default(), source, Arc::clone(resources), Arc::clone(deadline), memory);
+    Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| ResponseBody::Chunked(chunked))))
 }

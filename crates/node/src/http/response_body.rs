@@ -1,4 +1,4 @@
-//! Bodies of responses: small, large, or streamed.
+//! Bodies of responses: full, metered or chunked.
 
 use std::{
     error::Error,
@@ -24,15 +24,16 @@ use crate::request_id::carried;
 
 /// The answer to one request body.
 pub(crate) struct Reply {
-    /// The beginning of the answer, or all of it if there is no rest.
+    /// The first chunk. Without `rest`, it is the whole answer.
     pub(crate) beginning: Text,
-    pub(crate) rest: Option<Box<dyn ChunkSource>>,
-    /// The memory that was reserved while it was made.
+    /// The other chunks.
+    pub(crate) rest: Option<BodyChunks>,
+    /// The memory that is reserved for the answer.
     pub(crate) memory: Memory,
 }
 
 impl Reply {
-    /// An answer that was made as a whole.
+    /// Returns a complete answer.
     pub(crate) fn whole(text: impl Into<Text>, memory: Memory) -> Self {
         Self { beginning: text.into(), rest: None, memory }
     }
@@ -43,36 +44,46 @@ impl Reply {
     }
 }
 
-/// The source of the rest of an answer.
-pub(crate) trait ChunkSource: Send + 'static {
-    /// Appends the next chunk, which may block. Returns whether more follow.
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated>;
+/// A source of the chunks of an answer.
+pub(crate) trait Chunks: Send + 'static {
+    /// Reason why a chunk cannot be made.
+    type Error;
+
+    /// Appends the next chunk, which can block. Returns whether more chunks follow. After an error, `out` can have a
+    /// part of the chunk.
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Self::Error>;
 }
 
-impl ChunkSource for Box<dyn ChunkSource> {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
-        self.as_mut().write(out)
+/// The chunks of a response body. Their source logs the reason of an error.
+pub(crate) type BodyChunks = Box<dyn Chunks<Error = Truncated>>;
+
+impl Chunks for BodyChunks {
+    type Error = Truncated;
+
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
+        self.as_mut().next_chunk(out)
     }
 }
 
-/// Permits for chunks that are being written. A chunk is written to its end even if its client has gone. Without a
-/// bound, clients that connect and leave would cause many such writes at once, each with memory and a thread.
+/// Permits for chunks that are being made. A chunk is made to its end even if its client has disconnected. Without a
+/// limit, clients that connect and disconnect would cause many such chunks at once, each with memory and a thread.
 static TURNS: Semaphore = Semaphore::const_new(4);
 
-/// Writes the next chunk on a blocking thread. Returns it with the source of the following ones, if there are any.
-pub(crate) async fn next_chunk<S: ChunkSource>(mut source: S) -> Result<(Vec<u8>, Option<S>), Truncated> {
+/// Makes the next chunk on a blocking thread. Returns it with its source, or without the source after the last chunk.
+pub(crate) async fn make_chunk<C: Chunks<Error = Truncated>>(mut chunks: C) -> Result<(Vec<u8>, Option<C>), Truncated> {
     let turn = TURNS.acquire().await.map_err(|_| Truncated)?;
-    let written = spawn_blocking(carried(move || {
+    let made = spawn_blocking(carried(move || {
         let mut chunk = Vec::new();
-        let more = source.write(&mut chunk);
+        let more = chunks.next_chunk(&mut chunk);
         drop(turn);
-        Ok((chunk, more?.then_some(source)))
+        Ok((chunk, more?.then_some(chunks)))
     }));
-    // The hook of the process has logged a panic.
-    written.await.unwrap_or(Err(Truncated))
+    // The panic hook of the process has logged a panic.
+    made.await.unwrap_or(Err(Truncated))
 }
 
-/// An answer has begun and cannot be completed. Its connection is closed without the mark of the end.
+/// A part of the response is sent, and the node cannot make the rest. The node closes the connection without the end
+/// mark of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truncated;
 
@@ -84,15 +95,19 @@ impl fmt::Display for Truncated {
 
 impl Error for Truncated {}
 
-/// The body of a response. It is sent in chunks, so that the server sees whether the client reads.
+/// The body of a response. The server sends each body in parts of at most [`CHUNK`] bytes, and so detects a client that
+/// does not read.
 pub(crate) enum ResponseBody {
-    Small(Bytes),
-    Large(Large),
-    Stream(Stream),
+    /// A small body, without memory of the budget.
+    Full(Bytes),
+    /// A complete body that holds memory of the budget.
+    Metered(Metered),
+    /// A body whose chunks are made while the client reads.
+    Chunked(Chunked),
 }
 
 impl ResponseBody {
-    /// Returns the next chunk; `None` after the last one.
+    /// Returns the next part, or `None` after the last part.
     pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Truncated>> {
         let frame = poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await?;
         Some(frame.map(|frame| frame.into_data().unwrap_or_default()))
@@ -101,7 +116,7 @@ impl ResponseBody {
 
 impl From<Bytes> for ResponseBody {
     fn from(bytes: Bytes) -> Self {
-        Self::Small(bytes)
+        Self::Full(bytes)
     }
 }
 
@@ -110,60 +125,60 @@ impl Body for ResponseBody {
     type Error = Truncated;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Truncated>>> {
-        let chunk = match &mut *self {
-            Self::Small(bytes) => take_chunk(bytes).map(Ok),
-            Self::Large(large) => large.next_chunk().map(Ok),
-            Self::Stream(stream) => ready!(stream.poll_chunk(cx)),
+        let part = match &mut *self {
+            Self::Full(bytes) => take_part(bytes).map(Ok),
+            Self::Metered(metered) => metered.next_part().map(Ok),
+            Self::Chunked(chunked) => ready!(chunked.poll_part(cx)),
         };
-        Poll::Ready(chunk.map(|chunk| chunk.map(Frame::data)))
+        Poll::Ready(part.map(|part| part.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Small(bytes) => bytes.is_empty(),
-            Self::Large(large) => large.rest.is_empty(),
-            Self::Stream(stream) => stream.made.is_empty() && stream.making.is_none(),
+            Self::Full(bytes) => bytes.is_empty(),
+            Self::Metered(metered) => metered.rest.is_empty(),
+            Self::Chunked(chunked) => chunked.current.is_empty() && chunked.next.is_none(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Small(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Large(large) => SizeHint::with_exact(large.rest.len() as u64),
-            Self::Stream(_) => SizeHint::default(),
+            Self::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Metered(metered) => SizeHint::with_exact(metered.rest.len() as u64),
+            Self::Chunked(_) => SizeHint::default(),
         }
     }
 }
 
-/// Maximum size of a chunk in bytes.
+/// Maximum size of a part that is sent at once, in bytes.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-fn take_chunk(bytes: &mut Bytes) -> Option<Bytes> {
+fn take_part(bytes: &mut Bytes) -> Option<Bytes> {
     (!bytes.is_empty()).then(|| bytes.split_to(CHUNK.min(bytes.len())))
 }
 
-/// An answer that was made as a whole.
-pub(crate) struct Large {
+/// A complete body that holds memory of the budget.
+pub(crate) struct Metered {
     rest: Text,
     deadline: Arc<ConnectionDeadline>,
 }
 
-/// The resources of a large answer, until its last byte is sent or the connection ends.
+/// The resources of a metered body, until its last byte is sent or the connection ends.
 struct Held {
     deadline: Arc<ConnectionDeadline>,
     _memory: Vec<Memory>,
 }
 
-impl Large {
-    pub(super) fn new(answer: Text, deadline: Arc<ConnectionDeadline>, memory: Vec<Memory>) -> Self {
-        let rest = answer.owned_by(Held { deadline: Arc::clone(&deadline), _memory: memory });
+impl Metered {
+    pub(super) fn new(text: Text, deadline: Arc<ConnectionDeadline>, memory: Vec<Memory>) -> Self {
+        let rest = text.owned_by(Held { deadline: Arc::clone(&deadline), _memory: memory });
         Self { rest, deadline }
     }
 
-    fn next_chunk(&mut self) -> Option<Bytes> {
-        let chunk = self.rest.take(CHUNK)?;
+    fn next_part(&mut self) -> Option<Bytes> {
+        let part = self.rest.take(CHUNK)?;
         self.deadline.part_taken();
-        Some(chunk)
+        Some(part)
     }
 }
 
@@ -173,89 +188,91 @@ impl Drop for Held {
     }
 }
 
-/// Approximate memory of a streamed answer in bytes, unless one of its parts is large.
-const STREAM_BYTES: usize = 16 << 20;
+/// Memory that a chunked body reserves, in bytes. It reserves more for a chunk above [`USUAL_CHUNK`].
+const CHUNKED_BYTES: usize = 16 << 20;
 
-/// Size of a part in bytes that is included in them: while one part is sent, the next one is made.
-const USUAL_PART: usize = STREAM_BYTES / 2;
+/// Size in bytes up to which a chunk needs no further memory. At most two chunks are in memory: the one that is being
+/// sent, and the next one.
+const USUAL_CHUNK: usize = CHUNKED_BYTES / 2;
 
-/// A part of an answer, and the source of the next one, if there is one.
-type Made = Result<(Text, Option<Box<dyn ChunkSource>>), Truncated>;
+/// A chunk, and the source of the following chunks; `None` after the last chunk.
+type ChunkResult = Result<(Text, Option<BodyChunks>), Truncated>;
 
-/// A streamed answer. While a part is sent the next one is made, and no further one. Parts are made on blocking
-/// threads. No thread waits for the client.
-pub(crate) struct Stream {
-    /// The part that is being sent.
-    made: Text,
-    /// The next part; `None` after the last one.
-    making: Option<JoinHandle<Made>>,
+/// A body whose chunks are made while the client reads. While one chunk is sent, a blocking thread makes the next one,
+/// and no further one. No thread waits for the client.
+pub(crate) struct Chunked {
+    /// The rest of the chunk that is being sent.
+    current: Text,
+    /// The task that makes the next chunk; `None` after the last chunk.
+    next: Option<JoinHandle<ChunkResult>>,
     resources: Arc<ResourceLimits>,
     deadline: Arc<ConnectionDeadline>,
-    /// The memory, until the stream ends or is dropped.
+    /// The reserved memory, until the body ends or is dropped.
     _memory: Memory,
 }
 
-impl Stream {
+impl Chunked {
     pub(super) fn new(
-        beginning: Text,
-        rest: Box<dyn ChunkSource>,
+        first: Text,
+        rest: BodyChunks,
         resources: Arc<ResourceLimits>,
         deadline: Arc<ConnectionDeadline>,
         memory: Memory,
     ) -> Self {
-        let mut stream = Self { made: beginning, making: None, resources, deadline, _memory: memory };
-        stream.make(rest);
-        stream
+        let mut chunked = Self { current: first, next: None, resources, deadline, _memory: memory };
+        chunked.make_next(rest);
+        chunked
     }
 
-    /// Returns the memory in bytes of a streamed answer with a beginning of this size.
-    pub(super) fn memory(beginning: usize) -> usize {
-        STREAM_BYTES.saturating_add(beginning.saturating_sub(USUAL_PART))
+    /// Returns the memory in bytes of a chunked body whose first chunk has `first` bytes.
+    pub(super) fn memory(first: usize) -> usize {
+        CHUNKED_BYTES.saturating_add(first.saturating_sub(USUAL_CHUNK))
     }
 
-    fn make(&mut self, rest: Box<dyn ChunkSource>) {
-        let (resources, longest) = (Arc::clone(&self.resources), self.deadline.limits.bodies_timeout);
-        self.making = Some(tokio::spawn(async move {
-            let (part, rest) = next_chunk(rest).await?;
-            let more = part.len().saturating_sub(USUAL_PART);
+    fn make_next(&mut self, rest: BodyChunks) {
+        let resources = Arc::clone(&self.resources);
+        let longest = self.deadline.limits.bodies_timeout;
+        self.next = Some(tokio::spawn(async move {
+            let (chunk, rest) = make_chunk(rest).await?;
+            let more = chunk.len().saturating_sub(USUAL_CHUNK);
             if more == 0 {
-                return Ok((part.into(), rest));
+                return Ok((chunk.into(), rest));
             }
             let mut memory = Memory::new(resources, longest);
-            if !memory.reserve_response(part.len(), more).await {
-                tracing::info!(bytes = part.len(), "truncated a response: no memory is free for its next chunk");
+            if !memory.reserve_response(chunk.len(), more).await {
+                tracing::info!(bytes = chunk.len(), "truncated a response: no memory is free for its next chunk");
                 return Err(Truncated);
             }
-            Ok((Text::from(part).owned_by(memory), rest))
+            Ok((Text::from(chunk).owned_by(memory), rest))
         }));
     }
 
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Truncated>>> {
-        while self.made.is_empty() {
-            let Some(making) = &mut self.making else { return Poll::Ready(None) };
-            // The deadline does not apply until the part is made.
+    fn poll_part(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Truncated>>> {
+        while self.current.is_empty() {
+            let Some(next) = &mut self.next else { return Poll::Ready(None) };
+            // The client cannot read before the chunk is made, so its deadline does not apply.
             self.deadline.part_awaited();
-            let made = ready!(Pin::new(making).poll(cx));
-            self.making = None;
+            let made = ready!(Pin::new(next).poll(cx));
+            self.next = None;
             match made.unwrap_or(Err(Truncated)) {
-                Ok((part, rest)) => {
-                    self.made = part;
+                Ok((chunk, rest)) => {
+                    self.current = chunk;
                     if let Some(rest) = rest {
-                        self.make(rest);
+                        self.make_next(rest);
                     }
                 }
-                Err(broken) => {
+                Err(truncated) => {
                     self.deadline.part_taken();
-                    return Poll::Ready(Some(Err(broken)));
+                    return Poll::Ready(Some(Err(truncated)));
                 }
             }
         }
         self.deadline.part_taken();
-        Poll::Ready(self.made.take(CHUNK).map(Ok))
+        Poll::Ready(self.current.take(CHUNK).map(Ok))
     }
 }
 
-impl Drop for Stream {
+impl Drop for Chunked {
     fn drop(&mut self) {
         self.deadline.parts_end();
     }

@@ -26,8 +26,9 @@ use silica_state::StateError;
 
 use crate::{
     head::Context,
+    http::Chunks,
     rpc::{
-        CallError, Document, Entry, HashErrors, Method, Pieces, Streamed,
+        CallError, ChunkedResult, Entry, HashErrors, Method, RESULT_CHUNK, Streamed,
         params::{BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
     },
 };
@@ -132,11 +133,12 @@ impl Streamed for GetSmartContractState {
     const NAME: &'static str = "GetSmartContractState";
     type Output = Map<String, Value>;
 
-    fn begin(self, at: &Context) -> Result<Document, CallError> {
+    fn begin(self, at: &Context) -> Result<ChunkedResult, CallError> {
         let address = self.address.get()?;
         let account = contract_account(at, &address)?;
         let entries = at.snapshot.contract_fields(&address)?;
-        Ok(Document::new(StateText { entries, writer: StateWriter::of_fields(Some(account.balance)) }))
+        let writer = StateWriter::of_fields(Some(account.balance));
+        Ok(ChunkedResult::begin(Self::NAME, StateText { entries, writer })?)
     }
 }
 
@@ -146,9 +148,11 @@ struct StateText {
     writer: StateWriter,
 }
 
-impl Pieces for StateText {
-    fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError> {
-        let end = out.len().saturating_add(size);
+impl Chunks for StateText {
+    type Error = StateError;
+
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
+        let end = out.len().saturating_add(RESULT_CHUNK);
         let visited = self.entries.visit(|path, value| {
             self.writer.add(path, value, out);
             if out.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -182,7 +186,7 @@ impl Streamed for GetSmartContractSubState {
     const NAME: &'static str = "GetSmartContractSubState";
     type Output = Option<Map<String, Value>>;
 
-    fn begin(self, at: &Context) -> Result<Document, CallError> {
+    fn begin(self, at: &Context) -> Result<ChunkedResult, CallError> {
         let address = self.address.get()?;
         let account = contract_account(at, &address)?;
         let text = |index: Value| if let Value::String(text) = index { Ok(text) } else { Err(INDEX_NOT_TEXT) };
@@ -191,18 +195,24 @@ impl Streamed for GetSmartContractSubState {
             "" => {
                 let balance = indices.is_empty().then_some(account.balance);
                 let entries = at.snapshot.contract_fields(&address)?;
-                Ok(Document::new(StateText { entries, writer: StateWriter::of_fields(balance) }))
+                let writer = StateWriter::of_fields(balance);
+                Ok(ChunkedResult::begin(Self::NAME, StateText { entries, writer })?)
             }
-            "_balance" => Ok(Document::new(json!({ "_balance": account.balance.to_string() }).to_string())),
+            "_balance" => {
+                let text = json!({ "_balance": account.balance.to_string() }).to_string();
+                Ok(ChunkedResult::begin(Self::NAME, text)?)
+            }
             field => {
                 let path = once(field).chain(indices.iter().map(String::as_str));
-                Ok(match at.snapshot.contract_field(&address, field, &indices)? {
-                    None => Document::new("null".to_owned()),
-                    Some(ContractField::Value(value)) => Document::new(nested_value(path, &value)),
+                let result = match at.snapshot.contract_field(&address, field, &indices)? {
+                    None => ChunkedResult::begin(Self::NAME, "null".to_owned()),
+                    Some(ContractField::Value(value)) => ChunkedResult::begin(Self::NAME, nested_value(path, &value)),
                     Some(ContractField::Map(entries)) => {
-                        Document::new(StateText { entries, writer: StateWriter::below(path) })
+                        let writer = StateWriter::below(path);
+                        ChunkedResult::begin(Self::NAME, StateText { entries, writer })
                     }
-                })
+                };
+                Ok(result?)
             }
         }
     }

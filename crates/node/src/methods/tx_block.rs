@@ -21,8 +21,9 @@ use silica_state::StateError;
 
 use crate::{
     head::Context,
+    http::Chunks,
     rpc::{
-        CallError, Document, Entry, Method, Pieces, Streamed,
+        CallError, ChunkedResult, Entry, Method, RESULT_CHUNK, Streamed,
         params::{AnyBase, Decimal, Integral, NumberFault, PageText, Text},
     },
     statistics,
@@ -246,12 +247,13 @@ impl Streamed for GetTxnBodiesForTxBlock {
     const NAME: &'static str = "GetTxnBodiesForTxBlock";
     type Output = Vec<TransactionJson>;
 
-    fn begin(self, at: &Context) -> Result<Document, CallError> {
+    fn begin(self, at: &Context) -> Result<ChunkedResult, CallError> {
         let AnyBase(number) = self.number.value();
         let number = BlockNumber::new(number);
         let all = at.snapshot.block_positions(number, None)?;
         let bodies = Bodies { snapshot: at.snapshot.clone(), number, positions: all.positions };
-        Ok(Document::new(BodiesText { head: "[".to_owned(), bodies, tail: "]".to_owned() }))
+        let text = BodiesText { head: "[".to_owned(), bodies, tail: "]".to_owned() };
+        Ok(ChunkedResult::begin(Self::NAME, text)?)
     }
 }
 
@@ -269,14 +271,15 @@ impl Streamed for GetTxnBodiesForTxBlockEx {
     const NAME: &'static str = "GetTxnBodiesForTxBlockEx";
     type Output = TransactionsPage<Vec<TransactionJson>>;
 
-    fn begin(self, at: &Context) -> Result<Document, CallError> {
+    fn begin(self, at: &Context) -> Result<ChunkedResult, CallError> {
         let (AnyBase(number), PageText(page)) = (self.number.value(), self.page.value());
         let number = BlockNumber::new(number);
         let page = at.snapshot.block_positions(number, Some(page.unwrap_or(0)))?;
         let around = json!(page_of(page.page, page.pages, Vec::<TransactionJson>::new())).to_string();
         let (head, tail) = around.split_once("[]").unwrap_or_default();
         let bodies = Bodies { snapshot: at.snapshot.clone(), number, positions: page.positions };
-        Ok(Document::new(BodiesText { head: format!("{head}["), bodies, tail: format!("]{tail}") }))
+        let text = BodiesText { head: format!("{head}["), bodies, tail: format!("]{tail}") };
+        Ok(ChunkedResult::begin(Self::NAME, text)?)
     }
 }
 
@@ -289,9 +292,11 @@ struct BodiesText {
     tail: String,
 }
 
-impl Pieces for BodiesText {
-    fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError> {
-        let end = out.len().saturating_add(size);
+impl Chunks for BodiesText {
+    type Error = StateError;
+
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
+        let end = out.len().saturating_add(RESULT_CHUNK);
         while out.len() < end {
             let next = self.bodies.next()?;
             if next.is_empty() {

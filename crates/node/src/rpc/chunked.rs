@@ -1,82 +1,72 @@
-//! Results that can be larger than memory permits: JSON text in pieces.
+//! Results that can be larger than memory permits: JSON text in chunks.
 
-use std::fmt;
+use std::mem;
 
 use silica_protocol::rpc::error::RpcError;
 use silica_state::StateError;
 
 use super::growth::Growth;
-use crate::http::{ChunkSource, Text, Truncated, next_chunk};
+use crate::http::{Chunks, Text, Truncated, make_chunk};
 
-/// Size of a piece in bytes. A piece can be larger, and the last piece can be smaller.
-const CHUNK: usize = 128 << 10;
+/// Minimum size of a chunk of a result in bytes, except of the last chunk.
+pub(crate) const RESULT_CHUNK: usize = 128 << 10;
 
-/// JSON text in pieces.
-pub(crate) trait Pieces: Send + 'static {
-    /// Appends the next piece, and returns whether more pieces follow. All pieces except the last have at least `size`
-    /// bytes.
-    ///
-    /// # Errors
-    ///
-    /// The state could not be read. `out` can have a part of the piece.
-    fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError>;
-}
+/// A result that is complete.
+impl Chunks for String {
+    type Error = StateError;
 
-impl Pieces for String {
-    fn write(&mut self, out: &mut Vec<u8>, _: usize) -> Result<bool, StateError> {
-        out.extend(std::mem::take(self).as_bytes());
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
+        out.extend(mem::take(self).as_bytes());
         Ok(false)
     }
 }
 
-/// The JSON text of a result before its first piece.
-pub(crate) struct Document(Box<dyn Pieces>);
-
-impl Document {
-    pub(crate) fn new(chunks: impl Pieces) -> Self {
-        Self(Box::new(chunks))
-    }
-
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
-        self.0.write(out, CHUNK)
-    }
-}
-
-/// A document after its first piece.
-pub(crate) struct Begun {
-    /// The first piece.
-    pub(super) text: Vec<u8>,
-    pub(super) rest: Option<Rest>,
-}
-
-/// The remaining pieces of the response to one request.
-pub(crate) struct Rest {
-    document: Document,
+/// The JSON text of a result. The first chunk is made. The node makes the other chunks while the client reads.
+pub(crate) struct ChunkedResult {
+    /// The first chunk, until it is taken.
+    head: Vec<u8>,
+    /// The source of the other chunks; `None` after the last chunk.
+    tail: Option<Box<dyn Chunks<Error = StateError>>>,
+    /// The method, for the log.
     method: &'static str,
-    /// Text after the last piece.
+    /// The text after the last chunk.
     end: &'static [u8],
 }
 
-impl Begun {
-    /// Writes the first piece.
-    pub(super) fn new(mut document: Document, method: &'static str) -> Result<Self, StateError> {
-        let mut text = Vec::new();
-        let more = document.write(&mut text)?;
-        Ok(Self { text, rest: more.then_some(Rest { document, method, end: b"" }) })
-    }
-}
-
-impl Rest {
-    /// Sets the text after the last piece.
-    pub(super) fn closed_by(self, end: &'static [u8]) -> Self {
-        Self { end, ..self }
+impl ChunkedResult {
+    /// Makes the first chunk, which can block.
+    ///
+    /// # Errors
+    ///
+    /// The error of the first chunk. An error of a later chunk truncates the response.
+    pub(crate) fn begin(method: &'static str, mut chunks: impl Chunks<Error = StateError>) -> Result<Self, StateError> {
+        let mut head = Vec::new();
+        let more = chunks.next_chunk(&mut head)?;
+        let tail: Option<Box<dyn Chunks<Error = StateError>>> = if more { Some(Box::new(chunks)) } else { None };
+        Ok(Self { head, tail, method, end: b"" })
     }
 
-    /// Appends all pieces to the text of a response, within its bounds.
+    /// Returns whether the first chunk is the whole result.
+    pub(super) fn is_complete(&self) -> bool {
+        self.tail.is_none()
+    }
+
+    /// Appends the first chunk to a response, and sets the text after the last chunk. Returns the other chunks. If there
+    /// are none, also appends the text after the last chunk.
+    pub(super) fn write_head(mut self, text: &mut Text, end: &'static [u8]) -> Option<Self> {
+        text.append(mem::take(&mut self.head));
+        if self.is_complete() {
+            text.end().extend_from_slice(end);
+            return None;
+        }
+        Some(Self { end, ..self })
+    }
+
+    /// Appends all remaining chunks to a response in memory, within its bounds.
     pub(super) async fn append(self, text: &mut Text, growth: &mut Growth<'_>) -> Result<(), RpcError> {
         let mut next = Some(self);
         while let Some(rest) = next {
-            let (chunk, more) = next_chunk(rest).await.map_err(|Truncated| RpcError::INTERNAL_ERROR)?;
+            let (chunk, more) = make_chunk(rest).await.map_err(|Truncated| RpcError::INTERNAL_ERROR)?;
             text.append(chunk);
             growth.check(text).await?;
             next = more;
@@ -85,10 +75,14 @@ impl Rest {
     }
 }
 
-impl ChunkSource for Rest {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
-        let more = self.document.write(out).map_err(|error| {
-            // The client was so slow that the node no longer keeps the state. This is no fault of the node.
+/// The chunks after the first.
+impl Chunks for ChunkedResult {
+    type Error = Truncated;
+
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
+        let Some(tail) = &mut self.tail else { return Ok(false) };
+        let more = tail.next_chunk(out).map_err(|error| {
+            // A client that reads for too long outlives the state history. This is no fault of the node.
             if matches!(error, StateError::Expired) {
                 tracing::info!(method = self.method, "an answer was truncated: its state is no longer kept");
             } else {
@@ -97,15 +91,10 @@ impl ChunkSource for Rest {
             Truncated
         })?;
         if !more {
+            self.tail = None;
             out.extend(self.end);
         }
         Ok(more)
-    }
-}
-
-impl fmt::Debug for Rest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rest").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
@@ -118,9 +107,11 @@ mod tests {
     use super::*;
     use crate::http::{HttpLimits, MemoryLease};
 
-    /// A number of pieces of one byte. A negative number ends with an error.
-    impl Pieces for i32 {
-        fn write(&mut self, out: &mut Vec<u8>, _: usize) -> Result<bool, StateError> {
+    /// A number of chunks of one byte. A negative number ends with an error.
+    impl Chunks for i32 {
+        type Error = StateError;
+
+        fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
             if *self == -1 {
                 return Err(StateError::Expired);
             }
@@ -130,24 +121,29 @@ mod tests {
         }
     }
 
-    fn begun(chunks: i32) -> Begun {
-        Begun::new(Document::new(chunks), "Pieces").unwrap()
+    /// Begins a result. Returns the text after its first chunk, and the other chunks.
+    fn begun(chunks: i32) -> (Vec<u8>, Option<ChunkedResult>) {
+        let mut text = Text::default();
+        let rest = ChunkedResult::begin("Method", chunks).unwrap().write_head(&mut text, b"}");
+        (text.into_bytes().to_vec(), rest)
     }
 
     #[test]
-    fn last_piece_has_the_closing_text() {
-        assert!(begun(1).rest.is_none());
-        let Begun { mut text, rest } = begun(4);
-        let mut rest = rest.unwrap().closed_by(b"}");
-        while rest.write(&mut text).unwrap() {}
+    fn last_chunk_has_the_closing_text() {
+        let (text, rest) = begun(1);
+        assert!(rest.is_none());
+        assert_eq!(text, b"x}");
+        let (mut text, rest) = begun(4);
+        let mut rest = rest.unwrap();
+        while rest.next_chunk(&mut text).unwrap() {}
         assert_eq!(text, b"xxxx}");
     }
 
     #[test]
-    fn fault_in_the_first_piece_is_an_error_and_a_later_one_truncates() {
-        assert!(Begun::new(Document::new(-1), "Pieces").is_err());
-        let mut rest = begun(-2).rest.unwrap().closed_by(b"}");
-        assert_eq!(rest.write(&mut Vec::new()), Err(Truncated));
+    fn fault_in_the_first_chunk_is_an_error_and_a_later_one_truncates() {
+        assert!(ChunkedResult::begin("Method", -1).is_err());
+        let (_, rest) = begun(-2);
+        assert_eq!(rest.unwrap().next_chunk(&mut Vec::new()), Err(Truncated));
     }
 
     #[tokio::test]
@@ -157,7 +153,8 @@ mod tests {
             let memory = MemoryLease::alone(HttpLimits::default()).memory();
             let mut growth = Growth::batch(memory, (1, 0), most, (&turns, Duration::ZERO)).await.unwrap();
             let mut text = Text::default();
-            begun(chunks).rest.unwrap().closed_by(b"}").append(&mut text, &mut growth).await.map(|()| text.into_bytes())
+            let (_, rest) = begun(chunks);
+            rest.unwrap().append(&mut text, &mut growth).await.map(|()| text.into_bytes())
         };
         assert_eq!(append(5, 5).await.unwrap(), b"xxxx}".as_slice());
         assert!(append(6, 4).await.unwrap_err().message.contains("too large"));

@@ -16,7 +16,7 @@ use silica_protocol::rpc::{
 };
 
 use super::{
-    chunked::Begun,
+    chunked::ChunkedResult,
     error::CallError,
     method::{Command, Method, Streamed, TransactionQuery},
     params,
@@ -37,8 +37,8 @@ pub(crate) struct Call<'a> {
     pub(crate) fields: &'static [&'static str],
 }
 
-/// Computes the first piece of an answer.
-pub(crate) type Beginning = Pin<Box<dyn Future<Output = Result<Begun, RpcError>> + Send>>;
+/// Computes the first chunk of an answer.
+pub(crate) type Beginning = Pin<Box<dyn Future<Output = Result<ChunkedResult, RpcError>> + Send>>;
 
 /// Computes an answer.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Box<RawValue>, RpcError>> + Send>>;
@@ -108,16 +108,15 @@ fn run_blocking<T: Serialize>(
     })
 }
 
-/// Computes the first piece of an answer on a blocking thread.
+/// Computes the first chunk of an answer on a blocking thread.
 pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {
     let method: M = params::read(request.params, request.fields)?;
     Ok(Box::pin(async move {
         let queried = node.clone();
-        // The first piece may be large, and take many reads.
+        // The first chunk can be large, and need many reads.
         let begun = node.blocking().query(move || {
-            let at = queried.context();
-            let begun = method.begin(&at).and_then(|document| Ok(Begun::new(document, M::NAME)?));
-            begun.map_err(|error| error.into_rpc(M::NAME))
+            let at = Arc::clone(&queried.context());
+            method.begin(&at).map_err(|error| error.into_rpc(M::NAME))
         });
         begun.await.unwrap_or_else(|| Err(panicked(M::NAME)))
     }))

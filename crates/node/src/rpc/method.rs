@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use silica_protocol::TxHash;
 use silica_state::FoundTransaction;
 
-use super::{chunked::Document, error::CallError};
+use super::{chunked::ChunkedResult, error::CallError};
 use crate::{driver::NodeHandle, head::Context};
 
 /// A query that one head of the chain answers.
@@ -51,13 +51,13 @@ pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
     fn run(self, node: &NodeHandle) -> impl Future<Output = Result<Self::Output, CallError>> + Send;
 }
 
-/// A query whose result can be larger than memory permits. The node writes it in pieces.
+/// A query whose result can be larger than memory permits. The node writes the result in chunks.
 pub(crate) trait Streamed: DeserializeOwned + JsonSchema + Send + 'static {
     /// Name on the wire.
     const NAME: &'static str;
     /// Type of the result.
     type Output: JsonSchema;
 
-    /// Prepares the result. The node writes it later.
-    fn begin(self, at: &Context) -> Result<Document, CallError>;
+    /// Makes the first chunk of the result.
+    fn begin(self, at: &Context) -> Result<ChunkedResult, CallError>;
 }

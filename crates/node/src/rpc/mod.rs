@@ -29,19 +29,18 @@ use silica_protocol::rpc::{
 };
 use tokio::{sync::Semaphore, task::yield_now};
 
-use self::{
-    chunked::{Begun, Rest},
-    dispatch::Call,
-    growth::{Growth, LARGE_ANSWERS, PATIENCE},
-    table::Row,
-};
 pub(crate) use self::{
-    chunked::{Document, Pieces},
+    chunked::{ChunkedResult, RESULT_CHUNK},
     entry::{Action, Entry, Shape},
     error::{CallError, HashErrors},
     method::{Command, Method, Streamed, TransactionQuery},
     openrpc::document_of,
     table::MethodTable,
+};
+use self::{
+    dispatch::Call,
+    growth::{Growth, LARGE_ANSWERS, PATIENCE},
+    table::Row,
 };
 use crate::{
     driver::NodeHandle,
@@ -225,14 +224,14 @@ impl Service {
         }
     }
 
-    /// Writes a response or its first piece. Returns the remaining pieces.
+    /// Writes a response or its first chunk. Returns the remaining chunks.
     async fn answer_entry(
         &self,
         out: &mut Text,
         entry: &envelope::Entry<'_>,
         permit: &mut Permit<'_>,
         growth: &mut Growth<'_>,
-    ) -> Option<Rest> {
+    ) -> Option<ChunkedResult> {
         match entry {
             Ok(request) => match self.answer_request(out, request, permit, growth).await {
                 Ok(rest) => return rest,
@@ -251,7 +250,7 @@ impl Service {
         write_error(out.end(), id, error);
     }
 
-    /// Writes the response to a request or its first piece, and returns the remaining pieces. The caller writes an
+    /// Writes the response to a request or its first chunk, and returns the remaining chunks. The caller writes an
     /// error.
     async fn answer_request(
         &self,
@@ -259,7 +258,7 @@ impl Service {
         request: &Request<'_>,
         permit: &mut Permit<'_>,
         growth: &mut Growth<'_>,
-    ) -> Result<Option<Rest>, RpcError> {
+    ) -> Result<Option<ChunkedResult>, RpcError> {
         let table = self.offer.table;
         let row = table.find(&request.method);
         permit.charge(row.map_or(NonZeroU32::MIN, |row| row.weight))?;
@@ -327,7 +326,7 @@ impl Service {
         call: Call<'_>,
         developer: bool,
         growth: &mut Growth<'_>,
-    ) -> Result<Option<Rest>, RpcError> {
+    ) -> Result<Option<ChunkedResult>, RpcError> {
         let (start, length) = (out.mark(), out.len());
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out.end())?,
@@ -354,19 +353,16 @@ impl Service {
             }
             Action::Async(start) => write_raw(out, call.id, start(call, self.node.clone())?.await?),
             Action::Streamed(begin) => {
-                let mut begun = begin(call, self.node.clone())?.await?;
-                if begun.rest.is_some() && !growth.try_begin_stream(out) {
-                    // The first piece uses memory that was not reserved. Drop it during the wait.
-                    drop(begun);
+                let mut result = begin(call, self.node.clone())?.await?;
+                if !result.is_complete() && !growth.try_begin_stream(out) {
+                    // The first chunk uses memory that is not reserved. The wait for memory must not hold it.
+                    drop(result);
                     growth.begin_stream(out).await?;
-                    begun = begin(call, self.node.clone())?.await?;
+                    result = begin(call, self.node.clone())?.await?;
                 }
-                let Begun { text, rest } = begun;
                 let end = write_result_in_parts(out.end(), call.id, b"");
-                out.append(text);
-                match rest {
-                    Some(rest) => return Ok(Some(rest.closed_by(end))),
-                    None => out.end().extend_from_slice(end),
+                if let Some(rest) = result.write_head(out, end) {
+                    return Ok(Some(rest));
                 }
             }
         }

@@ -19,6 +19,7 @@ use tokio::{
 };
 
 use super::{
+    response_body::BodyChunks,
     routes::{RequestContext, respond},
     *,
 };
@@ -86,7 +87,7 @@ impl Length {
         if let Some(chunks) = body.strip_prefix(b"pieces ") {
             let chunks = std::str::from_utf8(chunks).unwrap().parse().unwrap();
             let dropped = Arc::clone(&self.dropped);
-            let rest: Option<Box<dyn ChunkSource>> = Some(Box::new(Pieces { chunks, dropped }));
+            let rest: Option<BodyChunks> = Some(Box::new(Pieces { chunks, dropped }));
             return Reply { rest, ..Reply::whole(b"<".to_vec(), memory) };
         }
         Reply::whole(body.len().to_string().into_bytes(), memory)
@@ -99,8 +100,10 @@ struct Pieces {
     dropped: Arc<Notify>,
 }
 
-impl ChunkSource for Pieces {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
+impl Chunks for Pieces {
+    type Error = Truncated;
+
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         match self.chunks {
             0 => {
                 out.push(b'>');
@@ -126,8 +129,10 @@ struct Giant {
     length: usize,
 }
 
-impl ChunkSource for Giant {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
+impl Chunks for Giant {
+    type Error = Truncated;
+
+    fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         out.resize(self.length, b'x');
         Ok(false)
     }
