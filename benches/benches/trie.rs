@@ -64,7 +64,7 @@ impl Ours {
     fn new(accounts: u64) -> Self {
         let dir = tempfile::tempdir().expect("there is a place for temporary files");
         let store = Store::open(dir.path(), StoreOptions::default()).expect("a new store opens");
-        silica_benches::commit(&store, genesis(accounts)).expect("genesis is committed");
+        silica_benches::commit(&store, &genesis(accounts)).expect("genesis is committed");
         let mut ours = Self { store, batches: Batches::new(accounts), _dir: dir };
         // After the first checkpoints, the cost of a block is stable.
         for _ in 0..120 {

@@ -90,9 +90,9 @@ impl Meter {
     }
 }
 
-/// Creates a new store, and commits the state diff as its first block.
-fn create(dir: &Path, diff: StateDiff) -> Store {
-    // The directory can exist from an earlier run.
+/// Makes a new store with so many accounts in it.
+fn create(dir: &Path, diff: &StateDiff) -> Store {
+    // The directory may be there from the last run, or not.
     let _: std::io::Result<()> = fs::remove_dir_all(dir);
     let store = Store::open(dir, options()).expect("a new store opens");
     let start = Instant::now();
@@ -102,7 +102,7 @@ fn create(dir: &Path, diff: StateDiff) -> Store {
 }
 
 fn run(dir: &Path, load: Load) -> Store {
-    let store = create(dir, genesis(load.accounts));
+    let store = create(dir, &genesis(load.accounts));
     let mut random = Random::new(7);
     commit_blocks(&store, load, |number| updates(&mut random, load.accounts, load.updates, number));
     questions(&store, load.accounts);
@@ -112,11 +112,11 @@ fn run(dir: &Path, load: Load) -> Store {
 
 fn run_contract(dir: &Path, load: Load) -> Store {
     let mut random = Random::new(7);
-    let store = create(dir, contract());
+    let store = create(dir, &contract());
     let mut loaded = 0;
     while loaded < load.accounts {
         let next = load.accounts.min(loaded + 100_000);
-        commit(&store, entries(&mut random, loaded..next)).expect("a block is committed");
+        commit(&store, &entries(&mut random, loaded..next)).expect("a block is committed");
         loaded = next;
     }
     println!("{loaded} entries loaded, {} MB resident", resident());
@@ -132,7 +132,7 @@ fn run_contract(dir: &Path, load: Load) -> Store {
 fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDiff) {
     let (mut meter, mut part) = (Meter::start(), Meter::start());
     for number in 1..=load.blocks {
-        let taken = commit_one(store, diff(number));
+        let taken = commit_one(store, &diff(number));
         meter.block(taken, load.updates);
         part.block(taken, load.updates);
         if number == load.blocks / 5 {
@@ -147,17 +147,17 @@ fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDi
     meter.print();
 }
 
-fn commit_one(store: &Store, diff: StateDiff) -> Duration {
+fn commit_one(store: &Store, diff: &StateDiff) -> Duration {
     let head = store.snapshot().head().map(|head| (head.number, head.hash));
     let start = Instant::now();
-    let state = store.extend(store.prepare(), &diff).expect("the state can be read");
+    let state = store.extend(store.prepare(), diff).expect("the state can be read");
     store.commit(&block(head, state.root()), state).expect("a block is committed");
     start.elapsed()
 }
 
 /// Adds blocks that change the same few accounts.
 fn idle(dir: &Path, load: Load) {
-    let store = create(dir, genesis(load.accounts));
+    let store = create(dir, &genesis(load.accounts));
     print_size(&store, load.accounts);
     let mut random = Random::new(7);
     commit_blocks(&store, load, |number| updates(&mut random, load.accounts.min(1000), load.updates, number));
@@ -167,7 +167,7 @@ fn idle(dir: &Path, load: Load) {
 
 /// Commits each state diff to the store, and then to the peer, so that other load slows both equally.
 fn compare(dir: &Path, load: Load) {
-    let store = create(&dir.join("silica"), genesis(load.accounts));
+    let store = create(&dir.join("silica"), &genesis(load.accounts));
     let start = Instant::now();
     // The directory can exist from an earlier run.
     let _: std::io::Result<()> = fs::remove_dir_all(dir.join("eth_trie"));
@@ -180,7 +180,7 @@ fn compare(dir: &Path, load: Load) {
         let root = peer.apply(&diff);
         peer.flush();
         theirs.block(start.elapsed(), load.updates);
-        ours.block(commit_one(&store, diff), load.updates);
+        ours.block(commit_one(&store, &diff), load.updates);
         assert_eq!(root, store.snapshot().state().root().to_bytes(), "block {number}");
     }
     let (rate, peer_rate) = (ours.rate(), theirs.rate());
@@ -195,7 +195,7 @@ fn compare(dir: &Path, load: Load) {
 /// Prepares the same kind of block repeatedly on the same state, which is in memory.
 fn prepare(load: Load) {
     let store = Store::ephemeral(StoreOptions { checkpoint_bytes: u64::MAX, ..options() });
-    commit(&store, genesis(load.accounts)).expect("genesis is committed");
+    commit(&store, &genesis(load.accounts)).expect("genesis is committed");
     let mut random = Random::new(7);
     let diffs: Vec<_> = (0..100).map(|nonce| updates(&mut random, load.accounts, load.updates, nonce)).collect();
     let mut meter = Meter::start();

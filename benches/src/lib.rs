@@ -87,9 +87,9 @@ pub fn entries(random: &mut Random, numbers: impl IntoIterator<Item = u64>) -> S
 ///
 /// # Panics
 ///
-/// If the state is not readable.
-pub fn commit(store: &Store, diff: StateDiff) -> Result<Snapshot, CommitError> {
-    let state = store.extend(store.prepare(), &diff).expect("the state can be read");
+/// When the state cannot be read.
+pub fn commit(store: &Store, diff: &StateDiff) -> Result<Snapshot, CommitError> {
+    let state = store.extend(store.prepare(), diff).expect("the state can be read");
     let snapshot = store.snapshot();
     let head = snapshot.head().map(|head| (head.number, head.hash));
     store.commit(&block(head, state.root()), state)
