@@ -115,7 +115,7 @@ pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<
         let queried = node.clone();
         // The first chunk can be large, and need many reads.
         let begun = node.blocking().query(move || {
-            let at = Arc::clone(&queried.context());
+            let at = queried.context();
             method.begin(&at).map_err(|error| error.into_rpc(M::NAME))
         });
         begun.await.unwrap_or_else(|| Err(panicked(M::NAME)))
