@@ -14,7 +14,8 @@ use silica_protocol::{
 /// Largest number of requests in a body.
 const BATCH_LIMIT: usize = 20;
 
-/// Parses a body, writes its response, and parses a transaction from it.
+/// Parses a request body and writes its response. Compares the response with that of an independent parser. Then reads
+/// transactions from the body and from its parameters.
 pub fn check(data: &[u8]) {
     let body = Body::parse(data, BATCH_LIMIT);
     let entries: &[Entry<'_>] = match &body {

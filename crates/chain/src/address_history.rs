@@ -88,7 +88,8 @@ pub enum AddressRole {
     Transition,
 }
 
-/// Bytes of the record that take one step of the search. A payment has half as many.
+/// Bytes of a transaction and its receipt in the record for each further step of the search. A payment has fewer bytes, so
+/// it takes no further step.
 const BYTES: usize = 256;
 
 impl Snapshot {

@@ -178,7 +178,7 @@ impl<'a> Effort<'a> {
     }
 }
 
-/// Counts the texts that the node reads to load a contract.
+/// Counts the work of loading contracts and libraries, in proportion to the bytes of their texts.
 struct Loading<'a> {
     work: &'a mut Work,
     fresh: bool,

@@ -1,4 +1,4 @@
-//! The manifest: the fixed parameters of the chain in a data directory.
+//! The manifest: the parameters of the chain in a data directory, and the digests of its other files.
 
 use serde::{Deserialize, Serialize};
 use silica_chain::ChainConfig;

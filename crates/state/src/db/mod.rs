@@ -2,8 +2,8 @@
 //!
 //! This module adds what sled 0.34 lacks:
 //!
-//! - `flush` of sled writes its log and starts the transfer to the device (`sync_file_range`). This does not survive a
-//!   power failure. Therefore [`Db::flush`] also calls `fdatasync` on the same file.
+//! - `flush` of sled writes its log and starts the transfer to the device (`sync_file_range`). A power failure can
+//!   still lose this data. Therefore [`Db::flush`] also calls `fdatasync` on the same file.
 //! - sled writes a page that is larger than a quarter of a segment to a separate file, and never flushes this file. The
 //!   module rejects keys above [`MAX_KEY`] and values above [`MAX_VALUE`], so no page becomes that large.
 //! - `apply_batch` holds a lock that blocks every reader of every database in the process. [`Db::apply`] uses it for
