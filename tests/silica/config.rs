@@ -176,7 +176,7 @@ fn mnemonic_words_are_never_shown() {
         }
     };
     check(&["config", "print", "--mnemonic", WORDS], &["# mnemonic is set, by --mnemonic"]);
-    check(&["--ephemeral", "--mnemonic", &WORDS.replace("year", "jahr")], &["--mnemonic", "word 4"]);
+    check(&["--ephemeral", "--mnemonic", &WORDS.replace("year", "jahr")], &["--mnemonic", "position 4"]);
     check(&["--ephemeral", "--mnemonic", "legal winner"], &["--mnemonic", "12, 15, 18, 21 or 24", "got 2"]);
     check(&["--ephemeral", "--accounts", "2"], &["accounts (by --accounts) requires mnemonic"]);
 }

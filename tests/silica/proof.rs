@@ -122,7 +122,7 @@ fn malformed_answers_are_refused_by_name() {
         let node = it["stateProof"][0].clone();
         it["accountProof"].as_array_mut().unwrap().push(node);
     };
-    check(&changed(&surplus), REFUTED, &["accountProof", "node number 5", "not on the way"]);
+    check(&changed(&surplus), REFUTED, &["accountProof", "node number 5", "not on the path"]);
     let refusal = json!({"error": {"code": -5, "data": null, "message": "Address does not exist"}, "id": "1"});
     check(&refusal.to_string(), NOTHING_TO_CHECK, &["returned no proof", "Address does not exist"]);
 }

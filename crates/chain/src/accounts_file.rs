@@ -48,7 +48,7 @@ impl AccountsFile {
         Ok(Self { entries: read? })
     }
 
-    /// Returns the accounts in the order of their addresses.
+    /// Returns the accounts in the order of their address texts in the file.
     pub fn entries(&self) -> &[AccountEntry] {
         &self.entries
     }

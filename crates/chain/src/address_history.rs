@@ -52,7 +52,7 @@ pub struct HistoryPlace {
 pub struct HistoryPage {
     /// The transactions in the requested order. A page can be empty, although a later page has transactions.
     pub transactions: Vec<AddressTransaction>,
-    /// The last place of this page, to request the next page with, or `None` on the last page.
+    /// The last place that the search read, from which the next page continues, or `None` on the last page.
     pub next: Option<HistoryPlace>,
 }
 

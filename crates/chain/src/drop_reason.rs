@@ -14,7 +14,8 @@ pub enum DropReason {
     InvalidSender = 13,
     /// The gas limit is above the gas limit of the micro block (`HIGH_GAS_LIMIT`).
     HighGasLimit = 14,
-    /// The transaction is neither a payment, nor a deployment, nor a call (`INCORRECT_TXN_TYPE`).
+    /// The chain does not execute transactions of this kind, for example a call on a chain without contracts
+    /// (`INCORRECT_TXN_TYPE`).
     IncorrectType = 15,
     /// The code is too large (`HIGH_BYTE_SIZE_CODE`).
     CodeTooLarge = 18,

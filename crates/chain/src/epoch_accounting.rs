@@ -11,8 +11,8 @@ use crate::{
 
 /// The number of full Tx blocks in the DS epoch of the head.
 ///
-/// Blocks before `counted_from` are from before the start of this process, and are not counted. They are read when the
-/// count is needed, so that the time of a start does not depend on the length of a DS epoch.
+/// Blocks before `counted_from` are from before the start of this process, and are not counted yet. They are read when
+/// the count is needed, so that the time of a start does not depend on the length of a DS epoch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FullBlockCounter {
     ds_block: DsBlockNumber,

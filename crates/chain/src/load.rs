@@ -131,7 +131,7 @@ pub enum OpenError {
         /// The error of the verification.
         source: CoSignatureError,
     },
-    /// The state could not be read.
+    /// The state could not be read or computed.
     #[error("failed to read state")]
     State(#[from] StateError),
     /// Blocks could not be read.

@@ -60,8 +60,8 @@ impl Producer {
         self.store
     }
 
-    /// Sets the minimum gas price. The price applies at once to admission and execution. The next DS block has this
-    /// price too.
+    /// Sets the minimum gas price. The price applies at once to admission and execution. All DS blocks from the next
+    /// one on have this price too.
     ///
     /// The store does not keep the price. To keep it over a restart, the caller passes it as
     /// [`Policy::operator_price`](crate::config::Policy::operator_price) when it opens the chain again.

@@ -82,8 +82,9 @@ pub(crate) fn catch_up(
     replay.range(store, first.get()..=last.get(), progress)
 }
 
-/// Most blocks that are read together. All processors verify their signatures.
+/// Most blocks that are read together, so that all processors verify their signatures.
 const TOGETHER: usize = 64;
+/// Number of transactions from which on no further block is read with them.
 const TRANSACTIONS_TOGETHER: usize = 8_000;
 /// Least number of blocks for which another thread is faster than one.
 const WORTH_A_THREAD: usize = 2;

@@ -32,7 +32,8 @@ pub struct Account {
 pub struct ContractAccount {
     /// Hash of the code and the stored init data.
     pub code_hash: CodeHash,
-    /// Root of the storage trie; `None` or zero if the storage is empty.
+    /// Root of the storage trie. `None` or zero before the contract has storage. A contract that lost all its storage
+    /// has the root of the empty trie.
     pub storage_root: Option<StorageRoot>,
 }
 

@@ -17,7 +17,7 @@ pub enum AmountError {
     #[error("expected an amount with its unit, such as 1.5 ZIL, 2000 Li or 7 Qa")]
     Form,
     /// The text has no unit.
-    #[error("expected a unit, such as in 2000li, 0.002zil or 2000000000qa")]
+    #[error("expected a unit, as in 2000li, 0.002zil or 2000000000qa")]
     Unit,
     /// The text has more decimals than the unit.
     #[error("expected at most {max} decimals of {unit}, got {got}: a Qa cannot be divided")]

@@ -161,7 +161,8 @@ impl Worker {
         }
     }
 
-    /// Waits for a job. Merges segments of the hash index until a job arrives.
+    /// Waits for a job. Before that, merges segments of the hash index until a job arrives, no work remains, or a merge
+    /// fails.
     fn next(&self, jobs: &Receiver<Job>) -> Option<Job> {
         loop {
             match jobs.try_recv() {

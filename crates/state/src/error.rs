@@ -163,9 +163,9 @@ pub enum CommitError {
     /// The record cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The newest checkpoint cannot be written. The store rejects further blocks, because their changes would fill the
+    /// A checkpoint cannot be written. The store rejects further blocks, because their changes would fill the
     /// memory.
-    #[error("cannot write the newest checkpoint")]
+    #[error("cannot write a checkpoint")]
     Checkpoint(#[source] Arc<StateError>),
 }
 

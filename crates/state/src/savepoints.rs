@@ -14,9 +14,9 @@ use crate::{archive::Head, transition::State, versioned_trie::pages::Manifest};
 /// changed.
 const STATES: usize = 8;
 
-/// A block to which [`Store::revert`](crate::Store::revert) can revert the chain. While a savepoint exists, the store
-/// writes no checkpoint of a later block. [`Store::holds_too_much`](crate::Store::holds_too_much) returns whether the
-/// store has discarded all savepoints.
+/// A block to which [`Store::revert`](crate::Store::revert) can revert the chain. While a savepoint exists, no commit
+/// begins a checkpoint of a later block, unless the store has discarded all savepoints (see
+/// [`Store::holds_too_much`](crate::Store::holds_too_much)). [`Store::close`](crate::Store::close) ignores savepoints.
 #[derive(Debug)]
 pub struct Savepoint {
     number: BlockNumber,
@@ -79,8 +79,8 @@ impl Drop for Savepoint {
 }
 
 /// The savepoints of a store. While they are in force, no checkpoint begins and the hash index is not written. So only
-/// the record has data of later blocks on disk. After the store discards the savepoints, they stay without effect until
-/// all of them are dropped.
+/// the record has data of later blocks on disk. After the store discards the savepoints, checkpoints ignore them, and
+/// also later savepoints, until all are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Savepoints(Mutex<All>);
 
@@ -109,13 +109,13 @@ impl Savepoints {
         all.count > 0 && !all.given_up
     }
 
-    /// Discards all present savepoints, so that checkpoints ignore them.
+    /// Lets checkpoints ignore all savepoints, until all of them are dropped.
     pub(crate) fn give_up(&self) {
         let mut all = self.all();
         all.given_up = all.count > 0;
     }
 
-    /// Returns whether the present savepoints are discarded.
+    /// Returns whether checkpoints ignore the savepoints.
     pub(crate) fn are_given_up(&self) -> bool {
         self.all().given_up
     }

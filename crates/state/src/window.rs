@@ -201,7 +201,7 @@ pub(crate) struct Pending {
     pub bytes: u64,
 }
 
-/// The blocks since the newest checkpoint, with the bytes of their state diffs.
+/// The blocks since the newest checkpoint, with the bytes of their changes.
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointBacklog {
     blocks: VecDeque<(Version, u64)>,

@@ -1,4 +1,4 @@
-//! The contents of a pool as bytes, so that pending transactions survive a stop of the node.
+//! The contents of a pool as bytes, so that pending transactions survive a clean stop of the node.
 //!
 //! ```text
 //! "silica-pool-2\n"

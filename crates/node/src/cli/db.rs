@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 /// Commands for a data directory.
 #[derive(Debug, Subcommand)]
 pub enum DbCommand {
-    /// Verify every block, transaction and trie record.
+    /// Verify every block, transaction and trie page.
     Check(DbArgs),
     /// Recreate the state from the blocks.
     Rebuild(DbArgs),

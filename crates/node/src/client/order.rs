@@ -413,12 +413,12 @@ pub(super) fn dropped(hash: TxHash, status: u8) -> ClientError {
 /// Returns the reason of a drop status as text (Reference: execution#statuses).
 fn drop_reason(status: u8) -> &'static str {
     match status {
-        10 => "its cost exceeds 128 bits",
+        10 => "its cost, or a balance or nonce after it, is out of range",
         11 => "the init data, message or libraries of the contract are invalid",
         12 => "no interpreter supports the version of the contract",
         13 => "the account of the sender does not exist",
         14 => "its gas limit is above the gas limit of a block",
-        15 => "its kind is unknown",
+        15 => "the chain does not execute transactions of its kind",
         18 => "the code is too large",
         19 => "its signature, chain id or version is wrong",
         20 => "its gas limit is too low",

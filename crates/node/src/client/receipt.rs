@@ -165,8 +165,12 @@ fn error_text(error: ReceiptError) -> &'static str {
     match error {
         ReceiptError::CheckerFailed => "the code is rejected",
         ReceiptError::RunnerFailed => "the deployment failed",
-        ReceiptError::BalanceTransferFailed => "the sender has too little money",
-        ReceiptError::ExecuteCmdFailed | ReceiptError::ExecuteCmdTimeout => "the execution of the contract did not end",
+        ReceiptError::BalanceTransferFailed => {
+            "a transfer of money failed: the payer has too little money, or the recipient would exceed 128 bits"
+        }
+        ReceiptError::ExecuteCmdFailed | ReceiptError::ExecuteCmdTimeout => {
+            "the execution of the contract failed or was stopped"
+        }
         ReceiptError::CallContractFailed => "the transition failed",
         ReceiptError::CreateContractFailed => "the contract was not created",
         ReceiptError::ContractNotExist => "the contract does not exist",

@@ -134,7 +134,7 @@ fn secrets_are_not_printed() {
         gather("", Some(&format!("mnemonic = '{wrong}'"))).unwrap_err().to_string(),
         command().try_get_matches_from(["silica", "--mnemonic", &wrong]).unwrap_err().to_string(),
     ] {
-        assert!(error.contains("word 4") && !error.contains("jahr") && !error.contains("legal"), "{error}");
+        assert!(error.contains("position 4") && !error.contains("jahr") && !error.contains("legal"), "{error}");
     }
 }
 

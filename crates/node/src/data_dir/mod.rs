@@ -386,7 +386,10 @@ impl DataDir {
     /// Removes the pool file.
     pub(crate) fn remove_pool(&self) -> Result<(), DataDirError> {
         let path = self.path.join(POOL);
-        fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error("remove", &path, source)),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn write_pool(&self, bytes: &[u8]) -> Result<(), DataDirError> {

@@ -33,7 +33,7 @@ pub(super) const ENTRIES: &[Entry] =
 /// The node executes the transaction again on the state before the transaction. The node keeps the states of the latest
 /// 50 Tx blocks, or of as many as `--proof-window` sets. Each statement has its position in the source, the gas before
 /// and after it, and the values that it used and bound. Each changed variable has its old and new value. A trace has at
-/// most 10,000 statements, and 4 MB of text and values.
+/// most 10,000 statements, and 4 MiB of text and values.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TraceTransaction {
     /// Hash of the transaction.

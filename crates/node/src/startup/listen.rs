@@ -15,7 +15,7 @@ use crate::{
 const OPERATORS: usize = 16;
 
 /// Binds the separate port for subscribers, which serves the same protocols as the first port. If no option names the
-/// port and another program uses it, the node has no separate port.
+/// port and it cannot be bound, the node has no separate port.
 pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<SocketAddr>, StartError> {
     let (addr, required) = match config.websocket {
         Some(WebSocketPort::Off) => return Ok(None),

@@ -37,6 +37,11 @@ pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_ful
 /// [`StopError::Pool`] if a write failed and some transactions are lost.
 pub(super) fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(), StopError> {
     let waiting = handle.chain().waiting();
+    if waiting == 0 {
+        // A start on a full disk leaves the file, although its transactions are no longer pending.
+        let lost = |source| StopError::Pool { kept: 0, lost: 0, source: Box::new(source) };
+        return data_dir.remove_pool().map_err(lost);
+    }
     let (mut most, mut kept, mut failure) = (waiting, 0, None);
     while most > 0 {
         let (bytes, count) = handle.chain().export_oldest(most, LONGEST_POOL);

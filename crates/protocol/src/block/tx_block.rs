@@ -140,7 +140,7 @@ impl TxBlockHeader {
     /// Reads the bytes that are hashed and signed.
     ///
     /// # Errors
-    /// [`DecodeError`] for a missing, invalid or not canonical field.
+    ///
     /// [`DecodeError`] for a missing, invalid or not canonical field.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const NAME: &str = "ProtoTxBlock.TxBlockHeader";

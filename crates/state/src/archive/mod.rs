@@ -252,9 +252,10 @@ impl Archive {
     /// Appends a block with its state diff. Until [`Archive::flush`] returns, a crash may undo the block, and
     /// [`Archive::view`] does not contain it. The next block can be appended before that.
     ///
-    /// Checks only that the block follows the last written block, and that its parts match the hashes in its headers.
-    /// After an error of the engine, the record accepts no more blocks, because the engine may have stored the block or
-    /// not. After an error of the files of state diffs, the caller can append the block again.
+    /// Checks only that the block follows the last written block, that the micro blocks match the list of the Tx block,
+    /// and that the transactions match the lists of the micro blocks. After an error of the engine, the record accepts
+    /// no more blocks, because the engine may have stored the block or not. After an error of the files of state diffs,
+    /// the caller can append the block again.
     pub(crate) fn write(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());

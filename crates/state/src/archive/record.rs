@@ -160,7 +160,8 @@ fn check_parts(record: &BlockRecord) -> Result<Vec<TxHash>, AppendError> {
     Ok(hashes)
 }
 
-/// Verifies the hashes of transactions and receipts in the micro blocks, which [`prepare`] does not verify.
+/// Verifies in the headers of the micro blocks the hash over all transaction hashes and the hash of the receipts, which
+/// [`prepare`] does not verify.
 pub(super) fn check_hashes(record: &BlockRecord) -> Result<(), &'static str> {
     let mut receipts = record.transactions.iter().map(|(_, receipt)| receipt.to_styled_json());
     for (block, info) in record.micro_blocks.iter().zip(&record.tx_block.micro_blocks) {

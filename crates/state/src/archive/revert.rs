@@ -84,8 +84,9 @@ impl Archive {
         Ok(())
     }
 
-    /// Removes the later blocks, and returns when the removal is durable. After the call, `self` can neither read nor
-    /// write, even if the call failed. [`Archive::back_at`] continues with the record, or the caller opens it again.
+    /// Removes the later blocks, and returns when the removal is durable. After the call, `self` rejects writes. After
+    /// the handle is retired, reads fail too, even if the removal fails. [`Archive::back_at`] continues with the
+    /// record, or the caller opens it again.
     pub(crate) fn remove(&self, removal: Removal) -> Result<Removed, AppendError> {
         let Removal { entry, batch } = removal;
         let written = self.begin()?;

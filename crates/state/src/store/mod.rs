@@ -40,12 +40,13 @@ pub struct StoreOptions {
     pub history: u64,
     /// Whether a commit waits until the block is durable.
     pub durability: Durability,
-    /// Bytes of state diffs since the newest checkpoint from which on a checkpoint is due.
+    /// Bytes of changes since the newest checkpoint from which on a checkpoint is due: state diffs, and 32 bytes for
+    /// each transaction.
     pub checkpoint_bytes: u64,
     /// Number of blocks since the newest checkpoint from which on a checkpoint is due.
     pub checkpoint_blocks: u64,
-    /// Maximum bytes of state diffs since the newest checkpoint with savepoints. Above this limit, the store discards
-    /// all savepoints, see [`Store::holds_too_much`].
+    /// Maximum bytes of changes, counted as in `checkpoint_bytes`, since the newest checkpoint with savepoints. Above
+    /// this limit, the store discards all savepoints, see [`Store::holds_too_much`].
     pub held_bytes: u64,
     /// Whether opening rebuilds a damaged derived database. Otherwise opening fails.
     pub repair: bool,

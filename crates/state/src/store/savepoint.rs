@@ -82,8 +82,9 @@ impl Store {
     /// Returns a snapshot of the chain at this block.
     ///
     /// If the state is not in memory, the store opens again over the same databases. This happens for a savepoint that
-    /// is older than eight others, or that was discarded. The store then computes the changes since the newest
-    /// checkpoint, and the state may need a replay.
+    /// is older than eight others. The store then computes the changes since the newest checkpoint, and the state may
+    /// need a replay. After a discard, a checkpoint of a later block makes the revert fail with
+    /// [`RevertError::Passed`].
     ///
     /// A crash leaves a store that opens at one of the two heads. Older snapshots return data from memory. For all
     /// other queries they return [`DbError::Retired`](crate::DbError::Retired).

@@ -35,7 +35,7 @@ pub(crate) struct Wei {
 
 impl From<Qa> for Wei {
     fn from(amount: Qa) -> Self {
-        // Neither product overflows: both factors have at most 64 and 20 bits.
+        // Neither product overflows: the factors have at most 64 and 20 bits.
         let [high, low] = [amount.get() >> 64, amount.get() & u128::from(u64::MAX)];
         let low = low.saturating_mul(WEI.into());
         let high = high.saturating_mul(WEI.into()).saturating_add(low >> 64);

@@ -2,9 +2,9 @@
 //! contains it and the state history does not need it.
 //!
 //! The diffs are not in the record, because the engine does not reuse the space of removed values between other values.
-//! They are frames in files of at least 4 MiB. The process appends whole frames to a file. A file is removed when none
-//! of its frames is needed. No file is overwritten or truncated. An incomplete frame at the end of a file stays,
-//! because each process begins a new file.
+//! They are frames in files. A file of 4 MiB or more gets no further frame. The process appends whole frames to a file.
+//! A file is removed when none of its frames is needed. No file is overwritten or truncated. An incomplete frame at the
+//! end of a file stays, because each process begins a new file.
 //!
 //! ```text
 //! frame   number of block (8)  hash of block (32)  length (8)  state diff  CRC-32C (4)
