@@ -197,6 +197,11 @@ fn killed_process_without_flushes_loses_only_its_newest_blocks() {
         (first..first + 7).for_each(|nonce| pay(&node, nonce));
         node.kill();
     }
+    // The first block can be lost too.
+    let fresh = directory.path().join("fresh");
+    for durability in ["relaxed", "relaxed", "flush"] {
+        Node::start_in(&fresh, &["--durability", durability]).kill();
+    }
     // The chain continues, and from here on no acknowledged block is lost.
     let node = Node::start_in(&data, &[]);
     let nonce = balance(&node, &payer.hex()).1;

@@ -52,6 +52,12 @@ impl Chain {
         Self { shared }
     }
 
+    /// Sets the function that the chain calls after each publication of a head, on the thread of the producer. The
+    /// function must not block. Only the first call of this method has an effect.
+    pub fn on_publish(&self, listener: impl Fn() + Send + Sync + 'static) {
+        self.shared.listen(Box::new(listener));
+    }
+
     /// Returns the parameters of the chain.
     pub fn config(&self) -> &ChainConfig {
         &self.shared.network.config

@@ -336,8 +336,9 @@ impl Application for Producer {
         let Written { blocks, passed, paid, published } = std::mem::take(&mut self.written);
         // The pool is locked before the head is published. So a submission sees both from before these blocks, or both
         // from after them.
+        let _previous;
         let mut pool = self.shared.lock_pool();
-        self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
+        _previous = self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
         let settle = |WrittenBlock { block, postponed, accounts }| {
             let CommittedBlock { tx_block, transactions, dropped, .. } = &block;
             pool.settle(&Settlement {

@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    fmt,
+    fmt, mem,
     sync::{Arc, OnceLock},
 };
 
@@ -36,13 +36,24 @@ pub(crate) struct Shared {
     /// use a store without a chain. The producer takes the snapshot of a head from there, and publishes it here
     /// together with the head and the settings.
     published: RwLock<Arc<Published>>,
+    listener: OnceLock<Listener>,
+}
+
+/// A function that the chain calls after it publishes a head.
+struct Listener(Box<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
 }
 
 impl Shared {
     pub(crate) fn new(network: Network, published: Published) -> Self {
         let pool = Pool::new(network.config.policy.pool, network.epochs);
         let simulated = ContractCache::of_simulations(network.config.rules.scilla);
-        Self { network, pool: Mutex::new(pool), simulated, published: RwLock::new(Arc::new(published)) }
+        let published = RwLock::new(Arc::new(published));
+        Self { network, pool: Mutex::new(pool), simulated, published, listener: OnceLock::new() }
     }
 
     pub(crate) fn lock_pool(&self) -> MutexGuard<'_, Pool> {
@@ -73,9 +84,19 @@ impl Shared {
         Arc::clone(&self.published.read())
     }
 
-    /// Replaces the published head. The blocks of `published` must be durable.
-    pub(crate) fn publish(&self, published: Arc<Published>) {
-        *self.published.write() = published;
+    /// Replaces the published head, and calls the listener. The blocks of `published` must be durable. Returns the
+    /// previous head, which the caller drops without a lock: its state and cached responses can be large.
+    pub(crate) fn publish(&self, published: Arc<Published>) -> Arc<Published> {
+        let previous = mem::replace(&mut *self.published.write(), published);
+        if let Some(listener) = self.listener.get() {
+            (listener.0)();
+        }
+        previous
+    }
+
+    /// Sets the function that each publication of a head calls. Only the first call has an effect.
+    pub(crate) fn listen(&self, listener: Box<dyn Fn() + Send + Sync>) {
+        drop(self.listener.set(Listener(listener)));
     }
 }
 

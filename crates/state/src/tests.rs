@@ -1127,8 +1127,8 @@ fn reseal(dir: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
 #[test]
 fn record_that_is_refused_leaves_the_state_alone() {
     let dir = tempfile::tempdir().unwrap();
+    fill(dir.path(), StoreOptions::default());
     let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
-    fill(dir.path(), options);
     let (chain, state) = (dir.path().join("chain"), dir.path().join("state"));
     let (marker, head_marker) = (dir.path().join("state.damaged"), dir.path().join("witness"));
     let manifest = || {
@@ -1157,6 +1157,25 @@ fn record_that_is_refused_leaves_the_state_alone() {
 
     let store = Store::open(dir.path(), options).unwrap();
     assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(4), rebuilt: None });
+}
+
+#[test]
+fn head_marker_is_absent_with_relaxed_durability_and_names_the_head_without() {
+    let dir = tempfile::tempdir().unwrap();
+    fill(dir.path(), StoreOptions::default());
+    let head_marker = dir.path().join("witness");
+    let before = fs::read(&head_marker).unwrap();
+    let relaxed = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+    // A start that fails keeps the marker.
+    fs::write(dir.path().join("state.damaged"), "a reason").unwrap();
+    Store::open(dir.path(), StoreOptions { repair: false, ..relaxed }).unwrap_err();
+    fs::remove_file(dir.path().join("state.damaged")).unwrap();
+    assert_eq!(fs::read(&head_marker).unwrap(), before);
+    drop(Store::open(dir.path(), relaxed).unwrap());
+    assert!(!head_marker.exists());
+    drop(Store::open(dir.path(), StoreOptions::default()).unwrap());
+    let newest = |bytes: &[u8]| bytes.chunks(44).max().unwrap().to_vec();
+    assert_eq!(newest(&fs::read(&head_marker).unwrap()), newest(&before), "it names the head again");
 }
 
 #[test]

@@ -740,7 +740,7 @@ mod tests {
             let keys = (0..self.count).map(|number| StorageKey::entry(contract, "m", &[format!("\"{number:03}\"")]));
             for key in keys.filter(|key| from.is_none_or(|from| key >= from)) {
                 self.visited.set(self.visited.get() + 1);
-                if visit(&key, &Counting::text()).is_break() {
+                if visit(&key, &Self::text()).is_break() {
                     break;
                 }
             }
@@ -756,6 +756,8 @@ mod tests {
         }
     }
 
+    type Query = dyn Fn(&mut Overlay<Counting>, &mut StorageQuota) -> Result<(), StorageFault>;
+
     #[test]
     fn read_beyond_the_work_limit_stops_at_the_bytes_of_its_entries() {
         let (kind, known) = (parse_type("Map String String").unwrap(), DataTypes::built_in());
@@ -763,8 +765,7 @@ mod tests {
         let delete = |overlay: &mut Overlay<_>, quota: &mut StorageQuota| stored.clear(overlay, &[], quota);
         let load =
             |overlay: &mut Overlay<_>, quota: &mut StorageQuota| stored.load(overlay, &[], u64::MAX, quota).map(drop);
-        let query: [&dyn Fn(&mut Overlay<_>, &mut StorageQuota) -> Result<(), StorageFault>; 2] = [&load, &delete];
-        for query in query {
+        for query in [&load as &Query, &delete] {
             let run = |work: u64| {
                 let visited = Rc::new(Cell::new(0));
                 let state = Counting { count: 100, visited: Rc::clone(&visited) };

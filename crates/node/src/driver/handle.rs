@@ -252,11 +252,14 @@ impl NodeHandle {
         data_dir: Option<Arc<DataDir>>,
         events: Sender<Event>,
     ) -> Self {
+        let new_head = watch::Sender::new(());
+        let heads = new_head.clone();
+        chain.on_publish(move || heads.send_replace(()));
         let shared = Shared {
             chain,
             clock,
             mode: RwLock::new(mode),
-            new_head: watch::Sender::new(()),
+            new_head,
             events,
             blocking: BlockingPools::default(),
             impersonated: tokio::sync::Mutex::default(),
@@ -292,7 +295,7 @@ impl NodeHandle {
         drop(self.shared.events.send(Event::Shutdown));
     }
 
-    /// Wakes the followers of the chain, after the chain has published a head.
+    /// Wakes the followers of the chain again, after a revert has restored the settings of the node too.
     pub(super) fn announce_head(&self) {
         self.shared.new_head.send_replace(());
     }

@@ -35,9 +35,6 @@ impl<E> Driver<E> {
         }
         self.attempts = 0;
         self.set_failing(false);
-        // The recovery counts as a revert. Followers take new snapshots, because the old ones belong to the failed
-        // store.
-        self.node.announce_head();
         let number = self.node.context().head();
         tracing::info!(%number, waiting = self.node.chain().waiting(), "blocks can be made again");
         Ok(())

@@ -54,14 +54,13 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Runs a step of the engine, also during a pause, and wakes the followers of the chain if the step made a block.
+    /// Runs a step of the engine, also during a pause. Each block that it publishes wakes the followers of the chain.
     pub(super) fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
         let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);
         // Check this also if the engine failed: it may have committed blocks before.
         let made = self.node.context().head() > before;
         if made {
-            self.node.announce_head();
             self.node.clock().block_made();
             self.compare_clock();
         }

@@ -86,7 +86,7 @@ fn open(config: &Config) -> Result<Opened, StartError> {
             .map_err(|source| StartError::Store { path: Some(path.clone()), source })?;
     data_dir.check_not_lost(&manifest, &store)?;
     let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
-    check_genesis(&data_dir, &mut manifest, &chain)?;
+    check_genesis(&data_dir, &mut manifest, &chain, config.durability)?;
     Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
 }
 
@@ -218,8 +218,14 @@ fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Resul
     }
 }
 
-/// Rejects a genesis block that differs from the manifest. If the manifest has no genesis block, writes it.
-fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> Result<(), StartError> {
+/// Rejects a genesis block that differs from the manifest. If the manifest has no genesis block, writes it, except with
+/// relaxed durability, where a crash can lose this block.
+fn check_genesis(
+    data_dir: &DataDir,
+    manifest: &mut Manifest,
+    chain: &Chain,
+    durability: Durability,
+) -> Result<(), StartError> {
     let block = chain.snapshot().tx_block(BlockNumber::new(0));
     let failed = |source: ArchiveError| StartError::Chain {
         path: Some(data_dir.path().to_owned()),
@@ -229,6 +235,7 @@ fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> 
     match &manifest.genesis {
         Some(genesis) if *genesis == found => Ok(()),
         Some(genesis) => Err(data_dir.other_chain("genesis block", &found, "the manifest", genesis).into()),
+        None if durability == Durability::Relaxed => Ok(()),
         None => {
             manifest.genesis = Some(found);
             Ok(data_dir.write_manifest(manifest)?)

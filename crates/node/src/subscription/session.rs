@@ -137,7 +137,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             (self.next, self.reverts) = (following(number), reverts);
         }
         let taken = if text.len() <= SHORT {
-            take(&mut self.topics, &text, &self.hub.places, &context)
+            let taken = take(&mut self.topics, &text, &self.hub.places, &context);
+            // The client may read slowly, and must not keep the state of a head in memory.
+            drop(context);
+            taken
         } else {
             let (mut topics, query) = (mem::take(&mut self.topics), text.clone());
             let places = Arc::clone(&self.hub.places);

@@ -172,8 +172,10 @@ impl Archive {
         head_marker: Option<&Path>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, OpenArchiveError> {
+        let path = head_marker;
         let (head, head_marker) = read_acknowledged(&db, head_marker)?;
         let (head, format) = head.unzip();
+        let (head_marker, names_block) = head_marker.unzip();
         if format == Some(FORMAT_WITH_CHANGES) {
             remove_changes(&db)?;
         }
@@ -198,6 +200,12 @@ impl Archive {
                 return Err(ArchiveError::damaged(Place::HEAD, "hash differs from that of the newest block").into());
             }
             archive.publish(&entry);
+            if let (Some(head_marker), Some(false), Some(path)) = (&archive.head_marker, names_block, path) {
+                // The chain had relaxed durability, or the marker is damaged. The blocks may not be flushed.
+                archive.db.flush().map_err(ArchiveError::from)?;
+                let unwritten = |source| OpenArchiveError::HeadMarker { path: path.to_owned(), source };
+                head_marker.write(number, &hash).map_err(unwritten)?;
+            }
         }
         if format.is_some_and(|format| format <= FORMAT_WITHOUT_SENDERS) {
             archive.add_senders(head)?;
@@ -607,8 +615,8 @@ fn read_head(db: &Db) -> Result<Option<(Newest, u64)>, OpenArchiveError> {
     Ok(Some((rest().map_err(ArchiveError::malformed(Place::HEAD))?, format)))
 }
 
-/// The newest block of a record with the format of the record, and the open head marker.
-type Acknowledged = (Option<(Newest, u64)>, Option<HeadMarker>);
+/// The newest block of a record with the format of the record, and the open head marker, with whether it names a block.
+type Acknowledged = (Option<(Newest, u64)>, Option<(HeadMarker, bool)>);
 
 /// Reads the newest block, and compares it with the head marker if `head_marker` is a path.
 fn read_acknowledged(db: &Db, head_marker: Option<&Path>) -> Result<Acknowledged, OpenArchiveError> {
@@ -617,8 +625,8 @@ fn read_acknowledged(db: &Db, head_marker: Option<&Path>) -> Result<Acknowledged
     let opened = head_marker.map(|path| {
         HeadMarker::open(path).map_err(|source| OpenArchiveError::HeadMarker { path: path.to_owned(), source })
     });
-    let (head_marker, witnessed) = opened.transpose()?.unzip();
-    if let Some((number, expected)) = witnessed.flatten() {
+    let opened = opened.transpose()?;
+    if let Some((_, Some((number, expected)))) = opened {
         match head {
             Some((at, got)) if at == number && got != expected => {
                 return Err(OpenArchiveError::OtherBlock { number, expected, got });
@@ -627,7 +635,7 @@ fn read_acknowledged(db: &Db, head_marker: Option<&Path>) -> Result<Acknowledged
             _ => return Err(OpenArchiveError::LostBlocks { witnessed: number, head: head.map(|(at, _)| at) }),
         }
     }
-    Ok((newest, head_marker))
+    Ok((newest, opened.map(|(head_marker, witnessed)| (head_marker, witnessed.is_some()))))
 }
 
 /// Removes the state diffs from a record of format 1. The caller executes the blocks again.

@@ -25,10 +25,8 @@ impl Layout {
         self.marker.as_deref().map_or(Ok(()), remove_file)
     }
 
-    /// Removes the head marker, and returns the layout without it.
-    pub(super) fn without_head_marker(&self) -> Result<Self, OpenError> {
-        self.head_marker.as_deref().map_or(Ok(()), remove_file)?;
-        Ok(Self { head_marker: None, ..self.clone() })
+    pub(super) fn remove_head_marker(&self) -> Result<(), OpenError> {
+        self.head_marker.as_deref().map_or(Ok(()), remove_file)
     }
 
     pub(super) fn remove_state(&self) -> Result<(), OpenError> {

@@ -113,12 +113,9 @@ impl Store {
         // Also before anything is removed: this program must not repair a record of a later format, or a record that
         // has lost blocks. A repair of the record by other means may need the state.
         Archive::examine(&record, layout.head_marker.as_deref()).map_err(OpenError::Record)?;
-        // A crash can lose blocks that this process acknowledges, so no file may name them.
-        let relaxed = match options.durability {
-            Durability::Flush => None,
-            Durability::Relaxed => Some(layout.without_head_marker()?),
-        };
-        let layout = relaxed.as_ref().unwrap_or(layout);
+        // A crash can lose blocks that a store with relaxed durability acknowledges, so no file may name them.
+        let unnamed = Layout { head_marker: None, ..layout.clone() };
+        let used = if options.durability == Durability::Flush { layout } else { &unnamed };
         let changes = Files::Directory(layout.changes.clone(), options.durability);
         let mut reset = layout.read_marker();
         loop {
@@ -128,13 +125,14 @@ impl Store {
                 }
                 layout.remove_state()?;
             }
-            match Self::open_state(layout, (&record, &changes), options, reset.clone(), progress) {
+            match Self::open_state(used, (&record, &changes), options, reset.clone(), progress) {
                 Err(Opening::Failed(error)) => return Err(error),
                 Err(Opening::Damaged(reason)) if reset.is_none() => reset = Some(reason),
                 Err(Opening::Damaged(reason)) => return Err(OpenError::Damaged { reason }),
                 Ok(store) => {
-                    if options.durability == Durability::Flush {
-                        layout.sync(dir)?;
+                    match options.durability {
+                        Durability::Flush => layout.sync(dir)?,
+                        Durability::Relaxed => layout.remove_head_marker()?,
                     }
                     layout.remove_marker()?;
                     return Ok(store);
