@@ -32,8 +32,8 @@ impl G1Bytes {
         Some(Self::encode((self.decode()? + other.decode()?).into_affine()))
     }
 
-    /// Returns the multiple by a big-endian number of 256 bits, which is not reduced. Returns `None` if the point is
-    /// not on the curve.
+    /// Returns the product of the point and a big-endian number of 256 bits. The number may be above the group order.
+    /// Returns `None` if the point is not on the curve.
     pub fn mul(&self, scalar: &[u8; 32]) -> Option<Self> {
         Some(Self::encode(self.decode()?.mul_bigint(limbs(scalar)).into_affine()))
     }

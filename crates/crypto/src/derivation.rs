@@ -39,7 +39,7 @@ impl DerivableKey {
     ///
     /// # Errors
     ///
-    /// [`SecretKeyError::Range`] for one seed in 2^127.
+    /// [`SecretKeyError::Range`] if the seed gives no valid key. This is true of about one seed in 2^127.
     pub fn from_seed(seed: &[u8]) -> Result<Self, SecretKeyError> {
         let (left, chain_code) = halves(MASTER, &[seed]);
         Ok(Self { secret: SecretKey::from_bytes(*left)?, chain_code })
@@ -49,7 +49,8 @@ impl DerivableKey {
     ///
     /// # Errors
     ///
-    /// [`SecretKeyError::Range`] for an index of 2^31 or more, and for one lower index in 2^127.
+    /// [`SecretKeyError::Range`] if the index is 2^31 or more, or gives no valid key. About one index in 2^127 gives no
+    /// valid key.
     pub fn child(&self, index: u32) -> Result<Self, SecretKeyError> {
         let parent = self.secret.public();
         self.derive(parent.as_bytes(), Some(index).filter(|index| *index < HARDENED))

@@ -17,7 +17,7 @@ pub enum EcdsaError {
     /// The recovery id is above 3.
     #[error("recovery id: expected 0, 1, 2 or 3")]
     RecoveryId,
-    /// One of r and s is not below the order of the group.
+    /// r or s is not below the order of the group.
     #[error("signature: expected r and s below the order of secp256k1")]
     Signature,
     /// No public key matches the signature.
@@ -41,7 +41,7 @@ pub fn verify_ecdsa(message: &[u8], signature: &[u8; 64], key: &[u8; 33]) -> Res
 /// Recovers the public key of a signature over the SHA-256 of the message. The result is uncompressed: the byte 4, x
 /// and y.
 ///
-/// s can be above half of the group order, unlike in [`verify_ecdsa`].
+/// Unlike [`verify_ecdsa`], this function accepts an s above half of the group order.
 ///
 /// # Errors
 ///

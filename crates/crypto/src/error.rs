@@ -143,7 +143,8 @@ pub enum CoSignatureError {
         /// Number of set bits.
         got: usize,
     },
-    /// The keys of the signers have no sum. Positions in `source` count signers, not members.
+    /// The keys of the signers have no sum. The positions in `source` are positions in the list of signers, not in the
+    /// committee.
     #[error("keys of the signers of round {round}")]
     Aggregate {
         /// The round, 1 or 2.

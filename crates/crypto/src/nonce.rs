@@ -21,13 +21,13 @@ use crate::{
 /// The text that zilliqa-js appends to its personalization string (`packages/zilliqa-js-crypto/src/schnorr.ts`).
 const ZILLIQA_JS_ALGORITHM: &[u8; 16] = b"Schnorr+SHA256  ";
 
-/// Part of the seed of collective signatures by a single signer, which makes their nonces differ from those of ordinary
-/// signatures. The text and the random bytes of [`Nonces::hedged`] have different lengths. Therefore the seeds differ
-/// for all random bytes.
+/// Part of the seed for a collective signature by a single signer. It makes the nonces differ from the nonces of
+/// ordinary signatures. The text and the random bytes of [`Nonces::hedged`] have different lengths. Therefore the seeds
+/// differ for all random bytes.
 const COLLECTIVE: &[u8] = b"multisignature by a committee of one";
 
-/// A sequence of nonces for one signature. The first nonce almost always gives a valid signature; the next ones are for
-/// the other cases.
+/// A sequence of nonces for one signature. The first nonce almost always gives a valid signature. Otherwise, the signer
+/// tries the next nonce.
 #[derive(Debug)]
 pub struct Nonces(HmacDrbg);
 
@@ -55,7 +55,7 @@ impl Nonces {
 
     /// Derives the nonces of a collective signature with a single signer. This signer makes its challenge itself, so
     /// the nonces can be deterministic. An ordinary signature of the same message has another challenge. With the same
-    /// nonce, the two signatures would reveal the key. Therefore the seed differs.
+    /// nonce, the two signatures would reveal the key. Therefore collective signatures have a seed of their own.
     pub(crate) fn collective(key: &SecretKey, message: &[u8]) -> Self {
         Self::rfc6979(key, message, COLLECTIVE)
     }
@@ -77,7 +77,7 @@ impl Nonces {
 struct HmacDrbg {
     key: Hmac<Sha256>,
     value: Zeroizing<[u8; 32]>,
-    /// Whether the update after the last request is pending.
+    /// Whether the generator still has to update key and value after the last request.
     answered: bool,
 }
 
@@ -89,8 +89,8 @@ impl HmacDrbg {
         drbg
     }
 
-    /// Returns the next 32 bytes. The update after a request is delayed until the next request, because most signatures
-    /// need only one.
+    /// Returns the next 32 bytes. The generator delays the update after a request until the next request, because most
+    /// signatures need only one request.
     fn generate(&mut self) -> &[u8; 32] {
         if self.answered {
             self.update(0, &[]);

@@ -9,7 +9,7 @@ use secp256k1::{
 };
 use silica_protocol::PublicKey;
 
-/// A number from 1 to n - 1, where n is the order of the group, that may be secret.
+/// A number from 1 to n - 1, where n is the order of the group. The number may be secret.
 ///
 /// libsecp256k1 parses scalars, computes with them, and compares them in constant time. The bytes are erased on drop.
 #[derive(Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Scalar {
         Self(self.0.negate())
     }
 
-    /// Returns the multiple of the generator, in constant time.
+    /// Returns the product of this scalar and the generator, in constant time.
     ///
     /// libsecp256k1 blinds this multiplication. The crate `secp256k1` creates new blinding values after each use with a
     /// second multiplication, which doubles the time of a signature. This is acceptable, because signing is rare.
@@ -115,8 +115,9 @@ fn recover(x: &Scalar, t: &Scalar, z: &Scalar, parity: RecoveryId) -> Option<Pub
     Some(PublicKey::new(point.serialize()))
 }
 
-/// Returns the sum for a key whose x coordinate is not below the group order, which is one key in 2^127. For such a
-/// key, ECDSA recovery would need a reduced x coordinate and a flag. It does not support x = n.
+/// Returns the same sum as [`sum`], without ECDSA recovery, for a key whose x coordinate is not below the group order.
+/// This is true of about one key in 2^127. For such a key, the recovery would need a reduced x coordinate and a flag,
+/// and does not support x = n.
 fn sum_in_two_steps(s: &Scalar, r: &Scalar, key: &PublicKey) -> Result<PublicKey, NoSum> {
     let multiple = decode(key).ok_or(NoSum::Key)?.mul_tweak(&r.0.into()).map_err(|_| NoSum::Infinity)?;
     let sum = multiple.add_exp_tweak(&s.0.into()).map_err(|_| NoSum::Infinity)?;

@@ -2,7 +2,8 @@
 //!
 //! A signature of the message m with the key P = d·G is r ‖ s. Here r = SHA-256(Q ‖ P ‖ m) mod n, s = k − r·d mod n, Q
 //! = k·G, and k is the nonce. Points are hashed in compressed form. The verifier computes Q = s·G + r·P, and compares r
-//! with the hash. A large s is valid too, so that each message has about n signatures for each key.
+//! with the hash. An s above half of the group order is valid too. Each nonce gives another signature, so a message has
+//! about n valid signatures for each key.
 
 use rand_core::CryptoRng;
 use silica_protocol::{PublicKey, Signature, sha256};

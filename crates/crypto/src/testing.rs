@@ -97,7 +97,7 @@ pub(crate) fn any_key_pair() -> impl Strategy<Value = KeyPair> {
     any::<u64>().prop_map(|seed| KeyPair::generate(&mut Digests(seed)))
 }
 
-/// A strategy for scalars. Numbers at both ends of the range are more frequent than by chance.
+/// A strategy for scalars. The strategy prefers numbers at both ends of the range.
 pub(crate) fn any_scalar() -> impl Strategy<Value = [u8; 32]> {
     let small = (1_u8..5).prop_map(|number| {
         let mut bytes = [0; 32];

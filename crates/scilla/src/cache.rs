@@ -83,7 +83,7 @@ struct Kept {
     programs: HashMap<CodeKey, Program>,
     /// The programs, ordered by the number of their latest use.
     by_use: BTreeMap<u64, CodeKey>,
-    /// Number of uses of the cache, which orders them.
+    /// Number of uses of the cache. It is the number of the latest use.
     now: u64,
     bytes: u64,
 }

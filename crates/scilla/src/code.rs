@@ -45,7 +45,7 @@ pub struct Code {
     pub(crate) library_cache: std::sync::OnceLock<LibraryValues>,
 }
 
-/// The values of the libraries after their first evaluation, and the units that it cost.
+/// The values of the libraries after their first evaluation, and the units that this evaluation cost.
 #[derive(Debug)]
 pub(crate) struct LibraryValues {
     pub(crate) values: Arc<[Value]>,
@@ -301,8 +301,8 @@ impl Code {
 
     /// Returns the estimated memory of the program in bytes, including its texts and the values of its libraries.
     ///
-    /// All data of the nodes comes from the texts: names, types and literals take memory in proportion to their
-    /// length there.
+    /// All data of the nodes comes from the texts: names, types and literals take memory in proportion to their length
+    /// in the text.
     pub fn weight(&self) -> u64 {
         let texts: usize = self.sources.iter().map(|source| source.text().len()).sum();
         let nodes = self.nodes.len() * (size_of::<Node>() + size_of::<Place>());
@@ -311,8 +311,8 @@ impl Code {
         (bytes as u64).saturating_add(self.max_library_units().saturating_mul(BYTES_PER_UNIT))
     }
 
-    /// Returns the limit for the cost and the work of library values that the program keeps, in units plus parts of
-    /// values.
+    /// Returns the limit for library values that the program keeps: 1000, plus the number of nodes of the program. The
+    /// limit is for the sum of their cost in units and their work in parts of values.
     pub(crate) fn max_library_units(&self) -> u64 {
         1000 + self.nodes.len() as u64
     }

@@ -19,8 +19,8 @@ pub struct Diagnosis {
     pub title: String,
     /// Place of the error.
     pub place: Location,
-    /// Whether the place differs from the place of the entry. The entry of a parse error has the end of a token; all
-    /// other places are beginnings.
+    /// Whether the place differs from the place of the entry. The place in the entry of a parse error is the end of a
+    /// token. Any other place is the beginning of the wrong part.
     pub moved: bool,
     /// Label to draw at the place.
     pub label: Option<String>,

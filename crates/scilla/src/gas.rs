@@ -97,8 +97,8 @@ impl Meter {
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if fewer units remain, and then nothing is charged. [`Exhausted`] also if a limit of work is
-    /// reached, and then no gas is left.
+    /// [`Exhausted`] if fewer than `units` remain. The meter then does not change. [`Exhausted`] also if the charge
+    /// reaches a limit of work. The meter then has no gas left.
     pub const fn charge(&mut self, units: u64) -> Result<(), Exhausted> {
         match self.left.checked_sub(units) {
             Some(left) => {
@@ -117,7 +117,7 @@ impl Meter {
     /// zero, the number wraps around to the largest `u64`.
     pub const fn charge_unchecked(&mut self, units: u64) {
         self.left = self.left.wrapping_sub(units);
-        // If this reaches a limit of work, the next charge fails.
+        // If this payment reaches a limit of work, the next charge fails.
         let _ = self.work.pay(units);
     }
 
@@ -140,8 +140,8 @@ impl Meter {
 
 /// Returns the logarithm of the gas formulas: the natural logarithm of the number plus one, rounded down, plus one.
 ///
-/// The reference computes it with double precision. `STEPS` has the numbers at which the result of the reference
-/// reaches the next integer.
+/// The reference computes the logarithm with double precision. `STEPS` has the numbers at which the result of the
+/// reference reaches the next integer.
 pub fn log(number: &U256) -> u64 {
     1 + STEPS.partition_point(|step| step <= number) as u64
 }

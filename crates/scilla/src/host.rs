@@ -291,7 +291,7 @@ fn delete(map: &mut Map, path: &[Key], last: &Key, name: &str) -> Result<(), Hos
     }
 }
 
-/// Returns the type of the values after `keys` keys, or `None` if the type has fewer nested maps.
+/// Returns the type of the values that a nested map has under `keys` keys, or `None` if the type has fewer nested maps.
 pub fn type_behind(kind: &Type, keys: usize) -> Option<&Type> {
     (0..keys).try_fold(kind, |kind, _| if let Type::Map(_, value) = kind { Some(&**value) } else { None })
 }

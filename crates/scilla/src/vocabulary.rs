@@ -38,7 +38,7 @@ const PRIMITIVE_TYPES: [&str; 18] = [
     "Uint64",
 ];
 
-/// Largest number of constructors of a data type of which help lists all.
+/// A help text lists the constructors of a data type if there are at most this many.
 const LISTED_CONSTRUCTORS: usize = 8;
 
 /// The names that are visible in one module, in the spelling that the module needs.

@@ -1,4 +1,4 @@
-//! Transitions that accept no amount, or accept it twice.
+//! Warnings about transitions that do not accept the amount of the message, or accept it twice.
 //!
 //! Source of [`contract`]: `Zilliqa/scilla: src/base/Accept.ml`. [`unaccepted`] is not part of the reference.
 
@@ -133,8 +133,8 @@ struct Flow {
     returned: Sources,
 }
 
-/// Largest number of stores that are recorded for one component. One store suffices for a warning. More are needed
-/// because the callers of a procedure may pass different values.
+/// Largest number of stores that are recorded for one component. A transition needs only one store for a warning. A
+/// procedure needs more stores, because its callers may pass different values.
 const MAX_CREDITS: usize = 64;
 
 /// Warns of transitions that store the amount of the message without accepting it.

@@ -67,7 +67,7 @@ struct Edge {
 enum EdgeKind {
     Alias,
     Call,
-    /// A type function applied to types, whose result is a function.
+    /// The use of a type function with type arguments as a function.
     Instance,
 }
 

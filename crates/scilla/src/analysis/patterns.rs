@@ -240,7 +240,8 @@ struct Walk<'a, 'k> {
     trail: Vec<Change<'a>>,
 }
 
-/// A case for later: the length of the trail, a further excluded constructor, and the next clause to try.
+/// A case that remains to be checked: the length of the trail, a further excluded constructor, and the next clause to
+/// try.
 struct Case<'a> {
     trail: usize,
     excluded: Option<(Place, &'a Name)>,

@@ -134,7 +134,7 @@ pub(super) fn g1_mul_cost(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * log(&U256::from_be_bytes(scalar)))
 }
 
-/// Returns the cost in Scilla 0.11: the logarithm is one less than in later releases.
+/// Returns the cost in Scilla 0.11, in units. The logarithm of the scalar is one less than in later releases.
 pub(super) fn g1_mul_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * (log(&U256::from_be_bytes(scalar)) - 1))
 }

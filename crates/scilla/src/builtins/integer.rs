@@ -110,7 +110,7 @@ pub(super) fn isqrt_cost(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * log(of.magnitude()) * weight(of))
 }
 
-/// Returns the cost in Scilla 0.11, in units: the logarithm is one less than in later releases.
+/// Returns the cost in Scilla 0.11, in units. The logarithm of the number is one less than in later releases.
 pub(super) fn isqrt_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * (log(of.magnitude()) - 1) * weight(of))
 }

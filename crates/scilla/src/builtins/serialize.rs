@@ -7,8 +7,8 @@ use crate::{
     value::{Map, Message, Value},
 };
 
-/// Largest number of kept bytes, which allow to copy the bytes of a repeated value. Older bytes are written and
-/// dropped, so the memory for a hash is bounded.
+/// Largest number of bytes that the output keeps. A repeated value is a copy of its kept bytes. The output writes and
+/// drops older bytes, which bounds the memory for a hash.
 const KEPT: usize = 1 << 18;
 
 /// A repeated value with fewer parts is serialized again, because this takes no longer than a search for its kept

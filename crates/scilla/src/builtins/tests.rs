@@ -482,8 +482,8 @@ fn maps_of_the_state_take_addresses_as_bytes() {
 proptest::proptest! {
     #[test]
     fn the_order_of_insertion_is_forgotten(entries in proptest::collection::vec(("[a-c]{0,3}", "[x-z]{0,30}"), 0..30)) {
-        // If a key has several entries, both maps keep the first entry. In one map it is inserted last, and in the
-        // other map alone.
+        // If a key occurs several times in `entries`, both maps have its first value. `forth` gets this value last, and
+        // `back` gets only this value.
         let put = |map: &mut Map, key: &str, value: &str| map.insert(Key::new(text(key)).unwrap(), text(value));
         let (mut forth, mut back) = (map(&[]), map(&[]));
         for (key, value) in &entries {

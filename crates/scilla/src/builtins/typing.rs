@@ -108,8 +108,8 @@ pub(super) fn bystrx_to_bystr(arguments: &[Type], _: &DataTypes) -> Option<Type>
     width(of).map(|_| BYSTR)
 }
 
-/// Returns the type of `to_bystr<N>`. Its argument is a byte string of any length, or an unsigned integer of exactly
-/// N bytes.
+/// Returns the type of the result of `to_bystr<N>`, or `None` for other arguments. The argument is a byte string of any
+/// length, or an unsigned integer of exactly N bytes.
 pub(super) fn to_bystr(wanted: u32, arguments: &[Type], has_type_arguments: bool) -> Option<Type> {
     match arguments {
         [Type::Primitive(Primitive::ByStr)] => Some(Type::option(Type::bystr(wanted))),
@@ -142,8 +142,8 @@ pub(super) fn isqrt(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     }
 }
 
-/// Returns the type of a conversion to an integer type. Its argument is an integer or a text. Unsigned types also
-/// accept bytes.
+/// Returns the type of the result of a conversion to an integer type, or `None` for other arguments. The argument is an
+/// integer or a text. Unsigned types also accept bytes.
 pub(super) fn to_integer(kind: IntegerKind, arguments: &[Type]) -> Option<Type> {
     let [of] = arguments else { return None };
     let result = || Type::from(Primitive::from(kind));

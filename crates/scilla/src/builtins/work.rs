@@ -6,7 +6,8 @@ use crate::{
     work::weight,
 };
 
-/// Total length of arguments that the gas of any function covers, in nanoseconds of work.
+/// Work for the length of the arguments that the gas of any call covers, in nanoseconds. A digit of a block number
+/// counts as one nanosecond.
 const SHORT: u64 = 256;
 
 /// Returns the work for texts, bytes and digits of any length. A map lookup counts them once for each level of the
@@ -61,7 +62,7 @@ pub(super) fn badd(arguments: &[Value]) -> u64 {
     if digits <= SHORT { 0 } else { digits.saturating_mul(weight::NEW_DIGIT) }
 }
 
-/// Returns the work of making a numeral. A numeral has as many parts as its number.
+/// Returns the work of a conversion to `Nat`. The number of parts of the result is the converted number.
 pub(super) fn to_nat(arguments: &[Value]) -> u64 {
     let number = arguments.first().and_then(Value::as_integer).and_then(Integer::to_u32);
     u64::from(number.unwrap_or(0)).saturating_mul(weight::NUMERAL)

@@ -410,7 +410,7 @@ fn a_contract_without_constraint_in_whose_scope_true_is_no_truth_value_is_reject
         "library L type Bool = | True | False contract C ()",
         &["0:0 Type unassignable: Bool expected, but test.Bool provided"],
     );
-    // A written constraint is checked.
+    // The checker checks the constraint of a contract.
     check(
         "library L type Q = | True let yes = let one = Uint32 1 in builtin eq one one contract C () with yes =>",
         &[],

@@ -1,9 +1,9 @@
 //! Limits of work that has no gas charge, or a charge out of proportion to the work.
 //!
-//! The gas charges are those of the reference. A node costs one unit, even if it copies a large value. The charge for
-//! a value that leaves the run is its size, and empty maps have size 0. A program that exploits these charges could run
-//! for hours on little gas. Therefore this module counts the work of each node above a free amount, and limits it in
-//! proportion to the gas used.
+//! The gas charges are those of the reference. A node of the program tree costs one unit of the interpreter, even if
+//! the node copies a large value. The charge for a value that leaves the run is its size, and empty maps have size 0. A
+//! program that exploits these charges could run for hours on little gas. Therefore this module counts the work of each
+//! node above a free amount, and limits it in proportion to the gas used.
 
 use crate::{
     gas::{Exhausted, Meter},
@@ -27,7 +27,8 @@ const FREE_TO_LEAVE: u64 = 16_384;
 /// one part in five has a charge.
 const LEAVING_PER_UNIT: u64 = 8;
 
-/// Weight of a node of a constructed type. A node takes about this many times the memory of a part of a value.
+/// Weight of a node of a constructed type. A node of a type takes about this many times the memory of a part of a
+/// value.
 pub(super) const TYPE_NODE: u64 = 8;
 /// Weight of an entry of a constructed message.
 pub(super) const MESSAGE_ENTRY: u64 = 8;

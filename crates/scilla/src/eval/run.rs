@@ -56,7 +56,7 @@ const MAX_PRINTED_SIZE: u64 = 1 << 24;
 const MAX_PRINTED_PARTS: u64 = 1 << 20;
 
 impl Settings {
-    /// Returns a value as text, or a placeholder for a value above these limits.
+    /// Returns a value as text, or a placeholder for a value above [`MAX_PRINTED_SIZE`] or [`MAX_PRINTED_PARTS`].
     pub(super) fn print(self, value: &Value) -> String {
         if value.size() > MAX_PRINTED_SIZE || value.parts() > MAX_PRINTED_PARTS {
             "<a large value>".to_owned()
@@ -126,8 +126,8 @@ pub struct Loaded {
 impl Code {
     /// Evaluates the libraries of the program.
     ///
-    /// The program keeps the values for later runs if their size is in proportion to the program. A later run then
-    /// pays the same charge without an evaluation, if its gas suffices.
+    /// The program keeps the values for later runs if their cost and work are within a limit: 1000, plus the number of
+    /// nodes of the program. A later run then pays the same charge without an evaluation, if its gas suffices.
     ///
     /// # Errors
     ///

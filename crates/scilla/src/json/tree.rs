@@ -13,7 +13,7 @@ use crate::{
 pub fn tree_json(tree: &Tree) -> Document {
     let mut json = Builder::new();
     let mut groups = Vec::new();
-    // The number of open groups inside an address type. They are not written.
+    // The number of open groups inside an address type. The output omits these groups.
     let mut hidden = 0_usize;
     for piece in tree.pieces() {
         match piece {

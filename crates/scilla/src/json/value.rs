@@ -223,7 +223,7 @@ impl<'k> ValueReader<'k> {
     }
 
     /// Converts the value of an entry of a sent message. The result equals the result of [`Self::read`] for its JSON.
-    /// The JSON is made only for values that it could change.
+    /// The function makes JSON only for values that the conversion to JSON could change.
     ///
     /// # Errors
     ///
@@ -245,8 +245,8 @@ impl<'k> ValueReader<'k> {
             Type::Address(_) => self.primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
             Type::Map(key, value) => {
                 let map = self.empty_map(key, value);
-                // The reference accepts null for an empty map. Only an element or an argument gets here, because a
-                // member that is null counts as missing.
+                // The reference accepts null for an empty map. The null is an element or an argument, because a member
+                // that is null counts as missing.
                 if json.kind() == Kind::Null {
                     return Ok(Begun::Whole(Value::Map(map)));
                 }

@@ -56,8 +56,8 @@ pub(super) struct Dictionary {
 impl Dictionary {
     /// Returns the dictionary for the imports of a module.
     ///
-    /// As in the reference, the names of a library are defined in the target of the import. The library itself uses
-    /// its own address, which differs if its init file has another address.
+    /// As in the reference, the names of a library are defined in the target of the import. The library itself uses its
+    /// own address. This address differs from the target if the init file has another address.
     pub(super) fn of_imports(
         items: &[Import],
         libraries: &[Arc<Imported>],

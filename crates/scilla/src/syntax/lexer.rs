@@ -138,8 +138,8 @@ impl<'a> Lexer<'a> {
         self.lines.push(place(self.at));
     }
 
-    /// Skips a comment with its inner comments. Reports an unfinished comment at the innermost open one: after its
-    /// opening, or before the opening of the outermost one.
+    /// Skips a comment with its inner comments. If the text ends in a comment, the error is at the innermost open
+    /// comment. The place is before the opening of the outermost comment, and after the opening of an inner comment.
     fn comment(&mut self) {
         let first = self.at;
         let mut open = vec![first];

@@ -77,7 +77,7 @@ impl Checker<'_> {
     }
 }
 
-/// Adds an error to the list. If the gas is exhausted, this is the only error.
+/// Adds an error to the list. If the gas is exhausted, the error for exhausted gas replaces the list.
 fn keep<T>(outcome: Outcome<T>, errors: &mut Vec<Entry>) -> Result<Option<T>, Aborted> {
     match outcome {
         Ok(found) => Ok(Some(found)),

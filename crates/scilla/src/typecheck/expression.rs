@@ -227,8 +227,8 @@ impl Checker<'_> {
         self.error_because(constructor.span, text, |known| Some(known.unknown_constructor(constructor, None)))
     }
 
-    /// Checks the number of type arguments of a constructor. Patterns call this function for the number of their parts
-    /// too, because the reference has one error text for both.
+    /// Checks the number of type arguments of a constructor. The check of patterns also calls this function for the
+    /// number of parts, because the reference has one error text for both.
     pub(super) fn expect_type_arguments(&self, constructor: &Ident, expected: usize, got: usize) -> Outcome<()> {
         self.expect_type_arguments_because(constructor, expected, got, || None)
     }

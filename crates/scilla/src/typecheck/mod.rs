@@ -105,10 +105,11 @@ pub(crate) struct Checker<'a> {
     vocabulary: Option<&'a Vocabulary>,
 }
 
-/// Number of nodes of types that the checker may read without a gas charge. Each used unit of gas permits more.
+/// Number of nodes of types that the checker may read without a gas charge. Each used unit of gas permits
+/// [`NODES_PER_UNIT`] more nodes.
 ///
-/// Each use of a name reads its type. The same is true in the reference, which has no such limit. Only instantiation
-/// makes types larger than their written form, and its charge is paid once.
+/// Each use of a name reads its type. The reference reads it too, but has no such limit. Only instantiation makes types
+/// larger than their written form. The program pays for an instantiation once, and can use the type many times.
 const FREE_NODES: u64 = 5_000_000;
 const NODES_PER_UNIT: u64 = 8;
 
@@ -139,7 +140,7 @@ impl<'a> Checker<'a> {
     /// Returns the meter, with the work for the nodes that were read.
     pub(crate) fn meter(&self) -> Meter {
         let mut meter = self.meter;
-        // If this reaches the limit of work, the meter has no gas left, so the result can be ignored.
+        // If these nodes reach the limit of work, the meter has no gas left, so the result can be ignored.
         meter.spend(self.nodes.get().saturating_mul(weight::TYPE_NODE)).ok();
         meter
     }

@@ -116,8 +116,8 @@ impl Type {
         unknown
     }
 
-    /// Returns the depth of the type on its right-hand side: results of functions, and bodies of type functions. A
-    /// type can grow on this side without being written.
+    /// Returns the depth of the type on its right-hand side: results of functions, and bodies of type functions.
+    /// Expressions can build a type that is deeper on this side than every type in the source.
     pub(crate) fn right_depth(&self) -> usize {
         let mut depth = 1;
         let mut node = self;

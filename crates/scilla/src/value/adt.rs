@@ -83,7 +83,7 @@ impl AdtValue {
         let sum = |of: fn(&Value) -> u64| arguments.iter().map(of).fold(0, u64::saturating_add);
         let size = if arguments.is_empty() { 1 } else { sum(Value::size) };
         let sort_cost = sum(Value::sort_cost);
-        // The tail of a list shares the types of the list, and has their number of nodes.
+        // The tail of a list shares the types of the list, and stores their number of nodes.
         let mut alike = arguments.iter().rev().filter_map(Value::as_adt).filter(|it| Arc::ptr_eq(&it.types, &types));
         let known = alike.next().map(|argument| argument.type_parts());
         let type_parts = known.unwrap_or_else(|| types.iter().map(Type::weight).fold(1, u64::saturating_add));

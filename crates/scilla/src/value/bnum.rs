@@ -15,7 +15,8 @@ use crate::types::Width;
 
 /// A block number of Scilla.
 ///
-/// Equality is that of the texts, as in the reference: `01` does not equal `1`. Only JSON can contain leading zeros.
+/// As in the reference, two block numbers are equal if their texts are equal: `01` does not equal `1`. Only JSON can
+/// contain leading zeros.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct BNum(Repr);
 

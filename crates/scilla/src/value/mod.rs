@@ -36,7 +36,7 @@ use crate::types::{Primitive, Type};
 
 /// A value of Scilla.
 ///
-/// Equality is that of the reference's literals: the same kind and the same content, including the types in
+/// As in the reference, two values are equal if they have the same kind and the same content, including the types in
 /// constructors and maps. A closure equals only itself.
 #[derive(Clone)]
 pub enum Value {
@@ -135,8 +135,8 @@ impl Value {
         }
     }
 
-    /// Returns the number of values inside this value, including itself, plus the number of nodes of their types. The
-    /// long name of a constructor or a type counts as several.
+    /// Returns the number of values inside this value, including itself, plus the number of nodes of their types. A
+    /// long name of a constructor or a type counts as further nodes.
     ///
     /// A shared value counts once for each occurrence, because JSON and hash input repeat it. Therefore the number
     /// can be huge for a value that takes little memory. For example, a pair that contains the same pair twice, 40

@@ -24,7 +24,7 @@ const SCENARIOS: &[Scenario] = &[
 const TOKEN: Arguments<'_> =
     &[("initial_contract_owner", "owner"), ("initial_base_uri", "https://a/"), ("name", "Art"), ("symbol", "ART")];
 
-/// Returns a world in which the seller's first token is in an auction until block 200. The least bid is 100.
+/// Returns a world in which the seller's first token is in an auction until block 200. The least bid is 100 Qa.
 fn prepare() -> World {
     let mut world = World::with(&["owner", "seller", "alice", "bob"]);
     world.deploy("art", "non_fungible_token", TOKEN);

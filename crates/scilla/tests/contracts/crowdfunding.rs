@@ -12,7 +12,7 @@ const ALREADY_CLAIMED: &str = "Error(code: -7)";
 
 const SCENARIOS: &[Scenario] = &[("Donate", donate), ("Claim", claim), ("TakeBack", take_back)];
 
-/// Returns a world with a campaign that has a goal of 500 and ends at block 200.
+/// Returns a world with a campaign that has a goal of 500 Qa and ends at block 200.
 fn prepare() -> World {
     let mut world = World::with(&["owner", "alice", "bob"]);
     world.deploy("well", "crowdfunding", &[("owner", "owner"), ("last_block", "200"), ("goal", "500")]);

@@ -32,8 +32,8 @@ const PARAMETERS: [(&str, &str); 6] = [
     ("default_operators", "[agent]"),
 ];
 
-/// Returns a world with the token Gold: Alice has 60, and its owner has 40. It also has a contract without the
-/// interface of a token.
+/// Returns a world with the token Gold. Alice has 60 units of Gold, and the owner of the token has 40. The world also
+/// has a contract without the interface of a token.
 fn prepare() -> World {
     let mut world = World::with(&["owner", "alice", "bob", "carol", "agent"]);
     world.deploy("gold", "fungible_token", &PARAMETERS);

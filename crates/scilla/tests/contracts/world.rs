@@ -133,7 +133,7 @@ struct Delivery {
 }
 
 impl World {
-    /// Returns a world at block 100, in which each of these accounts has 1,000.
+    /// Returns a world at block 100, in which each of these accounts has 1,000 Qa.
     pub(crate) fn with(accounts: &[&str]) -> Self {
         Self {
             block: 100,

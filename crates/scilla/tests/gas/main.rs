@@ -101,7 +101,7 @@ impl Subject {
         Some(Self { program, code, fields })
     }
 
-    /// Runs the program with this number of units. They also pay for its libraries.
+    /// Runs the program with this number of units. The units also pay for the libraries of the program.
     fn run(&self, units: u64) -> End {
         self.call(units, &mut host(self.fields.clone()))
     }

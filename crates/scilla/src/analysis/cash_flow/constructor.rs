@@ -11,11 +11,12 @@ use crate::{
     },
 };
 
-/// The tags of constructor arguments whose type is not a parameter of the data type.
+/// The tags that belong to constructor arguments, and not to the values. The type of such an argument is neither a type
+/// variable nor a data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConstructorTable {
-    /// The tags of the arguments, for each constructor with such arguments. The tag is `None` for its other
-    /// arguments.
+    /// For each constructor with such an argument, the tags of all its arguments. The tag of any other argument is
+    /// `None`.
     tags: HashMap<Name, Vec<Option<Tag>>>,
 }
 

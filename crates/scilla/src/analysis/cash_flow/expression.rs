@@ -95,8 +95,8 @@ impl<'a> Analysis<'a> {
             self.close_pattern(&clause.pattern);
             tag = tag.join(&found);
         }
-        // As in the reference, the tags that the clauses give the variable itself are lost. This holds only for
-        // expressions.
+        // As in the reference, a match expression drops the tags that its clauses give to the matched variable. A match
+        // statement keeps these tags.
         if let Some(before) = before {
             self.environment.set(scrutinee, before);
         }

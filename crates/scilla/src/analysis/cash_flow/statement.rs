@@ -91,7 +91,7 @@ impl<'a> Analysis<'a> {
         self.environment.set(value, tag);
     }
 
-    /// Joins a tag into the tag of the values of a field after these keys. Returns the new tag.
+    /// Joins a tag into the tag of the values that a field has under these keys. Returns the new tag.
     fn map_holds(&mut self, map: &Ident, keys: &[Ident], value: &Tag) -> Tag {
         let state = &mut self.environment.state;
         let tag = state.field(map).join(&Tag::maps(keys.len(), value.clone()));

@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use crate::name::Name;
 
-/// Largest number of tags inside a tag. The types of real contracts are far smaller. The limit stops tags that would
-/// grow in every round.
+/// Largest number of tags inside a tag. Tags of real contracts are far smaller. The limit stops tags that would grow in
+/// every round.
 const MAX_SIZE: usize = 256;
 
 /// The use of a value: a lattice with [`NoInfo`](Self::NoInfo) at the bottom and [`Inconsistent`](Self::Inconsistent)
@@ -70,8 +70,8 @@ impl Tag {
         }
     }
 
-    /// Returns the tag of the value after `depth` keys, or of the result of a function. Returns `None` if this tag
-    /// has fewer nested maps.
+    /// Returns the tag of the values under `depth` keys of a map, or of the result of a function. Returns `None` if
+    /// this tag has fewer nested maps.
     pub(super) fn value(&self, depth: usize) -> Option<&Self> {
         (0..depth).try_fold(self, |tag, _| if let Self::Map(value) = tag { Some(&**value) } else { None })
     }

@@ -46,8 +46,8 @@ fn remote_read(statement: &Statement) -> Option<(&Name, &str)> {
 
 fn parameters(subject: Subject<'_>, warnings: &mut Warnings) {
     let contract = subject.contract;
-    // The fields that the first component with such reads takes from the address. As in the reference, the fields of
-    // later components are not added.
+    // For each address, the fields that the contract reads from it. As in the reference, only the first component that
+    // reads from an address counts.
     let mut read_anywhere: BTreeMap<&Name, FieldNames<'_>> = BTreeMap::new();
     for component in &contract.components {
         let read = read_by(component);

@@ -1,4 +1,4 @@
-//! Unused library values, data types and constructors, and patterns for them.
+//! Warnings about unused library values, data types and constructors, and about patterns for unused constructors.
 
 use std::collections::{BTreeMap, BTreeSet};
 

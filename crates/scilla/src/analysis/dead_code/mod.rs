@@ -1,8 +1,9 @@
 //! Warns of unused code.
 //!
 //! A pass over each component, from its last statement to its first, finds the used variables, data types and
-//! constructors. Then come fields, parameters, procedures, the library from its last entry to its first, patterns and
-//! imports. Source of the order and of the texts: `Zilliqa/scilla: src/base/DeadCodeDetector.ml`.
+//! constructors. The next passes cover parameters, procedures, the library from its last entry to its first, patterns,
+//! imports and fields, in this order. Source of the order and of the texts: `Zilliqa/scilla:
+//! src/base/DeadCodeDetector.ml`.
 
 mod addresses;
 mod library;

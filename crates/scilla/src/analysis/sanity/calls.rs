@@ -1,4 +1,4 @@
-//! Calls of procedures that all callers make too.
+//! Warnings about redundant calls of procedures.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,8 +11,8 @@ use crate::{
 
 type Names<'a> = BTreeSet<&'a Name>;
 
-/// Warns of redundant calls in a procedure: the called procedure changes nothing, and every caller of the procedure
-/// calls it too.
+/// Warns of redundant calls. A call of P in a procedure Q is redundant if P has no parameters and no effects, and every
+/// caller of Q also calls P.
 pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut Warnings) {
     let pure = pure_procedures(subject, graph);
     let calls = calls(graph);
@@ -33,7 +33,8 @@ pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut W
     }
 }
 
-/// Returns the procedures without parameters that change nothing, neither directly nor through other procedures.
+/// Returns the procedures that have no parameters and no effects, neither directly nor through other procedures. Reads
+/// of the block number and of timestamps count as effects.
 fn pure_procedures<'a>(subject: Subject<'a>, graph: &CallGraph) -> Names<'a> {
     let contract = subject.contract;
     let fields: Names<'_> = contract.fields.iter().map(|field| &field.name.name).collect();

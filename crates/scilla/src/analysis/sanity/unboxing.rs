@@ -170,7 +170,8 @@ impl<'a> Pass<'a> {
         });
     }
 
-    /// Returns the options from map lookups without a match at the end of a component.
+    /// Returns the variables with options from map lookups that the component neither matches on nor passes to other
+    /// code.
     fn left_boxed(&self, component: &'a Component) -> Vec<&'a Ident> {
         let mut boxed = Boxed::default();
         for statement in &component.body {

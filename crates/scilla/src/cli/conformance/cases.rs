@@ -156,7 +156,8 @@ impl Module<'_> {
     }
 }
 
-/// Reads the cases of the runner from their source file. The file calls a few functions for them.
+/// Reads the cases of the runner from their source file. Calls of four functions describe all cases except the
+/// malformed deployments.
 fn runner(suite: &Path) -> io::Result<Vec<Case>> {
     let text = fs::read_to_string(suite.join("tests/runner/Testcontracts.ml"))?;
     let tokens = lists::tokens(&text);
@@ -176,7 +177,8 @@ fn runner(suite: &Path) -> io::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// A call of one of these functions. Their definitions look like calls, but without texts as arguments.
+/// The tokens after the name of one of the four functions. After the name in a definition, there are no texts as
+/// arguments, so a definition gives no case.
 struct Call<'t> {
     tokens: &'t [Token],
     suite: &'t Path,

@@ -199,7 +199,7 @@ pub(in super::super) fn host_failure(error: HostError, location: Option<Location
     Failure::of(Entry::at(location, error.message))
 }
 
-/// Returns the type of the values of a nested map after `keys` keys.
+/// Returns the type of the values that a nested map has under `keys` keys.
 fn behind(kind: &Type, keys: usize) -> Evaluation<Type> {
     type_behind(kind, keys).cloned().ok_or_else(|| failure("Type failure in map access. Cannot index into key"))
 }

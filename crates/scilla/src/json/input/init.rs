@@ -13,11 +13,11 @@ use crate::{
     value::{Constructor, Hex, Value},
 };
 
-/// Reads from an init file the address of the module and its external libraries. Both are needed before the libraries
-/// are loaded.
+/// Reads the address and the external libraries of a module from an init file. The caller needs both before it loads
+/// the libraries.
 ///
-/// The function reads all values with the built-in types only, so a value of a library's type is an error. As in the
-/// reference, contract parameters of such types cannot be given.
+/// The function reads all values with the built-in types only. As in the reference, an init file with a value of a
+/// library's type is therefore invalid.
 ///
 /// # Errors
 ///

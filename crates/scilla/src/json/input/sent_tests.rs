@@ -1,5 +1,5 @@
-//! Tests that a sent message has the same result as its JSON, for random messages. Some have values that JSON changes
-//! or rejects.
+//! Tests that a sent message has the same result as its JSON, for random messages. Some messages have values that JSON
+//! changes or rejects.
 
 use std::{fmt::Write as _, sync::Arc};
 

@@ -89,8 +89,9 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds a part to the innermost unfinished expression. If this completes the expression, adds it to the next one,
-    /// and so on. Returns the whole expression if all are complete, or `None` if another part must be read.
+    /// Adds a part to the innermost unfinished expression. If the part completes this expression, adds the expression
+    /// to the unfinished expression around it, and so on. Returns the whole expression if all are complete, or `None`
+    /// if another part must be read.
     fn close(&mut self, stack: &mut Stack, mut part: ExprId) -> Parsed<Option<ExprId>> {
         loop {
             part = match stack.pop() {

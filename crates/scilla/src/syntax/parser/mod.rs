@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    // Functions for tokens.
+    // The next functions read tokens.
 
     fn peek(&mut self) -> Token {
         if let Some(token) = self.ahead {
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
         Arc::clone(self.texts.entry(text).or_insert_with(|| text.into()))
     }
 
-    // Functions for errors.
+    // The next functions report errors, and skip tokens after errors.
 
     /// Reports an error, unless the last error has the same place or there are too many errors.
     fn report(&mut self, at: u32, message: impl Into<String>) {
@@ -329,7 +329,7 @@ impl<'a> Parser<'a> {
         Err(Reported)
     }
 
-    // Functions for names.
+    // The next functions read names.
 
     /// Returns whether the next token begins the name of a value.
     fn at_name(&mut self) -> bool {

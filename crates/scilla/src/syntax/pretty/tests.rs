@@ -30,7 +30,7 @@ fn comments(text: &str) -> Vec<&str> {
     text.match_indices("(*").map(|(at, _)| &text[at..at + text[at..].find("*)").expect("comments end") + 2]).collect()
 }
 
-/// Generates texts from random bytes. If no bytes are left, it chooses the shortest texts.
+/// Generates texts from random bytes. If no bytes are left, the writer chooses the shortest texts.
 struct Writer<'a> {
     choices: std::slice::Iter<'a, u8>,
     text: String,

@@ -189,7 +189,8 @@ impl<'p> Run<'p> {
         Some(value)
     }
 
-    /// Returns whether an account meets an address type. In this model, the types of fields must be equal.
+    /// Returns whether an account meets an address type. In this model, the types of the fields must be equal to the
+    /// types in the address type.
     pub(super) fn is_such(&self, address: &Value<'p>, kind: &AddressType) -> bool {
         let fields = self.account(address);
         let has = |name: &str, kind: Option<&Type>| {
