@@ -152,7 +152,7 @@ impl fmt::Debug for KeyPair {
 }
 
 /// Returns a random scalar. Draws new bytes if the random bytes are not a scalar, which happens about once in 2^128
-/// times.
+/// draws.
 pub(crate) fn random_scalar(rng: &mut impl CryptoRng) -> Scalar {
     let mut bytes = Zeroizing::new([0; 32]);
     loop {

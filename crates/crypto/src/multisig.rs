@@ -42,8 +42,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The sum of keys has no coefficients. A signer that chooses its key after the other keys are known could cancel them
-//! out. Therefore a committee must require a [proof of possession](verify_possession) for each key. For the same
+//! The sum of keys has no coefficients. A signer that chooses its key after the other keys are known could cancel these
+//! keys. Therefore a committee must require a [proof of possession](verify_possession) for each key. For the same
 //! reason, a signer must receive the points of other signers only after it has sent the hash of its own point.
 
 use std::fmt;

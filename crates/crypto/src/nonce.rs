@@ -32,8 +32,8 @@ const COLLECTIVE: &[u8] = b"multisignature by a committee of one";
 pub struct Nonces(HmacDrbg);
 
 impl Nonces {
-    /// Derives nonces from the key and the SHA-256 of the message by RFC 6979. A repeated signature of the same message
-    /// is therefore the same.
+    /// Derives nonces from the key and the SHA-256 of the message by RFC 6979. A second signature of the same message
+    /// is therefore equal to the first.
     pub fn deterministic(key: &SecretKey, message: &[u8]) -> Self {
         Self::rfc6979(key, message, &[])
     }

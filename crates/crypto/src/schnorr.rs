@@ -15,7 +15,7 @@ use crate::{
     scalar::{NoSum, Scalar, join, reduce, sum},
 };
 
-/// Signs a message with a nonce of RFC 6979. A repeated signature of the same message is therefore the same.
+/// Signs a message with a nonce of RFC 6979. A second signature of the same message is therefore equal to the first.
 ///
 /// # Errors
 ///

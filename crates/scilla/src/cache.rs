@@ -38,9 +38,9 @@ use crate::code::Code;
 
 /// The identity of a program: a digest of all data on which [`Code`] depends.
 ///
-/// The digest covers the text of the program and its `_extlibs`. It covers the address, because the address is part
-/// of the names of its types. It also covers the same data of all libraries that the program imports, directly or
-/// through others. The code hash of a contract account (SHA-256 of code and stored init data) covers all of these
+/// The digest covers the text of the program and its `_extlibs`. It covers the address, because the address is part of
+/// the names of its types. It also covers the same data of all libraries that the program imports, directly or through
+/// other libraries. The code hash of a contract account (SHA-256 of code and stored init data) covers all of these
 /// except the libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CodeKey([u8; 32]);

@@ -221,7 +221,7 @@ impl fmt::Display for Rules {
     }
 }
 
-/// The error for a text that is not an identifier of rules that this version supports.
+/// Reason why a text does not identify rules that this version supports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownRules {
     /// The text does not have the form `EDITION/REVISION`.

@@ -25,7 +25,8 @@ pub const LOADED: u64 = 100_000_000;
 /// work counts only for the block.
 pub const TRANSACTION: u64 = 50_000;
 /// Further work of a deployment for each byte of its texts, in nanoseconds, without regard to the gas in its receipt.
-/// It covers the evaluation of the gas of a byte, [`weight::CHECKED_BYTE`], and the checks of types and patterns.
+/// It covers the evaluation that the gas of a byte pays for, [`weight::CHECKED_BYTE`], and the checks of types and
+/// patterns.
 pub const PER_TEXT_BYTE: u64 = 400;
 /// Largest work of a search for libraries in a dropped deployment, in nanoseconds.
 pub const FREE_SEARCH: u64 = 200_000;

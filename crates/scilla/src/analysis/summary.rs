@@ -104,8 +104,8 @@ fn parameters(parameters: &[Parameter]) -> Vec<ParameterSummary> {
 }
 
 impl Type {
-    /// Returns the number of nested maps: 0 for a type that is not a map, and one more than the number of the value
-    /// type for a map.
+    /// Returns the number of nested maps in the type: 0 for a type that is not a map. For `Map K V`, the number is one
+    /// more than for `V`.
     pub fn map_depth(&self) -> u32 {
         let mut depth = 0;
         let mut rest = self;

@@ -323,8 +323,8 @@ mod tests {
         let tree = (0..16).fold(Value::nat(0), |half, _| pair(&half, &half));
         let (bytes, values) = shared(&tree);
         assert_eq!(bytes.len(), 4 * ((1 << 16) - 1) + 4 * (1 << 16));
-        // Each level reads both halves. The lowest levels are serialized again. Without sharing, 131,071 values would
-        // be read.
+        // The function reads both halves once on each level, and serializes the lowest levels again. Without sharing,
+        // 131,071 values would be read.
         assert!(values < 50, "{values}");
     }
 }

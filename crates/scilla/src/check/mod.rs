@@ -98,7 +98,7 @@ pub struct Rejected {
 ///
 /// # Errors
 ///
-/// If the contract may not be deployed. The errors are those of the first phase that has errors.
+/// If the contract is invalid. The errors are those of the first phase that has errors.
 pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<Checked<ContractSummary>, Rejected> {
     let module = &program.main;
     let contract = &module.contract;
@@ -186,7 +186,7 @@ fn look_over(
 ///
 /// # Errors
 ///
-/// If the library may not be deployed. The errors are those of the first phase that has errors.
+/// If the library is invalid. The errors are those of the first phase that has errors.
 pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Checked<()>, Rejected> {
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
@@ -294,8 +294,8 @@ impl Imported {
     }
 }
 
-/// Returns the imported libraries without duplicates. Each comes after its own imports. Libraries with the same file
-/// are duplicates.
+/// Returns the imported libraries without duplicates. Each library comes after its own imports. Libraries with the same
+/// file are duplicates.
 fn in_order(imports: &[std::sync::Arc<Imported>]) -> Vec<&Imported> {
     fn collect<'a>(
         imports: &'a [std::sync::Arc<Imported>],

@@ -1,4 +1,4 @@
-//! Output of failures and warnings: as JSON, as lines like those of the reference's tools, or drawn for people.
+//! Output of failures and warnings: as JSON, as plain lines like in the reference's tools, or drawn for people.
 
 use std::{borrow::Cow, collections::HashMap, fmt::Write as _, ops::Range, sync::Arc};
 

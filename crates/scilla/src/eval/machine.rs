@@ -306,8 +306,8 @@ impl<'c> Machine<'c> {
         found.cloned().ok_or_else(|| internal("a variable has no value"))
     }
 
-    /// Looks up an unbound name among the entries of the message. In the reference, procedures can read the
-    /// parameters of the transition, although the checker forbids it.
+    /// Looks up an unbound name among the entries of the message. In the reference, procedures can read the parameters
+    /// of the transition, although the checker rejects such programs.
     fn look_up_name(&self, index: u32) -> Evaluation<Value> {
         let Some(unbound) = self.code.unbound.get(index as usize) else { return Err(internal("a name is missing")) };
         let simple = unbound.name.module().is_none() && unbound.name.namespace().is_none();

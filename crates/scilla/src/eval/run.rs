@@ -200,8 +200,8 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// If the versions differ. The gas of the failure may be below zero, because the reference does not check it. A
-    /// report then shows a huge number.
+    /// If the versions differ. The charge may exceed the remaining gas, because the reference does not check the gas
+    /// here. The number of remaining units then wraps around, and a report shows a huge number.
     pub fn check_version(&self, init: Option<&Value>) -> Result<(), Failed> {
         let stated = init.is_some_and(|version| *version == Value::uint32(0));
         if stated && *self.code.version == *VERSION {

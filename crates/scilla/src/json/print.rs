@@ -10,7 +10,7 @@ impl<'a> Json<'a> {
         Compact(self)
     }
 
-    /// Returns the value as text, on several lines if one line is too short.
+    /// Returns the value as text, on several lines if one line of 80 columns is too short.
     pub const fn pretty(self) -> Pretty<'a> {
         Pretty(self)
     }

@@ -190,7 +190,7 @@ impl Lowering {
         Place { source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX), span }
     }
 
-    /// Compiles libraries, each only once. Returns the libraries that have values, of their own or through imports.
+    /// Compiles libraries, each only once. Returns the libraries that have values, or that import such libraries.
     fn imports(&mut self, imports: &[Arc<Imported>], done: &mut HashMap<*const Imported, Option<usize>>) -> Vec<usize> {
         imports.iter().filter_map(|library| self.import(library, done)).collect()
     }

@@ -1,7 +1,8 @@
 //! The recursion principles, which are the only recursion of the language.
 //!
-//! The principles have no source text. The reference parses its own principles from single lines, and the columns
-//! here are those that it reports. Their shapes determine the gas of a fold.
+//! The principles have no source text. The reference parses each of its principles from a single line, and reports
+//! columns in this line. The principles of this module have the same columns. The shapes of the principles determine
+//! the gas of a fold.
 
 use std::sync::Arc;
 

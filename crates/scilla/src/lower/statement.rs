@@ -64,7 +64,8 @@ impl Lowering {
 
     fn statement(&mut self, known: &Known<'_>, statement: &ast::Statement, bound: &mut Vec<Name>) -> Statement {
         use ast::StatementKind as Ast;
-        // The statement uses variables from before its own binding, so they are looked up first.
+        // The names in a statement refer to earlier bindings. Therefore these names are looked up before the statement
+        // binds its own name.
         let used = statement.uses(known.arena).into_iter().filter_map(|name| self.named(name)).collect();
         let mut bind = |lowering: &mut Self, to: &Ident| {
             bound.push(to.name.clone());

@@ -211,8 +211,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reads a string literal. As in the reference, line breaks in the literal do not count, and its place is its
-    /// closing quote. The gold file of `typecheck/bad/str-bad-char-3` shows both.
+    /// Reads a string literal. As in the reference, a line break in the literal does not begin a line, and the place of
+    /// the literal is its closing quote. The gold file of `typecheck/bad/str-bad-char-3` shows both rules.
     fn string(&mut self) -> Token {
         let first = self.at;
         self.at += 1;

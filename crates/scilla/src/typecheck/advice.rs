@@ -140,8 +140,8 @@ fn is_single(kind: &Type) -> bool {
     }
 }
 
-/// Returns an expression that converts the narrower of two integers to the type of the other, or `None` for other
-/// types.
+/// Returns an expression that converts the narrower of two integers to the type of the other integer, or `None` for
+/// other types.
 fn conversion(arguments: &[Ident], given: &[Type]) -> Option<String> {
     let ([one, other], [first, second]) = (arguments, given) else { return None };
     let width = |kind: &Type| {

@@ -52,7 +52,7 @@ impl Checker<'_> {
         if let Some(annotation) = annotation
             && let Err(fault) = self.expect_assignable(annotation, &kind, name.span)
         {
-            // The reference restores the gas here.
+            // As in the reference, an entry with a wrong annotation costs no gas.
             self.meter = before;
             return Err(fault);
         }

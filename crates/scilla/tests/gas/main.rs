@@ -180,7 +180,7 @@ proptest! {
         let mut once = host(subject.fields.clone());
         let first = subject.call(LIMIT, &mut once);
         prop_assert_eq!(&subject.call(LIMIT, &mut host(subject.fields.clone())), &first);
-        // These maps have the same contents, but another history.
+        // These maps have the same entries, but the entries were inserted in another order.
         let mut again = host(once.fields.iter().map(filled_backwards).collect());
         prop_assert_eq!(&again.fields, &once.fields);
         prop_assert_eq!(subject.call(LIMIT, &mut again), subject.call(LIMIT, &mut once));

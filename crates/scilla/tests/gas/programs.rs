@@ -372,8 +372,8 @@ impl Writer {
         scope.push((name, kind));
     }
 
-    /// Reads a field of another account. Only the transition does so, because the addresses in a procedure have no
-    /// listed fields.
+    /// Reads a field of another account. Only the transition reads such fields, because the addresses in a procedure
+    /// have no listed fields.
     fn read_remote(&mut self, scope: &mut Scope, lines: &mut Vec<String>) {
         if !scope.iter().any(|(name, _)| name == "number") {
             return;
@@ -422,7 +422,8 @@ impl Writer {
         lines.push(format!("throw {name}"));
     }
 
-    /// Returns a name in scope with this type, or `None`. It may return `None` even if there is such a name.
+    /// Returns a name in scope with this type. Returns `None` if there is no such name, and at random in one of four
+    /// other cases.
     fn known(&mut self, kind: &Kind, scope: &Scope) -> Option<String> {
         let names: Vec<_> = scope.iter().filter(|(_, of)| of == kind).map(|(name, _)| name.clone()).collect();
         if names.is_empty() || self.pick(4) == 0 { None } else { Some(self.one_of(&names)) }

@@ -55,7 +55,8 @@ fn a_call_that_cannot_pay_for_the_second_initialisation_fails_there() {
     let mut world = World::new(&text, Edition::V0_11);
     let whole = world.units_of_call();
     assert!(world.call(0, whole).is_ok());
-    // Costs in units: the libraries 6, again 6, the constraint 1, the field 3, and then the transition.
+    // Costs in units: 6 for the libraries, 6 for their second evaluation, 1 for the constraint, 3 for the field, and
+    // then the costs of the transition.
     for (units, line) in [(5, 2), (11, 2), (12, 0), (13, 4), (15, 4)] {
         let failed = world.call(0, units).unwrap_err();
         let entry = &failed.failure.entries()[0];
@@ -94,7 +95,7 @@ fn units(text: &str, edition: Edition) -> u64 {
 
 #[test]
 fn built_in_functions_cost_what_they_did() {
-    // Costs in units: a `let` with a literal 2, with an empty map 2, and with a `put` 2 plus the number of entries.
+    // Costs of a `let` in units: 2 with a literal, 2 with an empty map, and with a `put` 2 plus the number of entries.
     let map = |entries: u32| {
         (
             format!("let m = Emp Uint32 Uint32 in {}", puts(entries)),

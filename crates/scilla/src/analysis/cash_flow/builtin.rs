@@ -71,8 +71,8 @@ pub(super) fn call(name: &str, result: Tag, arguments: Vec<Tag>) -> (Tag, Vec<Ta
     (met.next().unwrap_or_default(), met.collect())
 }
 
-/// Returns the uses in which a place may have a tag, with the open tag filled in. If there are none, returns all uses,
-/// with a clash at this place.
+/// Returns the uses in which the value at a place may have a tag, with the open tag filled in. Place 0 is the result,
+/// and the other places are the arguments. If there are no such uses, returns all uses, with a clash at this place.
 fn fitting(uses: &[Use], place: usize, tag: &Tag) -> Vec<Vec<Tag>> {
     let open = |of: &Use| of.get(place).and_then(|form| form.open(tag)).map(|open| filled(of, &open));
     let fitting: Vec<_> = uses.iter().filter_map(open).collect();

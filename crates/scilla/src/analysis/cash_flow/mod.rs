@@ -61,9 +61,9 @@ pub struct DataTypeTags {
 pub struct ConstructorTags {
     /// Name of the constructor.
     pub name: Name,
-    /// One tag for each argument. It is `None` for an argument that is a data type, because the analysis does not
-    /// follow these. It is also `None` if the type of the argument is a parameter of the data type, because the tag
-    /// then belongs to the value.
+    /// One tag for each argument. The tag is `None` if the type of the argument is a data type, because the analysis
+    /// does not follow data types inside data types. The tag is also `None` if the type of the argument is a parameter
+    /// of the data type, because the tag then belongs to the value.
     pub arguments: Vec<Option<Tag>>,
 }
 

@@ -44,8 +44,8 @@ pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut W
     }
 }
 
-/// Returns the components and functions that do not call a type function, directly or through others. Each comes
-/// after the functions that it calls.
+/// Returns the components and functions that do not call a type function, directly or through other functions. Each
+/// name comes after the names of the functions that it calls.
 fn followed(graph: &CallGraph) -> Vec<&Name> {
     let mut reaches = vec![false; graph.nodes().len()];
     let mut found = Vec::new();

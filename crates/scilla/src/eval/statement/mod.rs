@@ -46,7 +46,8 @@ pub(super) struct Execution<'m, 'c, 'h> {
     /// The units of gas at the beginning of the transition.
     units: u64,
     work: Vec<Work>,
-    /// Work of statements that read values, in nanoseconds. It is counted after the statement has paid for the sizes.
+    /// Work of a statement that reads values, in nanoseconds. The run counts this work after the statement has paid for
+    /// the sizes of the values.
     unpaid: u64,
     /// The value of the last `_return`.
     returned: Option<Value>,

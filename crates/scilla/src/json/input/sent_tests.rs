@@ -195,7 +195,8 @@ fn constructor(of: &str, base: &str, index: u32) -> Arc<Constructor> {
     Arc::new(Constructor { name, data_type: data_type.name, index, arity, type_arity: u32::from(of == "Box") })
 }
 
-/// Returns the data types of the called program. They have its own names, and `Shape` is missing.
+/// Returns the data types of the called program. These types have the names of the called program, and the type `Shape`
+/// is missing.
 fn known() -> DataTypes {
     let name = |base: &str| Name::simple(base).defined_in("0xab".into());
     let made = |base: &str, arguments| adt::Constructor { name: name(base), arguments };
@@ -279,7 +280,7 @@ fn sent_message_is_read_as_its_text() {
             (unchanged, changed) = (unchanged + u32::from(same), changed + u32::from(!same));
         }
     }
-    // Both results must occur often, or the test would show little.
+    // The test covers accepted and rejected messages only if both results occur often.
     assert!(read >= 2_000 && rejected >= 500, "{read} read, {rejected} rejected");
     assert!(unchanged >= 1_000 && changed >= 200, "{unchanged} unchanged, {changed} by JSON");
 }

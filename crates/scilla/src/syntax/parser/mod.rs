@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
 
     // The next functions report errors, and skip tokens after errors.
 
-    /// Reports an error, unless the last error has the same place or there are too many errors.
+    /// Reports an error, unless the last error has the same place or the list has [`MAX_ERRORS`] errors already.
     fn report(&mut self, at: u32, message: impl Into<String>) {
         if self.errors.len() < MAX_ERRORS && self.errors.last().is_none_or(|last| last.at != at) {
             self.errors.push(Diagnostic { at, message: message.into(), advice: None });
