@@ -1,4 +1,4 @@
-//! The pairing-friendly curve `alt_bn128`, also called BN254, in the form of Scilla.
+//! The pairing-friendly curve `alt_bn128`, also called BN254, with the byte formats of Scilla.
 //!
 //! Coordinates are big endian. A coordinate above the order of the field is reduced modulo this order, and not
 //! rejected: the reference builds its curve library without that check. Both coordinates of the point at infinity are

@@ -18,7 +18,7 @@ const HARDENED: u32 = 1 << 31;
 ///
 /// # Examples
 ///
-/// The first account of a Zilliqa wallet. The coin type of Zilliqa is 313 (BIP-44):
+/// The example derives the first account of a Zilliqa wallet. The coin type of Zilliqa is 313 (BIP-44):
 ///
 /// ```
 /// use silica_crypto::DerivableKey;

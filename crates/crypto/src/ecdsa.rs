@@ -1,4 +1,4 @@
-//! ECDSA over secp256k1 with SHA-256, in the form of Scilla.
+//! ECDSA over secp256k1 with SHA-256, with the byte formats of Scilla.
 //!
 //! A signature is r and s, each a big-endian number of 32 bytes.
 

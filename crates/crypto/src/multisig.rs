@@ -123,7 +123,8 @@ impl CommitPoint {
     ///
     /// # Errors
     ///
-    /// [`AggregateError::Empty`] without points, and [`AggregateError::Infinity`] if the sum is the point at infinity.
+    /// [`AggregateError::Empty`] if there are no points, and [`AggregateError::Infinity`] if the sum is the point at
+    /// infinity.
     pub fn aggregate(points: &[Self]) -> Result<Self, AggregateError> {
         total(points.iter().map(|point| &point.0)).map(Self)
     }
@@ -217,7 +218,7 @@ impl Response {
 ///
 /// # Errors
 ///
-/// [`AggregateError::Point`] if a key is not a point, [`AggregateError::Empty`] without keys, and
+/// [`AggregateError::Point`] if a key is not a point, [`AggregateError::Empty`] if there are no keys, and
 /// [`AggregateError::Infinity`] if the sum is the point at infinity.
 pub fn aggregate_keys(keys: &[PublicKey]) -> Result<PublicKey, AggregateError> {
     total(keys)

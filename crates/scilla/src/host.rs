@@ -255,8 +255,8 @@ fn look_up(value: &Value, keys: &[Key], name: &str) -> Result<Option<Value>, Hos
     Ok(Some(value.clone()))
 }
 
-/// Puts an entry into nested maps. Takes the maps on the path out while they change, because a shared map would be
-/// copied.
+/// Puts an entry into nested maps. Removes each map on the path from the outer map during the change, because a change
+/// of a shared map would copy it.
 fn put(map: &mut Map, path: &[Key], last: &Key, value: Value, name: &str) -> Result<(), HostError> {
     let Some((first, rest)) = path.split_first() else {
         map.insert(last.clone(), value);

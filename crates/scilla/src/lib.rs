@@ -80,7 +80,7 @@
 //! - [`cache`], [`host`], `lower`, `vocabulary`: a cache of programs; the state of contracts during a run; the compiler
 //!   to code; the names for suggestions.
 //! - `argument`, `typecheck`: the inputs of a run; the type checker.
-//! - `analysis`: the analyses after the type check.
+//! - `analysis`: the passes of the checker before and after the type check.
 //! - [`check`]: the verdict whether a program may run, and its summary.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`eval`]: the execution of programs.

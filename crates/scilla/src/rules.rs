@@ -117,8 +117,8 @@ pub enum UnstatedConstraint {
 /// The meaning of a name in `_extlibs` of init data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LibraryNames {
-    /// The name in `import`. `_extlibs` gives the address for this name. An imported library imports by its own init
-    /// data.
+    /// The name in `import`. `_extlibs` gives the address for this name. The imports of an imported library use the
+    /// init data of this library.
     Imports,
     /// The name of the file with the library's code. `import Name` finds the code as `Name.scillib`, both in a
     /// library and in the program that imports it. The init data of libraries are not used.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// A range of bytes of a source text.
 ///
 /// The start of the range is the place that reports show. A string literal begins at its closing quote, because the
-/// reference reports that place. The gold file of `typecheck/bad/str-bad-char-3` shows it.
+/// reference reports that place. The gold file of `typecheck/bad/str-bad-char-3` shows this place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// Offset of the first byte.

@@ -181,8 +181,8 @@ impl Vocabulary {
 
     /// Returns the cause for a procedure that cannot be called at this place.
     ///
-    /// `is_checked` is true if all procedures above the place have been checked. A procedure with an error then has
-    /// an error of its own.
+    /// `is_checked` is true if all procedures above the place have been checked. If the called procedure is above the
+    /// place, it is then unknown because of an error in it, and this error has an entry of its own.
     pub(crate) fn unknown_procedure(&self, ident: &Ident, at: &Location, is_checked: bool) -> Cause {
         let name = ident.name.base();
         let Some(declared) = self.components.get(&**name) else {

@@ -73,7 +73,7 @@ fn paths(statements: &[Statement], mut seen: Vec<Vec<Span>>) -> Vec<Vec<Span>> {
     seen
 }
 
-/// Returns whether the contract may send an amount above zero. Also returns true if it has no messages.
+/// Returns whether the contract may send an amount above zero. Also returns true for a contract without messages.
 fn may_send(subject: Subject<'_>) -> bool {
     let zeros = zeros(subject);
     let mut amounts = Vec::new();
@@ -143,8 +143,8 @@ const MAX_CREDITS: usize = 64;
 /// has an `accept`. Second, one of them stores a value that depends on `_amount` in a field.
 ///
 /// A value depends on `_amount` if its expression, or the procedure that returns it, uses `_amount` or a value that
-/// depends on `_amount`. Values of type `Bool` do not count. Therefore comparisons do not count, and neither do the
-/// decisions after them. Values that are read from a field, sent or emitted do not count.
+/// depends on `_amount`. A value of type `Bool` does not depend on `_amount`, so comparisons do not count. A value that
+/// is read from a field does not depend on `_amount` either. A value that is sent or emitted is not stored.
 pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
     let amount = Name::simple("_amount");
     let mut procedures = HashMap::new();

@@ -7,8 +7,8 @@ use crate::{
     value::{Integer, Key, Map, Value},
 };
 
-/// Returns whether a value has the expected type. In a running program, addresses are plain bytes. Maps from the
-/// state have their declared types, which may be more specific.
+/// Returns whether a value has the expected type. In a running program, addresses are plain bytes. A map from the state
+/// has its declared type, which may contain address types.
 pub(crate) fn accepts(expected: &Type, value: &Value) -> bool {
     match (expected, value) {
         (Type::Primitive(expected), Value::Integer(integer)) => *expected == Primitive::from(integer.kind()),

@@ -7,12 +7,12 @@ use crate::{
     value::{Map, Message, Value},
 };
 
-/// Largest number of bytes that the output keeps. A repeated value is a copy of its kept bytes. The output writes and
-/// drops older bytes, which bounds the memory for a hash.
+/// Largest number of bytes that the output keeps. The output copies the bytes of a repeated value from the kept bytes.
+/// It writes and drops older bytes, which bounds the memory for a hash.
 const KEPT: usize = 1 << 18;
 
-/// A repeated value with fewer parts is serialized again, because this takes no longer than a search for its kept
-/// bytes.
+/// Least number of parts of a repeated value whose bytes are copied. A value with fewer parts is serialized again,
+/// because this takes no longer than a search for its kept bytes.
 const LEAST_PARTS: u64 = 12;
 
 /// A part that remains to be written.

@@ -436,7 +436,8 @@ fn points_of_the_pairing_curve() {
     check("alt_bn128_G1_neg", &[generator()], 20, Ok(some(opposite())));
     check("alt_bn128_G1_add", &[generator(), opposite()], 20, Ok(some(point("0", "0"))));
     check("alt_bn128_G1_add", &[generator(), point("1", "3")], 20, Ok(none()));
-    // Coordinates are taken modulo the modulus of the field. These two are the generator and the point at infinity.
+    // The function reduces coordinates modulo the order of the field. The two points are the generator and the point at
+    // infinity.
     let modulus = "21888242871839275222246405745257275088696311157297823662689037894645226208583";
     let (again, nothing) = (
         point("21888242871839275222246405745257275088696311157297823662689037894645226208584", "2"),

@@ -281,8 +281,8 @@ impl Task<'_> {
         }
     }
 
-    /// Returns the failure of a contract without an address. The reference reports missing gas. Output for people
-    /// names the missing entry.
+    /// Returns the failure of a contract without an address. In this case, the reference reports missing gas. Output
+    /// for people names the missing entry.
     fn without_address(&self, gas: Meter) -> Stopped {
         match self.style {
             Style::Drawn { .. } => Stopped::new(missing_this_address(&self.init.file), Some(gas)),

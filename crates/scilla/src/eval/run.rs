@@ -169,8 +169,8 @@ impl Code {
 impl Machine<'_> {
     /// Evaluates each library after its imports, and once for each import.
     ///
-    /// A program may have far more imports than libraries. Each import has a value, so gas limits the number of
-    /// imports.
+    /// A program may have far more imports than libraries. Each of these imports evaluates at least one value, which
+    /// costs gas. So gas limits the number of imports.
     fn libraries(&mut self) -> Evaluation<()> {
         let libraries = &self.code.libraries;
         let mut pending = vec![(libraries.len().saturating_sub(1), 0)];
@@ -370,9 +370,8 @@ impl Loaded {
         machine.message = message_values.ok_or_else(|| internal("a message has no sender"))?;
         machine.message_entries =
             message.entries.iter().map(|entry| (Arc::clone(&entry.name), entry.value.clone())).collect();
-        // A parameter of the transition hides the contract parameter of the same name in procedures too, although the
-        // checker forbids its use: `Zilliqa/scilla: src/eval/Eval.ml` runs procedures in the environment that has the
-        // message.
+        // In procedures too, a parameter of the transition hides the contract parameter of the same name. The reason is
+        // that `Zilliqa/scilla: src/eval/Eval.ml` runs procedures in the environment that has the message.
         for (place, (name, _)) in machine.parameters.iter_mut().zip(&contract.parameters) {
             if let Some(hiding) = value(name.base()) {
                 *place = hiding;

@@ -128,8 +128,8 @@ fn pretty_value<'a>(
 /// Maximum width of a line, in columns.
 const LINE: usize = 80;
 
-/// Returns the number of spaces in front of a line: two for each level, up to a limit. Without the limit, the text of
-/// a deep value would grow with the square of its depth.
+/// Returns the number of spaces in front of a line: two for each level, at most 160. Without this limit, the text of a
+/// deep value would grow with the square of its depth.
 fn indentation(depth: usize) -> usize {
     depth.min(LINE) * 2
 }

@@ -432,8 +432,8 @@ impl Names {
         }
     }
 
-    /// Resolves the constructors of a pattern. As in the reference, the order of its parts is from the last to the
-    /// first. Returns the variables of the pattern.
+    /// Resolves the constructors of a pattern. As in the reference, the function resolves the parts of a pattern from
+    /// the last to the first. Returns the variables of the pattern.
     fn pattern(&self, pattern: &mut Pattern) -> Result<Vec<Arc<str>>, NameError> {
         match &mut pattern.kind {
             PatternKind::Binder(ident) => Ok(vec![local(ident)]),

@@ -263,7 +263,7 @@ impl<'a> Lexer<'a> {
         kind
     }
 
-    /// Skips the bytes of a character that begins no token. The reported place is after its first byte.
+    /// Skips the bytes of a character that begins no token. The error has the place after the first of these bytes.
     fn unexpected(&mut self) -> TokenKind {
         /// Largest number of bytes of a character in UTF-8.
         const LONGEST: usize = 4;

@@ -17,7 +17,7 @@ pub(crate) struct Aborted(pub(crate) Vec<Entry>);
 impl Checker<'_> {
     /// Checks the types of a library's entries, and binds their names for later code. Returns the errors.
     ///
-    /// An entry that uses an invalid entry is not checked.
+    /// The function does not check an entry that uses an invalid entry.
     pub(crate) fn library(&mut self, library: &Library) -> Result<Vec<Entry>, Aborted> {
         let mut errors = Vec::new();
         let mut wrong = HashSet::new();

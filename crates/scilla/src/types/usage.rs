@@ -50,8 +50,8 @@ impl Use {
 impl Type {
     /// Returns whether values of the type are legal for this use.
     ///
-    /// Functions are never legal. `Event` and `Exception` are legal where `Message` is not, because the test of the
-    /// reference for them cannot fail.
+    /// Functions are never legal. `Event` and `Exception` are legal where `Message` is not, because the check of the
+    /// reference for these two types cannot fail.
     pub fn is_legal(&self, for_use: Use, known: &DataTypes) -> bool {
         is_legal(self, for_use, None, known)
     }

@@ -390,8 +390,8 @@ mod tests {
         }
     }
 
-    /// Returns texts of numbers. Some have long sequences of nines and zeros, so that a carry passes through many
-    /// digits.
+    /// Returns texts of numbers. Some numbers have long sequences of nines and zeros, so that a carry passes through
+    /// many digits.
     fn texts() -> impl Strategy<Value = String> {
         let piece = prop_oneof!["[0-9]{1,8}", "9{1,40}", "0{1,40}"];
         proptest::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())

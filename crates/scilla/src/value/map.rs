@@ -1,7 +1,7 @@
 //! Maps: persistent balanced trees, ordered by the bytes of their keys.
 //!
-//! A changed map shares all nodes with the previous one, except the nodes on one path. Each node stores the sums over
-//! its subtree that determine gas.
+//! A changed map shares all nodes with the previous map, except the nodes on one path. Each node stores the sums over
+//! its subtree. These sums determine gas.
 
 use std::{cmp::Ordering, mem, sync::Arc};
 

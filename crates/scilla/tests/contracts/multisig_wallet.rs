@@ -26,7 +26,7 @@ const SCENARIOS: &[Scenario] = &[
 
 const FIRST: Arguments<'_> = &[("id", "1")];
 
-/// Returns a world with a wallet that has 400 Qa. Alice, Bob and Carol own it, and two of them have to sign.
+/// Returns a world with a wallet that has 400 Qa. Alice, Bob and Carol own the wallet, and two of them have to sign.
 fn prepare() -> World {
     let mut world = World::with(&["alice", "bob", "carol", "dave"]);
     let parameters = [("initial_owners", "[alice, bob, carol]"), ("initial_threshold", "2")];

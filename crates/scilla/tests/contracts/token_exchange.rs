@@ -17,7 +17,8 @@ const SCENARIOS: &[Scenario] = &[
     ("TransferFromSuccessCallBack", callback),
 ];
 
-/// Returns a world in which Alice has 100 gold, and Bob has 100 silver. Each allows the exchange to take 80.
+/// Returns a world in which Alice has 100 gold, and Bob has 100 silver. Both allow the exchange to take 80 of their
+/// tokens.
 fn prepare() -> World {
     let mut world = World::with(&["alice", "bob"]);
     world.deploy("exchange", "token_exchange", &[]);

@@ -422,8 +422,8 @@ impl Writer {
         lines.push(format!("throw {name}"));
     }
 
-    /// Returns a name in scope with this type. Returns `None` if there is no such name, and at random in one of four
-    /// other cases.
+    /// Returns a name in scope with this type. Returns `None` if there is no such name. If there is one, also returns
+    /// `None` with probability 1/4.
     fn known(&mut self, kind: &Kind, scope: &Scope) -> Option<String> {
         let names: Vec<_> = scope.iter().filter(|(_, of)| of == kind).map(|(name, _)| name.clone()).collect();
         if names.is_empty() || self.pick(4) == 0 { None } else { Some(self.one_of(&names)) }

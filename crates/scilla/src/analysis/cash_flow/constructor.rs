@@ -15,8 +15,8 @@ use crate::{
 /// variable nor a data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConstructorTable {
-    /// For each constructor with such an argument, the tags of all its arguments. The tag of any other argument is
-    /// `None`.
+    /// The tags of the arguments, by constructor. The tag is `None` if the type of the argument is a type variable or a
+    /// data type. The table has only constructors with at least one tag.
     tags: HashMap<Name, Vec<Option<Tag>>>,
 }
 

@@ -19,8 +19,8 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(super) fn extend(&mut self, other: Self) {
-        // The smaller set is merged into the larger set, so that the cost of long chains does not grow with the
-        // square of their length.
+        // The smaller set is merged into the larger set, so that the cost of a long chain of `let` does not grow with
+        // the square of its length.
         for (mine, theirs) in [
             (&mut self.names, other.names),
             (&mut self.types, other.types),

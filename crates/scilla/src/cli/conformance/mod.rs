@@ -125,7 +125,8 @@ const fn word(nearness: Nearness) -> &'static str {
 /// Number of cases for each category and level of agreement.
 #[derive(Debug, Default)]
 struct Table {
-    /// For each category, the number of cases with a wrong verdict, a right verdict, equal core, and equal output.
+    /// For each category, the number of cases with each level of agreement, from [`Nearness::Fail`] to
+    /// [`Nearness::Exact`].
     rows: BTreeMap<&'static str, [u32; 4]>,
 }
 

@@ -330,8 +330,8 @@ impl Parser<'_> {
         let types = self.maybe_types_in_braces()?;
         let arguments = self.parse_builtin_arguments()?;
         if !is_builtin(self.text(token)) {
-            // The reference looks up the name at the end of the expression, so another error before that end comes
-            // first.
+            // The reference looks up the name at the end of the expression, so an error in the rest of the expression
+            // comes first.
             if !arguments.is_empty() && !self.at_end_of_expression() {
                 return Err(self.unexpected_after_expression("the end of the expression"));
             }

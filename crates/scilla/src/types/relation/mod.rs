@@ -27,7 +27,7 @@ pub fn assignable(expected: &Type, actual: &Type) -> bool {
 
 fn same<'a>(mut a: &'a Type, a_bound: &mut Bound<'a>, mut b: &'a Type, b_bound: &mut Bound<'a>) -> bool {
     let (a_depth, b_depth) = (a_bound.len(), b_bound.len());
-    // A loop walks the right-hand sides of functions and the bodies of type functions, because types can be long on
+    // A loop walks the right-hand sides of functions and the bodies of type functions, because types can be deep on
     // this side.
     let result = loop {
         if a_bound.is_empty() && b_bound.is_empty() && is_shared(a, b) {
