@@ -92,12 +92,12 @@ impl TryRng for Digests {
 
 impl TryCryptoRng for Digests {}
 
-/// A strategy for key pairs.
+/// Returns a strategy for key pairs.
 pub(crate) fn any_key_pair() -> impl Strategy<Value = KeyPair> {
     any::<u64>().prop_map(|seed| KeyPair::generate(&mut Digests(seed)))
 }
 
-/// A strategy for scalars. The strategy prefers numbers at both ends of the range.
+/// Returns a strategy for scalars. The strategy prefers numbers at both ends of the range.
 pub(crate) fn any_scalar() -> impl Strategy<Value = [u8; 32]> {
     let small = (1_u8..5).prop_map(|number| {
         let mut bytes = [0; 32];

@@ -143,7 +143,7 @@ impl<'c> Machine<'c> {
         Ok((value, self.last, frame))
     }
 
-    /// Opens a frame, and returns the previous one.
+    /// Opens a frame, and returns the previous frame.
     pub(super) fn open(&mut self) -> Frame {
         std::mem::replace(&mut self.frame, Frame { base: self.stack.len(), closure: None })
     }

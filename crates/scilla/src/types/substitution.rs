@@ -384,7 +384,7 @@ mod tests {
         Type::Forall(name.into(), Arc::new(body))
     }
 
-    /// `forall 'A. forall 'B. ('A -> 'B) -> List 'A -> List 'B`.
+    /// Returns `forall 'A. forall 'B. ('A -> 'B) -> List 'A -> List 'B`.
     fn list_map() -> Type {
         let (a, b) = (|| variable("'A"), || variable("'B"));
         let lists = Type::function(Type::list(a()), Type::list(b()));

@@ -2,8 +2,9 @@
 //!
 //! A pass over each component, from its last statement to its first, finds the used variables, data types and
 //! constructors. The next passes cover parameters, procedures, the library from its last entry to its first, patterns,
-//! imports and fields, in this order. Source of the order and of the texts: `Zilliqa/scilla:
-//! src/base/DeadCodeDetector.ml`.
+//! imports and fields, in this order.
+//!
+//! Source of the order and of the texts: `Zilliqa/scilla: src/base/DeadCodeDetector.ml`.
 
 mod addresses;
 mod library;

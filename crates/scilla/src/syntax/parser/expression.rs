@@ -30,7 +30,7 @@ enum Open {
     TypeFunction { span: Span, parameter: TypeVariable, parameter_span: Span },
 }
 
-/// The unfinished expressions around the current one.
+/// The unfinished expressions around the current expression.
 #[derive(Default)]
 struct Stack {
     open: Vec<Open>,
