@@ -756,7 +756,7 @@ mod tests {
         }
     }
 
-    type Query = dyn Fn(&mut Overlay<Counting>, &mut StorageQuota) -> Result<(), StorageFault>;
+    type Query<'a> = &'a dyn Fn(&mut Overlay<Counting>, &mut StorageQuota) -> Result<(), StorageFault>;
 
     #[test]
     fn read_beyond_the_work_limit_stops_at_the_bytes_of_its_entries() {
@@ -765,7 +765,7 @@ mod tests {
         let delete = |overlay: &mut Overlay<_>, quota: &mut StorageQuota| stored.clear(overlay, &[], quota);
         let load =
             |overlay: &mut Overlay<_>, quota: &mut StorageQuota| stored.load(overlay, &[], u64::MAX, quota).map(drop);
-        for query in [&load as &Query, &delete] {
+        for query in [&load as Query<'_>, &delete] {
             let run = |work: u64| {
                 let visited = Rc::new(Cell::new(0));
                 let state = Counting { count: 100, visited: Rc::clone(&visited) };
