@@ -29,11 +29,11 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Adds a transaction, and all transactions that have arrived since, to the pool. Then makes blocks, and replies to
-    /// each client.
+    /// Adds a transaction, and the transactions directly behind it in the queue of events, to the pool. Then makes
+    /// blocks, and replies to each client.
     ///
-    /// The driver adds them, and not the threads of the requests. So a step has a fixed set of transactions, and the
-    /// replies of a step do not wait for blocks with transactions that arrive during the step.
+    /// The driver adds the transactions, not the threads of the requests. So a step has a fixed set of transactions.
+    /// The replies of a step do not wait for blocks with transactions that arrive during the step.
     pub(super) fn arrivals(
         &mut self,
         first: VerifiedTransaction,
@@ -81,7 +81,7 @@ impl<E: Engine> Driver<E> {
     }
 
     /// Checks the outcome of a transaction after a step without an error. A transaction that is still pending counts as
-    /// accepted: the blocks had no room for it.
+    /// accepted. For example, the blocks had no room for the transaction, or a lower nonce is missing.
     ///
     /// # Errors
     ///

@@ -29,7 +29,7 @@ use crate::{
     head::Context,
 };
 
-/// The node, as requests see it: its chain, whose latest head they read, and the queue of the driver.
+/// The node for requests: the chain, from which a request reads the latest head, and the queue of the driver.
 #[derive(Clone)]
 pub(crate) struct NodeHandle {
     shared: Arc<Shared>,
@@ -43,8 +43,8 @@ struct Shared {
     new_head: watch::Sender<()>,
     events: Sender<Event>,
     blocking: BlockingPools,
-    /// The lock of unsigned transactions: each one holds it from the choice of its nonce until it is pending or in a
-    /// block.
+    /// The lock of unsigned transactions. Each of them holds the lock from the choice of its nonce until the
+    /// transaction is pending or in a block.
     impersonated: tokio::sync::Mutex<()>,
     pause: Pause,
     /// The data directory; `None` if the chain is in memory.
@@ -92,7 +92,7 @@ impl NodeHandle {
     }
 
     /// Submits a transaction without a signature, as [`submit`](Self::submit) does. Runs one such call at a time,
-    /// because each transaction gets the nonce after the previous one.
+    /// because the nonce of a transaction follows the nonce of the previous transaction.
     pub(crate) async fn impersonate(&self, request: &SimulationRequest) -> Result<Submitted, ImpersonationError> {
         let _turn = self.shared.impersonated.lock().await;
         let transaction = self.chain().impersonate(request)?;
@@ -202,7 +202,7 @@ impl NodeHandle {
         self.ask(|reply| Event::TogglePause { reply }).await
     }
 
-    /// Sets the minimum gas price, which holds from the return of this function on.
+    /// Sets the minimum gas price. The price applies when this function returns.
     pub(crate) async fn set_minimum_gas_price(
         &self,
         price: GasPrice,

@@ -1,7 +1,7 @@
 //! The jobs: blocks on demand, snapshots and reverts.
 //!
-//! The driver makes many blocks in parts. Between two parts it handles other events, so that a payment, or the end of
-//! the node, waits for one part only.
+//! The driver makes many blocks in parts. Between two parts it handles other events, so that a payment or the stop of
+//! the node waits for one part only.
 
 use std::time::Instant;
 
@@ -16,7 +16,8 @@ use super::{
     worker::{Driver, first_tick},
 };
 
-/// Blocks of one part. That many empty blocks take some 20 ms, which is the longest delay of other events.
+/// Maximum number of blocks in one part. A part of empty blocks takes about 20 ms, and delays other events for this
+/// time.
 pub(super) const BLOCKS_AT_ONCE: u64 = 8_192;
 
 impl<E: Engine> Driver<E> {

@@ -84,7 +84,7 @@ impl RunningDriver {
 ///
 /// # Errors
 ///
-/// The system has started no thread.
+/// The error of the operating system if it cannot start the thread.
 pub(crate) fn start(
     chain: Chain,
     mut producer: Producer,
@@ -121,7 +121,8 @@ impl<E: Engine> Driver<E> {
     /// Handles events until the shutdown, and returns the producer of the chain.
     fn run(mut self) -> Producer {
         self.compare_clock();
-        // A store that was opened on a full disk has failed. Then this plans the next attempt.
+        // A store that was opened on a full disk has failed. If the recovery fails too, `recover` plans the next
+        // attempt.
         let _: Result<(), DriverError> = self.recover();
         // The pool has the transactions that were pending when the node stopped.
         self.flush_pool();
@@ -166,12 +167,12 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Returns the next event; `None` if there are only jobs.
+    /// Returns the next event. Returns `None` if there are jobs and no event is due.
     fn next_event(&mut self) -> Option<Event> {
         if let Some(event) = self.deferred.take() {
             return Some(event);
         }
-        // If both are due, the earlier one comes first.
+        // If a tick and a retry are due, the earlier of them comes first.
         let timed = [self.next_tick.map(|at| (at, Event::Tick)), self.retry.map(|at| (at, Event::Retry))];
         let timed = timed.into_iter().flatten().min_by_key(|(at, _)| *at);
         if !self.jobs.is_empty() {

@@ -1,4 +1,4 @@
-//! The driver with engines that fail, and the order of its work.
+//! Tests of the driver: engines that fail, and the order of events and jobs.
 
 use std::{
     future::Future,
@@ -21,7 +21,7 @@ use silica_state::{Store, StoreOptions};
 use super::{jobs::BLOCKS_AT_ONCE, *};
 use crate::{blocking::QUERIES, clock, data_dir::draw_key};
 
-/// An engine that fails so many times before it does its work.
+/// An engine whose first `times` steps fail.
 struct Fails {
     times: usize,
     engine: Solo,
@@ -51,12 +51,12 @@ fn chain_of(key: KeyPair) -> (Chain, Producer, Solo) {
     (chain, producer, Solo::new(key))
 }
 
-/// The first payment of the first published account.
+/// Returns the first payment of the first published account.
 fn payment(chain: &Chain) -> VerifiedTransaction {
     chain.admit(signed(chain, 1), false).unwrap()
 }
 
-/// A payment of the first published account.
+/// Returns a payment of the first published account with this nonce.
 fn signed(chain: &Chain, nonce: u64) -> Transaction {
     let key = KeyPair::from_secret(PUBLISHED_ACCOUNTS[0].secret_key().parse::<SecretKey>().unwrap());
     let mut transaction = Transaction {
@@ -113,7 +113,7 @@ async fn what_waits_gets_its_block_when_nothing_is_to_wait() {
     assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
 }
 
-/// An engine that has another transaction admitted before it makes a block for what waits.
+/// An engine that admits another transaction before it makes a block for the pending transaction.
 struct Admits {
     chain: Chain,
     engine: Solo,
@@ -139,7 +139,7 @@ async fn what_comes_after_a_waiting_one_is_admitted_until_that_has_its_block() {
     drop(driver.stop().unwrap());
 }
 
-/// No client sends anything again, and no other block is requested.
+/// The test sends no transaction again, and requests no block.
 #[tokio::test]
 async fn what_a_failure_left_behind_gets_its_block_by_itself() {
     let (chain, producer, engine) = chain();
@@ -222,7 +222,7 @@ async fn edit_that_is_refused_is_no_failure() {
     drop(driver.stop().unwrap());
 }
 
-/// An engine that makes no block for what waits.
+/// An engine that makes no block for pending transactions.
 struct FailsArrivals(Solo);
 
 impl Engine for FailsArrivals {
@@ -234,7 +234,7 @@ impl Engine for FailsArrivals {
     }
 }
 
-/// A client that gets an error sends the request again.
+/// An error would be wrong, because the client would repeat a job that has succeeded.
 #[tokio::test]
 async fn job_succeeds_although_a_later_block_fails() {
     let (chain, producer, engine) = chain();
@@ -249,7 +249,7 @@ async fn job_succeeds_although_a_later_block_fails() {
     drop(driver.stop().unwrap());
 }
 
-/// An engine that fails when the block of an edit is written and not yet flushed.
+/// An engine that fails after it has written the block of an edit, and before it flushes the block.
 struct Leaves {
     key: KeyPair,
     engine: Solo,
@@ -291,7 +291,7 @@ fn is_pending(future: Pin<&mut impl Future>) -> bool {
     future.poll(&mut TaskContext::from_waker(Waker::noop())).is_pending()
 }
 
-/// Counts the blocks of each demand.
+/// An engine that records the number of blocks of each demand.
 struct Counts {
     demands: Arc<Mutex<Vec<u64>>>,
     engine: Solo,

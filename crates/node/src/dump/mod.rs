@@ -320,7 +320,7 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     let pool =
         if node.chain().waiting() > 0 { node.chain().export_oldest(usize::MAX, LONGEST_POOL).0 } else { Vec::new() };
     let at = node.context();
-    // Callers elsewhere do not know where the node was started.
+    // Report an absolute path, because a remote caller does not have the working directory of the node.
     let directory = data_dir.dumps();
     let directory = path::absolute(&directory).unwrap_or(directory);
     let unusable = |source| DumpError::Write { path: directory.clone(), source };
@@ -370,7 +370,7 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
     loaded
 }
 
-/// Fills a data directory at `draft` from a file, after the head of the file.
+/// Fills a data directory at `draft` from the sections of a file after the head.
 fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> Result<DbReport, DumpFault> {
     let data_dir = DataDir::create(draft).map_err(MaintenanceError::from)?;
     files::create_directory(&data_dir.store()).map_err(|source| io_error("make", &data_dir.store(), source))?;
@@ -451,8 +451,8 @@ fn verify(head: &FileHead, path: &Path) -> Result<DbReport, DumpFault> {
 /// The ending of the name of a draft.
 const DRAFT: &str = ".new";
 
-/// Returns the name of the draft of a file. The process id and a counter make the name unique. It begins with a dot, so
-/// that no [`DumpName`] is equal.
+/// Returns the name of the draft of a file. The process id and a counter make the name unique. The name begins with a
+/// dot, so that it differs from each [`DumpName`].
 fn draft_of(path: &Path) -> PathBuf {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! The resources that connections share: connection slots, and the memory budget for large request bodies and
 //! responses.
 //!
-//! Each resource is a FIFO semaphore. While a connection waits for a resource, the other connections get notifications,
-//! and each idle or slow connection ends (`docs/adr/0019-memory-of-answers-and-sessions.md`).
+//! Each resource is a FIFO semaphore. While a connection waits for a resource, it wakes the other connections at
+//! intervals. Each idle or slow connection then ends (`docs/adr/0019-memory-of-answers-and-sessions.md`).
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -26,15 +26,15 @@ pub(crate) const SMALL_RESPONSE: usize = 64 * 1024;
 /// Bytes in a unit of the memory budget.
 const UNIT: usize = 1024;
 
-/// Interval at which the node wakes the other connections while a connection waits for a resource. If another connection
-/// becomes slow during the wait, the node closes it after at most this time.
+/// Time between two wake-ups of the other connections while a connection waits. A connection that becomes slow during
+/// the wait ends after at most this time.
 const REMINDER: Duration = Duration::from_millis(250);
 
-/// Time of the first attempt to get memory for a notification of a subscription. Each attempt has a place in the queue,
-/// which requests behind it have to wait for.
+/// Maximum time of the first attempt to reserve memory for a notification of a subscription. During an attempt, the
+/// requests behind it in the queue wait.
 const TURN: Duration = Duration::from_millis(500);
 
-/// Connection slots, the memory budget, and the notifications to the connections that hold them.
+/// Connection slots, the memory budget, and the signals that wake the connections which hold them.
 #[derive(Debug)]
 pub(super) struct ResourceLimits {
     pub(super) metrics: Arc<Metrics>,
@@ -45,11 +45,11 @@ pub(super) struct ResourceLimits {
     /// The memory budget, in units of [`UNIT`] bytes.
     memory: Arc<Semaphore>,
     pub(super) memory_wanted: Notify,
-    /// The units of complete responses that wait for memory of the budget. Half of the budget bounds their sum, because
-    /// these responses take memory that the budget does not count.
+    /// The units of complete responses that wait for memory of the budget. Their sum is at most half of the budget,
+    /// because these responses take memory that the budget does not count.
     waiting: Semaphore,
-    /// The budget for notifications, in units. It is half of the total, so that slow subscribers cannot starve
-    /// requests.
+    /// The budget for notifications of subscriptions, in units. It is half of the total, so that slow subscribers
+    /// cannot starve requests.
     pushes: Arc<Semaphore>,
     /// The whole memory budget in units.
     units: u32,
@@ -74,7 +74,7 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits for a free connection slot. Notifies idle connections during the wait.
+    /// Waits for a free connection slot. Wakes idle connections during the wait, so that they end.
     pub(super) async fn acquire_slot(&self) -> OwnedSemaphorePermit {
         loop {
             if let Ok(place) = Arc::clone(&self.slots).try_acquire_owned() {
@@ -87,8 +87,8 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits for memory for a body, in order of arrival. Notifies slow connections during the wait. Returns `None`
-    /// after the time `longest`.
+    /// Waits for memory for a body, in order of arrival. Wakes slow connections during the wait, so that they end.
+    /// Returns `None` after the time `longest`.
     pub(super) async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
         self.claim(&self.memory, units_of(bytes), longest).await
     }
@@ -284,17 +284,17 @@ impl MemoryLease {
         Self::new(Arc::new(ResourceLimits::new(limits, Arc::default())), limits)
     }
 
-    /// Returns memory for an answer, of which nothing is reserved yet.
+    /// Returns the memory of a new response, with 0 reserved bytes.
     pub(crate) fn memory(&self) -> Memory {
         Memory::new(Arc::clone(&self.resources), self.deadline.limits.bodies_timeout)
     }
 
-    /// Notes that a long message of the client has memory, and that its rest is to come.
+    /// Records that a long message of the client has memory, and that the server waits for the rest of the message.
     pub(crate) fn message_begins(&self) {
         self.deadline.memory_decided(true);
     }
 
-    /// Notes that the long message of the client is complete.
+    /// Records that the long message of the client is complete.
     pub(crate) fn message_ends(&self) {
         self.deadline.parts_end();
     }
@@ -304,8 +304,8 @@ impl MemoryLease {
         self.resources.body(reply, &self.deadline).await
     }
 
-    /// Waits without limit for memory for a notification that is not made yet; `None` if it is larger than half of the
-    /// budget.
+    /// Reserves memory for a notification before its creation, without a limit of time. Returns `None` if the
+    /// notification is larger than half of the budget.
     pub(crate) async fn reserve(&self, bytes: usize) -> Option<PushLease> {
         self.resources.reserve_push(bytes, self.deadline.limits.bodies_timeout).await
     }
@@ -315,7 +315,7 @@ impl MemoryLease {
         ResponseBody::Metered(Metered::new(Text::from(text), Arc::clone(&self.deadline), vec![memory, place]))
     }
 
-    /// Waits until the client holds memory that other connections want, and has been slow to read.
+    /// Waits until the client reads slowly and holds memory for which other connections wait.
     pub(crate) async fn crowded(&self) {
         loop {
             self.resources.memory_wanted.notified().await;
@@ -341,7 +341,7 @@ mod tests {
         let resources = Arc::new(ResourceLimits::new(limits, Arc::default()));
         let slow = resources.reserve(6 * UNIT, Duration::ZERO).await.unwrap();
         let asks = async {
-            // Behind the other.
+            // Let the notification enter the queue first.
             tokio::task::yield_now().await;
             let request = resources.reserve(4 * UNIT, PATIENCE).await;
             drop(slow);
@@ -351,8 +351,8 @@ mod tests {
         assert!(push.is_some() && request);
     }
 
-    /// Twice as many small bodies as there is memory for come again and again: there is never enough for a large
-    /// notification, unless it gathers what some of them leave.
+    /// Twenty tasks reserve one of ten units again and again. Five units are never free at once, so the attempt must
+    /// gather units over some time.
     #[tokio::test(start_paused = true)]
     async fn large_notification_gets_memory_between_requests() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
@@ -407,7 +407,7 @@ mod tests {
         assert!(one.reserve(5 * UNIT).await && other.reserve(5 * UNIT).await);
         let grown = tokio::join!(one.reserve(6 * UNIT), other.reserve(6 * UNIT));
         assert_eq!((grown, begun.elapsed() < 2 * PATIENCE), ((false, false), true));
-        // They have waited for as long as they may.
+        // Both have used their time for waits, so a further reservation fails at once.
         assert!(!one.reserve(6 * UNIT).await && begun.elapsed() < 2 * PATIENCE);
     }
 

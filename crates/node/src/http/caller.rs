@@ -12,7 +12,7 @@ use super::{
 /// The caller of a request, or of a WebSocket session.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// The reason why the caller may call no method for developers; `None` if it may.
+    /// The reason why the caller may call no method for developers; `None` if the caller may call them.
     foreign: Option<Arc<Foreign>>,
     /// The rate limit and the address to which the limit applies; `None` without a limit.
     limit: Option<(Arc<Limiter>, IpAddr)>,
@@ -39,19 +39,19 @@ impl Caller {
         Self { foreign: None, limit: None }
     }
 
-    /// A caller whose pages are of another origin.
+    /// Returns a caller that is a web page of another origin.
     #[cfg(test)]
     pub(crate) fn of_foreign_page() -> Self {
         Self { foreign: Some(Arc::new(Foreign::Origin { got: "https://evil.example".to_owned() })), limit: None }
     }
 
-    /// A caller with a limit of `each_second` calls a second.
+    /// Returns a caller with a rate limit of `each_second` units per second.
     #[cfg(test)]
     pub(crate) fn limited(each_second: NonZeroU32) -> Self {
         Self { foreign: None, limit: Some((Arc::new(Limiter::new(each_second)), [127, 0, 0, 1].into())) }
     }
 
-    /// Returns why it may call no method for developers; `None` if it may.
+    /// Returns the reason why the caller may call no method for developers; `None` if the caller may call them.
     pub(crate) fn foreign(&self) -> Option<&Foreign> {
         self.foreign.as_deref()
     }
@@ -60,7 +60,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// The time after which it may be sent again.
+    /// The time after which the client may send the request again.
     pub(crate) fn arrive(&self) -> Result<(), Duration> {
         self.limit.as_ref().map_or(Ok(()), |(limiter, address)| limiter.check(*address, NonZeroU32::MIN))
     }

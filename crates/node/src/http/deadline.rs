@@ -76,7 +76,7 @@ impl ConnectionDeadline {
         self.deadline.store(u64::MAX, Relaxed);
     }
 
-    /// Begins a wait for the client again: for the rest of its request, or for its read of the rejection.
+    /// Begins a wait for the client: for the rest of its request if it has memory, or for the read of the rejection.
     pub(super) fn memory_decided(&self, granted: bool) {
         self.holds_memory.store(granted, Relaxed);
         self.wait(self.limits.request_timeout);
@@ -117,13 +117,13 @@ impl ConnectionDeadline {
         self.holds_memory.load(Relaxed)
     }
 
-    /// Returns whether a part of a request has arrived.
+    /// Returns whether a part of a request has arrived, and the rest has not.
     pub(super) fn is_incomplete(&self) -> bool {
         !self.idle.load(Relaxed) && !self.complete.load(Relaxed)
     }
 
-    /// Returns whether to evict the connection while other connections wait for resources: whether the server has
-    /// waited for the client for [`HttpLimits::contended_timeout`].
+    /// Returns whether the server has waited for the client for [`HttpLimits::contended_timeout`]. If other connections
+    /// wait for resources, the server then evicts this connection.
     pub(super) fn should_evict(&self) -> bool {
         let waited = milliseconds(self.accepted.elapsed()).saturating_sub(self.since.load(Relaxed));
         self.deadline.load(Relaxed) != u64::MAX && waited >= milliseconds(self.limits.contended_timeout)

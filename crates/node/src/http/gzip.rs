@@ -15,14 +15,15 @@ use super::{
     text::Text,
 };
 
-/// Smallest response that is compressed, in bytes. A smaller one needs one or two packets with and without compression.
+/// Smallest response that is compressed, in bytes. A smaller response needs one or two packets with and without
+/// compression.
 pub(super) const SMALLEST: usize = 2 << 10;
 
-/// Maximum of simultaneous compressions. The memory budget does not count their encoders, and compression
-/// takes processor time that block production needs.
+/// Maximum number of simultaneous compressions. The memory budget does not count their encoders, and compression takes
+/// processor time that block production needs.
 pub(super) const AT_ONCE: usize = 4;
 
-/// Maximum bytes of plain text that one call passes to the encoder. It limits the time between two chunks.
+/// Maximum bytes of plain text that the encoder gets at once. The limit bounds the time between two chunks.
 const CHUNK: usize = 256 << 10;
 
 /// Minimum bytes of each compressed chunk except the last. A shorter chunk is not worth a write to the socket.
@@ -44,7 +45,7 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= plain
 }
 
-/// Returns the weight from the parameters of a coding: 1 without a weight, and 0 for an invalid one, because every
+/// Returns the weight from the parameters of a coding: 1 without a weight, and 0 for an invalid weight, because every
 /// client accepts a plain response.
 fn weight<'a>(parameters: impl Iterator<Item = &'a str>) -> f32 {
     let values = parameters.filter_map(|parameter| parameter.split_once('='));
@@ -59,9 +60,9 @@ pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("vectors accept every write")
 }
 
-/// A response in compressed chunks: first the finished part, then the chunks that are still being made.
+/// A response in compressed chunks: first the part that exists, then the chunks that follow it.
 pub(super) struct Gzip {
-    /// The finished part that the encoder has not read yet.
+    /// The part that exists, and that the encoder has not read.
     there: Text,
     rest: Option<BodyChunks>,
     encoder: GzEncoder<Vec<u8>>,
@@ -131,7 +132,8 @@ mod tests {
         for offer in ["", "identity", "br", "gzip;q=0", "gzip; Q=0.0", "xgzip", "*"] {
             check(offer, false);
         }
-        // The weights of gzip and of the plain form are compared.
+        // In the next loop, gzip has at least the weight of the plain form. In the loop after it, gzip has a lower
+        // weight or 0.
         for offer in ["gzip;q=0.001", "gzip, identity", "identity;q=0.5, gzip;Q=0.6", "identity;q=0, gzip;q=0.1"] {
             check(offer, true);
         }
@@ -144,7 +146,7 @@ mod tests {
         assert!(!is_accepted(&HeaderMap::new()));
     }
 
-    /// Pieces of so many bytes each.
+    /// Chunks with these lengths in bytes, in reverse order.
     struct Pieces(Vec<usize>);
 
     impl Chunks for Pieces {

@@ -8,14 +8,14 @@
 //!
 //! The module parses no JSON and has no RPC method. The handler gets each POST body as a whole, for every path. Each of
 //! its responses has status 200, because JSON-RPC has errors of its own. If the server rejects a body, or has no memory
-//! for the response, the status is the reason. The [`Handler`] also writes the body of such a rejection, because some
-//! clients read the body only.
+//! for the response, the status shows the reason. The [`Handler`] also writes the body of such a rejection, because
+//! some clients read the body only.
 //!
 //! [`HttpLimits`] bounds the resources of clients: the number of connections; the size of one body, and of all bodies
 //! and responses together; the time of a request from the first byte to the last; the time of a connection without a
 //! request or with an unread response; and optionally the rate of calls. When all connection slots or all memory are in
-//! use and a client waits, the server evicts idle and slow connections. It produces a streamed response as fast as the
-//! client reads.
+//! use and a client waits, the server evicts idle and slow connections. The server produces a streamed response as fast
+//! as the client reads.
 
 mod access;
 mod budget;
@@ -59,8 +59,9 @@ pub(crate) use self::{
 pub struct HttpLimits {
     /// Maximum size of a request body in bytes. A larger body gets a response with status 413.
     pub body_bytes: usize,
-    /// The memory budget: bytes of the request bodies and responses of all connections together. Further ones wait. The
-    /// budget has at least the size of one body. Bodies of at most 32 KiB and responses of at most 64 KiB do not count.
+    /// The memory budget: bytes of the request bodies and responses of all connections together. Further bodies and
+    /// responses wait. The budget has at least the size of one body. Bodies of at most 32 KiB and responses of at most
+    /// 64 KiB do not count.
     pub bodies_bytes: usize,
     /// Maximum time for which a body or a response waits for memory. After that, the client gets status 503.
     pub bodies_timeout: Duration,

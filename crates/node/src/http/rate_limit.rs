@@ -17,7 +17,8 @@ use governor::{
 /// Number of checks after which the limiter removes the entries of idle clients.
 const TIDY: u32 = 10_000;
 
-/// A limit for each client of units per second, with a burst of the same number. A call costs its weight in units.
+/// A limit of units per second for each client. The burst has the same number of units. A call costs its weight in
+/// units.
 #[derive(Debug)]
 pub(crate) struct Limiter<C: Clock = MonotonicClock> {
     shares: RateLimiter<IpAddr, HashMapStateStore<IpAddr>, C, NoOpMiddleware<C::Instant>>,
@@ -51,7 +52,7 @@ impl<C: Clock + Clone> Limiter<C> {
         }
         match self.shares.check_key_n(&one_of(client), units.min(self.quota.burst_size())) {
             Ok(checked) => checked.map_err(|wait| wait.wait_time_from(self.clock.now())),
-            // Not for so few.
+            // This error means more units than the burst size, which `min` excludes.
             Err(_) => Ok(()),
         }
     }
@@ -179,7 +180,7 @@ mod tests {
             Allowance::new(Some((&limiter, ONE)), paid).charge(units(100))
         };
         assert_eq!(call(1), Ok(()));
-        // A client that waits for as long as it is asked to is served in the end.
+        // A client that waits for the returned time succeeds within four attempts.
         let mut attempts = 0;
         while let Err(wait) = call(1) {
             clock.advance(wait);

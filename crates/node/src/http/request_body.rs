@@ -9,8 +9,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{budget::ResourceLimits, deadline::ConnectionDeadline};
 
-/// Maximum bytes of a rejected body that the server reads and discards, as a multiple of the limit of a body. It bounds
-/// the work for such a client.
+/// Maximum bytes of a rejected body that the server reads and discards, as a multiple of the limit of a body. The
+/// factor bounds the work for such a client.
 const DISCARDED_BODIES: usize = 8;
 
 /// Bytes of the read buffer of a connection. A body of at most this size takes no memory of the budget.
@@ -30,8 +30,8 @@ pub(super) enum BodyError {
     Broken(hyper::Error),
 }
 
-/// Reads a body up to the limit. Returns it with its lease of memory, if it is large. A body that arrives in one read
-/// is not copied.
+/// Reads a body up to the limit. Returns the body and, if it is large, its lease of memory. A body that arrives in one
+/// read is not copied.
 ///
 /// A body above the limit is rejected as soon as its length or its read bytes exceed the limit. A client may send all
 /// of its body before it reads. It would lose the response if the server closed the connection at once. Therefore the

@@ -10,8 +10,8 @@ use hyper::{
 
 use super::{Handler, Page, RejectReason, ResponseBody, gzip};
 
-/// Adds headers by which browsers load and run nothing from the page, show it in no frame, and read it as no other
-/// type.
+/// Adds security headers. With them, a browser loads no content of the page except inline styles, runs no script, shows
+/// the page in no frame, and stores no copy.
 pub(super) fn guarded(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
     let headers = response.headers_mut();
     headers.insert(
@@ -82,7 +82,7 @@ pub(super) fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<Re
     closing(response(status, "text/plain", text))
 }
 
-/// Adds the header after which the connection ends.
+/// Adds the header `Connection: close`, with which the connection ends after the response.
 fn closing(response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_header(response, header::CONNECTION, HeaderValue::from_static("close"))
 }

@@ -131,7 +131,7 @@ impl Text {
         Some(chunk)
     }
 
-    /// Returns the same text, whose segments own `owner` together. `owner` is dropped with the last segment.
+    /// Returns the same text, whose segments share `owner`. The drop of the last segment drops `owner`.
     pub(super) fn owned_by<T: Send + Sync + 'static>(mut self, owner: T) -> Self {
         self.complete();
         let owner = Arc::new(owner);
@@ -237,7 +237,7 @@ mod tests {
                 text.end().push(b'e');
             }
             text.rewind(mark);
-            // A segment that was not completed may keep the memory of a usual one.
+            // An incomplete segment may keep the capacity of a usual segment.
             let most = if completes { memory } else { memory + USUAL };
             assert!(text.memory() <= most, "{before} {behind} {completes}: {} {memory}", text.memory());
             text.end().push(b'f');

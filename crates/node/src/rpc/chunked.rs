@@ -11,7 +11,7 @@ use crate::http::{Chunks, Text, Truncated, make_chunk};
 /// Minimum size of a chunk of a result in bytes, except of the last chunk.
 pub(crate) const RESULT_CHUNK: usize = 128 << 10;
 
-/// A result that is complete.
+/// A complete result is a single chunk.
 impl Chunks for String {
     type Error = StateError;
 
@@ -21,7 +21,7 @@ impl Chunks for String {
     }
 }
 
-/// The JSON text of a result. The first chunk is made. The node makes the other chunks while the client reads.
+/// The JSON text of a result. The first chunk exists. The node makes the other chunks while the client reads.
 pub(crate) struct ChunkedResult {
     /// The first chunk, until it is taken.
     head: Vec<u8>,
@@ -51,8 +51,8 @@ impl ChunkedResult {
         self.tail.is_none()
     }
 
-    /// Appends the first chunk to a response, and sets the text after the last chunk. Returns the other chunks. If there
-    /// are none, also appends the text after the last chunk.
+    /// Appends the first chunk to a response, and sets the text after the last chunk. Returns the other chunks. Without
+    /// other chunks, it also appends the text after the last chunk.
     pub(super) fn write_head(mut self, text: &mut Text, end: &'static [u8]) -> Option<Self> {
         text.append(mem::take(&mut self.head));
         if self.is_complete() {
@@ -75,14 +75,14 @@ impl ChunkedResult {
     }
 }
 
-/// The chunks after the first.
+/// The chunks after the first chunk.
 impl Chunks for ChunkedResult {
     type Error = Truncated;
 
     fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         let Some(tail) = &mut self.tail else { return Ok(false) };
         let more = tail.next_chunk(out).map_err(|error| {
-            // A client that reads for too long outlives the state history. This is no fault of the node.
+            // While a slow client reads, its state can leave the state history. This is no fault of the node.
             if matches!(error, StateError::Expired) {
                 tracing::info!(method = self.method, "an answer was truncated: its state is no longer kept");
             } else {
@@ -107,7 +107,8 @@ mod tests {
     use super::*;
     use crate::http::{HttpLimits, MemoryLease};
 
-    /// A number of chunks of one byte. A negative number ends with an error.
+    /// A positive number is the number of chunks, which have one byte each. A negative number ends the chunks with an
+    /// error.
     impl Chunks for i32 {
         type Error = StateError;
 

@@ -1,5 +1,5 @@
-//! Calls of methods: reads the parameters, runs the body, and writes the result. A panic of a method ends only its
-//! call.
+//! Calls of methods: functions that read the parameters, run the body, and write the result. A panic of a method ends
+//! only its call.
 
 use std::{
     future::Future,
@@ -26,7 +26,7 @@ use crate::{driver::NodeHandle, head::Context};
 /// Bytes of the record of a transaction above which a blocking thread computes the result.
 const LARGE_TRANSACTION: usize = 64 << 10;
 
-/// The parts of a request for its method.
+/// The parts of a request that its method reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'a> {
     /// The id of the request.
@@ -37,13 +37,13 @@ pub(crate) struct Call<'a> {
     pub(crate) fields: &'static [&'static str],
 }
 
-/// Computes the first chunk of an answer.
+/// A future that makes the first chunk of a result.
 pub(crate) type Beginning = Pin<Box<dyn Future<Output = Result<ChunkedResult, RpcError>> + Send>>;
 
-/// Computes an answer.
+/// A future that computes a result.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Box<RawValue>, RpcError>> + Send>>;
 
-/// Runs a query and writes its answer.
+/// Runs a query and writes its response.
 pub(super) fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {
     let method: M = params::read(request.params, request.fields)?;
     write_result(out, request.id, &call(method, at)?).map_err(|error| internal(M::NAME, &error))
@@ -60,7 +60,7 @@ pub(super) fn weigh<M: TransactionQuery>(
     let hash = method.hash().map_err(|error| error.into_rpc(M::NAME))?;
     let found = catch_panic(M::NAME, || Ok(at.snapshot.find_transaction(&hash)?))?;
     if found.bytes() > LARGE_TRANSACTION {
-        // The head may change until the query gets a thread.
+        // Find the transaction again, because the head may change before the query gets a thread.
         let answer = move |at: &Context| M::answer(&at.snapshot.find_transaction(&hash)?, at);
         return Ok(Some(run_blocking(M::NAME, node.clone(), answer)));
     }
@@ -92,7 +92,7 @@ pub(super) fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandl
     Ok(run_blocking(M::NAME, node, move |at| method.call(at)))
 }
 
-/// Computes an answer on a blocking thread.
+/// Computes a result on a blocking thread.
 fn run_blocking<T: Serialize>(
     name: &'static str,
     node: NodeHandle,
@@ -108,7 +108,7 @@ fn run_blocking<T: Serialize>(
     })
 }
 
-/// Computes the first chunk of an answer on a blocking thread.
+/// Makes the first chunk of a result on a blocking thread.
 pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {
     let method: M = params::read(request.params, request.fields)?;
     Ok(Box::pin(async move {
@@ -134,7 +134,7 @@ pub(super) fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Run
     }))
 }
 
-/// Runs `future`; `None` if it panics.
+/// Runs `future`. Returns its output, or `None` if it panics.
 async fn catch_panic_async<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {

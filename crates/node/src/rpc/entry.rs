@@ -19,14 +19,14 @@ use crate::{driver::NodeHandle, head::Context};
 pub(crate) struct Entry {
     /// Name on the wire.
     pub(crate) name: &'static str,
-    /// Other names under which clients call it.
+    /// Other names of the method that clients use.
     pub(crate) aliases: &'static [&'static str],
-    /// How it is called.
+    /// How the service calls the method.
     pub(crate) action: Action,
-    /// Its types, for the OpenRPC document.
+    /// Types of the parameters and of the result, for the OpenRPC document.
     pub(crate) shape: Shape,
-    /// Whether it is for developers: it does things that no client of a real network can do. An operator can switch
-    /// such methods off.
+    /// Whether the method is for developers: it has effects that no client of a real network can cause. An operator can
+    /// switch such methods off.
     pub(crate) for_developers: bool,
     /// Units of the rate limit that one call takes. A short response from memory takes 1.
     pub(crate) weight: NonZeroU32,
@@ -35,17 +35,17 @@ pub(crate) struct Entry {
 /// How a method is called.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
-    /// Writes its response at once.
+    /// The method writes its response at once.
     Query(fn(Call<'_>, &Context, &mut Vec<u8>) -> Result<(), RpcError>),
-    /// Writes its response at once, or later for a large transaction.
+    /// The method writes its response at once. For a large transaction, it returns a future with the result.
     SizeDependent(AnswerOrRun),
-    /// Has no parameters, and one result until the next head.
+    /// The method has no parameters. The service caches its result until the next head.
     CachedPerHead(fn(&Context) -> Result<Bytes, RpcError>),
-    /// Reads its parameters at once, and responds later.
+    /// The method reads its parameters at once, and returns a future with the result.
     Async(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
-    /// Has no parameters, and returns the document of the methods that the client may call.
+    /// The method has no parameters. It returns the OpenRPC document of the methods that the client may call.
     Discover,
-    /// Reads its parameters at once, and starts its response later.
+    /// The method reads its parameters at once, and returns a future with the first chunk of the result.
     Streamed(fn(Call<'_>, NodeHandle) -> Result<Beginning, RpcError>),
 }
 
@@ -64,60 +64,61 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The types `P` of the parameters and `R` of the result.
+    /// Returns the shape of a method with parameters of type `P` and a result of type `R`.
     pub(crate) const fn of<P: DeserializeOwned + JsonSchema, R: JsonSchema>() -> Self {
         Self { fields: params::fields::<P>, params: P::json_schema, result: SchemaGenerator::subschema_for::<R> }
     }
 }
 
 impl Entry {
-    /// A method that is called by `action`.
+    /// Returns the entry of a method with this action.
     pub(crate) const fn new(name: &'static str, action: Action, shape: Shape) -> Self {
         Self { name, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
     }
 
-    /// A query that reads its parameters and answers at once.
+    /// Returns the entry of a query that writes its response at once.
     pub(crate) const fn of<M: Method>() -> Self {
         let entry = Self::new(M::NAME, Action::Query(dispatch::query::<M>), Shape::of::<M, M::Output>());
         Self { aliases: M::ALIASES, ..entry }
     }
 
-    /// A query without parameters, whose result is cached for each head.
+    /// Returns the entry of a query without parameters, whose result is cached for each head.
     pub(crate) const fn per_head<M: Method>() -> Self {
         Self { action: Action::CachedPerHead(dispatch::render::<M>), ..Self::of::<M>() }
     }
 
-    /// A slow query, which runs on a blocking thread.
+    /// Returns the entry of a slow query, which runs on a blocking thread.
     pub(crate) const fn slow<M: Method + Send + 'static>() -> Self {
         Self { action: Action::Async(dispatch::ask::<M>), ..Self::of::<M>() }
     }
 
-    /// A query about one transaction. It runs on a blocking thread if the transaction is large.
+    /// Returns the entry of a query about one transaction. The query runs on a blocking thread if the transaction is
+    /// large.
     pub(crate) const fn about<M: TransactionQuery>() -> Self {
         Self::new(M::NAME, Action::SizeDependent(dispatch::weigh::<M>), Shape::of::<M, M::Output>())
     }
 
-    /// A query whose result is written in pieces.
+    /// Returns the entry of a query whose result is written in chunks.
     pub(crate) const fn streamed<M: Streamed>() -> Self {
         Self::new(M::NAME, Action::Streamed(dispatch::begin::<M>), Shape::of::<M, M::Output>())
     }
 
-    /// A command that every client may call.
+    /// Returns the entry of a command that every client may call.
     pub(crate) const fn command<C: Command>() -> Self {
         Self::new(C::NAME, Action::Async(dispatch::run::<C>), Shape::of::<C, C::Output>())
     }
 
-    /// A command for developers.
+    /// Returns the entry of a command for developers.
     pub(crate) const fn for_developers<C: Command>() -> Self {
         Self { for_developers: true, ..Self::command::<C>() }
     }
 
-    /// Returns the same method with this weight.
+    /// Returns the same entry with this weight. Panics if the weight is 0.
     pub(crate) const fn of_weight(self, weight: u32) -> Self {
         Self { weight: NonZeroU32::new(weight).expect("a call costs something"), ..self }
     }
 
-    /// Returns every name of the method, the one on the wire first.
+    /// Returns the name of the method on the wire, and then its aliases.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }

@@ -30,9 +30,9 @@ type Fault = Box<dyn std::error::Error + Send + Sync>;
 /// Reason why a call of a method has no result.
 #[derive(Debug)]
 pub(crate) enum CallError {
-    /// An error of the caller, or a state of the chain that the caller can find. The client gets this error.
+    /// An error in the request, or a state of the chain in which the request has no result. The client gets this error.
     Api(RpcError),
-    /// A fault of the node. The log has it in full, and the client gets no details.
+    /// A fault of the node. The log has the details, and the client gets none of them.
     Internal(Fault),
 }
 
@@ -89,7 +89,7 @@ impl From<RpcError> for CallError {
     }
 }
 
-/// The errors of a method for a text that is not a hash. Many methods have a text of their own.
+/// The errors of a method for a text that is not a hash. Many methods have texts of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct HashErrors {
     /// For a character that is not hexadecimal.
@@ -109,7 +109,8 @@ impl HashErrors {
 }
 
 impl NumberFault {
-    /// Returns the error for a block number. The method has the text for a parameter that does not begin with digits.
+    /// Returns the error for a block number. `invalid` is the text of the method for a parameter that does not begin
+    /// with digits.
     pub(crate) const fn with_text(self, invalid: &'static str) -> RpcError {
         let text = match self {
             Self::Invalid => invalid,
@@ -134,7 +135,7 @@ impl From<ArchiveError> for CallError {
 impl From<BlockingError> for CallError {
     fn from(error: BlockingError) -> Self {
         match error {
-            // Not the code of a simulation that fails.
+            // This code differs from the code of a failed simulation, which is no fault of the node.
             BlockingError::Busy => Self::with_text_of(RpcErrorCode::SERVER_ERROR, &error),
             BlockingError::Panicked => Self::internal(error),
         }
@@ -244,7 +245,7 @@ impl From<AdmissionError> for CallError {
     }
 }
 
-/// Returns the expected value and the value of the caller, if the text of the reference has neither.
+/// Returns the expected value and the value of the caller for errors whose text of the reference has neither value.
 fn details(error: &AdmissionError) -> Option<(Value, Value)> {
     if let AdmissionError::ChainId { expected, got } = error {
         Some((expected.get().into(), got.get().into()))

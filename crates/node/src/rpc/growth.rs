@@ -1,4 +1,4 @@
-//! Bounds on the growth of the response to a batch.
+//! Bounds on the memory of a response during its creation.
 
 use std::time::Duration;
 
@@ -10,27 +10,30 @@ use tokio::{
 
 use crate::http::{Memory, SMALL_RESPONSE, Text};
 
-/// Bytes above which the response to a batch is large.
+/// Size in bytes above which the response to a batch is large, and needs a permit to grow.
 pub(super) const LARGE_ANSWER: usize = 256 << 10;
 
-/// Batches whose responses grow large at the same time. Other batches wait, and keep the text that they have.
+/// Maximum number of batches with such a permit at the same time. Other large responses stop to grow until a permit is
+/// free.
 pub(super) const LARGE_ANSWERS: usize = 2;
 
 /// Time for which a batch waits for a permit to grow large. After it, the node rejects the remaining calls.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Time after which a batch returns its permit if others wait for one. The calls of one batch can take long.
+/// Time after which a batch returns its permit, and waits for a permit behind other batches. The calls of one batch can
+/// take minutes.
 const TURN: Duration = Duration::from_secs(2);
 
-/// Bytes of memory that the response to a batch reserves in one step. Before each call, it has at least as many left.
+/// Bytes of memory that the response to a batch reserves in one step, and bytes that its reservation must have left
+/// before each call.
 const STEP: usize = 512 << 10;
 const AHEAD: usize = 64 << 10;
 
-/// Bytes of memory for a stream that is appended to the response to a batch. Only one of its pieces exists at a time,
-/// unlike in a stream to a client.
+/// Bytes of memory for a stream that is appended to the response to a batch. Only one of its chunks is in memory. A
+/// stream to a client has two chunks in memory.
 const MAKING: usize = 4 << 20;
 
-/// Maximum number of bytes of an error without its id.
+/// Maximum size of the error of a rejected call without its id, in bytes.
 const REFUSAL: usize = 192;
 
 /// The texts for calls of a batch that the node rejects.
@@ -40,9 +43,9 @@ const NO_MEMORY: &str = "There is no memory for the rest of the answer to the ba
 /// The bounds of a response.
 ///
 /// The response to a batch reserves memory before it grows, one step at a time. Before the first call, it reserves
-/// enough memory to reject all calls. A streamed response reserves the memory for its pieces. Several responses can
-/// each hold memory and wait for more. Therefore each of them waits for a bounded time. After that time the response
-/// ends: the node rejects the remaining calls. The response returns its memory after the client has read it.
+/// enough memory to reject all calls. A streamed response reserves the memory for its chunks. Several responses can
+/// each hold memory and wait for more. Therefore each wait is bounded. After a wait without success, the node rejects
+/// the remaining calls of the batch. The response returns its memory after the client has read it.
 #[derive(Debug)]
 pub(super) struct Growth<'a> {
     memory: Memory,
@@ -50,23 +53,24 @@ pub(super) struct Growth<'a> {
     limit: usize,
     /// Bytes of memory for the rejection of all calls.
     refusals: usize,
-    /// Bytes of memory for the stream that is appended now.
+    /// Bytes of memory for the stream that the node appends; 0 without a stream.
     stream: usize,
-    /// Permits to grow large, and the time for which the response waits for one; `None` if it needs none.
+    /// Permits to grow large, and the maximum wait for a permit; `None` for a single call, which needs no permit.
     turns: Option<(&'a Semaphore, Duration)>,
-    /// The permit while the response grows large.
+    /// The permit of the response, and the time at which the response got it; `None` without a permit.
     turn: Option<(SemaphorePermit<'a>, Instant)>,
     /// Reason for the rejection of the remaining calls.
     end: Option<&'static str>,
 }
 
 impl<'a> Growth<'a> {
-    /// Bounds for the response to a single call. It reserves memory for its text when the length is known.
+    /// Returns the bounds for the response to a single call. Its text gets reserved memory when it is complete.
     pub(super) const fn single(memory: Memory) -> Self {
         Self { memory, limit: usize::MAX, refusals: 0, stream: 0, turns: None, turn: None, end: None }
     }
 
-    /// Bounds for the response to a batch. `None` if there is no memory for the rejection of its calls.
+    /// Returns the bounds for the response to a batch of `calls` calls, whose ids have `ids` bytes together. Returns
+    /// `None` if the budget has no memory for the rejection of these calls.
     pub(super) async fn batch(
         mut memory: Memory,
         (calls, ids): (usize, usize),
@@ -86,14 +90,14 @@ impl<'a> Growth<'a> {
         if let Some(reason) = self.end {
             return Err(refusal(reason));
         }
-        // A call that changes the chain must not run without memory for its response.
+        // Check the length before the call: a call that changes the chain must not run if its response does not fit.
         if text.len().saturating_add(AHEAD.min(self.limit / 2)) > self.limit {
             return Err(self.end(TOO_LARGE));
         }
         if self.stream > 0 {
             self.stream = 0;
             self.memory.shrink(self.taken(text).saturating_add(STEP));
-            // Calls with short responses can follow for minutes.
+            // Return the permit, because calls with short responses can follow for minutes.
             if text.memory() <= LARGE_ANSWER {
                 self.turn = None;
             }
@@ -122,7 +126,8 @@ impl<'a> Growth<'a> {
         Ok(())
     }
 
-    /// Reserves memory for a stream if it is free. Returns whether it was free.
+    /// Reserves memory for a stream without a wait. Returns `false` if the memory, or the permit of a batch, is not
+    /// free.
     pub(super) fn try_begin_stream(&mut self, text: &Text) -> bool {
         self.end_long_turn();
         if let (Some((turns, _)), None) = (self.turns, &self.turn) {
@@ -133,14 +138,14 @@ impl<'a> Growth<'a> {
         self.memory.try_reserve(needed)
     }
 
-    /// Waits for memory for a stream.
+    /// Waits for memory for a stream. For a batch, also waits for a permit.
     pub(super) async fn begin_stream(&mut self, text: &Text) -> Result<(), RpcError> {
         self.take_turn().await?;
         let needed = self.with_stream(text);
         if self.memory.reserve(needed).await { Ok(()) } else { Err(self.end(NO_MEMORY)) }
     }
 
-    /// Returns the bytes of memory of the response with a stream, at most all memory.
+    /// Returns the bytes of memory that the response needs with a stream.
     fn with_stream(&mut self, text: &Text) -> usize {
         if self.turns.is_none() {
             return self.memory.stream(text.memory());
@@ -149,20 +154,21 @@ impl<'a> Growth<'a> {
         self.taken(text)
     }
 
-    /// Returns the bytes of memory that the response uses. A stream uses at most the memory that the text leaves.
+    /// Returns the bytes of memory that the response uses. A stream counts at most the bytes of the budget that the
+    /// text does not use.
     fn taken(&self, text: &Text) -> usize {
         let own = text.memory().saturating_add(self.refusals);
         own.saturating_add(self.stream.min(self.memory.all().saturating_sub(own)))
     }
 
-    /// Returns a permit after a long time, so that waiting batches get it first.
+    /// Returns the permit after [`TURN`], so that waiting batches get it first.
     fn end_long_turn(&mut self) {
         if self.turn.as_ref().is_some_and(|(_, begun)| begun.elapsed() > TURN) {
             self.turn = None;
         }
     }
 
-    /// Waits for a permit to grow large. The response to a single call needs none.
+    /// Waits for a permit to grow large. The response to a single call needs no permit.
     async fn take_turn(&mut self) -> Result<(), RpcError> {
         let Some((turns, patience)) = self.turns else { return Ok(()) };
         self.end_long_turn();
@@ -177,7 +183,7 @@ impl<'a> Growth<'a> {
         refusal(self.end.insert(reason))
     }
 
-    /// Returns whether the response has ended.
+    /// Returns whether a limit or a wait has ended the response.
     pub(super) const fn has_ended(&self) -> bool {
         self.end.is_some()
     }

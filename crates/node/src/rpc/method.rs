@@ -13,7 +13,7 @@ use silica_state::FoundTransaction;
 use super::{chunked::ChunkedResult, error::CallError};
 use crate::{driver::NodeHandle, head::Context};
 
-/// A query that one head of the chain answers.
+/// A query whose result depends on one head of the chain only.
 pub(crate) trait Method: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;
@@ -26,7 +26,8 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
     fn call(self, at: &Context) -> Result<Self::Output, CallError>;
 }
 
-/// A query about one transaction, whose receipt can have megabytes. The hash of the transaction is its only parameter.
+/// A query about one transaction. Its receipt can have several megabytes. The hash of the transaction is its only
+/// parameter.
 pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;

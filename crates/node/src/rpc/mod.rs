@@ -1,4 +1,4 @@
-//! From the bytes of a request body to the bytes of its response, single and batch.
+//! The JSON-RPC service. It computes the response to a request body, which has a single request or a batch.
 
 mod chunked;
 mod dispatch;
@@ -55,19 +55,18 @@ pub(crate) struct Offer {
     pub(crate) table: &'static MethodTable,
     /// Whether the service answers methods for developers.
     pub(crate) developer: bool,
-    /// Whether the service answers the method at each position of the table; `None` for all.
+    /// For each position of the table, whether the service answers the method; `None` if it answers all methods.
     pub(crate) listed: Option<Box<[bool]>>,
 }
 
 /// Bounds on one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcLimits {
-    /// Calls in one batch. The reference has no limit but that of the body.
+    /// Maximum number of calls in one batch. The reference limits only the size of the body.
     pub batch: usize,
-    /// Bytes of the response to a batch. The node rejects the calls whose results do not fit. A single response has the
-    /// bound `answer_bytes`, and none if it is streamed.
+    /// Maximum size of the response to a batch, in bytes. The node rejects the calls whose results do not fit.
     pub batch_answer_bytes: usize,
-    /// Bytes of a response that is not streamed.
+    /// Maximum size of the response to one call, in bytes. A streamed response has no such limit.
     pub answer_bytes: usize,
 }
 
@@ -81,7 +80,7 @@ impl Default for RpcLimits {
 const TURN: usize = 16;
 const TURN_BYTES: usize = 64 << 10;
 
-/// First capacities: for the response to a single request, and for each response in a batch.
+/// Initial capacities in bytes: for the response to a single request, and for each response in a batch.
 const USUAL_ANSWER: usize = 1024;
 const SHORT_ANSWER: usize = 128;
 
@@ -92,11 +91,12 @@ pub(crate) struct Service {
     offer: Offer,
     /// The OpenRPC document for callers with access to methods for developers, and for other callers.
     documents: [OnceLock<Bytes>; 2],
-    /// Whether a foreign caller has called a method for developers.
+    /// Whether a foreign caller has called a method for developers. The first such call is logged as a warning, later
+    /// calls as debug.
     foreign_seen: AtomicBool,
     limits: RpcLimits,
     metrics: Arc<Metrics>,
-    /// Permits for batches while their answers grow large.
+    /// Permits for batches whose responses are large or contain a stream.
     large: Semaphore,
     patience: Duration,
 }
@@ -116,7 +116,7 @@ impl Service {
     }
 
     /// Answers the body of a request, single or batch. The rate limit has already counted `paid` units of its first
-    /// call. There is no reply if a response must reserve memory first, and there is none.
+    /// call. Returns no reply if the response must reserve memory first, and the reservation fails.
     pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
         let mut permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
         let reply = match Body::parse(&body, self.limits.batch) {
@@ -155,7 +155,8 @@ impl Service {
         out
     }
 
-    /// Returns the response to a body that the server rejects. The id of the request is not known.
+    /// Returns the response to a body that the server rejects. Its id is null, because the server does not parse the
+    /// body.
     pub(crate) fn reject_body(reason: RejectReason, text: &str) -> Vec<u8> {
         let code = match reason {
             RejectReason::Encoded | RejectReason::TooLarge | RejectReason::Transferred | RejectReason::Unreadable => {
@@ -206,7 +207,8 @@ impl Service {
         Some(Reply::whole(text, growth.into_memory()))
     }
 
-    /// Answers an element of a batch completely: the response to a batch is in memory.
+    /// Writes the whole response to an element of a batch, with all chunks of a streamed result. The response to a
+    /// batch is complete before the node sends it.
     async fn answer_element(
         &self,
         text: &mut Text,
@@ -250,8 +252,8 @@ impl Service {
         write_error(out.end(), id, error);
     }
 
-    /// Writes the response to a request or its first chunk, and returns the remaining chunks. The caller writes an
-    /// error.
+    /// Writes the response to a request or its first chunk, and returns the remaining chunks. If the call fails, the
+    /// caller writes the error.
     async fn answer_request(
         &self,
         out: &mut Text,
@@ -286,12 +288,12 @@ impl Service {
         self.offer.listed.as_ref().is_none_or(|listed| listed.get(position) == Some(&true))
     }
 
-    /// Returns whether a client may call a method. `developer`: whether it may call methods for developers.
+    /// Returns whether a client may call a method. `developer` is true if the client may call methods for developers.
     fn is_offered(&self, position: usize, entry: &Entry, developer: bool) -> bool {
         self.is_listed(position) && (developer || !entry.for_developers)
     }
 
-    /// Returns the text of the OpenRPC document, which all responses share. `developer` as in
+    /// Returns the text of the OpenRPC document, which all responses share. `developer` has the same meaning as in
     /// [`is_offered`](Self::is_offered).
     fn document(&self, developer: bool) -> &Bytes {
         let [whole, ordinary] = &self.documents;
@@ -355,7 +357,8 @@ impl Service {
             Action::Streamed(begin) => {
                 let mut result = begin(call, self.node.clone())?.await?;
                 if !result.is_complete() && !growth.try_begin_stream(out) {
-                    // The first chunk uses memory that is not reserved. The wait for memory must not hold it.
+                    // The first chunk uses memory that is not reserved. Drop the chunk before the wait, and make it
+                    // again after the wait.
                     drop(result);
                     growth.begin_stream(out).await?;
                     result = begin(call, self.node.clone())?.await?;

@@ -6,11 +6,11 @@ use silica_protocol::rpc::error::RpcError;
 
 use super::entry::{Action, Entry};
 
-/// Similarity of two names, from 0 to 1, from which on the table suggests the one for the other.
+/// Minimum similarity of an unknown name and the name of a method for a suggestion, from 0 to 1.
 const SIMILAR: f64 = 0.9;
 
-/// Characters of a name above which the table suggests nothing: a comparison takes time with the product of both
-/// lengths.
+/// Maximum length of an unknown name for a suggestion, in bytes. The time of a comparison grows with the product of
+/// both lengths.
 const LONGEST: usize = 64;
 
 /// The methods of a service, in the alphabetical order of their names.
@@ -20,30 +20,30 @@ pub(crate) struct MethodTable {
     rows: HashMap<&'static str, Row>,
     /// The names in lower case, in the order of the entries.
     lower: Vec<String>,
-    /// Returns the error for a method that the node knows, and does not have.
+    /// Returns the error for a method of the reference or of Ethereum that this node does not have.
     refusal: fn(&str) -> Option<RpcError>,
 }
 
-/// An entry, and what follows from it.
+/// The parts of an entry that a call needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     /// Name on the wire.
     pub(crate) name: &'static str,
     /// Position in the table.
     pub(crate) position: usize,
-    /// How the method is called.
+    /// How the service calls the method.
     pub(crate) action: Action,
-    /// The names of its parameters.
+    /// The names of the parameters.
     pub(crate) fields: &'static [&'static str],
-    /// Whether it is for developers.
+    /// Whether the method is for developers.
     pub(crate) for_developers: bool,
-    /// The units of a client's limit of calls that one call takes.
+    /// Units of the rate limit that one call takes.
     pub(crate) weight: NonZeroU32,
 }
 
 impl MethodTable {
-    /// Sorts `entries` by their names, and indexes them. `refusal` returns the error for a method that the node knows,
-    /// and does not have.
+    /// Sorts `entries` by their names, and indexes them. `refusal` returns the error for a method of the reference or
+    /// of Ethereum that this node does not have.
     pub(crate) fn new(mut entries: Vec<Entry>, refusal: fn(&str) -> Option<RpcError>) -> Self {
         entries.sort_by_cached_key(|entry| entry.name.to_lowercase());
         let rows = entries.iter().enumerate().flat_map(|(position, entry)| {
@@ -61,12 +61,13 @@ impl MethodTable {
         &self.entries
     }
 
-    /// Returns the row of a method, by its name or by another name of it.
+    /// Returns the row of the method with this name or alias.
     pub(crate) fn find(&self, name: &str) -> Option<&Row> {
         self.rows.get(name)
     }
 
-    /// Returns the error for a name that no method has. It suggests only a method whose position `is_offered` accepts.
+    /// Returns the error for a name that no method has. The error suggests only a method whose position `is_offered`
+    /// accepts.
     pub(crate) fn absent(&self, name: &str, is_offered: impl Fn(usize) -> bool) -> RpcError {
         (self.refusal)(name).unwrap_or_else(|| match self.similar(name, is_offered) {
             Some(similar) => RpcError::METHOD_NOT_FOUND.with_suggestion(similar),
@@ -75,8 +76,8 @@ impl MethodTable {
     }
 
     /// Returns the method with the most similar name, of those whose position `is_offered` accepts. Returns `None` if
-    /// no name is similar, or if `name` is that of a method: a node that does not find such a method has switched it
-    /// off, or is another program.
+    /// no name is similar. Also returns `None` for the name of a method: the name is then correct, and the node has no
+    /// such method or has switched it off.
     pub(crate) fn similar(&self, name: &str, is_offered: impl Fn(usize) -> bool) -> Option<&'static str> {
         if name.len() > LONGEST || self.find(name).is_some() {
             return None;

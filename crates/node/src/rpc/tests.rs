@@ -1,4 +1,4 @@
-//! Requests against a chain in memory, without a socket.
+//! Tests of requests to a chain in memory, without a socket.
 
 use std::pin::pin;
 
@@ -26,7 +26,7 @@ pub(crate) struct Fixture {
     driver: RunningDriver,
 }
 
-/// The methods, as an operator offers them.
+/// Returns the methods that an operator offers with these options.
 fn offer(developer: bool, list: Option<&str>) -> Offer {
     let listed = list.map(|list| list.parse::<methods::MethodList>().unwrap().select());
     Offer { table: methods::table(), developer, listed }
@@ -48,7 +48,7 @@ pub(crate) fn fixture(mode: BlockMode) -> Fixture {
 }
 
 impl Fixture {
-    /// Serves the methods of another table.
+    /// Replaces the method table of the service.
     pub(crate) fn serving(mut self, table: &'static MethodTable) -> Self {
         self.service.offer.table = table;
         self
@@ -71,7 +71,7 @@ impl Fixture {
         self.reply(caller, body, memory).await.expect("there is memory")
     }
 
-    /// The answer to a body, for which there is so much memory.
+    /// Returns the response to a body. The response uses `memory`.
     async fn ask_with(&self, body: &str, memory: Memory) -> Option<String> {
         self.reply(&Caller::local(), body, memory).await
     }
@@ -212,7 +212,7 @@ async fn response_to_a_batch_has_a_size_limit() {
     assert_eq!(answers[29]["error"], json!({"code": -32603, "data": null, "message": message}));
 }
 
-/// A batch whose answer is large.
+/// Returns a batch whose response has more than [`LARGE_ANSWER`] bytes.
 fn large_batch() -> String {
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock"});
     json!(vec![request; 1_000]).to_string()
@@ -242,7 +242,7 @@ async fn batch_without_a_permit_is_answered_in_part() {
     assert_eq!(answer.as_array().unwrap().len(), 1_000);
 }
 
-/// A share of `bytes` bytes of memory.
+/// Returns a lease of a memory budget of `bytes` bytes.
 fn share_of(bytes: usize) -> MemoryLease {
     MemoryLease::alone(HttpLimits { body_bytes: 0, bodies_bytes: bytes, ..HttpLimits::default() })
 }
@@ -271,7 +271,7 @@ async fn interface_document_is_generated_once_for_each_kind_of_caller() {
     assert_eq!(fixture.service.document(true), methods::document().to_string().as_bytes());
 }
 
-/// Names of the methods that `rpc.discover` describes to a caller.
+/// Returns the names of the methods that `rpc.discover` describes to a caller.
 async fn described(fixture: &Fixture, caller: &Caller) -> Vec<String> {
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": "rpc.discover"});
     let answer: Value = serde_json::from_str(&fixture.ask_as(caller, &request.to_string()).await).unwrap();
@@ -279,7 +279,7 @@ async fn described(fixture: &Fixture, caller: &Caller) -> Vec<String> {
     methods.iter().map(|method| method["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What is suggested to a caller in place of a name.
+/// Returns the method that the error suggests to a caller in place of an unknown name.
 async fn suggested(fixture: &Fixture, caller: &Caller, name: &str) -> Value {
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": name});
     let answer: Value = serde_json::from_str(&fixture.ask_as(caller, &request.to_string()).await).unwrap();
@@ -372,13 +372,13 @@ async fn streamed_responses_start_in_turn() {
     assert_eq!(answer.await["error"]["message"], "TxBlock has no transactions");
 }
 
-/// A call whose answer is sent as it is made, on a chain where it does not fit into one piece.
+/// Returns a chain, and a call whose streamed response has more than one chunk on this chain.
 async fn streamed_call() -> (Fixture, String) {
     let fixture = fixture(BlockMode::Manual);
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]).to_string();
     for sender in ["1", "2", "3", "4", "5"].map(|digit| format!("0x{}", digit.repeat(40))) {
         fixture.call("silica_setBalance", json!([sender, "1000000000000000000"])).await;
-        // Five have room in a block.
+        // One block has room for all five deployments.
         let transaction = json!({"senderAddr": sender, "code": "x".repeat(60_000), "data": init, "gasLimit": "100000"});
         let sent = fixture.call("silica_sendTransaction", json!([transaction])).await;
         assert!(sent["result"]["TranID"].is_string(), "{sent}");

@@ -30,7 +30,7 @@ pub struct ProofReport {
 pub enum Variable {
     /// The name, and the keys of its map as text without quotes.
     Named(String, Vec<String>),
-    /// The hash of the storage key.
+    /// The variable hash, which is the SHA-256 of the storage key.
     Hashed(VariableHash),
 }
 

@@ -1,8 +1,9 @@
-//! Access: which address pays for the calls of a request, and whether its caller may call methods for developers.
+//! Access: the address to which the rate limit of a request applies, and whether its caller may call methods for
+//! developers.
 //!
 //! A web page can send requests to a node on the machine of its visitor, and a reverse proxy forwards public requests
 //! from a loopback address. So the address of the peer alone does not identify a local program. Three marks identify
-//! the others: a browser sends `Origin` with each POST of a page and with each WebSocket handshake; after DNS
+//! the other callers: a browser sends `Origin` with each POST of a page and with each WebSocket handshake; after DNS
 //! rebinding, `Host` has the foreign name of the page; and a proxy adds headers of its own. A caller without these
 //! marks is a program on this machine, or a page that this machine serves.
 
@@ -77,8 +78,8 @@ impl Access {
 
     /// Returns the rightmost address of a header that is no trusted proxy, or `None` without the header.
     ///
-    /// An element without an address ends the search. Then, and if all addresses are trusted proxies, the result is the
-    /// last proxy that was read, or `peer` if none was.
+    /// An element without an address ends the search. In this case, or if all addresses are trusted proxies, the result
+    /// is the last proxy that was read, or `peer` if no proxy was read.
     fn last_client(
         &self,
         peer: IpAddr,
@@ -105,7 +106,7 @@ impl Access {
         self.proxies.0.iter().any(|network| network.0.contains(&address))
     }
 
-    /// Returns the reason why a request may call no method for developers, or `None` if it may.
+    /// Returns the reason why a request may call no method for developers, or `None` if it may call them.
     pub(super) fn foreign(&self, peer: IpAddr, uri: &Uri, headers: &HeaderMap) -> Option<Foreign> {
         let of_proxy =
             |name: &&HeaderName| name.as_str().starts_with("x-forwarded") || OF_PROXIES.contains(&name.as_str());

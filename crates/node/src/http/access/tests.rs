@@ -1,4 +1,4 @@
-//! Callers by their addresses and headers.
+//! Tests of callers with different addresses and headers.
 
 use std::{fmt, str::FromStr};
 
@@ -195,7 +195,7 @@ fn reason_names_what_came_what_is_expected_and_the_option() {
     assert!(long.len() < 300, "{long}");
 }
 
-/// Checks which address pays for a request of `peer`.
+/// Checks that the rate limit of a request of `peer` applies to the address `expected`.
 #[track_caller]
 fn check_client(peer: &str, lines: &[(&str, &str)], expected: &str) {
     let client = access().client(peer.parse().unwrap(), &headers(lines));
@@ -214,7 +214,7 @@ fn client_of_a_trusted_proxy_is_the_last_address_that_is_no_proxy() {
     check_client("10.0.0.1", &[(FOR, "2001:db8::5")], "2001:db8::5");
     // The text of the client, to the left of the first proxy, is not read.
     check_client("10.0.0.1", &[(FOR, "nonsense, 1.2.3.4")], "1.2.3.4");
-    // If an entry cannot be read, the request counts for the proxy that wrote it.
+    // If an element is invalid, the rate limit applies to the proxy that appended the element.
     check_client("10.0.0.1", &[(FOR, "1.2.3.4, unknown")], "10.0.0.1");
     check_client("10.0.0.1", &[(FOR, "1.2.3.4, unknown, 10.0.0.2")], "10.0.0.2");
     check_client("10.0.0.1", &[(FOR, "")], "10.0.0.1");
@@ -234,7 +234,7 @@ fn client_may_be_named_by_forwarded() {
     let both = |one, other| [("x-forwarded-for", one), ("forwarded", other)];
     check_client("10.0.0.1", &both("1.2.3.4", "for=1.2.3.4"), "1.2.3.4");
     check_client("10.0.0.1", &both("1.2.3.4", "for=9.9.9.9"), "10.0.0.1");
-    // One of the headers comes from the proxy, which does not name its client there; the other is the client's own text.
+    // The header of the proxy does not name the client, and the client has written the other header.
     check_client("10.0.0.1", &both("9.9.9.9", "for=_hidden"), "10.0.0.1");
     check_client("10.0.0.1", &both("unknown", "for=9.9.9.9"), "10.0.0.1");
 }

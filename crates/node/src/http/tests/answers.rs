@@ -1,4 +1,4 @@
-//! Answers: whole, in pieces, compressed, and their memory.
+//! Tests of responses: complete, in chunks and compressed responses, and their memory.
 
 use std::io;
 
@@ -20,12 +20,12 @@ async fn answer_in_pieces_comes_whole() {
     let text: String = body.lines().skip(1).step_by(2).collect();
     assert_eq!(text, format!("<{}>", "x".repeat(40 << 16)));
     assert!(body.ends_with("\r\n0\r\n\r\n"));
-    // The connection goes on, and so does the one that asks for something else next.
+    // After a response in chunks, the same connection serves the next request.
     let both = [post_of("pieces 2", ""), post_of("hello", CLOSE)].concat();
     assert!(exchange(server.addr, &both).await.ends_with("\r\n\r\n5"));
 }
 
-/// Puts chunks together.
+/// Decodes a body in the chunked transfer encoding.
 fn whole(mut chunks: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
@@ -108,7 +108,7 @@ async fn answers_in_pieces_share_the_memory() {
     let refused = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
     assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
     drop(unread);
-    // A client that does not read is evicted while another one waits.
+    // The server evicts a client that does not read while another client waits for memory.
     let server = start(HttpLimits { contended_timeout: MOMENT, ..calm() }).await;
     let unread = begin(&server).await;
     let answer = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
@@ -144,17 +144,18 @@ async fn large_answer_comes_whole() {
     assert!(exchange(server.addr, &both).await.ends_with("\r\n\r\n5"));
 }
 
-/// A size of which there is memory for two answers.
+/// Half of the memory budget of [`large_answers`], in bytes.
 const HALF: usize = 20 << 20;
 
 fn large_answers() -> HttpLimits {
     HttpLimits { bodies_bytes: 2 * HALF, ..calm() }
 }
 
-/// A time that is over soon.
+/// A short timeout that expires during a test.
 pub(super) const MOMENT: Duration = Duration::from_millis(300);
 
-/// Repeats a request until there is memory for its response. The memory may have become free just now.
+/// Repeats a request until its status is not 503. The server can return memory to the budget some time after the end of
+/// a connection.
 pub(super) async fn serve_in_the_end(ask: impl AsyncFn() -> String) -> String {
     let served = async {
         loop {
@@ -167,7 +168,7 @@ pub(super) async fn serve_in_the_end(ask: impl AsyncFn() -> String) -> String {
     timeout(HANGS, served).await.unwrap()
 }
 
-/// Has two large answers made, of which only the beginnings are read.
+/// Requests two large responses, and reads the first 1000 bytes of each response.
 async fn unread_answers(addr: SocketAddr) -> [TcpStream; 2] {
     let unread = async || {
         let mut stream = TcpStream::connect(addr).await.unwrap();

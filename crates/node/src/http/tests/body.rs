@@ -1,4 +1,4 @@
-//! Bodies of requests, and their memory.
+//! Tests of request bodies and their memory.
 
 use tokio::task::JoinSet;
 
@@ -68,12 +68,12 @@ async fn connection_is_kept_for_further_and_pipelined_requests() {
     assert!(answer.ends_with("\r\n\r\n3"), "{answer}");
 }
 
-/// Limits with memory for two bodies of the largest size.
+/// Returns limits with memory for two bodies of the maximum size.
 pub(super) fn large() -> HttpLimits {
     HttpLimits { body_bytes: 1 << 20, bodies_bytes: 2 << 20, connections: 100, ..calm() }
 }
 
-/// Sends the head of a request and half of its megabyte.
+/// Sends the head of a request, and half of its body of 1 MiB.
 pub(super) async fn half_of_a_large_body(addr: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(addr).await.unwrap();
     let head = format!("POST / HTTP/1.1\r\nhost: x\r\n{CLOSE}content-length: {}\r\n\r\n", 1 << 20);
@@ -83,7 +83,7 @@ pub(super) async fn half_of_a_large_body(addr: SocketAddr) -> TcpStream {
 }
 
 async fn rest_of_a_large_body(mut stream: TcpStream) -> String {
-    // A server that has refused the body reads all of it nevertheless.
+    // The server also reads the rest of a body that it has rejected, so this write succeeds.
     stream.write_all(&vec![b'x'; 1 << 19]).await.unwrap();
     let mut answer = String::new();
     timeout(HANGS, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
@@ -117,7 +117,7 @@ async fn large_body_without_memory_is_503_and_small_ones_go_on() {
     for stream in first {
         assert!(rest_of_a_large_body(stream).await.ends_with("\r\n\r\n1048576"));
     }
-    // The memory of the evicted clients is free again.
+    // The memory of the first two bodies is free again.
     let ask = async || rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
     let further = serve_in_the_end(ask).await;
     assert!(further.ends_with("\r\n\r\n1048576"), "{further}");

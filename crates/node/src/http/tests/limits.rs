@@ -1,8 +1,9 @@
-//! Deadlines, and connections above the limit.
+//! Tests of deadlines, and of connections above the limit.
 
 use super::*;
 
-/// Sends the beginning of a request and expects to be disconnected without an answer, but not before `expected`.
+/// Sends the beginning of a request. Checks that the server closes the connection without a response, and not before
+/// the time `expected`.
 async fn check_disconnected(half: &str, expected: Duration) {
     let server = start(quick()).await;
     let begun = Instant::now();
@@ -64,7 +65,8 @@ async fn connections_over_the_limit_wait_for_a_place() {
     assert!(second.await.unwrap().ends_with("\r\n\r\n3"));
 }
 
-/// Lets one connection take the only place and say `bytes`, and another one ask, and returns when that has its answer.
+/// Sends `bytes` on a connection that takes the only slot. Returns the time after which a second connection has a
+/// response.
 async fn wait_behind(bytes: &str) -> Duration {
     let server = start(HttpLimits { connections: 1, contended_timeout: quick().contended_timeout, ..calm() }).await;
     let begun = Instant::now();
@@ -79,7 +81,7 @@ async fn wait_behind(bytes: &str) -> Duration {
 async fn idle_clients_are_evicted() {
     for bytes in ["", "POST / HT", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n12", &post_of("abc", "")] {
         let waited = wait_behind(bytes).await;
-        // Not at once, since they might have been about to go on.
+        // The server does not evict the client earlier, because the client may continue its request.
         let rounding = Duration::from_millis(1);
         assert!(waited + rounding >= quick().contended_timeout, "{bytes:?}: {waited:?}");
     }

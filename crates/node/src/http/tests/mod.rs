@@ -1,4 +1,4 @@
-//! The server over real connections, with a service that answers with the length of a body.
+//! Tests of the server over real connections. The handler responds with the length of the request body.
 
 mod answers;
 mod body;
@@ -25,12 +25,13 @@ use super::{
 };
 use crate::endpoint::Endpoint;
 
-/// Returns the length of the body; for the body `wait` only after the test lets it.
+/// A handler that responds with the length of the body. For the body `wait`, it responds after the test notifies
+/// `go_on`.
 #[derive(Default)]
 struct Length {
     waiting: Notify,
     go_on: Notify,
-    /// An answer in pieces was let go.
+    /// Notified when the source of a response in chunks is dropped.
     dropped: Arc<Notify>,
 }
 
@@ -55,7 +56,7 @@ impl Handler for Length {
         self.has_page(path).then_some(Page { is_well: false, media_type: "text/x", text })
     }
 
-    /// Sends back what comes, until the client or the server has enough.
+    /// Sends the received bytes back, until the client closes the connection or the server stops.
     async fn handle_websocket(&self, mut stream: Upgrade, _: Caller, _: MemoryLease, mut stop: watch::Receiver<bool>) {
         let mut bytes = [0; 100];
         loop {
@@ -94,7 +95,7 @@ impl Length {
     }
 }
 
-/// Pieces of 64 KB; below none, it breaks.
+/// A number of chunks of 64 KiB each. A negative number ends the chunks with an error.
 struct Pieces {
     chunks: i64,
     dropped: Arc<Notify>,
@@ -124,7 +125,7 @@ impl Drop for Pieces {
     }
 }
 
-/// One piece of so many bytes.
+/// One chunk of `length` bytes.
 struct Giant {
     length: usize,
 }
@@ -138,7 +139,7 @@ impl Chunks for Giant {
     }
 }
 
-/// Bytes of a future that answers a request, which are moved for each.
+/// Returns the size in bytes of a future that responds to a request. The server moves these bytes for each request.
 fn size<'a, 'resources, F>(_: fn(Request<Incoming>, &'a RequestContext<'a, 'resources, Endpoint>) -> F) -> usize {
     size_of::<F>()
 }
@@ -169,7 +170,7 @@ async fn start_at(ip: [u8; 4], limits: HttpLimits) -> Running {
 }
 
 impl Running {
-    /// Posts `wait` and returns once the server is waiting.
+    /// Posts `wait`, and returns when the handler has the request.
     async fn post_wait(&self) -> JoinHandle<String> {
         let addr = self.addr;
         let answer = tokio::spawn(async move { exchange(addr, &post_of("wait", "")).await });
@@ -178,13 +179,13 @@ impl Running {
     }
 }
 
-/// Time after which a server that does nothing counts as hanging, on the slowest of machines.
+/// Time after which a test fails because the server does not respond. The time is long enough for slow machines.
 const HANGS: Duration = Duration::from_mins(3);
 
-/// A time that is not over before a test has ended, or been given up.
+/// A timeout that does not expire during a test.
 const EVER: Duration = Duration::from_hours(1);
 
-/// Little memory, few slots, and all the time there is.
+/// Returns limits with 1000 bytes of memory, ten connection slots, and timeouts that do not expire.
 fn calm() -> HttpLimits {
     HttpLimits {
         body_bytes: 1000,
@@ -199,7 +200,7 @@ fn calm() -> HttpLimits {
     }
 }
 
-/// As much as [`calm`], for clients that do not take their time.
+/// Returns the limits of [`calm`] with short timeouts for clients.
 fn quick() -> HttpLimits {
     HttpLimits {
         request_timeout: Duration::from_millis(200),
@@ -209,7 +210,7 @@ fn quick() -> HttpLimits {
     }
 }
 
-/// Sends `request` and returns all that comes until the server closes.
+/// Sends `request`, and returns all bytes until the server closes the connection.
 async fn exchange(addr: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -222,7 +223,7 @@ fn post_of(body: &str, further: &str) -> String {
     format!("POST /any/path HTTP/1.1\r\nhost: x\r\n{further}content-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Checks the status line, that each of `headers` is there, and the body of one exchange.
+/// Checks the response to one request: its status line, the presence of each of `headers`, and its body.
 async fn check(request: String, status: &str, headers: &[&str], body: &str) {
     let server = start(calm()).await;
     let answer = exchange(server.addr, &request).await;

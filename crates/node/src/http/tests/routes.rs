@@ -1,4 +1,4 @@
-//! Requests other than POST.
+//! Tests of requests other than POST.
 
 use std::io;
 

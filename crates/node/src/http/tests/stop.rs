@@ -1,4 +1,4 @@
-//! The stop of a server.
+//! Tests of the stop of a server.
 
 use super::{
     body::{half_of_a_large_body, large},
@@ -16,7 +16,7 @@ async fn stop_waits_for_no_request_that_has_not_come_whole() {
         stream.write_all(half.as_bytes()).await.unwrap();
         halves.push(stream);
     }
-    // Two that have memory, and one that waits for it.
+    // Two of these requests have memory, and the third request waits for memory.
     for _ in 0..3 {
         halves.push(half_of_a_large_body(server.addr).await);
     }
@@ -25,7 +25,7 @@ async fn stop_waits_for_no_request_that_has_not_come_whole() {
     server.stop.send_replace(true);
     for mut stream in halves {
         let mut answer = Vec::new();
-        // With an error, since the server has not read all bytes.
+        // Ignore an error: the server has not read all bytes, so the system can reset the connection.
         drop(timeout(HANGS, stream.read_to_end(&mut answer)).await.unwrap());
         assert_eq!(answer, b"");
     }
@@ -37,7 +37,7 @@ async fn stop_waits_for_no_request_that_has_not_come_whole() {
 
 #[tokio::test]
 async fn stop_finishes_what_was_begun_and_takes_nothing_new() {
-    // An address that no other test uses, for the port is free in the end.
+    // Use an address of no other test, because another test could bind the port after the stop.
     let server = start_at([127, 0, 0, 2], calm()).await;
     let idle = TcpStream::connect(server.addr).await.unwrap();
     let begun = server.post_wait().await;

@@ -1,12 +1,12 @@
-//! The upgrade of a connection to a WebSocket.
+//! Tests of the upgrade of a connection to a WebSocket.
 
 use super::*;
 
-/// The handshake that section 1.2 of RFC 6455 shows.
+/// The example of a handshake in RFC 6455, section 1.2.
 const HANDSHAKE: &str = "GET /chat HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 
-/// Shakes hands and returns the head of the answer.
+/// Sends the handshake. Returns the connection, and the head of the response in lower case.
 async fn shake_hands(addr: SocketAddr) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(HANDSHAKE.as_bytes()).await.unwrap();

@@ -1,8 +1,8 @@
 //! The types of parameters: addresses, hashes, numbers, block tags (Reference: interface#address-parameter).
 //!
 //! Reading has two steps, as in the reference. The protocol layer first checks the number and the JSON types of all
-//! parameters: [`read`] returns -32602. Then each method checks the texts, in its own order and with its own codes. A
-//! parameter of the right type therefore has either its value or the fault of its text.
+//! parameters: [`read`] returns -32602. Then each method checks the texts, in its own order and with its own codes.
+//! Therefore a parameter of the right JSON type contains either its value or the fault of its text.
 
 #[cfg(test)]
 mod tests;
@@ -26,8 +26,8 @@ use silica_protocol::{
 use super::CallError;
 use crate::block_mode::{BlockMode, BlockModeError};
 
-/// Reads the parameters of a method: an array with one element of the declared type for each field of `P`. Fields with
-/// a default at the end are optional. A method without fields accepts every value.
+/// Reads the parameters of a method: an array with one element of the declared type for each field of `P`. The last
+/// fields are optional if they have defaults. A method without fields accepts every value of `params`.
 pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> Result<P, RpcError> {
     let json = match params.map(RawValue::get) {
         _ if fields.is_empty() => "[]",
@@ -59,7 +59,7 @@ pub(crate) fn read_for<P: DeserializeOwned>(
 fn misfit<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> String {
     let names = fields.join(", ");
     let json = params.map_or("", RawValue::get);
-    // Counting needs no memory, for any number of elements.
+    // Count the elements as `IgnoredAny`, which takes no memory for any number of elements.
     let Ok(counted) = serde_json::from_str::<Vec<IgnoredAny>>(json) else {
         let got = if params.is_some() { beginning(json) } else { "nothing" };
         return format!("expected an array with {names}, got {got}");
@@ -95,7 +95,7 @@ pub(crate) fn beginning(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_SHOWN)).unwrap_or(text)
 }
 
-/// Returns the names of the fields that `P` asks its deserializer for, in order of position.
+/// Returns the names of the fields of `P`, in order of position. `P` passes them to its deserializer.
 pub(crate) fn fields<P: DeserializeOwned>() -> &'static [&'static str] {
     struct FieldNames<'a>(&'a mut &'static [&'static str]);
 
@@ -123,12 +123,12 @@ pub(crate) fn fields<P: DeserializeOwned>() -> &'static [&'static str] {
     }
 
     let mut names: &'static [&'static str] = &[];
-    // The deserializer stops with an error.
+    // Ignore the error: `FieldNames` returns an error after it has stored the names.
     drop(P::deserialize(FieldNames(&mut names)));
     names
 }
 
-/// A JSON string as a `T`, or the fault of its text.
+/// A parameter that is a JSON string: its value as a `T`, or the fault of its text.
 #[derive(Clone, Debug)]
 pub(crate) struct Text<T: FromParam>(Result<T, Misread<T::Fault>>);
 
@@ -136,11 +136,11 @@ pub(crate) struct Text<T: FromParam>(Result<T, Misread<T::Fault>>);
 #[derive(Clone, Debug)]
 struct Misread<F> {
     fault: F,
-    /// Its beginning.
+    /// The first 80 bytes of the text, for the error.
     got: Box<str>,
 }
 
-/// A type of text parameters.
+/// A type of parameters that are JSON strings.
 pub(crate) trait FromParam: Sized {
     /// The faults of a text.
     type Fault: Clone + fmt::Debug;
@@ -253,7 +253,7 @@ impl FromParam for TxHash {
         "The hash of a transaction, 64 hexadecimal digits in any letter case, with or without 0x.";
     const EXAMPLE: &'static str = "cd8727674bc05e0ede405597a218164e1c13c7103b9d0ba43586785f3d8cede5";
 
-    /// A wrong character is reported before a wrong length.
+    /// Reports a wrong character before a wrong length.
     fn from_param(text: &str) -> Result<Self, HashFault> {
         let digits = text.strip_prefix("0x").unwrap_or(text);
         let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -261,7 +261,7 @@ impl FromParam for TxHash {
     }
 }
 
-/// The hash of a transaction without a prefix.
+/// The hash of a transaction without the prefix `0x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BareTxHash(pub(crate) TxHash);
 
@@ -299,14 +299,14 @@ impl FromParam for VariableHash {
 /// The fault of the text of a decimal number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberFault {
-    /// It does not begin with digits.
+    /// The text does not begin with digits.
     Invalid,
     /// The number does not fit 64 bits.
     OutOfRange,
 }
 
 /// A number in the form of `stoull` of C++ (Reference: interface#decimal-number). White space and a sign can precede
-/// the digits, and any text can follow. A minus counts down from 2^64.
+/// the digits, and any text can follow. A minus sign subtracts the number from 2^64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal(pub(crate) u64);
 
@@ -333,7 +333,7 @@ impl FromParam for Decimal {
     }
 }
 
-/// A number in decimal, hexadecimal or octal, read without an error (Reference: interface#number-of-any-base).
+/// A number in decimal, hexadecimal or octal. Every text is valid (Reference: interface#number-of-any-base).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnyBase(pub(crate) u64);
 
@@ -348,7 +348,7 @@ impl FromParam for AnyBase {
     }
 }
 
-/// The number of a page as text. The default is 0, and an empty text means no paging
+/// The number of a page as text. The default is 0. With an empty text, the method returns all transactions
 /// (Reference: interface#transactions-of-a-block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageText(pub(crate) Option<u64>);

@@ -1,4 +1,4 @@
-//! Parameters as clients write them.
+//! Tests of parameters in the texts of clients.
 
 use silica_protocol::Bech32Error;
 

@@ -119,7 +119,7 @@ impl From<tungstenite::Error> for End {
 
 /// An event of the socket.
 enum Traffic {
-    /// The pending bytes were sent: `true` if in time.
+    /// The pending bytes were sent (`true`), or the deadline for them has passed (`false`).
     Sent(bool),
     Came(Option<Message>),
 }
@@ -195,8 +195,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         });
         loop {
             tokio::select! {
-                // The socket first: while the message of this work exists, the next read gets a new buffer instead of
-                // the message's, which can be long.
+                // Poll the socket first. While the message of this work exists, the next read uses a new buffer,
+                // because the buffer of the message can be long.
                 biased;
                 step = self.step() => step?,
                 done = work.as_mut() => return Ok(done),
@@ -246,7 +246,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             })
         };
         tokio::select! {
-            // Traffic before the timer: a client that has sent something gets no ping, even if the node reads it late.
+            // Poll the traffic before the timer. A client that has sent bytes gets no ping, even if the node reads the
+            // bytes late.
             biased;
             traffic = traffic => match traffic? {
                 Traffic::Sent(true) => {
