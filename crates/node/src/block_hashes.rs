@@ -36,7 +36,7 @@ pub(crate) struct BlockHashes {
     most: usize,
     /// The first 8 bytes of each hash with the number, so that a block takes 16 bytes.
     numbers: BTreeSet<(u64, u64)>,
-    /// The oldest block, the newest one, and the hash of the newest one.
+    /// The numbers of the oldest and the newest block in the index, and the hash of the newest block.
     seen: Option<(u64, u64, BlockHash)>,
     /// Whether the index has dropped blocks, which searches do not read again.
     dropped: bool,
@@ -198,7 +198,8 @@ mod tests {
             assert_eq!(hashes.find(&at, &hash(&at, 2), 100).unwrap(), too_old(6));
             assert_eq!(hashes.find(&at, &hash(&at, 6), 100).unwrap(), found(6));
         }
-        // As if the longer chain were the same one, but for more blocks than can be kept beside a quarter that is free.
+        // Use a block of the longer chain as newest block, as if the same chain had grown. The new blocks exceed three
+        // quarters of the limit.
         hashes.seen = Some((5, 8, hash(&longer, 8)));
         assert_eq!(hashes.find(&longer, &hash(&longer, 11), 100).unwrap(), found(11));
         assert_eq!(hashes.numbers.len(), 2);
@@ -210,7 +211,7 @@ mod tests {
         let at = chain(9);
         assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), HashLookup::OutOfRange(BlockNumber::new(6)));
         for (head, oldest) in [(10, 8), (11, 8), (12, 10), (15, 13)] {
-            // As if the longer chain were the same one.
+            // Use the hash of the longer chain for the newest block, as if the same chain had grown.
             let at = chain(head);
             hashes.seen = hashes.seen.map(|(oldest, newest, _)| (oldest, newest, hash(&at, newest)));
             assert_eq!(

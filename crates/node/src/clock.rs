@@ -115,7 +115,7 @@ impl Clock {
         setting.next.unwrap_or_else(|| setting.now(now()))
     }
 
-    /// Reports that a block was made. If a developer had set its time, the clock continues from that time.
+    /// Records that a block was made. If a developer had set its time, the clock continues from that time.
     pub(crate) fn block_made(&self) {
         let mut setting = self.setting();
         if let Some(time) = setting.next.take() {

@@ -6,10 +6,9 @@ use hyper::body::Bytes;
 use silica_chain::{Chain, Snapshot};
 use silica_protocol::{BlockNumber, ChainId, rpc::error::RpcError};
 
-/// The chain at the head at which a request is answered. A request takes one context and keeps it until its response is
-/// complete.
+/// The chain at the head that a request reads. A request takes one context and keeps it until its response is complete.
 ///
-/// The chain has the only cell with the published head. All contexts of one head share its cached answers, which the
+/// Only the chain stores the published head. All contexts of one head share its cached results, which the
 /// [snapshot](Snapshot::derived) keeps.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
@@ -19,7 +18,7 @@ pub(crate) struct Context {
     pub(crate) chain_id: ChainId,
 }
 
-/// The answers that stay the same until the next head, by the position of their method in the method table.
+/// The results that stay the same until the next head, by the position of their method in the method table.
 type CachedAnswers = Box<[OnceLock<Bytes>]>;
 
 impl Context {
@@ -33,8 +32,8 @@ impl Context {
         self.snapshot.latest_tx_block().header.number
     }
 
-    /// Returns the cached answer of the method at `position` in a table of `slots` methods. The first call for a head
-    /// computes the answer with `render`.
+    /// Returns the cached result of the method at `position` in a table of `slots` methods. The first call for a head
+    /// computes the result with `render`.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@
 //! - `driver`, `home`, `maintenance`: the driver of block production, with its handle for requests; the page for
 //!   browsers; checks and rebuilds of a data directory.
 //! - `dump`: a chain in one file.
-//! - `rpc`: from the bytes of a request body to the bytes of its response. The method table is an argument.
+//! - `rpc`: the response to a request body, single or batch. The method table is an argument.
 //! - `methods`: the implementation of each method, in one file for each family; the method table, and the
 //!   [OpenRPC document](openrpc).
 //! - `client`, `config`, `subscription`: commands that send requests to a node; the options of a node and its
@@ -37,14 +37,14 @@
 //!
 //! # Invariants
 //!
-//! - This is the only crate with sockets, tasks, threads that wait for them, a clock and randomness. It does not know
-//!   how a block is made, or when a transaction is valid.
-//! - A request is answered from one snapshot. The chain has the only cell with the published head. A query does not
-//!   wait for the block that is being made. Only queries about pending transactions take the lock of the pool, for a
-//!   look-up. Queries that read whole blocks or compute old states run on blocking threads.
-//! - A request that panics is answered with an internal error, and harms no other request. A fault of the node is
-//!   logged in full, and the client gets no details of it.
-//! - The server and the envelope know no method. A method is one struct and one row of the table.
+//! - This is the only crate with sockets, async tasks, a clock and random numbers. It has no rules for the creation of
+//! blocks or the validity of transactions.
+//! - A request reads one snapshot. Only the chain stores the published head. A query does not wait for the block that
+//! is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that read
+//! whole blocks or compute old states run on blocking threads.
+//! - A request that panics gets an internal error, and has no effect on other requests. The log has the details of a
+//! fault of the node, and the client gets none of them.
+//! - The server and the envelope do not depend on the methods. A method is one struct and one row of the table.
 
 mod banner;
 mod block_hashes;

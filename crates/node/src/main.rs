@@ -22,8 +22,8 @@ use tokio::{
     time::timeout,
 };
 
-/// mimalloc, because threads free many small allocations of other threads, such as parts of blocks and responses. The
-/// allocator of the C library needs more time for such frees.
+/// The allocator is mimalloc, because threads free many small allocations of other threads, such as parts of blocks and
+/// responses. The allocator of the C library needs more time for such frees.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -205,7 +205,7 @@ fn load(args: LoadArgs) -> Result<(), AnyError> {
     print(&report.to_string())
 }
 
-/// Runs a client command. Prints its answer or its error, and returns its exit status.
+/// Runs a client command. Prints its output or its error, and returns its exit status.
 fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
     /// Exit status without a response, as in `--help`.
     const NO_ANSWER: u8 = 2;

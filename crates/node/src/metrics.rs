@@ -174,7 +174,7 @@ impl Metrics {
     }
 }
 
-/// Metrics without methods.
+/// Metrics without methods, for tests.
 #[cfg(test)]
 impl Default for Metrics {
     fn default() -> Self {

@@ -16,7 +16,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 /// The header with the id.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Maximum length in bytes of an id of a client. The node replaces a longer one, so that log lines stay short.
+/// Maximum length in bytes of an id of a client. The node replaces a longer id, so that log lines stay short.
 const LONGEST: usize = 64;
 
 tokio::task_local! {
@@ -53,7 +53,7 @@ impl RequestId {
         CURRENT.try_with(Clone::clone).ok()
     }
 
-    /// Returns the future `answer` with this id as the [current](Self::current) one.
+    /// Returns the future `answer`, inside which this id is the [current](Self::current) id.
     pub(crate) fn scope<F: Future>(self, answer: F) -> impl Future<Output = F::Output> {
         CURRENT.scope(self, answer)
     }

@@ -148,7 +148,7 @@ pub(super) fn new(args: &NewArgs) -> Result<Answer, ClientError> {
 
 fn write_key(path: &Path, key: &KeyPair) -> io::Result<()> {
     let mut file = private_file(path)?;
-    // An empty file would make the next attempt fail.
+    // Remove the file after a failed write, because the next attempt fails if the file exists.
     fill(&mut file, key).inspect_err(|_| drop(fs::remove_file(path)))
 }
 

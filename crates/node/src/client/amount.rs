@@ -2,11 +2,11 @@
 
 use silica_protocol::{AmountError, Qa};
 
-/// Reads an amount. Its unit is ZIL unless the text has another.
+/// Parses an amount. Without a unit, the number is in ZIL.
 ///
 /// # Errors
 ///
-/// A text with the expected form.
+/// The error text has the expected form.
 pub(super) fn parse_amount(text: &str) -> Result<Qa, String> {
     let amount = match Qa::parse(text) {
         Err(AmountError::Unit) => Qa::parse(&format!("{text}zil")),

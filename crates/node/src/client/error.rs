@@ -85,8 +85,8 @@ pub enum ClientError {
         "--key-file: expected the path of a file, got a text that looks like a secret key; treat this key as stolen"
     )]
     KeyAsPath,
-    /// `--test-account` is used for a network on another machine, whose chain id is not the id of the isolated server.
-    /// There, other users would take the money.
+    /// `--test-account` is used with a node on another machine, and its chain id is not the id of the isolated server.
+    /// Other users of this network would take the money.
     #[error(
         "--test-account: the keys of test accounts are public; expected a node on this machine or chain {expected}, got \
          {url} with chain {chain}"
@@ -160,7 +160,7 @@ pub enum ClientError {
         hash: TxHash,
         /// Nonce of the transaction.
         nonce: Nonce,
-        /// The error after sending.
+        /// The error that occurred after the submission.
         source: Box<Self>,
     },
     /// The minimum gas price of the node is above the limit of the client, and the command line has no gas price.
@@ -219,7 +219,9 @@ impl ClientError {
         Self::Unsure { hash, nonce, source: Box::new(self) }
     }
 
-    /// Returns the exit status: 1 if the node or the contract failed, 2 for wrong use and without a response.
+    /// Returns the exit status. It is 1 if the node rejects the command, the contract has a fault, or the client
+    /// rejects the network of the node. It is 2 for wrong use, a file error, an unusable response, or a transaction
+    /// without a known result.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Refused { .. }

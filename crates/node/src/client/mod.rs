@@ -138,7 +138,7 @@ impl Answer {
     }
 
     /// Returns the hash of the sent transaction, if the command sent one. The program prints this hash even if it
-    /// cannot print the answer.
+    /// cannot print the output.
     pub const fn sent(&self) -> Option<TxHash> {
         self.sent
     }

@@ -70,7 +70,7 @@ pub struct OrderArgs {
     pub wait: u64,
 }
 
-/// The part of a transaction that its command decides: recipient, amount and contract data.
+/// The part of a transaction that depends on the command: recipient, amount and contract data.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     /// The recipient; the null address for a deployment.
@@ -386,7 +386,7 @@ pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result
     let begun = Instant::now();
     let mut progress = Progress::new(hash);
     loop {
-        // The last request gets at least this time, even if the limit is almost reached.
+        // The last request gets at least `PAUSE`, even if less of the limit remains.
         match timeout(limit.saturating_sub(begun.elapsed()).max(PAUSE), Fate::of(rpc, hash)).await {
             Ok(Ok(Fate::Executed(transaction))) => return Ok(transaction),
             Ok(Ok(Fate::Dropped(status))) => {
@@ -432,8 +432,8 @@ fn drop_reason(status: u8) -> &'static str {
     }
 }
 
-/// The progress note on standard error. On a terminal it is one line that changes. Otherwise it is a new line every 15
-/// s.
+/// The progress note on standard error. A terminal shows one line that changes. Any other output gets a new line every
+/// 15 s.
 struct Progress {
     hash: TxHash,
     is_terminal: bool,
@@ -474,7 +474,7 @@ mod tests {
 
     use super::*;
 
-    /// The limit of this test, 20 s, is less than the time limit of one request.
+    /// This test waits at most 20 s, which is less than the time limit of one request, 30 s.
     #[tokio::test]
     async fn wait_for_a_silent_node_ends_after_its_limit() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -47,7 +47,8 @@ pub(super) struct Interface {
     pub(super) data_types: DataTypes,
 }
 
-/// Libraries from a node, by import target. The target is an address, or a name if the import is by file.
+/// Libraries from a node, by import target. The target is an address, or a name if the program imports the library by
+/// its file name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Libraries(BTreeMap<String, FoundLibrary>);
 
@@ -175,7 +176,8 @@ fn unresolved(error: &ResolveError) -> ClientError {
 /// Maximum number of errors of one program in the output.
 const SHOWN: usize = 20;
 
-/// Returns the errors of a rejected program. Each error has a line with its place, then its labels, notes and help.
+/// Returns the errors of a rejected program. The first line of an error has its place and its title. The next lines
+/// have other places, notes and help.
 fn rejected(failure: &Failure) -> ClientError {
     let errors = diagnose(failure);
     let lines = errors.iter().take(SHOWN).map(lines);

@@ -60,7 +60,7 @@ pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
             if !args.node.json {
                 return Err(error);
             }
-            // The JSON has no reason. Therefore the reason is in the note for standard error.
+            // The JSON has no reason for a drop. Therefore the note for standard error has the reason.
             Ok(in_no_block(hash, status).with_status(error.exit_status()).with_note(format!("silica: {error}")))
         }
         Fate::Unknown => Err(ClientError::Absent(format!("transaction {hash}"))),

@@ -109,7 +109,7 @@ impl File {
         Profile::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// Parses the values of the file. For an option that the file does not have, the value is in `presets`, or is the
+    /// Parses the values of the file. An option that the file does not have gets its value from `presets`, or its
     /// default.
     ///
     /// # Errors

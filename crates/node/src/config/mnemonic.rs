@@ -60,7 +60,7 @@ impl FromStr for Mnemonic {
     }
 }
 
-/// A parser of `--mnemonic` whose errors do not show the value. The parsers of other options show it.
+/// A parser of `--mnemonic` whose errors do not show the value. The parsers of other options show the value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordsParser;
 

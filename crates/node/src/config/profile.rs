@@ -27,8 +27,8 @@ pub enum Profile {
 /// keys are in `evm_scilla_js_tests/hardhat.config.ts`. Their Zilliqa addresses and this balance are in
 /// `config-single-node.toml`.
 ///
-/// zq2 also funds the Ethereum addresses of these keys. This node does not, because no transaction of Zilliqa can have
-/// such a sender.
+/// zq2 also funds the Ethereum addresses of these keys. This node does not fund these addresses, because no transaction
+/// of Zilliqa can have such a sender.
 const ZQ2_KEYS: [u8; 3] = [2, 3, 4];
 const ZQ2_BALANCE: Qa = Qa::new(5_000 * Qa::PER_ZIL);
 

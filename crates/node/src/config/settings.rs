@@ -118,7 +118,7 @@ impl Settings {
         Config { origins, ..Config::from(self.args.clone()) }
     }
 
-    /// Of two options that exclude each other, resets the option with the lower precedence.
+    /// Resets the option with the lower precedence in each pair of options that exclude each other.
     ///
     /// # Errors
     ///
@@ -143,7 +143,8 @@ impl Settings {
                 "ephemeral" => self.args.ephemeral = false,
                 "mnemonic" => self.args.mnemonic = None,
                 "accounts-file" => self.args.accounts_file = None,
-                // `--ephemeral` sets the data directory to `None` in the `Config`, whatever its value is here.
+                // With `--ephemeral`, the data directory of the `Config` is `None`, so the value of this option has no
+                // effect.
                 _ => {}
             }
         }

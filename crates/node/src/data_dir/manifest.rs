@@ -29,7 +29,7 @@ pub(crate) struct Manifest {
     pub(crate) genesis: Option<String>,
     /// The minimum gas price of the last `SetMinimumGasPrice`, in Qa; `None` if no client has set it.
     pub(crate) gas_price: Option<String>,
-    /// The Scilla rules; `None` if the chain was created before rules had names.
+    /// The Scilla rules; `None` if the rules of the chain have no name.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "rules_text")]
     pub(super) scilla_rules: Option<Rules>,
 }

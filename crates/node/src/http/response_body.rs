@@ -22,29 +22,29 @@ use super::{
 };
 use crate::request_id::carried;
 
-/// The answer to one request body.
+/// The response to one request body.
 pub(crate) struct Reply {
-    /// The first chunk. Without `rest`, it is the whole answer.
+    /// The first chunk. Without `rest`, it is the whole response.
     pub(crate) beginning: Text,
     /// The other chunks.
     pub(crate) rest: Option<BodyChunks>,
-    /// The memory that is reserved for the answer.
+    /// The memory that is reserved for the response.
     pub(crate) memory: Memory,
 }
 
 impl Reply {
-    /// Returns a complete answer.
+    /// Returns a complete response.
     pub(crate) fn whole(text: impl Into<Text>, memory: Memory) -> Self {
         Self { beginning: text.into(), rest: None, memory }
     }
 
-    /// Returns whether the answer is complete, and takes no memory of the budget.
+    /// Returns whether the response is complete, and takes no memory of the budget.
     pub(super) fn is_small(&self) -> bool {
         self.rest.is_none() && self.beginning.len() <= SMALL_RESPONSE && self.beginning.memory() <= 2 * SMALL_RESPONSE
     }
 }
 
-/// A source of the chunks of an answer.
+/// A source of the chunks of a response.
 pub(crate) trait Chunks: Send + 'static {
     /// Reason why a chunk cannot be made.
     type Error;

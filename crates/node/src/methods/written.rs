@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts how often it is serialized.
+    /// A value that counts its serializations.
     struct Counts<'a>(&'a Cell<u32>);
 
     impl Serialize for Counts<'_> {

@@ -48,14 +48,14 @@ use crate::{
     metrics::Metrics,
 };
 
-/// The methods that a service answers.
+/// The methods that a service offers.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     /// All methods.
     pub(crate) table: &'static MethodTable,
-    /// Whether the service answers methods for developers.
+    /// Whether the service offers methods for developers.
     pub(crate) developer: bool,
-    /// For each position of the table, whether the service answers the method; `None` if it answers all methods.
+    /// For each position of the table, whether the service offers the method; `None` if it offers all methods.
     pub(crate) listed: Option<Box<[bool]>>,
 }
 

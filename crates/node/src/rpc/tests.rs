@@ -136,7 +136,7 @@ async fn first_call_beyond_the_limit_differs_from_later_ones() {
     assert!(wait.is_some_and(|wait| wait <= Duration::from_secs(1)), "{wait:?}");
 }
 
-/// Checks the exact answer to a body.
+/// Checks the exact response to a body.
 async fn check(body: &str, expected: &str) {
     let fixture = fixture(BlockMode::Instant);
     assert_eq!(fixture.ask(body).await, expected, "{body}");

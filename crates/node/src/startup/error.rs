@@ -79,7 +79,7 @@ pub enum StopError {
     /// Some pending transactions were not stored.
     #[error("{lost} pending transactions are lost, {kept} are stored")]
     Pool {
-        /// Number of stored transactions. They are the oldest ones.
+        /// Number of stored transactions. They are the oldest transactions.
         kept: usize,
         /// Number of lost transactions.
         lost: usize,

@@ -56,8 +56,8 @@ impl Node {
         let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
-        // Prepare the ready file after the directory and the ports belong to this node. Before, the file can belong to
-        // another running node.
+        // Prepare the ready file after the directory and the ports belong to this node. Before that, the file can
+        // belong to another running node.
         let ready_file = config.ready_file.clone().map(ReadyFile::prepare).transpose()?;
         let developer = decide_on_developer(&config, addr, websocket);
         let banner = Banner {
@@ -141,7 +141,7 @@ impl RunningNode {
     ///
     /// # Errors
     ///
-    /// [`StopError`]. The stored chain is complete even then.
+    /// [`StopError`]. The stored chain is complete even after an error.
     pub async fn stop(self) -> Result<(), StopError> {
         let Self { stop, http, driver, handle, data_dir, .. } = self;
         stop.send_replace(true);

@@ -1,4 +1,4 @@
-//! Every check of `CreateTransaction` that a payment can fail, with its code and text.
+//! Tests of every check of `CreateTransaction` that a payment can fail, with the code and the text of the error.
 
 use std::net::SocketAddr;
 
@@ -17,7 +17,7 @@ fn valid() -> Value {
     signed(payment(&key(RICH), 1, to(), 1), &key(RICH))
 }
 
-/// Checks what becomes of a valid request with one member changed.
+/// Checks the error for a valid request in which one member is changed.
 async fn check_member(addr: SocketAddr, member: &str, value: Value, code: i64, text: &str) {
     let mut request = valid();
     request[member] = value;
@@ -102,7 +102,7 @@ async fn every_client_spells_absence_its_own_way() {
     node.stop().await.unwrap();
 }
 
-/// Checks what becomes of a transaction that is signed as it stands.
+/// Signs a transaction, and checks the error for it.
 async fn check_signed(addr: SocketAddr, sender: &KeyPair, transaction: Transaction, code: i64, text: &str) {
     let request = signed(transaction, sender);
     assert_eq!(error(addr, "CreateTransaction", json!([request])).await, (code, text.to_owned()));
@@ -169,7 +169,7 @@ async fn transactions_are_compared_with_the_state() {
     let large = Transaction { gas_limit: Gas::new(400_001), ..deployment() };
     let text = "Txn gas limit 400001 greater than microblock gas limit400000";
     check_signed(addr, &rich, large, -8, text).await;
-    // Init data that name no version are found wrong when the deployment is executed.
+    // Only the execution of the deployment detects init data without a version.
     check_signed(addr, &rich, Transaction { gas_limit: Gas::new(100), ..deployment() }, -8, "Error Code: 11").await;
     check_signed(addr, &rich, Transaction { data: "{}".to_owned(), ..valid() }, -5, "To addr is null").await;
     let nothing = Transaction { to: Address::ZERO, ..valid() };

@@ -1,4 +1,4 @@
-//! A node on a free port, and what its clients need.
+//! A node on a free port, and functions for its clients.
 
 use std::net::SocketAddr;
 
@@ -13,18 +13,18 @@ use tokio::{
     net::TcpStream,
 };
 
-/// The first published account.
+/// Secret key of the first published account.
 pub(crate) const RICH: &str = "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3";
 
-/// The lowest price of gas.
+/// Minimum gas price of the node, in Qa.
 pub(crate) const PRICE: u128 = 2_000_000_000;
 
-/// A node in memory.
+/// Starts a node with a chain in memory.
 pub(crate) async fn start(mode: BlockMode) -> RunningNode {
     Node::start(Config { block_mode: mode, ..Config::ephemeral() }).await.unwrap()
 }
 
-/// Posts a body and returns the body of the answer.
+/// Posts a body, and returns the body of the response.
 pub(crate) async fn post(addr: SocketAddr, body: &str) -> String {
     let mut stream = TcpStream::connect(addr).await.unwrap();
     let head =
@@ -38,20 +38,20 @@ pub(crate) async fn post(addr: SocketAddr, body: &str) -> String {
     body.to_owned()
 }
 
-/// Calls a method and returns the whole answer.
+/// Calls a method, and returns the whole response.
 pub(crate) async fn call(addr: SocketAddr, method: &str, params: Value) -> Value {
     let request = json!({"id": "1", "jsonrpc": "2.0", "method": method, "params": params});
     serde_json::from_str(&post(addr, &request.to_string()).await).unwrap()
 }
 
-/// Calls a method and returns its result.
+/// Calls a method, and returns its result.
 pub(crate) async fn result(addr: SocketAddr, method: &str, params: Value) -> Value {
     let answer = call(addr, method, params).await;
     assert!(answer.get("error").is_none(), "{method}: {answer}");
     answer["result"].clone()
 }
 
-/// Calls a method and returns code and message of its error.
+/// Calls a method, and returns the code and the message of its error.
 pub(crate) async fn error(addr: SocketAddr, method: &str, params: Value) -> (i64, String) {
     let answer = call(addr, method, params).await;
     let error = &answer["error"];
@@ -59,17 +59,17 @@ pub(crate) async fn error(addr: SocketAddr, method: &str, params: Value) -> (i64
     (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned())
 }
 
-/// The key pair of a secret key in hexadecimal.
+/// Returns the key pair of a secret key in hexadecimal.
 pub(crate) fn key(hex: &str) -> KeyPair {
     KeyPair::from_secret(hex.parse::<SecretKey>().unwrap())
 }
 
-/// A key pair for each number.
+/// Returns the key pair whose secret key has `number` in each of its 32 bytes.
 pub(crate) fn key_number(number: u8) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes([number; 32]).unwrap())
 }
 
-/// A payment of some Qa, not signed yet.
+/// Returns an unsigned payment of `amount` Qa.
 pub(crate) fn payment(from: &KeyPair, nonce: u64, to: Address, amount: u128) -> Transaction {
     Transaction {
         version: Version::of_chain(ChainId::new(222)),
@@ -85,7 +85,7 @@ pub(crate) fn payment(from: &KeyPair, nonce: u64, to: Address, amount: u128) -> 
     }
 }
 
-/// The request for a transaction, signed with `key`.
+/// Signs a transaction with `key`, and returns the parameter of `CreateTransaction`.
 pub(crate) fn signed(mut transaction: Transaction, key: &KeyPair) -> Value {
     transaction.signature = sign(&transaction.core_bytes(), key).unwrap();
     serde_json::to_value(TransactionRequest { transaction, priority: false }).unwrap()

@@ -1,4 +1,4 @@
-//! Starting, stopping and starting again, and what is said when that cannot be.
+//! Tests of the start, stop and restart of a node, and of the errors of a rejected start.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ async fn start_in(dir: &Path) -> RunningNode {
     Node::start(Config::in_dir(dir)).await.unwrap()
 }
 
-/// Checks that a start is refused with a message that holds each of `words`.
+/// Checks that a start fails with an error text that has each of `words`.
 async fn check_refused(config: Config, words: &[&str]) {
     let error = Node::start(config).await.unwrap_err().to_string();
     for word in words {

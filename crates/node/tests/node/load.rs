@@ -1,4 +1,4 @@
-//! The load tool against a node in this process.
+//! Tests of `silica load` with a node in this process.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn check(mode: BlockMode, further: &str) {
         let report = load(args(&base)).await.unwrap().to_string();
         assert!(report.starts_with("60 payments in "), "{report}");
     }
-    // Seven fundings, in the first round only.
+    // Two loads with 60 payments each. Only the first load funds the seven senders, with one payment each.
     assert_eq!(result(node.addr(), "GetNumTransactions", json!([])).await, "127");
     node.stop().await.unwrap();
 }
@@ -43,7 +43,8 @@ async fn tokens_are_transferred() {
         let base = "--tokens --payments 40 --senders 5 --connections 3 --time-limit 30";
         let report = load(args(&format!("{base} --target {} {further}", node.addr()))).await.unwrap().to_string();
         assert!(report.starts_with("40 transfers of tokens in "), "{report}");
-        // A deployment, and money and tokens for each sender.
+        // In addition to the 40 transfers: one deployment, and one payment and one token transfer for each of the five
+        // senders.
         assert_eq!(result(node.addr(), "GetNumTransactions", json!([])).await, "51");
         node.stop().await.unwrap();
     }

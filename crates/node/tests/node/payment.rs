@@ -1,4 +1,4 @@
-//! A payment is made, and read back in every way there is.
+//! Tests of a payment, from its submission to the results of the methods that read it.
 
 use serde_json::json;
 use silica_node::BlockMode;

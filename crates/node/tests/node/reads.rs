@@ -1,4 +1,4 @@
-//! The answers and errors of reading methods on a chain of a few blocks.
+//! Tests of the results and errors of the methods that read, on a chain of a few blocks.
 
 use std::net::SocketAddr;
 
@@ -164,7 +164,7 @@ async fn figures_agree_with_each_other() {
     assert_eq!(result(addr, "GetPrevDifficulty", json!([])).await, 3);
     assert_eq!(result(addr, "GetPrevDSDifficulty", json!([])).await, 5);
     assert_eq!(result(addr, "GetNetworkId", json!([])).await, "222");
-    // The vacuous block 99 has paid 176000 Zil out of the reserve.
+    // The vacuous block 99 has paid a reward of 176000 Zil from the mining reserve.
     assert_eq!(result(addr, "GetTotalCoinSupply", json!([])).await, "12600176000.000000000000");
     assert_eq!(result(addr, "GetTotalCoinSupplyAsInt", json!([])).await, 12_600_176_000_u64);
     let vacuous = result(addr, "GetTxBlock", json!(["99"])).await;

@@ -16,8 +16,8 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Returns the proxy for a URL from the environment, or `None`. A URL with a loopback host has no proxy, because a
-    /// proxy on another machine cannot reach this host.
+    /// Returns the proxy that the environment has for a URL; `None` without a proxy. A URL with a loopback host has no
+    /// proxy, because a proxy on another machine cannot reach this host.
     pub(super) fn from_environment(url: &NodeUrl) -> Result<Option<Self>, HttpError> {
         if url.is_loopback() {
             return Ok(None);

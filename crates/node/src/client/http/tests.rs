@@ -7,7 +7,7 @@ use tokio::{
 
 use super::*;
 
-/// Returns the result of the client for a response that arrives in these pieces. The server then closes the connection.
+/// Returns the result of the client for a response that arrives in these parts. The server then closes the connection.
 async fn receive(pieces: &[&str]) -> Result<String, HttpError> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = NodeUrl::from(listener.local_addr().unwrap());

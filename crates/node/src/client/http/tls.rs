@@ -1,4 +1,4 @@
-//! TLS by rustls, with the root certificates of the system, or with those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+//! TLS by rustls. The root certificates come from the system, or from `SSL_CERT_FILE` and `SSL_CERT_DIR`.
 
 use std::{io, sync::Arc};
 
@@ -20,7 +20,7 @@ pub(super) async fn secure(stream: IoStream, host: &str) -> Result<IoStream, Htt
 fn config() -> Result<ClientConfig, HttpError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Ignore root certificates that the library cannot parse. The others suffice for most servers.
+    // Ignore root certificates that the library cannot parse. The other root certificates suffice for most servers.
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
         return Err(HttpError::NoRoots { reason: found.errors.first().map(ToString::to_string) });

@@ -1,5 +1,5 @@
 //! `silica load`: signed payments or token transfers over keep-alive connections to a node. Each connection sends a
-//! request when it has the response to the previous one.
+//! request when it has the response to its previous request.
 //!
 //! ```text
 //! plan (senders, keys, token) ─▶ fund ─▶ sign ─▶ send, measured ─▶ wait until all are in blocks ─▶ check ─▶ report

@@ -82,7 +82,8 @@ impl Plan {
         self.token.map_or(Order::payment(to, AMOUNT), |token| token.transfer(&to, 1))
     }
 
-    /// Sends money from the test accounts to the senders that have too little, and waits until these senders have it.
+    /// Sends money from the test accounts to the senders that have too little money, and waits until their balances
+    /// suffice.
     pub(super) async fn fund(&mut self, client: &mut RpcClient, limit: Duration) -> Result<(), LoadError> {
         let cost = self.terms.cost(&self.order(Address::ZERO)).get();
         let poor = |sender: &Sender| sender.balance.get() < cost.saturating_mul(sender.share.into());

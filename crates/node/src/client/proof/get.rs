@@ -30,8 +30,8 @@ pub struct GetProofArgs {
     pub node: NodeArgs,
 }
 
-/// Gets a proof. The note of the answer has the state root of the block, so that the user can compare it with a trusted
-/// root.
+/// Gets a proof. The note for standard error has the state root of the block, so that the user can compare it with a
+/// trusted root.
 pub(in crate::client) async fn get(args: &GetProofArgs) -> Result<Answer, ClientError> {
     let rpc = args.node.rpc();
     let (block, _) = tx_block(&rpc, args.block).await?;

@@ -348,8 +348,8 @@ impl FromParam for AnyBase {
     }
 }
 
-/// The number of a page as text. The default is 0. With an empty text, the method returns all transactions
-/// (Reference: interface#transactions-of-a-block).
+/// The number of a page as text. The default is 0. With an empty text, `GetTransactionsForTxBlockEx` returns all
+/// transactions (Reference: interface#transactions-of-a-block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageText(pub(crate) Option<u64>);
 
