@@ -76,7 +76,8 @@ impl ConnectionDeadline {
         self.deadline.store(u64::MAX, Relaxed);
     }
 
-    /// Begins a wait for the client: for the rest of its request if it has memory, or for the read of the rejection.
+    /// Begins a wait for the client. The server waits for the rest of the request if memory was granted, and otherwise
+    /// until the client has read the rejection.
     pub(super) fn memory_decided(&self, granted: bool) {
         self.holds_memory.store(granted, Relaxed);
         self.wait(self.limits.request_timeout);

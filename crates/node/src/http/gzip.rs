@@ -60,9 +60,9 @@ pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("vectors accept every write")
 }
 
-/// A response in compressed chunks: first the part that exists, then the chunks that follow it.
+/// A response in compressed chunks: first the beginning of the text, then the chunks of its source.
 pub(super) struct Gzip {
-    /// The part that exists, and that the encoder has not read.
+    /// The part of the beginning that the encoder has not read.
     there: Text,
     rest: Option<BodyChunks>,
     encoder: GzEncoder<Vec<u8>>,
@@ -132,8 +132,7 @@ mod tests {
         for offer in ["", "identity", "br", "gzip;q=0", "gzip; Q=0.0", "xgzip", "*"] {
             check(offer, false);
         }
-        // In the next loop, gzip has at least the weight of the plain form. In the loop after it, gzip has a lower
-        // weight or 0.
+        // Gzip is accepted with at least the weight of the plain form, and rejected with a lower weight or 0.
         for offer in ["gzip;q=0.001", "gzip, identity", "identity;q=0.5, gzip;Q=0.6", "identity;q=0, gzip;q=0.1"] {
             check(offer, true);
         }

@@ -52,7 +52,7 @@ impl<C: Clock + Clone> Limiter<C> {
         }
         match self.shares.check_key_n(&one_of(client), units.min(self.quota.burst_size())) {
             Ok(checked) => checked.map_err(|wait| wait.wait_time_from(self.clock.now())),
-            // This error means more units than the burst size, which `min` excludes.
+            // The limiter returns this error for more units than the burst size, and `min` prevents such a number.
             Err(_) => Ok(()),
         }
     }

@@ -82,7 +82,8 @@ impl Chunks for ChunkedResult {
     fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         let Some(tail) = &mut self.tail else { return Ok(false) };
         let more = tail.next_chunk(out).map_err(|error| {
-            // While a slow client reads, its state can leave the state history. This is no fault of the node.
+            // The state of the result can leave the state history while a slow client reads. This is no fault of the
+            // node.
             if matches!(error, StateError::Expired) {
                 tracing::info!(method = self.method, "an answer was truncated: its state is no longer kept");
             } else {

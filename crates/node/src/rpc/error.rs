@@ -135,7 +135,7 @@ impl From<ArchiveError> for CallError {
 impl From<BlockingError> for CallError {
     fn from(error: BlockingError) -> Self {
         match error {
-            // This code differs from the code of a failed simulation, which is no fault of the node.
+            // A failed simulation has another code, so that a client can repeat the request only after this error.
             BlockingError::Busy => Self::with_text_of(RpcErrorCode::SERVER_ERROR, &error),
             BlockingError::Panicked => Self::internal(error),
         }
@@ -245,7 +245,7 @@ impl From<AdmissionError> for CallError {
     }
 }
 
-/// Returns the expected value and the value of the caller for errors whose text of the reference has neither value.
+/// Returns the expected and the given value for errors whose text, from the reference, has neither of them.
 fn details(error: &AdmissionError) -> Option<(Value, Value)> {
     if let AdmissionError::ChainId { expected, got } = error {
         Some((expected.get().into(), got.get().into()))

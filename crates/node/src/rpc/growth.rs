@@ -13,8 +13,7 @@ use crate::http::{Memory, SMALL_RESPONSE, Text};
 /// Size in bytes above which the response to a batch is large, and needs a permit to grow.
 pub(super) const LARGE_ANSWER: usize = 256 << 10;
 
-/// Maximum number of batches with such a permit at the same time. Other large responses stop to grow until a permit is
-/// free.
+/// Maximum number of batches whose responses may grow large at the same time. Other batches wait for a permit.
 pub(super) const LARGE_ANSWERS: usize = 2;
 
 /// Time for which a batch waits for a permit to grow large. After it, the node rejects the remaining calls.
@@ -55,7 +54,7 @@ pub(super) struct Growth<'a> {
     refusals: usize,
     /// Bytes of memory for the stream that the node appends; 0 without a stream.
     stream: usize,
-    /// Permits to grow large, and the maximum wait for a permit; `None` for a single call, which needs no permit.
+    /// Permits for large responses, and the maximum wait for a permit; `None` for a single call, which needs no permit.
     turns: Option<(&'a Semaphore, Duration)>,
     /// The permit of the response, and the time at which the response got it; `None` without a permit.
     turn: Option<(SemaphorePermit<'a>, Instant)>,
@@ -64,7 +63,8 @@ pub(super) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
-    /// Returns the bounds for the response to a single call. Its text gets reserved memory when it is complete.
+    /// Returns the bounds for the response to a single call. The memory of its text is reserved when the text is
+    /// complete.
     pub(super) const fn single(memory: Memory) -> Self {
         Self { memory, limit: usize::MAX, refusals: 0, stream: 0, turns: None, turn: None, end: None }
     }
@@ -154,8 +154,8 @@ impl<'a> Growth<'a> {
         self.taken(text)
     }
 
-    /// Returns the bytes of memory that the response uses. A stream counts at most the bytes of the budget that the
-    /// text does not use.
+    /// Returns the bytes of memory that the response uses. A stream counts with at most the bytes of the budget that
+    /// the text leaves.
     fn taken(&self, text: &Text) -> usize {
         let own = text.memory().saturating_add(self.refusals);
         own.saturating_add(self.stream.min(self.memory.all().saturating_sub(own)))
@@ -168,7 +168,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Waits for a permit to grow large. The response to a single call needs no permit.
+    /// Waits for a permit for a large response. The response to a single call needs no permit.
     async fn take_turn(&mut self) -> Result<(), RpcError> {
         let Some((turns, patience)) = self.turns else { return Ok(()) };
         self.end_long_turn();

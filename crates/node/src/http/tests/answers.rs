@@ -1,4 +1,4 @@
-//! Tests of responses: complete, in chunks and compressed responses, and their memory.
+//! Tests of complete, chunked and compressed responses, and of their memory.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Tests of parameters in the texts of clients.
+//! Tests of the parameter types with texts of clients.
 
 use silica_protocol::Bech32Error;
 
