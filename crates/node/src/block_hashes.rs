@@ -1,6 +1,6 @@
 //! Search for a Tx block by its hash.
 //!
-//! The record has no index from the hash of a Tx block to its number, because no method of Zilliqa needs one
+//! The record has no index from the hash of a Tx block to its number, because no method of Zilliqa needs such an index
 //! (`docs/adr/0016-http-and-cache-libraries.md` has the alternatives). A search reads blocks from the latest one
 //! downwards, and keeps their hashes in an index in memory. It reads each block once, unless the chain is reverted.
 //!
@@ -20,9 +20,9 @@ pub(crate) enum HashLookup {
     Found(BlockNumber),
     /// No block of the chain has the hash.
     Absent,
-    /// No block from this one to the latest has the hash. The next search reads older blocks.
+    /// Neither the block with this number nor a later block has the hash. The next search reads older blocks.
     NotScanned(BlockNumber),
-    /// No block from this one to the latest has the hash. Older blocks do not fit into the index.
+    /// Neither the block with this number nor a later block has the hash. Older blocks do not fit into the index.
     OutOfRange(BlockNumber),
 }
 

@@ -41,7 +41,7 @@ pub enum MaintenanceError {
     /// A stored value is damaged.
     #[error("the store is damaged")]
     Check(#[source] StateError),
-    /// The repeated execution of a block gives another result than the record.
+    /// The result of the repeated execution of a block differs from the record.
     #[error("the chain is damaged")]
     Replay(#[from] ReplayError),
     /// The store cannot be closed without an error.
@@ -69,7 +69,7 @@ pub struct DbReport {
 }
 
 impl MaintenanceError {
-    /// Returns a function that maps an error of a store at `path`.
+    /// Returns a function that converts an error from opening the store at `path`.
     fn open(path: &Path) -> impl FnOnce(OpenError) -> Self {
         let path = path.to_owned();
         |source| Self::Open { path, source }

@@ -202,7 +202,7 @@ fn size_of(directory: PathBuf) -> u64 {
     sum
 }
 
-/// Counts an open connection or session in a gauge until it is dropped.
+/// A guard that counts an open connection or session in a gauge until the drop of the guard.
 #[derive(Debug)]
 pub(crate) struct Open(Gauge);
 

@@ -88,7 +88,7 @@ pub(crate) fn carried<T>(work: impl FnOnce() -> T + Send) -> impl FnOnce() -> T 
     }
 }
 
-/// Returns whether an id of a client is valid: 1 to 64 letters, digits and `-_.`, so that it cannot forge log lines.
+/// Returns whether an id of a client is valid: 1 to 64 letters, digits and `-_.`. A valid id cannot forge log lines.
 fn is_sane(name: &[u8]) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }

@@ -449,7 +449,7 @@ pub(crate) fn draw_key() -> io::Result<KeyPair> {
     }
 }
 
-/// Rejects a directory without a manifest, if it has files other than those of an interrupted first start.
+/// Rejects a directory without a manifest if it has other files than an interrupted first start leaves.
 fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
     let entries = fs::read_dir(path).map_err(|source| io_error("read directory", path, source))?;
     for entry in entries {

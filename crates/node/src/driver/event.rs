@@ -22,9 +22,9 @@ pub(super) enum Event {
     Edit { edit: Edit, reply: oneshot::Sender<Result<Edited, DriverError>> },
     /// Change the block mode.
     SetBlockMode { mode: BlockMode, reply: oneshot::Sender<()> },
-    /// Queue a job that takes a snapshot. The reply is its number.
+    /// Queue a job that creates a savepoint. The reply is the number of the savepoint.
     Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
-    /// Queue a job that reverts the chain to a snapshot.
+    /// Queue a job that reverts the chain to a savepoint.
     Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
     /// Set the time of the next block.
     SetNextTime { time: Timestamp, reply: oneshot::Sender<Result<(), ClockError>> },
@@ -43,14 +43,14 @@ pub(super) enum Event {
 /// The block of an edit, or the reason why the chain rejected the edit.
 pub(super) type Edited = Result<BlockNumber, EditError>;
 
-/// `Ok` after a revert, or an error if no snapshot has the number.
+/// `Ok` after a revert, or an error if no savepoint has the number.
 pub(super) type Reverted = Result<(), UnknownSavepoint>;
 
 /// A job of the queue. Jobs run in order of arrival, between other events.
 pub(super) enum Job {
     /// Make blocks.
     Blocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
-    /// Take a snapshot.
+    /// Create a savepoint.
     Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
     /// Revert the chain.
     Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
@@ -67,7 +67,7 @@ impl Job {
     }
 }
 
-/// Sends a reply, unless the client has gone.
+/// Sends a reply, unless the client has disconnected.
 pub(super) fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     drop(reply.send(value));
 }

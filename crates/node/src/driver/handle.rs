@@ -99,8 +99,8 @@ impl NodeHandle {
         Ok(self.submit(transaction).await?)
     }
 
-    /// Submits a transaction. Returns when its block is on disk in an instant mode, and when it is in the pool in the
-    /// other modes.
+    /// Submits a transaction. In an instant mode, returns when the block of the transaction is on disk. In the other
+    /// modes, returns when the transaction is in the pool.
     pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
         self.require_no_pause()?;
         if self.mode().is_instant() {
@@ -121,8 +121,8 @@ impl NodeHandle {
         self.shared.chain.submit(transaction, self.clock().now())
     }
 
-    /// Changes the block mode. A change to an instant mode makes blocks for the pending transactions. If that fails,
-    /// the mode changes nevertheless.
+    /// Changes the block mode. A change to an instant mode makes blocks for the pending transactions. The mode changes
+    /// even if block production fails.
     pub(crate) async fn set_mode(&self, mode: BlockMode) -> Result<(), DriverError> {
         self.ask(|reply| Event::SetBlockMode { mode, reply }).await
     }
@@ -132,12 +132,12 @@ impl NodeHandle {
         self.ask(|reply| Event::Edit { edit, reply }).await?
     }
 
-    /// Takes a snapshot to which the chain can be reverted. Returns the number of the snapshot.
+    /// Creates a savepoint, to which the chain can be reverted. Returns the number of the savepoint.
     pub(crate) async fn snapshot(&self) -> Result<u32, DriverError> {
         self.ask(|reply| Event::Snapshot { reply }).await?
     }
 
-    /// Reverts the chain to a snapshot.
+    /// Reverts the chain to a savepoint.
     pub(crate) async fn revert(&self, to: u32) -> Result<Reverted, DriverError> {
         self.ask(|reply| Event::Revert { to, reply }).await?
     }
@@ -190,14 +190,14 @@ impl NodeHandle {
     /// blocks.
     pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Context, HashLookup), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock();
-        // Take the head under the lock, so that no search before this one has read a later head.
+        // Take the head under the lock, so that no earlier search has read a later head.
         let at = self.context();
         let lookup = hashes.find(&at.snapshot, hash, most)?;
         Ok((at, lookup))
     }
 
-    /// Begins or ends the pause, and returns whether the node is paused now. The driver does so between two blocks, so
-    /// no block production is in progress when a pause begins.
+    /// Begins or ends the pause, and returns whether the node is paused now. The driver changes the pause between two
+    /// blocks, so no block production is in progress when a pause begins.
     pub(crate) async fn toggle_pause(&self) -> Result<bool, DriverError> {
         self.ask(|reply| Event::TogglePause { reply }).await
     }

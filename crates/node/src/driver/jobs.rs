@@ -1,4 +1,4 @@
-//! The jobs: blocks on demand, snapshots and reverts.
+//! The jobs: blocks on demand, savepoints and reverts.
 //!
 //! The driver makes many blocks in parts. Between two parts it handles other events, so that a payment or the stop of
 //! the node waits for one part only.
@@ -50,7 +50,7 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Takes a snapshot.
+    /// Creates a savepoint, and returns its number.
     fn snapshot(&mut self) -> Result<u32, DriverError> {
         let point = self.producer.save().map_err(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "the chain cannot be kept as it is");
@@ -59,7 +59,7 @@ impl<E: Engine> Driver<E> {
         Ok(self.savepoints.add(DevSavepoint { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
     }
 
-    /// Reverts the chain to a snapshot.
+    /// Reverts the chain to a savepoint.
     fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
         self.node.require_no_pause()?;
         let DevSavepoint { point, mode, moment } = match self.savepoints.get(to) {

@@ -1,5 +1,5 @@
-//! The driver: the one loop that makes blocks. It takes an event, and passes it to the consensus engine. The engine
-//! commits blocks through the producer of the chain, which publishes each head to all readers.
+//! The driver: the loop that makes all blocks. The loop takes an event, and passes it to the consensus engine. The
+//! engine commits blocks through the producer of the chain, which publishes each head to all readers.
 //!
 //! ```text
 //! requests ──▶ NodeHandle ──events──▶ Driver ──input──▶ Engine ──▶ Producer
@@ -12,12 +12,12 @@
 //! mode, all transactions that arrive while the driver makes a block go into the next block together, and share one
 //! flush.
 //!
-//! Blocks on demand, snapshots and reverts are jobs, which run in order of arrival. The driver divides a demand for
+//! Blocks on demand, savepoints and reverts are jobs, which run in order of arrival. The driver divides a demand for
 //! many blocks into parts, and handles other events between two parts.
 //!
-//! The files import only downwards: `error`, `pause` and `savepoints` below `event`, `handle`, `worker` (the state of
-//! the driver), `recovery` and `step` (one step of the engine), then `arrivals`, then `commands` and `jobs`, and this
-//! file with the loop on top.
+//! A file imports only files to its left in this list: `error`, `pause`, `savepoints`, `event`, `handle`, `worker` (the
+//! state of the driver), `recovery`, `step` (one step of the engine), `arrivals`, `commands`, `jobs`, and this file
+//! with the loop.
 
 mod arrivals;
 mod commands;

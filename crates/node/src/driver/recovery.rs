@@ -9,7 +9,7 @@ use super::{error::DriverError, worker::Driver};
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 impl<E> Driver<E> {
-    /// Recovers the store if it has failed. After a success, the disk accepts blocks again.
+    /// Recovers the store if it has failed. After a success, the node can make blocks again.
     ///
     /// # Errors
     ///

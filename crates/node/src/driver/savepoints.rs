@@ -1,4 +1,4 @@
-//! The snapshots of developers, to which the chain can be reverted (`silica_snapshot`, `silica_revert`).
+//! The savepoints of developers, to which the chain can be reverted (`silica_snapshot`, `silica_revert`).
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use silica_chain::ChainSavepoint;
 
 use crate::{block_mode::BlockMode, clock::Moment};
 
-/// Maximum number of snapshots. Above it, a new snapshot removes the oldest one.
+/// Maximum number of savepoints. Above this number, a new savepoint removes the oldest savepoint.
 const MOST: usize = 1_000;
 
-/// Maximum number of pending and dropped transactions in all snapshots together. Each snapshot copies the pool, so
-/// this limits the memory of snapshots.
+/// Maximum number of pending and dropped transactions in all savepoints together. It limits the memory of savepoints,
+/// because each savepoint copies the pool.
 const MOST_TRANSACTIONS: usize = 1_000_000;
 
 /// A savepoint of the chain, with the block mode and the time of the clock at its creation.
@@ -21,17 +21,17 @@ pub(crate) struct DevSavepoint {
     pub(crate) moment: Moment,
 }
 
-/// The snapshots, by their numbers.
+/// The savepoints, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct DevSavepoints {
     kept: BTreeMap<u32, DevSavepoint>,
-    /// The number of the latest snapshot.
+    /// The number of the latest savepoint.
     latest: u32,
-    /// The number of transactions in all snapshots together.
+    /// The number of transactions in all savepoints together.
     transactions: usize,
 }
 
-/// No snapshot has this number.
+/// No savepoint has this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no snapshot {number}: it was never made, reverted to, made after one that was, or forgotten")]
 pub(crate) struct UnknownSavepoint {
@@ -39,7 +39,7 @@ pub(crate) struct UnknownSavepoint {
 }
 
 impl DevSavepoints {
-    /// Adds a snapshot, and returns its number. Numbers begin with 1 and are used once.
+    /// Adds a savepoint, and returns its number. The first number is 1. Each number is used once.
     pub(crate) fn add(&mut self, kept: DevSavepoint) -> u32 {
         self.latest = self.latest.wrapping_add(1);
         self.transactions = self.transactions.saturating_add(kept.point.transactions());
@@ -52,19 +52,19 @@ impl DevSavepoints {
         self.latest
     }
 
-    /// Returns a snapshot by its number.
+    /// Returns a savepoint by its number.
     pub(crate) fn get(&self, number: u32) -> Result<&DevSavepoint, UnknownSavepoint> {
         self.kept.get(&number).ok_or(UnknownSavepoint { number })
     }
 
-    /// Removes a snapshot and all later ones.
+    /// Removes a savepoint and all later savepoints.
     pub(crate) fn forget_from(&mut self, number: u32) {
         for kept in self.kept.split_off(&number).values() {
             self.transactions = self.transactions.saturating_sub(kept.point.transactions());
         }
     }
 
-    /// Removes all snapshots, and returns whether there were any.
+    /// Removes all savepoints. Returns `true` if any savepoint existed.
     pub(crate) fn clear(&mut self) -> bool {
         let all = std::mem::take(&mut self.kept);
         self.transactions = 0;

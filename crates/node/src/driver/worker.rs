@@ -28,7 +28,7 @@ pub(super) struct Driver<E> {
     pub(super) deferred: Option<Event>,
     /// The queued jobs, in order of arrival.
     pub(super) jobs: VecDeque<Job>,
-    /// The snapshots of developers, to which the chain can be reverted.
+    /// The savepoints of developers, to which the chain can be reverted.
     pub(super) savepoints: DevSavepoints,
     /// The time of the next block of a mode with an interval; `None` in the other modes.
     pub(super) next_tick: Option<Instant>,

@@ -143,7 +143,7 @@ pub enum DumpFault {
     /// The record cannot be written.
     #[error("the record of blocks cannot be written")]
     Record(#[from] DbError),
-    /// The execution of the blocks gives other results than their headers.
+    /// The results of the execution of the blocks differ from their headers.
     #[error("the chain in the file does not verify")]
     Chain(#[source] Box<MaintenanceError>),
 }

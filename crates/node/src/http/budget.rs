@@ -154,7 +154,7 @@ impl ResourceLimits {
     }
 
     /// Returns the bytes of memory that a streamed response needs if its first chunk has `beginning` bytes. If the
-    /// budget is smaller, the response needs all of it.
+    /// budget is smaller, the response needs the whole budget.
     pub(super) fn stream_memory(&self, beginning: usize) -> usize {
         Chunked::memory(beginning).min(self.all().max(beginning))
     }

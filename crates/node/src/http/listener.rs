@@ -100,7 +100,8 @@ impl Server {
                     Ok(accepted) => waiting = Some(accepted),
                     Err(error) => {
                         tracing::warn!(%error, "failed to accept a connection; the next attempt is in 100 ms");
-                        // The process may have no free file descriptor. Idle connections hold descriptors: evict them.
+                        // The process may have no free file descriptor. Evict idle connections, because they hold
+                        // descriptors.
                         resources.slot_wanted.notify_waiters();
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }

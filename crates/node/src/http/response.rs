@@ -47,8 +47,8 @@ pub(crate) const fn whole_seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add((time.subsec_nanos() > 0) as u64)
 }
 
-/// Returns the response to a request with another HTTP method than `allowed`. Its media type is JSON as in the
-/// reference, although the text is not (Reference: interface#http).
+/// Returns the response to a request with another HTTP method than `allowed`. As in the reference, the media type is
+/// JSON, although the text is not JSON (Reference: interface#http).
 pub(super) fn not_allowed(allowed: &'static str) -> Response<ResponseBody> {
     with_header(
         json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),

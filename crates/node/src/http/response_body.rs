@@ -191,8 +191,8 @@ impl Drop for Held {
 /// Memory that a chunked body reserves, in bytes. It reserves more for a chunk above [`USUAL_CHUNK`].
 const CHUNKED_BYTES: usize = 16 << 20;
 
-/// Size in bytes up to which a chunk needs no further memory. At most two chunks are in memory: the one that is being
-/// sent, and the next one.
+/// Size in bytes up to which a chunk needs no further memory. At most two chunks are in memory: the chunk that is being
+/// sent, and the next chunk.
 const USUAL_CHUNK: usize = CHUNKED_BYTES / 2;
 
 /// A chunk, and the source of the following chunks; `None` after the last chunk.

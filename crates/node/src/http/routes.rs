@@ -149,7 +149,7 @@ const HOSTS_OF_METRICS: &str = "an IP address, a loopback name, or one of --allo
 pub(crate) const HOME: &str = "/";
 
 /// Returns whether a client names HTML among the types that it accepts, as browsers do. A client that accepts any type
-/// does not ask for a page.
+/// does not request a page.
 fn accepts_html(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|list| list.split(',')).any(|range| {

@@ -74,8 +74,8 @@ impl Node {
         };
         import_pool(data_dir.as_ref(), &chain, producer.has_failed())?;
         let data_dir = data_dir.map(Arc::new);
-        // A method for developers may have set the clock forward. Then the clock must not be before the latest block.
-        // On a node without these methods, block production waits for the system clock.
+        // A method for developers may have set the clock forward. In this case, the clock must not start before the
+        // time of the latest block. A node without these methods uses the system clock.
         let latest = chain.snapshot().latest_tx_block().timestamp;
         let clock = if developer { Clock::not_before(latest) } else { Clock::default() };
         let started = driver::start(chain, producer, Solo::new(key), config.block_mode, clock, data_dir.clone());

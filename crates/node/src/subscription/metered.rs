@@ -18,9 +18,9 @@ pub(super) const SHORT_MESSAGE: usize = SMALL_RESPONSE;
 /// Size of the header of a client's control frame, in bytes: two bytes and the mask of four (RFC 6455, section 5.2).
 const CONTROL_HEAD: usize = 6;
 
-/// A stream that limits the memory of long messages. Its user reports the end of each message. After [`SHORT_MESSAGE`]
-/// bytes of a message, the stream reserves memory of the common budget. It reads nothing until the budget has enough
-/// free memory.
+/// A stream that limits the memory of long messages. The user of the stream reports the end of each message. After
+/// [`SHORT_MESSAGE`] bytes of a message, the stream reserves memory of the common budget. It reads nothing until the
+/// budget has enough free memory.
 pub(super) struct Metered<S> {
     stream: S,
     lease: MemoryLease,

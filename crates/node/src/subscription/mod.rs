@@ -1,9 +1,9 @@
 //! WebSocket connections: the subscription server of Zilliqa (Reference: subscriptions#connection), and JSON-RPC.
 //!
 //! ```text
-//! client ──messages──▶ Session ──▶ Topics (what it follows)
+//! client ──messages──▶ Session ──▶ Topics (what the client follows)
 //!    ▲                    │  └───▶ Service (JSON-RPC)
-//!    └──notifications──── │ ◀──── BlockEventCache (what happened in a block) ◀── Snapshot
+//!    └──notifications──── │ ◀──── BlockEventCache (the events of a block) ◀── Snapshot
 //!                         └ ◀──── a signal after each new head, from the driver
 //! ```
 //!

@@ -72,7 +72,7 @@ pub(super) enum End {
     ClosedByNode(CloseCode, &'static str),
     /// The client has closed the session.
     ClosedByClient,
-    /// The connection is gone, or the client does not read.
+    /// The connection has ended, or the client does not read.
     Gone,
 }
 
