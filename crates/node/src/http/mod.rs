@@ -11,11 +11,15 @@
 //! for the response, the status shows the reason. The [`Handler`] also writes the body of such a rejection, because
 //! some clients read the body only.
 //!
-//! [`HttpLimits`] bounds the resources of clients: the number of connections; the size of one body, and of all bodies
-//! and responses together; the time of a request from the first byte to the last; the time of a connection without a
-//! request or with an unread response; and optionally the rate of calls. When all connection slots or all memory are in
-//! use and a client waits, the server evicts idle and slow connections. The server produces a streamed response as fast
-//! as the client reads.
+//! [`HttpLimits`] bounds the resources of clients:
+//!
+//! - the number of connections, and optionally the rate of calls;
+//! - the size of one body, and of all bodies and responses together;
+//! - the time of a request from the first byte to the last;
+//! - the time of a connection without a request, or with an unread response.
+//!
+//! When all connection slots or all memory are in use and a client waits, the server evicts idle and slow connections.
+//! The server produces a streamed response as fast as the client reads.
 
 mod access;
 mod budget;

@@ -71,7 +71,7 @@ impl Fixture {
         self.reply(caller, body, memory).await.expect("there is memory")
     }
 
-    /// Returns the response to a body. The response uses `memory`.
+    /// Returns the response to a body. The lease of the response is `memory`.
     async fn ask_with(&self, body: &str, memory: Memory) -> Option<String> {
         self.reply(&Caller::local(), body, memory).await
     }

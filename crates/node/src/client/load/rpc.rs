@@ -83,7 +83,7 @@ impl RpcClient {
         Ok(entry.map(str::to_owned))
     }
 
-    /// Waits until all transactions of an account up to the nonce `last` are in blocks.
+    /// Waits until all transactions of an account with nonces up to `last` are in blocks.
     pub(super) async fn wait_for_nonce(
         &mut self,
         address: &Address,

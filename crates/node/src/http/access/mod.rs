@@ -3,9 +3,13 @@
 //!
 //! A web page can send requests to a node on the machine of its visitor, and a reverse proxy forwards public requests
 //! from a loopback address. So the address of the peer alone does not identify a local program. Three marks identify
-//! the other callers: a browser sends `Origin` with each POST of a page and with each WebSocket handshake; after DNS
-//! rebinding, `Host` has the foreign name of the page; and a proxy adds headers of its own. A caller without these
-//! marks is a program on this machine, or a page that this machine serves.
+//! the other callers:
+//!
+//! - A browser sends `Origin` with each POST of a page and with each WebSocket handshake.
+//! - After DNS rebinding, `Host` has the foreign name of the page.
+//! - A proxy adds headers of its own.
+//!
+//! A caller without these marks is a program on this machine, or a page that this machine serves.
 
 mod list;
 #[cfg(test)]

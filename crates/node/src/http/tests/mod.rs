@@ -170,7 +170,7 @@ async fn start_at(ip: [u8; 4], limits: HttpLimits) -> Running {
 }
 
 impl Running {
-    /// Posts `wait`, and returns when the handler has the request.
+    /// Sends the body `wait`, and returns when the handler has the request.
     async fn post_wait(&self) -> JoinHandle<String> {
         let addr = self.addr;
         let answer = tokio::spawn(async move { exchange(addr, &post_of("wait", "")).await });

@@ -160,7 +160,7 @@ pub(crate) trait FromParam: Sized {
 }
 
 impl<T: FromParam> Text<T> {
-    /// The default of an optional parameter.
+    /// Returns the default of an optional parameter.
     pub(crate) const fn of(value: T) -> Self {
         Self(Ok(value))
     }
@@ -271,7 +271,7 @@ impl FromParam for BareTxHash {
     const DESCRIPTION: &'static str = "Hash of a transaction, 64 hexadecimal digits in any letter case, without 0x.";
     const EXAMPLE: &'static str = TxHash::EXAMPLE;
 
-    /// A wrong length is reported before a wrong character.
+    /// Reports a wrong length before a wrong character.
     fn from_param(text: &str) -> Result<Self, HashFault> {
         if text.len() != TxHash::LEN.saturating_mul(2) {
             return Err(HashFault::Size);
@@ -287,7 +287,7 @@ impl FromParam for VariableHash {
         "SHA-256 of the storage key of a contract variable, 64 hexadecimal digits in any letter case.";
     const EXAMPLE: &'static str = "A0BD91DE66D97E6930118179BA4F1836C366C4CB3309A6B354D26F52ABB2AAC6";
 
-    /// A wrong length is reported before a wrong character.
+    /// Reports a wrong length before a wrong character.
     fn from_param(text: &str) -> Result<Self, HashFault> {
         text.parse().map_err(|error| match error {
             HexError::Length { .. } => HashFault::Size,
