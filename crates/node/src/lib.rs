@@ -38,12 +38,12 @@
 //! # Invariants
 //!
 //! - This is the only crate with sockets, async tasks, a clock and random numbers. It has no rules for the creation of
-//! blocks or the validity of transactions.
+//!   blocks or the validity of transactions.
 //! - A request reads one snapshot. Only the chain stores the published head. A query does not wait for the block that
-//! is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that read
-//! whole blocks or compute old states run on blocking threads.
+//!   is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that read
+//!   whole blocks or compute old states run on blocking threads.
 //! - A request that panics gets an internal error, and has no effect on other requests. The log has the details of a
-//! fault of the node, and the client gets none of them.
+//!   fault of the node, and the client gets none of them.
 //! - The server and the envelope do not depend on the methods. A method is one struct and one row of the table.
 
 mod banner;

@@ -48,7 +48,7 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
 }
 
 /// The types of the parameters of a method. `Known` has one flag for each position, which is `true` for text. `Unknown`
-/// stands for a method that the OpenRPC document does not have.
+/// means that the OpenRPC document does not have the method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kinds {
     Known(Vec<bool>),

@@ -299,7 +299,7 @@ impl DumpName {
     ///
     /// # Errors
     ///
-    /// The text has the expected form and the given name.
+    /// The error text has the expected form and the given name.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         let fits = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_known) && !text.starts_with('.');

@@ -170,7 +170,7 @@ fn units_of(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// The memory of one response. A drop returns it to the budget.
+/// The memory of one response. The drop of this value returns the memory to the budget.
 ///
 /// Two responses that hold memory and need more may wait for each other. Therefore the sum of all waits of a response
 /// is limited. After that time, all its reservations fail.

@@ -65,7 +65,8 @@ impl Caller {
         self.limit.as_ref().map_or(Ok(()), |(limiter, address)| limiter.check(*address, NonZeroU32::MIN))
     }
 
-    /// Returns the allowance for the calls of one request or message, of which `paid` units have been counted.
+    /// Returns the allowance for the calls of one request or message. The rate limit has already counted `paid` units
+    /// of it.
     pub(crate) fn allowance(&self, paid: u32) -> Allowance<'_> {
         Allowance::new(self.limit.as_ref().map(|(limiter, address)| (&**limiter, *address)), paid)
     }

@@ -90,9 +90,9 @@ impl<'a, C: Clock + Clone> Allowance<'a, C> {
         self.wait.filter(|_| !self.any_taken)
     }
 
-    /// Takes the units of a call of this weight. After one rejected call, it rejects all further calls of the request,
-    /// because they may depend on the rejected one. A weight above the burst size counts as the burst size, so that a
-    /// client can call every method.
+    /// Takes the units of a call of this weight. After one rejected call, the allowance rejects all further calls of
+    /// the request, because they may depend on the rejected call. A weight above the burst size counts as the burst
+    /// size, so that a client can call every method.
     ///
     /// # Errors
     ///

@@ -208,8 +208,8 @@ fn read(args: &VerifyArgs) -> Result<String, VerifyError> {
     if bytes.len() > usize::try_from(MAX_ANSWER).unwrap_or(usize::MAX) {
         return Err(VerifyError::TooLong);
     }
-    // Invalid UTF-8 becomes replacement characters. The JSON parser rejects these outside of strings, and the hex
-    // decoder inside.
+    // Invalid UTF-8 becomes replacement characters. The JSON parser rejects these characters outside of strings, and
+    // the hex decoder rejects them in strings.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
