@@ -1,5 +1,5 @@
 //! Benchmarks of blocks of payments: admission, production, verification and commit, with a state of 100,000 accounts.
-//! Also the query for the payments of an address.
+//! One more benchmark measures the query for the transactions of an address.
 
 use std::{
     collections::BTreeMap,

@@ -62,7 +62,8 @@ impl Program {
 
 /// Returns a program that hashes a tree of pairs. The halves of each level are equal.
 ///
-/// A run can visit 250,000 parts of values without gas. This is a tree of 16 levels, or seven trees of 14 levels.
+/// A run can visit 250,000 parts of values without gas. This number of parts is enough for a tree of 16 levels, or for
+/// seven trees of 14 levels.
 fn shared_tree(name: &'static str, hash: &str, levels: usize, times: usize) -> Program {
     let types = (1..=levels).map(|level| format!("type T{level} = | P{level} of T{0} T{0}\n", level - 1));
     let library = format!("type T0 = | P0\n{}", types.collect::<Vec<_>>().concat());

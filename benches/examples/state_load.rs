@@ -56,7 +56,7 @@ struct Load {
     updates: u64,
 }
 
-/// Measurements from a certain block on.
+/// Measurements from the start of the meter on.
 struct Meter {
     begun: Instant,
     processor: u64,
@@ -90,9 +90,9 @@ impl Meter {
     }
 }
 
-/// Makes a new store with so many accounts in it.
+/// Creates a store, and commits its first block with this state diff.
 fn create(dir: &Path, diff: &StateDiff) -> Store {
-    // The directory may be there from the last run, or not.
+    // The directory can exist from an earlier run.
     let _: std::io::Result<()> = fs::remove_dir_all(dir);
     let store = Store::open(dir, options()).expect("a new store opens");
     let start = Instant::now();

@@ -138,7 +138,8 @@ fn keccak256(bytes: &[u8]) -> [u8; 32] {
     Keccak256::digest(bytes).into()
 }
 
-/// Returns the state proofs of the vectors with numbers in place of hashes, and some tries to change.
+/// Returns inputs for both functions: the state proofs of the vectors with numbers in place of hashes, and tries whose
+/// proofs are changed.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = (1..=8u8)
         .map(|n| {

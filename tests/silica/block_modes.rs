@@ -141,7 +141,7 @@ fn manual_immediate_mode_moves_the_block_number_on_demand_only() {
     check_result(&node, "silica_setBlockMode", &json!(["instant"]), &json!("manual-immediate"));
     let (logical, real) = numbers(&node);
     assert_eq!(height(&node), real - 1);
-    // Each block in this mode moves both numbers. So does the vacuous block, which is next.
+    // Each block in this mode increases both numbers. The next block is vacuous, and increases both numbers too.
     assert_eq!(real % 5, 4);
     assert_eq!(
         [6, 7].map(|nonce| number_of_payment(&node, nonce)),

@@ -84,7 +84,8 @@ fn deep_values_are_kept_and_refused_where_they_do_not_fit() {
     let (contract, _) = chain.deploy(DEEP, &[]);
     let receipt = call(&mut chain, contract, "Make", &number("levels", LEVELS));
     assert_eq!(receipt["success"], true, "{receipt}");
-    // The gas for reading a value depends on its size, which is 1 here. Other gas has to pay for the reading.
+    // The gas for reading a value depends on its size, which is 1 here. So the gas of other statements has to pay for
+    // the work of the read.
     let receipt = call(&mut chain, contract, "Keep", &number("gas", 1));
     assert_eq!((&receipt["errors"], &receipt["cumulative_gas"]), (&json!({"0": [7]}), &json!("400000")), "{receipt}");
     let receipt = call(&mut chain, contract, "Keep", &number("gas", 100_000));

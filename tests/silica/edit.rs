@@ -1,5 +1,4 @@
-//! Edits of the state: their effects, and their presence in proofs and after restarts and rebuilds. Also rejected
-//! edits.
+//! Edits of the state: their effects, their presence in proofs and after restarts and rebuilds, and rejected edits.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

@@ -26,7 +26,8 @@ fn directories() -> (Directory, PathBuf) {
     (directory, data)
 }
 
-/// Returns the same after a node with one payment has stopped.
+/// Returns a directory of the test, and the path of a data directory in it. A node made this data directory with one
+/// payment, and has stopped.
 fn stopped_chain() -> (Directory, PathBuf) {
     let (directory, data) = directories();
     let node = Node::start_in(&data, &[]);
@@ -416,7 +417,7 @@ fn node_whose_directory_was_replaced_by_a_copy_acknowledges_nothing() {
     assert!(check.status.success(), "{}", check.output);
 }
 
-/// Damage that makes the storage engine panic, or a valid database of another node.
+/// Each case has damage that makes the storage engine panic, or a valid database of another node.
 #[test]
 fn damaged_record_is_refused_in_one_message_with_file_and_remedy() {
     let (directory, data) = stopped_chain();

@@ -20,17 +20,17 @@ fn chains() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/chains")
 }
 
-/// Hash of the newest block of that chain.
+/// Hash of the newest block of the chain without stored rules. The constants below belong to the same chain.
 const HEAD: &str = "0db86c9ab08d7ccd0a97e78e8931845c11dc5413b2bf1ef6e042527a47759ec3";
 /// State root of the newest block.
 const STATE_ROOT: &str = "90b0328daeb0c412f0ae16d881031264847ea0d82922c61765c88fd0e11d2df8";
-/// Address of the contract of that chain.
+/// Address of the contract.
 const CONTRACT: &str = "bbdf5c659befa747bb10ad1b98b079ef6ce7bf55";
 /// Number of the block with a call that throws.
 const THROWN: u64 = 4;
 /// Number of the block with a message to a library.
 const TO_LIBRARY: u64 = 5;
-/// Number of transactions that the first account of that chain has sent.
+/// Number of transactions that the first account has sent.
 const SENT: u64 = 6;
 
 /// Unpacks the data directory without rules.

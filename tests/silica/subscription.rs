@@ -156,7 +156,8 @@ fn blocks_that_replace_others_are_notified() {
     for expected in 3..=5 {
         assert_eq!(number(&mut client), expected.to_string());
     }
-    // This works for repeated reverts, and for a head that is lower, higher or the same afterwards.
+    // The subscription continues after each revert. The head after the new blocks is lower, equal or higher than
+    // before.
     for (snapshot, blocks) in [(1, 1), (2, 3), (3, 7)] {
         node.result("silica_revert", &json!([snapshot]));
         node.result("silica_snapshot", &json!([]));
@@ -458,7 +459,7 @@ fn receive_shouts(mut client: Client, numbers: Range<u64>) {
 fn client_that_reads_late_misses_nothing() {
     // Six notifications of 2 MiB exceed the buffers of the operating system for a client that does not read.
     const NUMBERS: Range<u64> = 2..8;
-    // The node disconnects a client that reads nothing for 30 seconds.
+    // The node disconnects a client that reads nothing for 30 seconds, so this pause is half as long.
     const SILENCE: Duration = Duration::from_secs(15);
     let node = Node::start(&["--block-mode", "manual"]);
     let shout = deploy(&node, SHOUT);

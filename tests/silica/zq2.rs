@@ -1,5 +1,5 @@
-//! Behaviour that only `--profile zq2` has in common with the successor. Transactions with nonce gaps are pending in
-//! every block mode. The Scilla rules name libraries by files, and leave `_scilla_version` to the interpreter.
+//! The behaviour of `--profile zq2` that follows the successor. Transactions with nonce gaps are pending in every block
+//! mode. Contracts import libraries by file names, and only the interpreter checks `_scilla_version`.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

@@ -1,4 +1,5 @@
-//! Limits of the time to wait for a process. They count the activity of its threads, and not wall-clock time.
+//! Limits of the time to wait for a process. The limits count the activity of the threads of the process, and not
+//! wall-clock time.
 //!
 //! On a busy machine every process is slow, and a slow process resembles a process that hangs. But their threads
 //! differ. The threads of a slow process run, wait for a processor, or wait for the disk. All threads of a process that

@@ -52,7 +52,8 @@ pub fn copies_in_memory(process: u32, groups: &[Vec<Vec<u8>>]) -> Vec<usize> {
         let place = |text| u64::from_str_radix(text, 16).expect("a range is hexadecimal");
         let (start, end) = range.split_once('-').map(|(start, end)| (place(start), place(end))).expect("a range");
         let mut bytes = vec![0; usize::try_from(end - start).expect("it fits a process")];
-        // Some parts of the memory are unreadable, or no part of the process at this moment.
+        // Some parts of the memory are not readable, and the process can have released others after the read of the
+        // list.
         if !rest.starts_with("rw") || memory.read_exact_at(&mut bytes, start).is_err() {
             continue;
         }

@@ -84,7 +84,7 @@ impl Wallet {
         self.key.public().to_string()
     }
 
-    /// Returns a payment with the gas price of a new chain. The payment is signed when the test writes it.
+    /// Returns a payment with the gas price of a new chain. [`Payment::signed`] and [`Payment::json`] sign it.
     pub fn payment(&self, nonce: u64, to: Address, amount: u128) -> Payment {
         Payment {
             key: Arc::clone(&self.key),

@@ -1,16 +1,16 @@
-//! The files of a directory of `crates/node` form no circles: if one file imports another, directly or through others,
-//! the other does not import it.
+//! The files of a directory of `crates/node` do not import each other in a circle. If file A imports file B, directly
+//! or through other files, then B does not import A.
 //!
 //! The files of a directory are `mod.rs` and its child modules. A child with a directory of its own counts as one file.
-//! An import through `super` counts as one of `mod.rs`, unless `mod.rs` itself imports the name from a child: then the
-//! import counts as one of that child. Code that only tests compile may import any file.
+//! An import through `super` counts as an import of `mod.rs`. If `mod.rs` itself imports the name from a child, the
+//! import counts as an import of that child. Code that only tests compile may import any file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{Crate, File};
 
-/// Directories whose files form circles. A change that removes the circles of a directory removes it from this list,
-/// and no directory is added.
+/// Directories whose files form circles. A change that removes the circles of a directory also removes the directory
+/// from this list. New directories are not permitted in this list.
 const WITH_CIRCLES: [&str; 9] = [
     "crates/node/src/cli/mod.rs",
     "crates/node/src/client/mod.rs",
@@ -26,8 +26,8 @@ const WITH_CIRCLES: [&str; 9] = [
 /// The name of the file of the directory itself.
 const DIRECTORY: &str = "mod.rs";
 
-/// The imports between the files of a directory: the imported files by the importing one, each with the place of the
-/// first such import.
+/// The imports between the files of a directory, by the importing file. Each imported file has the place of its first
+/// import.
 type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
 
 /// Returns the imports between the files of the directory of `directory`.
@@ -48,13 +48,15 @@ fn imports<'a>(krate: &'a Crate, directory: &'a File) -> Imports<'a> {
     imports
 }
 
-/// Returns a circle of files, each with the place at which it imports the next one, or `None` if there is none.
+/// Returns a circle of files, or `None` if the files form no circle. Each file has the place of its import of the next
+/// file.
 fn circle<'a>(imports: &Imports<'a>) -> Option<Vec<(&'a str, String)>> {
     let mut done = BTreeSet::new();
     imports.keys().find_map(|file| visit(file, imports, &mut Vec::new(), &mut done))
 }
 
-/// Follows the imports of `file`. `way` has the files that lead to it, and `done` the files that are in no circle.
+/// Follows the imports of `file`. `way` has the files from which imports lead to `file`, and `done` has the files that
+/// are in no circle.
 fn visit<'a>(
     file: &'a str,
     imports: &Imports<'a>,

@@ -112,8 +112,8 @@ impl File {
         !self.children.is_empty()
     }
 
-    /// Returns the child module that has the name `name` in this module: the module of that name, or the module from
-    /// which this file imports the name. `None` is an item of this file.
+    /// Returns the child module that `name` means in this module: the child with this name, or the child from which
+    /// this file imports the name. Returns `None` for an item of this file.
     pub(crate) fn file_of(&self, name: &str) -> Option<&str> {
         let imported = self.imports.iter().find(|(import, _)| import == name);
         let source = imported.and_then(|(_, path)| match path.first().map(String::as_str) {

@@ -1,4 +1,4 @@
-//! Words that hide the actor do not occur in comments, pages, string literals and names (docs/style.md).
+//! Comments, pages, string literals and names do not contain words that hide the subject of a sentence (docs/style.md).
 
 use std::{
     fs,

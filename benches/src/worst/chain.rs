@@ -339,7 +339,8 @@ impl Prepared {
         Self::with_senders(case, rules, 0)
     }
 
-    /// Does the same with `senders` accounts that send one transaction each.
+    /// Deploys the programs of a case, and calls the setup, on a chain with `senders` accounts that send one
+    /// transaction each.
     fn with_senders(case: Case, rules: Rules, senders: usize) -> Result<Self, String> {
         let mut net = Net::new(rules, senders);
         let Case { others, mut program, setup, measured } = case;

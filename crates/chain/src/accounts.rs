@@ -113,7 +113,7 @@ fn block_that_moved(state: &Snapshot, logical: BlockNumber) -> Result<Option<Blo
     Ok(Some(BlockNumber::new(first)))
 }
 
-/// Calls `visitor` with entries of contract storage, in the order of their keys, until it returns `Break`.
+/// Calls `visitor` with entries of contract storage, in the order of their keys, until `visitor` returns `Break`.
 pub(crate) fn visit(
     view: &StateView,
     contract: &Address,

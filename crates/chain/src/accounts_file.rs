@@ -88,7 +88,7 @@ impl AccountEntry {
         self.secret_key.as_deref().map(String::as_str)
     }
 
-    /// Returns the address that belongs to the secret key, or `None` if the file has no key.
+    /// Returns the address that belongs to the secret key, or `None` if the file has no key for this account.
     ///
     /// # Errors
     ///

@@ -88,8 +88,8 @@ pub enum AddressRole {
     Transition,
 }
 
-/// Bytes of a transaction and its receipt in the record for each further step of the search. A payment has fewer bytes, so
-/// it takes no further step.
+/// Bytes of a transaction and its receipt in the record for each further step of the search. A payment has fewer bytes,
+/// so it takes no further step.
 const BYTES: usize = 256;
 
 impl Snapshot {
@@ -260,8 +260,8 @@ impl Search<'_> {
     }
 }
 
-/// Returns the steps for one transaction of a group: one, and its share of the bytes that the store reads for the
-/// group.
+/// Returns the steps for one transaction of a group: one step, and one for each [`BYTES`] bytes of its share. The store
+/// reads a group as a whole, and all transactions of the group have equal shares of its bytes.
 fn weight(group: &TransactionGroup) -> usize {
     let each = group.bytes.checked_div(group.positions.len()).unwrap_or(group.bytes);
     1_usize.saturating_add(each / BYTES)

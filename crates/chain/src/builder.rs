@@ -8,8 +8,10 @@
 //!                  └─ state root, header ─▶ ExecutedBlock
 //! ```
 //!
-//! Shards execute one after another on the same running state. The transactions come from the pool, the best without a
-//! nonce gap first, or from a given order. In a given order, no transaction may be dropped or left out.
+//! Shards execute one after another on the same running state. The transactions come from the pool or from a given
+//! list. From the pool, the builder takes the transaction with the best rank among the transactions without a nonce
+//! gap. From a list, the builder takes all transactions in order, and rejects the block if one of them is dropped or
+//! postponed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -59,15 +61,15 @@ pub(crate) struct Builder<'a> {
     repeats_number: bool,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
-    /// The work of the transactions in the block.
+    /// The work of the transactions in the block, in nanoseconds.
     work: u64,
-    /// The work of dropped transactions, and the work limits of attempts that needed more. A verifier does not do this
-    /// work.
+    /// Nanoseconds of work without a result in the block: the work of dropped transactions, and the work limit of each
+    /// attempt that reached its limit. A verifier does not do this work.
     wasted: u64,
     /// The contracts that transactions of the block have called.
     loaded: BTreeMap<CodeHash, LoadedContract>,
-    /// The latest text of a receipt that has only totals, and its gas. In a block of payments all receipts have this
-    /// text.
+    /// The text of the latest receipt that has only the members of a payment receipt, and the gas of this receipt. In a
+    /// block of payments, all receipts have this text.
     totals_text: Option<(Gas, Arc<str>)>,
 }
 
@@ -166,7 +168,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the common members of empty blocks after the head, over a state with the root `state_root`.
+    /// Returns the header members that all empty blocks after the head share. `state_root` is the state root in their
+    /// headers.
     pub(crate) fn template(mut self, state_root: StateRoot) -> Result<RangeTemplate, BuildError> {
         let ds_block = DsBlockHeader {
             number: self.head.ds_block.header.number.next().ok_or(BuildError::End)?,
@@ -188,8 +191,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Gives the next block the same logical block number. The transactions of this block read the same number in both
-    /// cases.
+    /// Records that the next block has the logical block number of this block. The logical number of this block stays
+    /// the same.
     pub(crate) fn repeat_number(&mut self) {
         self.repeats_number = true;
     }
@@ -208,9 +211,9 @@ impl<'a> Builder<'a> {
         PER_BLOCK.saturating_sub(self.work)
     }
 
-    /// Executes the transactions of `line` until the micro block of the committee has used its gas limit, or `share`,
-    /// its share of the work. A transaction may use more than the share, but not `reserve`, the work that is kept for a
-    /// later committee.
+    /// Executes the transactions of `line` until the micro block has used its gas limit, or `share`: the work of the
+    /// block that belongs to this committee. The last transaction may exceed the share, but must leave the work
+    /// `reserve` for later committees. Both are in nanoseconds.
     pub(crate) fn fill(
         &mut self,
         committee: ShardId,
@@ -242,7 +245,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns whether the block and its failed attempts have used the work limit of both together.
+    /// Returns whether the work of the block and of its failed attempts has reached the common limit: [`PER_BLOCK`]
+    /// plus [`MOST_WASTED`].
     fn is_spent(&self) -> bool {
         let most = PER_BLOCK.saturating_add(MOST_WASTED);
         self.contract_cache.rules().limits_work() && self.work.saturating_add(self.wasted) >= most
@@ -453,7 +457,7 @@ impl<'a> Builder<'a> {
         self.micro_blocks.iter().map(micro_block_info).collect()
     }
 
-    /// Returns the header of the Tx block over all closed micro blocks. `changes` are the changes of all of them.
+    /// Returns the header of the Tx block over all closed micro blocks. `changes` has the changes of all micro blocks.
     fn header(&self, changes: &[Change], state_root: StateRoot) -> Result<TxBlockHeader, BuildError> {
         Ok(TxBlockHeader {
             version: TxBlockHeader::VERSION,
@@ -557,8 +561,8 @@ fn micro_block_info(block: &MicroBlock) -> MbInfo {
     MbInfo { hash: block.header.hash(), tx_root: block.header.tx_root, shard: block.header.shard }
 }
 
-/// Returns the hash of the state delta of changes. An account that was only read is no part of it
-/// (Reference: execution#changed-accounts).
+/// Returns the hash of the state delta of changes. The state delta leaves out accounts that were only read (Reference:
+/// execution#changed-accounts).
 pub(crate) fn delta_hash(changes: &[Change]) -> StateDeltaHash {
     if changes.is_empty() {
         return StateDeltaHash::ZERO;

@@ -141,7 +141,7 @@ pub struct Policy {
     pub pool: PoolLimits,
     /// Length of the proof window: the number of latest Tx blocks with state proofs.
     pub proof_window: NonZeroU64,
-    /// Minimum gas price that the operator set before the last stop, if any. Without effect if
+    /// Minimum gas price that the operator set before the last stop, if any. It has no effect if
     /// [`ChainConfig::operator_price`] is false.
     pub operator_price: Option<GasPrice>,
 }
@@ -149,7 +149,8 @@ pub struct Policy {
 /// The nonces that the pool accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoncePolicy {
-    /// Only the next nonce of the sender. The node uses this policy if each transaction gets its block at once.
+    /// Only the next nonce of the sender. The node uses this policy if it makes a block at the arrival of each
+    /// transaction.
     Exact,
     /// All unused nonces. Transactions with a nonce gap are pending until the gap is closed.
     Queue,
@@ -245,7 +246,7 @@ impl ChainConfig {
         if self.edits { requested } else { Numbering::EveryBlock }
     }
 
-    /// Returns the arithmetic of the DS epochs of this chain.
+    /// Returns the division of the Tx blocks of this chain into DS epochs.
     ///
     /// # Errors
     ///

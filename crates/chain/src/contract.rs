@@ -127,7 +127,8 @@ impl Snapshot {
         if let Some(value) = read(&key)? {
             return Ok(Some(ContractField::Value(value)));
         }
-        // The first entry shows whether the map has any. An innermost key without a value has none.
+        // The first entry shows whether the map has any entries. If the last key names an innermost entry of the map,
+        // there are no entries below it.
         let below = view.entries(contract, &key, None)?.next().transpose()?;
         if depth == Some(indices.len()) || below.is_none() {
             return Ok(None);
@@ -151,12 +152,12 @@ pub enum ContractField {
     Map(ContractEntries),
 }
 
-/// The remaining entries of the state of a contract, or of a part of it, in the order of the bytes of their stored keys.
-/// All entries are of the same state; later blocks do not change them.
+/// The remaining entries of the state of a contract, or of a part of it, in the order of the bytes of their stored
+/// keys. All entries belong to the same state, so later blocks do not change them.
 #[derive(Debug)]
 pub struct ContractEntries {
     entries: Entries,
-    /// Length of the beginning of each key that is not part of the path, in bytes.
+    /// Number of bytes at the start of each key that are not part of the path.
     prefix: usize,
     /// Whether these are the entries of all fields, and so include metadata.
     all: bool,
@@ -189,7 +190,7 @@ impl ContractEntries {
 
 fn in_quotes(index: &str) -> String {
     let mut text = String::new();
-    // A `String` accepts every write.
+    // A write to a `String` never fails.
     let _ = quoted(index, &mut text);
     text
 }

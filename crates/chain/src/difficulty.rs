@@ -2,10 +2,11 @@
 
 use silica_protocol::DsBlockHeader;
 
-/// The difficulty from which on steps are larger (`POW_BOUNDARY_N_DIVIDED_START`), and the floor from there on.
+/// First difficulty with large steps (`POW_BOUNDARY_N_DIVIDED_START`), and the lowest difficulty after a change of such
+/// a difficulty.
 const STEEP_FROM: u8 = 32;
 const STEEP_FLOOR: u8 = 30;
-/// Largest change of one adjustment below [`STEEP_FROM`], and from there on.
+/// Largest change of a difficulty in one adjustment: below [`STEEP_FROM`], and at or above it.
 const STEP: i64 = 2;
 const STEEP_STEP: i64 = 8;
 

@@ -58,7 +58,7 @@ impl Edit {
     /// it.
     pub const MOST_NONCE: Nonce = Nonce::new(1 << 53);
 
-    /// Returns the new values of the entries that the edit changes.
+    /// Returns the new values of the accounts and storage entries that the edit changes.
     pub(crate) fn plan(&self, network: &Network, state: &Snapshot) -> Result<StateDiff, EditError> {
         let mut overlay = Overlay::new(state.clone());
         let reserved = |address: &Address| if address.is_zero() { Err(EditError::NullAccount) } else { Ok(()) };

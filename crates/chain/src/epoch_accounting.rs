@@ -60,8 +60,8 @@ impl FullBlockCounter {
     }
 }
 
-/// Returns the gas price of the DS block after `head` by the rules. The only miner is this node, which proposes the
-/// lowest price.
+/// Returns the gas price of the DS block after `head`, as the reference computes it (Reference: execution#gas-price).
+/// This node is the only miner, and proposes the lowest permitted price.
 pub(crate) fn price_by_rules(
     network: &Network,
     head: &Head,
@@ -71,7 +71,8 @@ pub(crate) fn price_by_rules(
     Ok(Prices::after(network, head, state, full_blocks)?.next(head.number(), &head.ds_block.header))
 }
 
-/// The gas prices of successive DS blocks by the rules, if all Tx blocks before and between them are empty.
+/// The gas prices of successive DS blocks, as the reference computes them, if all Tx blocks before and between them are
+/// empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Prices {
     floor: GasPrice,

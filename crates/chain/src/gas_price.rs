@@ -3,15 +3,16 @@
 
 use silica_protocol::{DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 
-/// Number of DS blocks in the average, without the last one (`MEAN_GAS_PRICE_DS_NUM`).
+/// Number of DS blocks in the average, in addition to the last DS block (`MEAN_GAS_PRICE_DS_NUM`).
 const MEAN_WINDOW: u64 = 5;
 /// A Tx block is full if it used at least this share of its gas limit (`GAS_CONGESTION_PERCENT`).
 const FULL_PERCENT: u64 = 80;
-/// The price falls below the first share of full blocks, and rises above the second (`UNFILLED_PERCENT_LOW`, `_HIGH`).
+/// Shares of full blocks: below the first share the price decreases, and above the second share it increases
+/// (`UNFILLED_PERCENT_LOW`, `_HIGH`).
 const FALL_BELOW_PERCENT: u64 = 10;
 const RISE_ABOVE_PERCENT: u64 = 70;
-/// The price after a decrease, and the highest price after an increase, in percent of the mean (`GAS_PRICE_DROP_RATIO`,
-/// `GAS_PRICE_RAISE_RATIO_UPPER`).
+/// Percent of the mean price: the price after a decrease, and the highest price after an increase
+/// (`GAS_PRICE_DROP_RATIO`, `GAS_PRICE_RAISE_RATIO_UPPER`).
 const FALL_TO_PERCENT: u128 = 90;
 const RISE_TO_PERCENT: u128 = 115;
 

@@ -19,7 +19,7 @@ use crate::{
 /// Maximum number of attempts of a simulation. An attempt fails if later blocks remove its state.
 const SIMULATION_ATTEMPTS: u32 = 3;
 
-/// The end of a chain for readers and for transactions.
+/// A handle of a chain that admits and submits transactions, and returns snapshots. A clone is cheap.
 #[derive(Clone, Debug)]
 pub struct Chain {
     shared: Arc<Shared>,
@@ -115,7 +115,7 @@ impl Chain {
     /// Executes a transaction without a signature on the latest state, as the next block would, and returns the result.
     /// The state does not change.
     ///
-    /// The execution may take until the gas limit or the work limit of the transaction. It blocks no other caller.
+    /// The execution may use the whole gas limit or work limit of the transaction. It blocks no other caller.
     ///
     /// # Errors
     ///
@@ -138,10 +138,10 @@ impl Chain {
     }
 
     /// Returns the lowest gas limit with which a transaction succeeds against the latest state. Executes the
-    /// transaction with several limits, with some twenty at most.
+    /// transaction about twenty times at most, each time with another limit.
     ///
-    /// The highest of them is the gas limit of the request. Without one, it is the highest limit that the committee
-    /// accepts and the sender can pay.
+    /// The highest of these limits is the gas limit of the request. Without a gas limit in the request, the search uses
+    /// the highest limit that the committee accepts and the sender can pay.
     ///
     /// # Errors
     ///
@@ -166,8 +166,9 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`PoolError`]: the transaction is pending already, the pool is full, the sender has too many transactions, or
-    /// another transaction with the nonce pays more. [`StateError`]: the account of the sender could not be read.
+    /// [`PoolError`]: the transaction is pending already, the pool is full, the sender has too many transactions, or a
+    /// pending transaction with the same sender and nonce has a better rank. [`StateError`]: the account of the sender
+    /// could not be read.
     pub fn submit(&self, transaction: VerifiedTransaction, at: Timestamp) -> Result<Submitted, SubmissionError> {
         let submitted = Submitted {
             hash: transaction.hash(),
@@ -178,8 +179,8 @@ impl Chain {
         Ok(submitted)
     }
 
-    /// Adds a transaction to the pool. No other function does. A revert restores the pool of the savepoint as a whole,
-    /// whose transactions this function has added before.
+    /// Adds a transaction to the pool. All new transactions of the pool pass through this function. A revert replaces
+    /// the whole pool with the pool of the savepoint, whose transactions passed through this function earlier.
     ///
     /// `pending_since` is the Tx epoch of a transaction that was pending when the node stopped; `None` for a new
     /// transaction.
@@ -191,11 +192,12 @@ impl Chain {
     ) -> Result<(), SubmissionError> {
         loop {
             let published = self.shared.published();
-            // Read the account before the lock: the read may wait for the disk.
+            // Read the account before the lock, because the read can wait for the disk.
             let account = published.state.account(&transaction.sender());
             let mut pool = self.shared.lock_pool();
-            // A block that the pool has settled since may have changed the account. A block is published and settled
-            // under the lock, so the head stays the same from here on.
+            // The account can differ if a block was published after the read. The producer publishes a block and
+            // updates the pool under the lock of the pool. So the head cannot change until this function releases the
+            // lock.
             if Arc::ptr_eq(&published, &self.shared.published()) {
                 let now = published.epoch();
                 let epoch = pending_since.map_or(now, |since| since.min(now));
@@ -210,8 +212,8 @@ impl Chain {
         Snapshot::new(self.shared.published(), Arc::clone(&self.shared))
     }
 
-    /// Checks that the file of the record was not deleted or replaced after the chain was opened. If it was, the store
-    /// accepts no block.
+    /// Checks that the file of the record was not deleted or replaced after the chain was opened. After such a change,
+    /// the store accepts no block.
     ///
     /// # Errors
     ///
@@ -231,7 +233,7 @@ impl Chain {
     }
 
     /// Removes a pending transaction from the pool as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn). Returns
-    /// whether the pool had it.
+    /// whether the transaction was pending.
     pub fn withdraw(&self, hash: &TxHash, at: Timestamp) -> bool {
         let epoch = self.shared.published().epoch();
         self.shared.lock_pool().withdraw(hash, epoch, at)

@@ -64,27 +64,27 @@
 //! Layers, lowest first:
 //!
 //! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `revert_log`,
-//!   [`reward`], `scilla_rules`: reads of accounts; the file of the first accounts; the difficulties of DS blocks; the
-//!   statuses of dropped transactions; the numbers of DS epochs; the gas price; work on several threads; the reverts of
-//!   the chain; the reward of vacuous blocks; the Scilla rules that the record keeps.
+//!   [`reward`], `scilla_rules`: in this order, reads of accounts; the file of the first accounts; the difficulties of
+//!   DS blocks; the statuses of dropped transactions; the numbers of DS epochs; the gas price; work on several threads;
+//!   the reverts of the chain; the reward of vacuous blocks; the Scilla rules that the record keeps.
 //! - [`config`], `genesis`: the parameters of a chain, and its first state.
 //! - `admission`: the checks of a transaction before it enters the pool.
 //! - `pool`: pending transactions and their order.
 //! - `stage`: the stages of a block.
 //! - `executor`: the execution of one transaction on the running state of a block.
 //! - `network`: the context of a block: the constant parameters and the head.
-//! - `builder`, `shared`, `epoch_accounting`: the next block from the head and its transactions; the state that all
-//!   handles share; the fees and prices of a DS epoch.
-//! - `edit`, `verifier`, `range`, `snapshot`: edits of the state by developers; the verification of blocks of other
-//!   nodes; empty block ranges; the queries of readers.
-//! - `address_history`, [`consensus`], `contract`: the transactions of an address; the interface of consensus; queries
-//!   to contracts.
-//! - `replay`, `simulation`, `state_page`: repeated execution of stored blocks; simulations and gas estimates; pages of
-//!   contract state.
-//! - `handle`, `load`, `trace`: the handle for queries and submissions; the read of a stored head; the statements that
-//!   a transaction executed.
+//! - `builder`, `shared`, `epoch_accounting`: in this order, the next block from the head and its transactions; the
+//!   state that all handles share; the fees and prices of a DS epoch.
+//! - `edit`, `verifier`, `range`, `snapshot`: in this order, edits of the state by developers; the verification of
+//!   blocks of other nodes; empty block ranges; the queries of readers.
+//! - `address_history`, [`consensus`], `contract`: in this order, the transactions of an address; the interface of
+//!   consensus; queries about contracts.
+//! - `replay`, `simulation`, `state_page`: in this order, repeated execution of stored blocks; simulations and gas
+//!   estimates; pages of contract state.
+//! - `handle`, `load`, `trace`: in this order, the handle for queries and submissions; the read of a stored head; the
+//!   statements that a transaction executed.
 //! - `producer`: the only writer of a chain.
-//! - `open`, `savepoint`: opening or creating a chain; reverts to an earlier block.
+//! - `open`, `savepoint`: in this order, opening or creating a chain; reverts to an earlier block.
 //!
 //! # Invariants
 //!
@@ -99,8 +99,8 @@
 //! - A head is published as a whole, and only after it is durable.
 //! - The crate has no HTTP, no RPC method and no error code. Some error texts, such as those of [`AdmissionError`], are
 //!   the texts of the reference, because clients compare them. The store reads and writes all files.
-//! - A failed contract changes only the balance that pays the fee. If the interpreter panics on a contract, the
-//!   transaction is dropped without a fee.
+//! - A failed deployment or call changes only the balance and the nonce of its sender. If the interpreter panics on a
+//!   contract, the transaction is dropped without a fee.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;

@@ -1,6 +1,6 @@
 //! Reads the head of a stored chain, and checks that the chain belongs to this network.
 //!
-//! The time does not depend on the length of the chain, because only the newest blocks are read.
+//! The time of this read does not depend on the length of the chain, because the module reads only the newest blocks.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Opens a chain: writes the genesis blocks to an empty store, or reads the newest block of another store.
 //!
-//! The time does not depend on the length of the chain, because only the newest blocks are read. If the store has lost
-//! its state, the blocks are executed again.
+//! The time of an opening does not depend on the length of the chain, because only the newest blocks are read. If the
+//! store has lost its state, the function executes the blocks again.
 
 use std::sync::Arc;
 

@@ -33,7 +33,8 @@ pub struct Producer {
     pub(crate) genesis: Genesis,
     pub(crate) full_blocks: FullBlockCounter,
     pub(crate) written: Written,
-    /// Whether the last write failed, or opening the chain found too little room on the disk, and no recovery followed.
+    /// Whether the producer has failed and has not recovered. A failed write is a failure, and too little room on the
+    /// disk when the chain is opened is a failure too.
     pub(crate) failed: bool,
 }
 
@@ -96,8 +97,8 @@ impl Producer {
         self.shared.publish(Arc::new(Published { numbering, ..Published::clone(&published) }));
     }
 
-    /// Returns whether the last write or flush failed, or opening the chain found too little room on the disk. In this
-    /// state the producer makes no block until it has [recovered](Self::recover).
+    /// Returns whether the last write or flush failed, or the disk had too little room when the chain was opened. In
+    /// this state, the producer makes no block until it has [recovered](Self::recover).
     pub const fn has_failed(&self) -> bool {
         self.failed
     }
@@ -123,7 +124,8 @@ impl Producer {
             .map_err(|error| RecoverError::Open(error.into()))?;
         self.full_blocks = FullBlockCounter::uncounted(&published.head);
         let state = self.store.snapshot();
-        // Followers of the chain compare the number of reverts: the snapshots that they have are of no use any more.
+        // Older snapshots can return errors after a recovery. So a recovery counts as a revert, after which a follower
+        // of the chain reads again.
         let reverts = Arc::new(published.reverts.after(published.head.number()));
         shared.publish(Arc::new(Published { state, reverts, ..Published::clone(&published) }));
         self.failed = false;
@@ -334,8 +336,8 @@ impl Application for Producer {
         let number = published.head.number();
         self.store.flush().map_err(|source| self.fail(number, source))?;
         let Written { blocks, passed, paid, published } = std::mem::take(&mut self.written);
-        // The pool is locked before the head is published. So a submission sees both from before these blocks, or both
-        // from after them.
+        // The pool is locked before the head is published. So a submission reads the head and the pool either both
+        // before these blocks, or both after them.
         let _previous;
         let mut pool = self.shared.lock_pool();
         _previous = self.shared.publish(published.unwrap_or_else(|| self.shared.published()));

@@ -1,7 +1,8 @@
 //! Empty block ranges: empty blocks that are made and stored together.
 //!
 //! The head and the number of an empty block determine its content. The plan of a range goes from one DS epoch to the
-//! next, and the store computes the headers. They equal the headers of the [`builder`](crate::builder).
+//! next, and the store computes the headers. These headers equal the headers that the [`builder`](crate::builder)
+//! makes.
 
 use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa, Timestamp};
 use silica_state::{EmptyBlockRange, PreparedState, RangeBuilder, RangeDsBlock, RangeVacuousBlock, Snapshot, Store};
@@ -89,7 +90,7 @@ impl ParentState<'_> {
         ))
     }
 
-    /// Returns the number of blocks for which there are numbers and timestamps.
+    /// Returns the number of blocks of a range with this length. The last block number and the last timestamp limit it.
     fn possible(self, number: BlockNumber, length: RangeLength) -> u64 {
         let (RangeLength::UpTo(blocks) | RangeLength::Exactly(blocks)) = length;
         let end = BlockNumber::MISSING.get();

@@ -86,11 +86,11 @@ pub(crate) fn catch_up(
 const TOGETHER: usize = 64;
 /// Number of transactions from which on no further block is read with them.
 const TRANSACTIONS_TOGETHER: usize = 8_000;
-/// Least number of blocks for which another thread is faster than one.
+/// Least number of blocks for which several threads are faster than one.
 const WORTH_A_THREAD: usize = 2;
 
-/// Reads the next blocks, up to an empty block range or a block that cannot be read. The error of that block follows
-/// the others.
+/// Reads the next blocks, up to an empty block range or a block that cannot be read. Returns the blocks before it, and
+/// the error if there is one.
 fn read_some(
     store: &Store,
     numbers: &mut Peekable<impl Iterator<Item = BlockNumber>>,

@@ -21,7 +21,8 @@ const MAX_ENTRIES: usize = 1_024;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RevertLog {
     count: u64,
-    /// Ordinal number and block of each revert to a lower block than all later reverts. Both ascend.
+    /// The ordinal number and the block of each revert whose block is lower than the blocks of all later reverts. Both
+    /// ascend in this list.
     lowest: Vec<(u64, BlockNumber)>,
 }
 

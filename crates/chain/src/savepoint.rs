@@ -74,7 +74,8 @@ impl Producer {
         self.shared.published().operator_price
     }
 
-    /// Returns whether savepoints keep too many changes in memory. The caller should then drop savepoints.
+    /// Returns whether the savepoints keep too many changes in memory: see [`silica_state::Store::holds_too_much`]. The
+    /// caller should then drop its savepoints.
     pub fn holds_too_much(&self) -> bool {
         self.store.holds_too_much()
     }

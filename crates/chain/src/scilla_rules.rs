@@ -1,8 +1,8 @@
 //! The Scilla rules, as a parameter that the record keeps.
 //!
-//! Blocks do not contain the rules of their execution, and other rules give other receipts. So the record has the rules
-//! as its label, from before block 0 on. A record without a label was made before rules had names. Such a chain
-//! continues with [`Rules::UNNAMED`].
+//! Blocks do not contain the rules of their execution, and other rules give other receipts. So the node writes the name
+//! of the rules to the record before block 0, as the [label](Store::label) of the chain. A record without a label has
+//! the rules [`Rules::UNNAMED`].
 
 use silica_protocol::BlockNumber;
 use silica_scilla::rules::{Rules, UnknownRules};

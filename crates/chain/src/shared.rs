@@ -29,12 +29,10 @@ pub(crate) struct Shared {
     pub(crate) pool: Mutex<Pool>,
     /// The contract cache of simulations.
     pub(crate) simulated: ContractCache,
-    /// The head that all readers see. No other cell holds a published head: snapshots, and through them the requests
-    /// and subscriptions of a node, start here.
+    /// The published head, from which all snapshots of readers start. No other place has a published head.
     ///
-    /// The store keeps its newest snapshot for its writer, which prepares the next block on it, and for programs that
-    /// use a store without a chain. The producer takes the snapshot of a head from there, and publishes it here
-    /// together with the head and the settings.
+    /// The store has its own newest snapshot, on which the producer prepares the next block. After a flush, the
+    /// producer takes this snapshot, and publishes it here together with the head and the settings.
     published: RwLock<Arc<Published>>,
     listener: OnceLock<Listener>,
 }
@@ -60,12 +58,12 @@ impl Shared {
         pool::lock(&self.pool)
     }
 
-    /// Returns the nonce before the nonce of a sender's next transaction: the nonce of the sender's account, or the
-    /// last nonce of the pending transactions that follow it without a gap.
+    /// Returns the highest nonce of a sender that is used, or pending without a gap: the nonce of the account, or the
+    /// nonce of the last pending transaction that follows it without a gap.
     pub(crate) fn last_nonce(&self, sender: &Address) -> Result<Nonce, StateError> {
         let waiting = self.lock_pool().nonces(sender);
-        // The pool before the head: a transaction leaves the pool only after its block is published. In the other order
-        // a transaction could be missing in both.
+        // Read the pool before the head: a transaction leaves the pool only after its block is published. In the other
+        // order, both reads could miss a transaction.
         let mut last = self.published().state.account(sender)?.unwrap_or_default().nonce;
         while let Some(next) = last.next().filter(|next| waiting.contains(next)) {
             last = next;
@@ -115,7 +113,7 @@ pub(crate) struct Published {
     pub(crate) nonces: NoncePolicy,
     /// The blocks that increase the logical block number.
     pub(crate) numbering: Numbering,
-    /// The minimum gas price that the operator has set.
+    /// The minimum gas price that the operator has set, if any.
     pub(crate) operator_price: Option<GasPrice>,
     /// The lowest minimum gas price without a setting of the operator.
     pub(crate) floor_price: GasPrice,

@@ -99,7 +99,7 @@ impl<'a> Simulator<'a> {
         Self { shared, published: shared.published() }
     }
 
-    /// Simulates a transaction. The tracer, if any, notes each statement.
+    /// Simulates a transaction. If there is a tracer, it records each statement.
     pub(crate) fn simulate(
         &self,
         request: &SimulationRequest,
@@ -198,7 +198,7 @@ impl<'a> Simulator<'a> {
         let reason = match executor::execute(verified, context, overlay)?.outcome {
             Outcome::Recorded(recorded) => return Ok(recorded),
             Outcome::Dropped(reason) => reason,
-            // A simulation has no work limit, so this does not occur.
+            // The context above has no limit for the work of the block, so this outcome does not occur.
             Outcome::Full => DropReason::Internal,
         };
         Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })

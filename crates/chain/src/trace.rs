@@ -62,14 +62,15 @@ impl StateReader for Past {
         visit(&self.view, contract, prefix, from, visitor)
     }
 
-    /// The record can have code from later blocks. The check of the account excludes this code.
+    /// Returns the texts of a contract. The record can have texts from later blocks. The check of the account excludes
+    /// these texts.
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
         let is_there = self.view.account(contract)?.is_some();
         if is_there { StateReader::source(&self.record, contract) } else { Ok(None) }
     }
 
-    /// A transaction cannot read the timestamp of its own block. A logical number is never above the number of its
-    /// block.
+    /// Returns the timestamp of a block up to the block of this state, and `None` for later blocks. The comparison with
+    /// the logical number `block` is safe, because a logical number is never above the number of its block.
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
         let is_past = self.view.block().is_some_and(|newest| block <= newest);
         if is_past { StateReader::block_time(&self.record, block) } else { Ok(None) }
@@ -154,7 +155,8 @@ fn execute(
     let context = Context {
         block: recorded.epoch,
         gas_limit: if ds { config.ds_gas_limit } else { config.shard_gas_limit },
-        // The block had another minimum gas price, and the transaction passed it.
+        // The minimum gas price of the block can differ from the current one. The transaction passed the check of its
+        // block.
         minimum_price: None,
         chain_id: config.chain_id,
         rules: &config.rules,

@@ -139,8 +139,8 @@ struct Inputs {
     init: Vec<Argument>,
     messages: Vec<Message>,
     world: MemoryHost,
-    /// Whether values must have the types of their fields. This holds if the checker accepted the program, and if no
-    /// type of an address states more than the type in a file.
+    /// Whether values must have the types of their fields. This is true if the checker accepted the program, and the
+    /// program has no address type with requirements (`ByStr20 with`), which files do not have.
     keeps_types: bool,
 }
 

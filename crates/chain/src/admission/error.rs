@@ -57,8 +57,8 @@ pub enum AdmissionError {
         /// Address of the sender.
         sender: Address,
     },
-    /// The gas limit is too low for a call (Reference: execution#admission-23). If the length of the data requires more
-    /// gas, the text nevertheless has the constant.
+    /// The gas limit is too low for a call (Reference: execution#admission-23). The error text always has the lowest
+    /// charge of a call, even if long data require more gas.
     #[error("Gas limit ({got}) lower than minimum for invoking contract ({minimum})")]
     CallGasTooLow {
         /// The given gas limit.

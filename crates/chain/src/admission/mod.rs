@@ -1,8 +1,9 @@
 //! Admission: checks a `Transaction`, and returns a `VerifiedTransaction` or the reason of a rejection.
 //!
-//! The checks and their order are those of a lookup node (Reference: execution#admission-16). So a transaction with
-//! several faults gets the same error as on the reference. Row 15 belongs to the generation 9.3, where Ethereum
-//! transactions have their own message versions. In the generation 8.1, these versions are wrong.
+//! The checks and their order are those of a lookup node of the reference (Reference: execution#admission-16). So a
+//! transaction with several faults gets the same error as on the reference. The check of row 15 applies only to
+//! generation 9.3, where Ethereum transactions have their own message versions. Generation 8.1 rejects these message
+//! versions in the check of row 17.
 //!
 //! The signature is verified before any state is read and before any lock is taken. So invalid signatures do not delay
 //! other requests.
@@ -216,7 +217,8 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
     }
 
-    /// Checks a transaction of `sender` without a signature for a simulation. Sets the next nonce of the sender.
+    /// Checks a transaction of `sender` without a signature for a simulation. The transaction gets the next nonce of
+    /// the account.
     pub(crate) fn admit_simulated(
         &self,
         mut transaction: Transaction,
@@ -362,14 +364,15 @@ fn check_form(tx: &Transaction, config: &ChainConfig) -> Result<(), AdmissionErr
     }
 }
 
-/// Checks the signature, and returns the hash of the same bytes.
+/// Verifies the signature, and returns the hash of the transaction.
 fn check_signature(tx: &Transaction) -> Result<TxHash, AdmissionError> {
     let signed = tx.core_bytes();
     silica_crypto::verify(&signed, &tx.signature, &tx.sender_key).map_err(AdmissionError::Signature)?;
     Ok(TxHash::new(sha256(&[&signed])))
 }
 
-/// Checks the signature, and returns the hash. On a network with edits, a transaction without a signature passes too.
+/// Verifies the signature, and returns the hash of the transaction. On a network with edits, a transaction without a
+/// signature is valid too.
 fn check_author(tx: &Transaction, config: &ChainConfig) -> Result<TxHash, AdmissionError> {
     let needs_none = config.edits && tx.sender_key.impersonated().is_some() && tx.signature == Signature::ZERO;
     if needs_none { Ok(tx.hash()) } else { check_signature(tx) }

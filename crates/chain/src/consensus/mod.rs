@@ -30,9 +30,9 @@ pub trait Application {
     /// Builds the next block on top of the head, with pending transactions, at the time `at`.
     ///
     /// The timestamp is `at`, or one microsecond after the timestamp of the head if that is later. While it builds the
-    /// block, the function drops transactions that can never be executed. If the block has no transactions, they leave
-    /// the pool at once, so that no empty block has to be committed. Otherwise they leave the pool at the commit of the
-    /// block.
+    /// block, the function drops transactions that can never be executed. If the block has no transactions, the dropped
+    /// transactions leave the pool at once, so that no empty block has to be committed. Otherwise, they leave the pool
+    /// at the commit of the block.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ pub enum Input {
     /// New transactions are in the pool at this time. The engine produces blocks until no pending transaction can be
     /// executed.
     ///
-    /// It produces no empty block, except a vacuous block that is due before a transaction can be executed.
+    /// The engine produces no empty block, except a vacuous block that is due before a transaction can be executed.
     Arrival(Timestamp),
     /// A request for a number of blocks, with or without transactions.
     Demand {

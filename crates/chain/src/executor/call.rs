@@ -228,7 +228,7 @@ impl<W: StateReader> Calls<'_, '_, W> {
         effects
     }
 
-    /// Returns the failure of a transaction above its work limit. The failure takes all of its gas.
+    /// Returns the failure of a transaction above its work limit. Such a transaction uses all of its gas.
     const fn exhausted(&mut self) -> CallFailure {
         self.gas = 0;
         CallFailure::with(ReceiptError::GasNotSufficient)
@@ -372,8 +372,8 @@ impl<W: StateReader> Calls<'_, '_, W> {
     }
 }
 
-/// Returns the text of a message with the members that the chain sets. They replace members of the same name from the
-/// signer.
+/// Returns the text of a message with the members that the chain sets. These members replace members with the same
+/// names that the signer set.
 fn styled(mut body: Json, sender: Address, origin: Address, amount: Qa) -> String {
     if let Some(members) = body.as_object_mut() {
         members.insert("_sender".to_owned(), json!(format!("0x{sender}")));

@@ -1,4 +1,4 @@
-//! A panic during a run: it ends its own transaction and affects no other.
+//! Tests of panics during a run: a panic ends only its own transaction.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     testing::{address, key, payment, signed},
 };
 
-/// A contract that counts its calls, and panics when the test host does.
+/// A contract that counts its calls. The test host panics when the contract reads a certain field.
 const FRAGILE: &str = r#"scilla_version 0
 library Fragile
 let one = Uint32 1

@@ -30,7 +30,7 @@ struct Deployment<'a, 'c, W> {
     address: Address,
     source: Source,
     facts: InitFacts,
-    /// The libraries of the program, or the error that they exceed the work limit.
+    /// The libraries of the program, or an error if their search exceeded the work limit.
     libraries: Result<Libraries, Exhausted>,
     /// The gas that is left.
     gas: u64,
@@ -117,7 +117,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// Returns the failure of a stage. The receipt has the code of the stage after the error itself.
+    /// Returns the failure of a stage. In the receipt, the code of the stage follows the code of the error.
     fn of(call_failure: CallFailure, stage: ReceiptError) -> Self {
         match call_failure {
             CallFailure::Fatal(error) => Self::Fatal(error),

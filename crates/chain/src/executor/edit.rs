@@ -129,8 +129,8 @@ pub enum EditError {
         /// Largest amount that an edit can add to this account.
         most: Qa,
     },
-    /// The requested nonce is below the nonce of the account. Earlier transactions of the account could be executed
-    /// again.
+    /// The requested nonce is below the nonce of the account. A lower nonce would permit a second execution of earlier
+    /// transactions.
     #[error("nonce: expected at least {least}, the nonce of the account, got {got}")]
     NonceTooLow {
         /// The requested nonce.
@@ -183,7 +183,7 @@ pub enum EditError {
     /// The value does not have the type of the field.
     #[error("value: {0}")]
     Value(#[source] ValueError),
-    /// The value and its keys are larger than a transaction may write.
+    /// The value and its keys have more bytes than a transaction may write.
     #[error("value: the value and its keys are larger than a transaction may write")]
     TooLarge,
     /// The contract cannot be compiled, or its storage is invalid.

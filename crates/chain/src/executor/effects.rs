@@ -12,7 +12,7 @@ use super::{nesting::is_shallow, outcome::CallFailure, text::text_of};
 /// Most levels of a value in messages and events. The JSON readers of receipts have a depth limit.
 const MAX_VALUE_DEPTH: usize = 100;
 
-/// Most bytes of all events and messages of a transaction: their values as JSON, their types and their labels.
+/// Most bytes of all events and messages of a transaction: the names, types and JSON values of their entries.
 ///
 /// Nodes of the generation 8.1 reject network messages of this size, for example a micro block with its receipts
 /// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml). So no block of the network has a transaction with more.

@@ -89,12 +89,13 @@ pub(super) struct Tree {
     removed: Vec<Self>,
 }
 
-/// What the tree has of an entry.
+/// The result of the look-up of an entry in a tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known<'a> {
     /// The block has read or written the entry.
     Slot(&'a Slot<Entry>),
-    /// The block has removed all keys with the first parts of this key. The number is the number of these parts.
+    /// The block has removed all entries whose keys begin with the first parts of this key. The value is the number of
+    /// these parts.
     Removed(usize),
     Nothing,
 }
@@ -117,7 +118,7 @@ pub(super) fn end_of(key: &StorageKey, depth: usize) -> StorageKey {
 }
 
 impl Tree {
-    /// Returns what the tree has of the entry at a path.
+    /// Looks up the entry at a path.
     pub(super) fn look(&self, path: &[&str]) -> Known<'_> {
         let (mut tree, mut removed) = (self, None);
         for depth in 0..=path.len() {
@@ -213,8 +214,8 @@ impl Tree {
         (0..path.len()).map(|len| self.at(path.get(..len)?)?.passed.clone()).collect()
     }
 
-    /// Moves the boundaries of the nodes above a path back after a reverted removal. The entries below `key` are
-    /// unknown again, except up to the boundaries `known` from before the removal.
+    /// Moves the boundaries of the nodes above a path back after a reverted removal, because the entries below `key`
+    /// are unknown again. `known` has the boundaries from before the removal: entries before them stay known.
     pub(super) fn reopen(&mut self, path: &[&str], key: &StorageKey, known: &[Option<StorageKey>]) {
         let (Some((part, path)), Some((known, rest))) = (path.split_first(), known.split_first()) else { return };
         let end = end_of(key, parts(key).len());
@@ -277,7 +278,7 @@ impl Tree {
         self.present.values_mut().chain(self.absent.values_mut()).for_each(Self::forget_removals);
     }
 
-    /// Merges the subtree from before a removal.
+    /// Merges the subtree that existed before a removal into this subtree.
     fn absorb(&mut self, before: Self, phase: u32) {
         if let Some(before) = before.slot {
             let current = self.slot.take().map(Slot::into_current).unwrap_or_default();

@@ -83,7 +83,8 @@ pub(crate) struct Context<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Executed {
     pub(crate) outcome: Outcome,
-    /// The work of the execution, and at least the work of the evaluation that the gas pays for.
+    /// The work of the execution, in nanoseconds. It is at least the fixed work of a transaction plus the work that its
+    /// gas pays for.
     pub(crate) work: u64,
     /// The contracts that the transaction called.
     pub(crate) loaded: BTreeMap<CodeHash, LoadedContract>,

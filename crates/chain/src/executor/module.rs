@@ -57,7 +57,7 @@ impl Listed {
         Some(Self { name: first.as_str().unwrap_or_default().to_owned(), address })
     }
 
-    /// Returns the name under which the interpreter imports the library, or `None` if it never imports it.
+    /// Returns the name under which the interpreter imports the library, or `None` if no import can name this library.
     fn target(&self, rules: Rules) -> Option<String> {
         match rules.library_names() {
             LibraryNames::Imports => Some(format!("0x{}", self.address)),
@@ -376,7 +376,7 @@ impl ContractCache {
         let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
         if module.init.get().is_none() {
             let init = parameters(&module.source.init, &code).map_err(|_| LoadError::Unusable)?;
-            // Another thread can be first. It has read the same parameters.
+            // Another thread can set the parameters first. Its parameters are the same.
             module.init.set(init).ok();
         }
         // The standard libraries belong to no account, so the calls above do not count their bytes.
@@ -467,7 +467,7 @@ mod tests {
     #[test]
     fn what_was_not_used_for_longest_leaves_the_shelf() {
         let mut shelf = Shelf::with_bound(MOST_BYTES);
-        // The cache has room for three of them.
+        // The cache has room for three of these four modules.
         let contract_cache = [1, 2, 3, 4].map(|number| module(number, MOST_BYTES / INIT_WEIGHT * 3 / 10));
         for module in &contract_cache[..3] {
             shelf.put(module.hash, module);

@@ -60,7 +60,7 @@ impl Deposit {
         Ok((Self { sender, limit: tx.gas_limit, price: tx.gas_price, least }, account))
     }
 
-    /// Returns the unused gas of a failed transaction, if the run has left `left`.
+    /// Returns the unused gas of a failed transaction whose run left `left` gas.
     pub(super) fn left_of_failure(self, left: u64) -> u64 {
         left.min(self.limit.checked_sub(self.least).map_or(0, Gas::get))
     }

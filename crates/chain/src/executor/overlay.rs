@@ -48,7 +48,7 @@ enum Undo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark(usize);
 
-/// An account with changes in the account, its contract or its storage.
+/// The changes of one account: of the account itself, of its contract and of its storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) address: Address,

@@ -32,12 +32,12 @@ pub(super) struct RunFailure {
 }
 
 impl RunFailure {
-    /// Returns a failure that reports its gas.
+    /// Returns a failure that reports the gas that is left.
     fn new(failure: Failure, gas: Meter) -> Self {
         Self { failure, gas: Some(gas.gas()), work: gas.work() }
     }
 
-    /// Returns a failure that does not report its gas.
+    /// Returns a failure that does not report the gas that is left.
     fn without_gas(failure: Failure, gas: Meter) -> Self {
         Self { gas: None, ..Self::new(failure, gas) }
     }
@@ -53,7 +53,7 @@ impl RunFailure {
         }
     }
 
-    /// Returns the failure for invalid init data. It does not report its gas.
+    /// Returns the failure for invalid init data. This failure does not report the gas that is left.
     fn origin(error: InputError, gas: Meter) -> Self {
         Self { gas: None, ..Self::input(error, gas) }
     }
@@ -97,8 +97,8 @@ fn options(source: &Source, limit: u64, work: Work) -> Result<Options, RunFailur
     options.meter = options.meter.with_work(work);
     let bytes = text_units(source);
     let counted = options.meter.spend(bytes.saturating_mul(weight::CHECKED_BYTE));
-    // The gas covers the work for common programs. The slowest programs take three times as long, and the other two
-    // thirds count for the block only.
+    // The gas covers the work for common programs. The slowest programs take three times as long. This additional work
+    // counts only for the block.
     match counted.and_then(|()| options.meter.load(bytes.saturating_mul(2), true)) {
         Ok(()) => Ok(options),
         Err(exhausted) => Err(RunFailure::exhausted(exhausted.to_string(), options.meter.work())),

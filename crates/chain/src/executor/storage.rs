@@ -50,7 +50,7 @@ pub(super) const MAX_READ: usize = 256_000_000;
 /// Most bytes in the keys of one value together.
 pub(super) const MAX_KEYS: usize = 100_000;
 
-/// Bytes of a key that its gas pays for: two addresses and the name of a field take less than half of them.
+/// Bytes of a key that its gas pays for. Two addresses and the name of a field have less than half of this length.
 const COMMON_KEY: usize = 256;
 
 /// The bytes that a transaction has left, and the work of its current query.
@@ -59,7 +59,7 @@ pub(super) struct StorageQuota {
     written: usize,
     looked_up: usize,
     read: usize,
-    /// The work of the current query of a contract; `work` is its limit.
+    /// The work of the current query of a contract so far. `work` is the limit of the query.
     worked: u64,
     work: u64,
 }
@@ -89,8 +89,8 @@ impl StorageQuota {
         Err(self.exceed())
     }
 
-    /// Sets the work to the limit plus one, so that the work of a query above its limit does not depend on the order of
-    /// reads.
+    /// Returns the error of a query above its work limit. Sets the work to the limit plus one, so that this work does
+    /// not depend on the order of reads.
     const fn exceed(&mut self) -> StorageFault {
         self.worked = self.work.saturating_add(1);
         StorageFault::TooLarge
@@ -442,7 +442,7 @@ mod tests {
     const CONTRACT: Address = Address::new([0xc0; 20]);
 
     impl StoredField<'_> {
-        /// Reads a value of the type behind `keys` keys.
+        /// Parses a value that the field has behind a number of keys.
         fn read(&self, text: &str, keys: usize) -> Value {
             let kind = type_behind(self.kind, keys).unwrap();
             read(&mut ValueReader::new(self.known), text.as_bytes(), kind).unwrap()

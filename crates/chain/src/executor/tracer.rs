@@ -95,7 +95,7 @@ const OVERHEAD: usize = 100;
 const LARGEST_VALUE: u64 = 16 << 10;
 /// Most parts of a value in a trace.
 const MOST_PARTS: u64 = 1 << 10;
-/// Levels of JSON around the value of a parameter: the array of parameters, and the object of each parameter.
+/// Number of JSON levels around the value of a parameter: the array of parameters, and the object of each parameter.
 const LEVELS_OF_PARAMS: usize = 2;
 /// Most bytes of the source of a statement in a trace.
 const LONGEST_LINE: usize = 200;

@@ -28,7 +28,8 @@ pub(super) struct Sender {
     balance: Qa,
     /// Highest nonce of an executable transaction, or the nonce of the account if no transaction is executable.
     executable: Nonce,
-    /// Sum of the highest costs of all executable transactions.
+    /// Sum of the costs of all executable transactions. The cost of a transaction is its amount plus its deposit, in
+    /// Qa.
     charged: Qa,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Lane {
     listed: Option<Rank>,
 }
 
-/// The entry of a transaction in a lane: its rank and its highest cost.
+/// The entry of a transaction in a lane: its rank, and its amount plus its deposit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     rank: Rank,
@@ -75,7 +76,7 @@ impl Sender {
         self.len().saturating_sub(usize::try_from(executable).unwrap_or(usize::MAX))
     }
 
-    /// Returns the transaction with `nonce` from any lane.
+    /// Returns the transaction with `nonce`, whatever its lane.
     pub(super) fn with_nonce(&self, nonce: Nonce) -> Option<Rank> {
         self.slot(nonce).map(|slot| slot.rank)
     }

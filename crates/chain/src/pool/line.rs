@@ -13,8 +13,8 @@ const BATCH: usize = 256;
 
 /// A source of transactions for one micro block.
 pub(crate) trait Line {
-    /// Returns the best transaction that is the first of its sender, and that no earlier call returned. Returns `None`
-    /// if none is left.
+    /// Returns the transaction with the best rank among the first transactions of all senders in the line, without the
+    /// transactions that earlier calls returned. Returns `None` if none is left.
     fn next(&mut self) -> Option<VerifiedTransaction>;
 
     /// Adds the next transaction of the sender of `transaction` to the line.

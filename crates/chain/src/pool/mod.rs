@@ -13,7 +13,7 @@
 //! A block takes the best transaction whose nonce is the next of its sender, and continues with the next transaction of
 //! that sender (Reference: execution#order-in-a-block). The reference takes transactions in order of price. It puts a
 //! transaction with a nonce gap aside, and prefers it to all others as soon as the gap is closed. All remaining
-//! transactions have a worse rank by then. So the order is the best among the transactions without a gap, and the line
+//! transactions have a worse rank by then. So the reference and this pool select the same transactions, and the line
 //! needs only the first transaction of each lane. A lane that begins with a gap is *parked*: it is not in the line
 //! until its transactions or the nonce of its sender change.
 //!
@@ -81,12 +81,12 @@ pub(crate) struct Pool {
     entries: HashMap<TxHash, Entry>,
     senders: HashMap<Address, Sender>,
     indexes: Indexes,
-    /// Pending transactions by the count of their arrival, for expiry.
+    /// Pending transactions by the value of `clock` at their arrival, for expiry.
     arrivals: BTreeMap<u64, TxHash>,
-    /// Pending transactions by the count of the last change of their status.
+    /// Pending transactions by the value of `clock` at the last change of their status.
     updates: BTreeMap<u64, TxHash>,
     dropped: HashMap<TxHash, Dropped>,
-    /// Dropped transactions by the count of their drop.
+    /// Dropped transactions by the value of `clock` at their drop.
     drops: BTreeMap<u64, TxHash>,
     /// Counter of arrivals, changes of status and drops. It orders these events.
     clock: u64,
@@ -107,7 +107,7 @@ struct Dropped {
     drop: u64,
 }
 
-/// How a transaction enters the pool.
+/// The epoch, the time and the origin of a transaction that enters the pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// The Tx epoch of its first arrival, from which its expiry counts.
@@ -118,7 +118,7 @@ pub(crate) struct Arrival {
     pub(crate) restored: bool,
 }
 
-/// What building a block found out about the transactions of the pool.
+/// The results of a block for the transactions of the pool.
 #[derive(Debug)]
 pub(crate) struct Settlement<'a> {
     /// Number of the block.
@@ -184,8 +184,8 @@ impl Pool {
         arrival: Arrival,
     ) -> Result<(), PoolError> {
         let Arrival { epoch, at, restored } = arrival;
-        // The sender of a restored transaction had as many gapped transactions when the node stopped. The limit at that
-        // time may have been higher.
+        // A restored transaction was pending under the limit in force before the stop, which can have been higher. So
+        // the current limit does not apply to it.
         let most_gapped = if restored { usize::MAX } else { self.limits.gapped_per_sender };
         let (hash, rank) = (transaction.hash(), Rank::of(&transaction));
         if self.entries.contains_key(&hash) {
@@ -236,12 +236,11 @@ impl Pool {
         Ok(class)
     }
 
-    /// Evicts a transaction if the pool is full. Fails if `new` is not better than the transaction with the greatest
-    /// standing.
+    /// Evicts a transaction if the pool is full. Fails unless `new` has a better class than the transaction with the
+    /// greatest standing, or the same class and a higher gas price.
     ///
-    /// The sender of the transaction with the greatest standing loses its transaction with the highest nonce. This
-    /// eviction opens no nonce gap. The evicted transaction is worth no more, because it cannot be executed before the
-    /// worst one.
+    /// The function evicts the last transaction of the sender of that transaction, so that the eviction opens no nonce
+    /// gap. The sender cannot execute the evicted transaction before the transaction with the greatest standing.
     fn make_room(
         &mut self,
         new: &VerifiedTransaction,
@@ -266,7 +265,8 @@ impl Pool {
         }
         let sender = self.entries.get(&worst.rank.hash)?.record.transaction.sender();
         let (nonce, last) = self.senders.get(&sender)?.last()?;
-        // The new transaction would follow all others of the same sender, so it is worth no more than their worst.
+        // The new transaction would follow all others of the sender. So the sender could not execute it before the
+        // worst one.
         let is_behind = sender == new.sender() && new.transaction().nonce > nonce;
         (!is_behind).then_some(last.hash)
     }
@@ -380,8 +380,8 @@ impl Pool {
         self.forget_old(block);
     }
 
-    /// Applies the state of an account after a block. Transactions whose nonces are used leave the pool. All of them
-    /// except the transactions in the block are dropped.
+    /// Applies the state of an account after a block. Transactions whose nonces are used leave the pool. They get the
+    /// status [`DropReason::NonceTooLow`], unless they are in the block.
     pub(crate) fn update(&mut self, address: &Address, account: &Account, block: BlockNumber, at: Timestamp) {
         let Some(sender) = self.senders.get_mut(address) else { return };
         let used_up = sender.update(account, &mut self.indexes);

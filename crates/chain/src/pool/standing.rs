@@ -11,7 +11,7 @@ use super::Rank;
 pub(super) struct Indexes {
     /// For each committee, the first transaction of each lane that is not parked, the best rank first.
     pub(super) lines: BTreeMap<ShardId, BTreeSet<Rank>>,
-    /// All transactions. A full pool evicts for the last one first.
+    /// All transactions. If the pool is full, the last of them determines the sender that loses a transaction.
     pub(super) standings: BTreeSet<Standing>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Standing {
     pub(super) rank: Rank,
 }
 
-/// Whether the sender can execute a transaction at the head.
+/// The class of a transaction: whether the account at the head permits its execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     /// The nonce follows the nonce of the account or of another executable transaction of the sender. The balance

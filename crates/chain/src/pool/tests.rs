@@ -36,7 +36,7 @@ fn arrival(epoch: u64, micros: u64) -> Arrival {
     Arrival { epoch: block(epoch), at: time(micros), restored: false }
 }
 
-/// A payment with a nonce and a price above the lowest.
+/// A payment with a nonce. Its gas price is `extra` Qa above the lowest gas price.
 fn tx(from: u8, nonce: u64, extra: u128) -> VerifiedTransaction {
     let price = GasPrice::new(Qa::new(PRICE + extra));
     unchecked(Transaction { nonce: Nonce::new(nonce), gas_price: price, ..payment(from, address(99)) }, SHARD)
@@ -641,7 +641,8 @@ fn gapped_transactions_of_a_sender_are_limited() {
         error.to_string(),
         "Txn could not be added as the sender has 2 pending transactions that need a lower nonce or more balance"
     );
-    // A replacement is none more, and the missing nonce makes the one after it executable.
+    // A replacement does not increase the number of gapped transactions. The transaction with the missing nonce 2 makes
+    // the transaction with nonce 3 executable.
     pool.insert(tx(1, 3, 1), &RICH, arrival(1, 1)).unwrap();
     pool.insert(tx(1, 2, 0), &RICH, arrival(1, 1)).unwrap();
     pool.insert(tx(1, 7, 0), &RICH, arrival(1, 1)).unwrap();
@@ -676,7 +677,8 @@ fn a_replacement_is_accepted_though_it_makes_more_transactions_gapped_than_the_l
     let dear = unchecked(Transaction { amount, ..dear }, SHARD);
     assert_eq!(dear.cost(), poor.balance);
     pool.insert(dear, &poor, arrival(1, 1)).unwrap();
-    // Four are gapped now. No further one is accepted, and each of the four leaves for an executable one.
+    // Four transactions are gapped now. The pool rejects a further gapped transaction, and evicts each of the four for
+    // an executable transaction.
     assert_eq!(pool.len(), 5);
     let error = pool.insert(tx(1, 6, 0), &poor, arrival(1, 1)).unwrap_err();
     assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
@@ -708,7 +710,7 @@ fn a_gapped_transaction_leaves_a_full_pool_for_an_executable_one() {
     for transaction in gapped.iter().chain(&[tx(3, 1, 0), tx(3, 2, 0)]) {
         pool.insert(transaction.clone(), &RICH, arrival(1, 1)).unwrap();
     }
-    // Sender 1 has the lowest price of those with gaps, and loses its last transaction.
+    // Among the senders of gapped transactions, sender 1 has the lowest gas price. It loses its last transaction.
     pool.insert(tx(4, 1, 0), &RICH, arrival(2, 2)).unwrap();
     assert_eq!(gapped.each_ref().map(|gapped| status(&pool, gapped)), [Some(1), Some(255), Some(1)]);
     let record = pool.record(&gapped[1].hash()).unwrap();
@@ -732,7 +734,8 @@ fn the_cheapest_executable_transaction_leaves_a_full_pool_for_a_better_one() {
     assert_eq!(pool.insert(tx(5, 1, 1), &RICH, arrival(1, 1)), refused, "it pays the same");
     assert_eq!(pool.insert(tx(5, 2, 99), &RICH, arrival(1, 1)), refused, "it is gapped");
     assert_eq!(pool.insert(tx(1, 3, 99), &RICH, arrival(1, 1)), refused, "it is behind the cheapest");
-    // The second of sender 1 cannot be executed before the cheapest of all, and leaves no gap.
+    // The second transaction of sender 1 cannot be executed before the first one, which has the lowest price. Its
+    // eviction leaves no nonce gap.
     pool.insert(tx(5, 1, 2), &RICH, arrival(1, 1)).unwrap();
     assert_eq!(cheap.each_ref().map(|cheap| status(&pool, cheap)), [Some(1), Some(255)]);
     pool.insert(tx(6, 1, 2), &RICH, arrival(1, 1)).unwrap();

@@ -80,12 +80,12 @@ impl Snapshot {
     /// Returns the value that readers derive from this head, and that all its snapshots share. The first call creates
     /// the value with `create`. The next head has another value.
     ///
-    /// Returns `None` if the first call created a value of another type: a program uses one type only.
+    /// Returns `None` if the first call created a value of another type. So a program must use one type only.
     pub fn derived<T: Any + Send + Sync>(&self, create: impl FnOnce() -> T) -> Option<&T> {
         self.published.derived.get_or_init(create)
     }
 
-    /// The latest DS block.
+    /// Returns the latest DS block.
     pub fn latest_ds_block(&self) -> &Arc<DsBlock> {
         &self.published.head.ds_block
     }

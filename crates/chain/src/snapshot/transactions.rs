@@ -54,7 +54,7 @@ impl Snapshot {
 
     /// Returns the hashes of the newest transactions in blocks, at most 100, the newest first.
     ///
-    /// The list of the reference is empty after a restart. The node reads this list from the record at its start.
+    /// At its start, the node reads the list from the record. The list of the reference is empty after a restart.
     pub fn recent_transactions(&self) -> &[TxHash] {
         &self.published.recent
     }
@@ -62,8 +62,8 @@ impl Snapshot {
     /// Returns the pending transactions, at most 1,000, the latest change of status first.
     ///
     /// The reference returns the transactions that its nodes reported in the last three Tx epochs. Its nodes report all
-    /// pending transactions at each block (Reference: execution#order-in-a-block), so a missing one is not pending.
-    /// This function reads the pool itself.
+    /// pending transactions at each block (Reference: execution#order-in-a-block), so both lists have the same
+    /// transactions. This function reads the pool.
     pub fn pending(&self) -> Vec<(TxHash, TxStatus)> {
         self.shared.lock_pool().pending(PENDING_MOST)
     }

@@ -229,7 +229,7 @@ fn a_chain_is_continued_by_its_own_rules_only() {
             if configured == rules {
                 continue;
             }
-            // The label belongs to the store in memory, so each attempt needs a new store.
+            // The store in memory keeps the name of the rules, so each attempt needs a new store.
             let mut net = Net::new(with(rules));
             net.tick();
             let again = net.producer.into_store();

@@ -92,7 +92,7 @@ fn transfer_beyond_the_balance_is_not_made() {
     assert_eq!(sent(&root), [(purse, 0, "Back", true), (user(10), 5, "", false)]);
     assert_eq!(sent(&root.calls[0]), [(user(9), 5, "", false)]);
     assert_eq!((world.net.balance(&user(9)), world.net.balance(&user(10))), (None, None));
-    // A contract that accepts missing money fails by itself.
+    // The sender does not have the money that the contract accepts, so the run of the contract fails.
     let (receipt, root) = trace(&mut world, purse, ("Pay", &params(&relay, "Take")), 5, 20_000);
     assert_eq!(errors(&receipt), [(2, vec![7])]);
     assert_eq!(sent(&root), [(purse, 0, "Back", true), (relay, 5, "Take", true)]);

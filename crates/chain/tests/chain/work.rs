@@ -1,4 +1,4 @@
-//! The work limits: a transaction above its limit fails as without gas, and a block has a limit too.
+//! The work limits: a transaction above its work limit fails as if it had no gas left. A block has a work limit too.
 
 use serde_json::json;
 use silica_chain::{ChainConfig, config::NoncePolicy};
@@ -189,7 +189,7 @@ fn library(world: &mut World, name: &str, bytes: usize) -> Address {
 
 #[test]
 fn deployment_pays_for_a_long_search_that_finds_no_library() {
-    // Beyond `FREE_SEARCH`, the texts that were read are paid for.
+    // The sender pays for the texts that the node reads above `FREE_SEARCH`.
     let long = usize::try_from(FREE_SEARCH / weight::SOURCE_BYTE).unwrap();
     for (rules, bytes, is_paid) in
         [("0.13/2", long, false), ("0.13/3", long / 2, false), ("0.13/3", long, true), ("latest/3", long, true)]

@@ -2,7 +2,7 @@
 //! state, and verifies proofs with `eth_trie`.
 //!
 //! `SILICA_URL` is the URL of the node, and `SILICA_KEY` the private key of a funded account. Other programs must not
-//! use this account during the test. All chapters use this account, so they are one test.
+//! use this account during the test. All parts of the test use this account, so one test function calls all of them.
 //!
 //! The SDK generates functions from the contracts in `contracts/`, except for contracts with maps of their own data
 //! types. The SDK cannot read a receipt with a message to an account without a contract, because it requires the member

@@ -2,7 +2,7 @@
 //! data.
 //!
 //! `SILICA_URL` is the URL of the node, and `SILICA_KEY` the private key of a funded account. Other programs must not
-//! use this account during the test. All chapters use this account, so they are one test.
+//! use this account during the test. All parts of the test use this account, so one test function calls all of them.
 
 use std::env;
 

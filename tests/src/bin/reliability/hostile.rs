@@ -1,8 +1,9 @@
 //! Attacks of hostile clients, one kind after the other, while other clients continue their work.
 //!
 //! During each attack, the memory of the node stays below a limit, and the node answers or rejects every request
-//! correctly. Other clients over a kept connection wait at most ten times as long as before the attack. This counts
-//! only the time of the node's own work, because attackers use the same processors. The wall-clock time is printed.
+//! correctly. Other clients over a kept connection wait at most ten times as long as before the attack. The test
+//! measures a wait in time of the node's own work, because the attackers use the same processors. It also prints the
+//! wall-clock time.
 
 use std::{
     collections::VecDeque,
@@ -61,7 +62,7 @@ const NEW_PATIENCE: Duration = Duration::from_mins(1);
 /// measures in milliseconds, so its result can be 1 ms too short.
 const CROWDED: Duration = Duration::from_millis(2_000 - 1);
 
-/// Least part of this time in which a disconnected subscriber did not read.
+/// Shortest delay of a subscriber that the node disconnects, as the sum of the delays of its latest reads.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Time between two requests of a client.
@@ -220,7 +221,7 @@ pub(crate) fn at_once(threads: usize, act: impl Fn(usize) + Sync) {
     });
 }
 
-/// Sets the flag when it is dropped, which a panic does as well.
+/// Sets the flag when this value is dropped, which also happens after a panic.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -391,9 +392,9 @@ fn most_connections(node: &Node, spent: &Spent, is_over: &AtomicBool) -> usize {
 /// The response times of a client.
 #[derive(Default)]
 struct Waits {
-    /// In wall-clock time.
+    /// Response times in wall-clock time.
     passed: Vec<Duration>,
-    /// In time of the node's own work.
+    /// Response times in time of the node's own work.
     spent: Vec<Duration>,
 }
 
@@ -706,8 +707,8 @@ fn pings(target: &Target<'_>) {
     });
 }
 
-/// Connects subscribers that do not read, while the node makes blocks with an event of 2 MiB. One subscriber reads. It
-/// gets all events, unless a delay of its own makes the node disconnect it.
+/// Connects subscribers that do not read, while the node makes blocks with an event of 2 MiB. One more subscriber
+/// reads. This subscriber gets all events, unless it reads so late that the node disconnects it.
 fn subscribers(target: &Target<'_>) {
     let query = target.subscription();
     let subscribe = || {

@@ -73,7 +73,7 @@ fn holder(nonce: u64) -> String {
     format!("0x{}", Wallet::stranger(nonce % HOLDERS).address())
 }
 
-/// Returns the expected state of a token for a nonce of the sender.
+/// Returns the expected state of the token with this deployment, after the sender's transactions up to `nonce`.
 fn expected(sender: usize, deployment: u64, nonce: u64) -> Value {
     let owner = format!("0x{}", Wallet::funded(sender).address());
     let mut balances = BTreeMap::from([(owner.clone(), SUPPLY)]);

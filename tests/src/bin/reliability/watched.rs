@@ -10,7 +10,7 @@ use std::{
 /// Time between two polls of an idle connection.
 const RHYTHM: Duration = Duration::from_millis(20);
 
-/// Time for which the delays of a client count.
+/// Length of the time before the last poll. Delays in this time count.
 const KNOWN: Duration = Duration::from_secs(5);
 
 /// A connection whose client polls for incoming bytes. If two polls are further apart than the interval, the client was
