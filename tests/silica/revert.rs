@@ -112,7 +112,10 @@ fn snapshot_is_used_once_and_ends_with_the_process() {
     let node = Node::start_in(&data, &[]);
     let unknown = |node: &Node, id: u64| {
         let (code, text) = node.error("silica_revert", &json!([id]));
-        assert!(code == -8 && text.starts_with(&format!("id: there is no snapshot {id}: ")), "{text}");
+        assert!(
+            code == -8 && text.starts_with(&format!("id: expected the number of an available savepoint, got {id}; ")),
+            "{text}"
+        );
     };
     unknown(&node, 0);
     unknown(&node, 1);

@@ -92,7 +92,7 @@ fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
 /// Checks the edits and the repeat of the logical block number. The configuration must permit both. A block with edits
 /// has no transactions and is not vacuous.
 fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Result<(), InvalidBlock> {
-    let refused = |reason| Err(InvalidBlock::Edits { reason });
+    let refused = |expected, got| Err(InvalidBlock::Edits { expected, got });
     if proposal.repeats_number && !config.edits {
         return Err(InvalidBlock::RepeatedNumber);
     }
@@ -100,10 +100,14 @@ fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Resu
         return Ok(());
     }
     if !config.edits {
-        return refused("expected none on this network");
+        return refused("none on this network", "at least one".to_owned());
     }
-    if vacuous || !proposal.transactions.is_empty() {
-        return refused("expected a block that is not vacuous and has no transactions");
+    let expected = "a block that is not vacuous and has no transactions";
+    if vacuous {
+        return refused(expected, "a vacuous block".to_owned());
+    }
+    if !proposal.transactions.is_empty() {
+        return refused(expected, format!("a block with {} transactions", proposal.transactions.len()));
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::{
     archive::{AppendError, ArchiveError, OpenArchiveError},
     db::DbError,
     version::Version,
+    versioned_trie::pages::LARGEST_LEAF,
 };
 
 /// Reason why a query to the state failed, or a state was not computed.
@@ -44,7 +45,7 @@ pub enum StateError {
         key: String,
     },
     /// A single entry of contract storage is too large to be stored.
-    #[error("entry of {bytes} bytes is too large for contract storage")]
+    #[error("entry of contract storage: expected at most {LARGEST_LEAF} bytes, got {bytes} bytes")]
     TooLarge {
         /// Bytes of key and value of the entry.
         bytes: usize,
@@ -126,6 +127,10 @@ fn newest(head: Option<BlockNumber>) -> String {
     head.map_or_else(String::new, |head| format!(", the newest is {head}"))
 }
 
+fn executed(at: Option<BlockNumber>) -> String {
+    at.map_or_else(|| "no block".to_owned(), |at| format!("block {at}"))
+}
+
 /// Reason why a block was not committed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -150,7 +155,7 @@ pub enum CommitError {
         got: StateRoot,
     },
     /// The store executes the blocks of the record again, and has not reached the newest block.
-    #[error("the store executes blocks again, and has reached block {at:?} of {head}")]
+    #[error("the store executes blocks again: expected the newest block {head}, got {}", executed(*.at))]
     Replaying {
         /// The newest block that was executed again. `None` before the first one.
         at: Option<BlockNumber>,

@@ -87,10 +87,12 @@ pub enum InvalidBlock {
         reason: InvalidTransaction,
     },
     /// The block has edits, and the network does not permit edits, or the edit is not alone in its block.
-    #[error("edits: {reason}")]
+    #[error("edits: expected {expected}, got {got}")]
     Edits {
-        /// Reason why the block must not have edits.
-        reason: &'static str,
+        /// The edits or the block that the rules permit.
+        expected: &'static str,
+        /// The given edits or the given block.
+        got: String,
     },
     /// The block repeats the logical block number, and the network does not permit this.
     #[error("logical block number: expected an increase with each block, got a repeated number")]

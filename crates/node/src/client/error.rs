@@ -109,7 +109,7 @@ pub enum ClientError {
         url: String,
     },
     /// A request got no usable response.
-    #[error("request to {url} failed (--url or SILICA_URL names another node; `silica` starts one here)")]
+    #[error("request to {url} failed (set another node with --url or SILICA_URL, or start a node here with `silica`)")]
     Connection {
         /// URL of the node.
         url: String,

@@ -33,7 +33,9 @@ pub(crate) struct DevSavepoints {
 
 /// No savepoint has this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no snapshot {number}: it was never made, reverted to, made after one that was, or forgotten")]
+#[error(
+    "expected the number of an available savepoint, got {number}; reverts and the limits of the node remove savepoints"
+)]
 pub(crate) struct UnknownSavepoint {
     number: u32,
 }

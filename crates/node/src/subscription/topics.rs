@@ -76,7 +76,7 @@ pub(super) enum QueryError {
     #[error("The chain was reverted meanwhile, try again")]
     Reverted,
     /// All clients together would follow more than [`MOST_OF_ALL`] addresses.
-    #[error("too many addresses are followed, try again later")]
+    #[error("too many addresses, expected at most {MOST_OF_ALL} for all clients together; try again later")]
     Full,
 }
 

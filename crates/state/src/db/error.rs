@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use super::{MAX_KEY, MAX_VALUE};
+
 /// Reason why an operation of the engine failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,7 +57,9 @@ pub enum DbError {
         path: PathBuf,
     },
     /// A key or value is longer than the limits of the database. The limits keep all pages of the engine in its log.
-    #[error("key of {key} bytes or value of {value} bytes is too large for the database")]
+    #[error(
+        "expected a key of at most {MAX_KEY} bytes and a value of at most {MAX_VALUE} bytes, got {key} and {value} bytes"
+    )]
     TooLarge {
         /// Length of the key in bytes.
         key: usize,
