@@ -170,7 +170,7 @@ fn nothing_but_loopback_is_own_unless_it_is_listed() {
         }
     }
     assert_eq!(height(&node), 0);
-    node.wait_for("a call of a method for developers was refused");
+    node.wait_for("rejected a call of a method for developers");
 }
 
 #[test]

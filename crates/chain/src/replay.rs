@@ -321,7 +321,7 @@ pub enum ReplayError {
     #[error(transparent)]
     Rules(#[from] RulesError),
     /// Block 0 does not belong to the given accounts and key.
-    #[error("block 0: {what} does not belong to the given accounts and key")]
+    #[error("block 0: {what} does not match the given accounts and key")]
     Genesis {
         /// The header that differs.
         what: &'static str,
@@ -341,7 +341,7 @@ pub enum ReplayError {
         source: InvalidBlock,
     },
     /// A receipt differs from the result of the execution.
-    #[error("block {number}: receipt of transaction {hash}")]
+    #[error("block {number}: the receipt of transaction {hash} differs from the result of the execution")]
     Receipt {
         /// Number of the block.
         number: BlockNumber,

@@ -189,7 +189,7 @@ pub enum TraceError {
         latest: BlockNumber,
     },
     /// The repeated execution gives another receipt than the recorded one.
-    #[error("the repeated execution gives another receipt than the recorded one")]
+    #[error("the receipt of the repeated execution differs from the recorded receipt")]
     Differs,
     /// The state before the block could not be reconstructed.
     #[error("failed to read the state of a block")]

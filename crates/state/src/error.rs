@@ -163,7 +163,7 @@ pub enum CommitError {
         head: BlockNumber,
     },
     /// The state is that of the newest block.
-    #[error("no block to execute again, the state is that of the newest block")]
+    #[error("no block to execute again: the state includes the newest block")]
     NotReplaying,
     /// The record cannot be read.
     #[error(transparent)]
@@ -230,7 +230,7 @@ pub enum RecoverError {
     },
     /// The state is damaged, or its writer panicked. The next opening in another process rebuilds the state if
     /// necessary.
-    #[error("this process cannot write the state, restart it")]
+    #[error("this process cannot write the state; restart the process")]
     Damaged(#[source] Arc<StateError>),
     /// The newest acknowledged block is not in the record.
     #[error("block {number} was acknowledged, but is not in the record")]

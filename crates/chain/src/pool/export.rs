@@ -172,7 +172,7 @@ pub enum PoolImportError {
     #[error("pool contents: checksum does not match")]
     Checksum,
     /// The bytes end inside an entry, or a member of an entry is invalid.
-    #[error("pool contents: {what} of entry {entry}")]
+    #[error("pool contents: entry {entry}: invalid or incomplete {what}")]
     Entry {
         /// Index of the entry, from 0.
         entry: u64,

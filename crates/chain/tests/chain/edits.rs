@@ -112,8 +112,11 @@ fn edits_of_others_are_judged() {
     assert!(matches!(judge.producer.verify(&none).unwrap_err(), InvalidBlock::Field { .. }));
     with_payment.transactions.push(crate::harness::payment(1, 1, user(2), 1, crate::harness::PRICE));
     let refused = judge.producer.verify(&with_payment).unwrap_err().to_string();
-    assert_eq!(refused, "edits: expected a block that is not vacuous and has no transactions");
+    assert_eq!(
+        refused,
+        "edits: expected a block that is not vacuous and has no transactions, got a block with 1 transactions"
+    );
     let (mut strict, good) = proposal(ChainConfig { edits: false, ..config(1, 10) });
     let refused = strict.producer.verify(&good).unwrap_err().to_string();
-    assert_eq!(refused, "edits: expected none on this network");
+    assert_eq!(refused, "edits: expected none on this network, got at least one");
 }

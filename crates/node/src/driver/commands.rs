@@ -57,7 +57,7 @@ impl<E: Engine> Driver<E> {
         if let Some(Err(error)) = self.data_dir.as_ref().map(|data_dir| data_dir.keep_gas_price(price)) {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
-                "failed to store the minimum gas price: the next start does not have it"
+                "failed to store the minimum gas price; a restart resets it"
             );
         }
     }

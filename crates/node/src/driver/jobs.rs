@@ -53,7 +53,10 @@ impl<E: Engine> Driver<E> {
     /// Creates a savepoint, and returns its number.
     fn snapshot(&mut self) -> Result<u32, DriverError> {
         let point = self.producer.save().map_err(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "the chain cannot be kept as it is");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "failed to create a savepoint; the chain is unchanged"
+            );
             DriverError::Failed
         })?;
         Ok(self.savepoints.add(DevSavepoint { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
@@ -70,17 +73,21 @@ impl<E: Engine> Driver<E> {
         let (block, price, price_before) = (point.block(), point.operator_price(), self.producer.operator_price());
         if let Err(error) = self.producer.revert(point) {
             let advice = if error.leaves_chain() {
-                "nothing was changed"
+                "the chain is unchanged"
             } else {
                 self.savepoints.clear();
                 self.retry.get_or_insert_with(|| Instant::now() + PAUSE_AFTER_FAILURE);
                 self.node.publish_failing(true);
-                "the snapshots are forgotten; start the node again unless it goes on by itself"
+                "the savepoints are deleted; start the node again if block production does not recover"
             };
-            tracing::error!(error = &error as &dyn std::error::Error, advice, "the chain could not be taken back");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                advice,
+                "failed to revert the chain to a savepoint"
+            );
             return Err(DriverError::Failed);
         }
-        tracing::debug!(number = %block, "taken back");
+        tracing::debug!(number = %block, "reverted the chain to a savepoint");
         self.savepoints.forget_from(to);
         self.node.publish_mode(mode);
         self.next_tick = first_tick(mode);

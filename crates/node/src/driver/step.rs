@@ -22,12 +22,12 @@ impl TransactionOutcomes {
             let dropped = match effect {
                 Effect::Committed(block) => {
                     let number = block.tx_block().header.number;
-                    tracing::debug!(%number, transactions = block.transactions().len(), "block");
+                    tracing::debug!(%number, transactions = block.transactions().len(), "block committed");
                     outcomes.extend(block.transactions().iter().map(|(tx, _)| (tx.hash(), Ok(number))));
                     block.dropped()
                 }
                 Effect::Passed(numbers) => {
-                    tracing::debug!(first = %numbers.start(), last = %numbers.end(), "empty blocks");
+                    tracing::debug!(first = %numbers.start(), last = %numbers.end(), "empty blocks committed");
                     continue;
                 }
                 Effect::Dropped(dropped) => dropped,
@@ -72,7 +72,7 @@ impl<E: Engine> Driver<E> {
             Err(_) => self.set_failing(true),
         }
         if self.producer.holds_too_much() && self.savepoints.clear() {
-            tracing::warn!("too much has changed since the snapshots, they are forgotten");
+            tracing::warn!("too much state has changed since the savepoints; deleted all savepoints");
         }
         result
     }
@@ -87,7 +87,7 @@ impl<E: Engine> Driver<E> {
                 %clock,
                 seconds_ahead = latest.get().saturating_sub(clock.get()) / 1_000_000,
                 advice = "check the clock of the system; see \"The clock\" in docs/operations.md",
-                "the latest block is ahead of the clock, block times stand still until the clock has passed it"
+                "the latest block is ahead of the clock; block times do not increase until the clock reaches the time of this block"
             ),
             Some(LeadChange::Ended) => {
                 tracing::info!(block_time = %latest, %clock, "block times follow the clock again");

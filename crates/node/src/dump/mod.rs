@@ -42,7 +42,7 @@ pub enum DumpError {
     InMemory,
     /// The name `-` means standard output in other commands. The secret key of the node must not be in the output.
     #[error(
-        "cannot write to standard output, as the file has the node's secret key; expected the name of a file, got -"
+        "expected the name of a file, got -; a dump has the secret key of the node, so standard output is not permitted"
     )]
     StandardOutput,
     /// A file with this name exists.

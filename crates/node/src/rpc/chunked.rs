@@ -85,9 +85,12 @@ impl Chunks for ChunkedResult {
             // The state of the result can leave the state history while a slow client reads. This is no fault of the
             // node.
             if matches!(error, StateError::Expired) {
-                tracing::info!(method = self.method, "an answer was truncated: its state is no longer kept");
+                tracing::info!(
+                    method = self.method,
+                    "truncated a response, because the node no longer keeps its state"
+                );
             } else {
-                tracing::error!(method = self.method, %error, "an answer was truncated");
+                tracing::error!(method = self.method, %error, "truncated a response, because its state cannot be read");
             }
             Truncated
         })?;

@@ -146,12 +146,12 @@ async fn catch_panic_async<F: Future>(future: F) -> Option<F::Output> {
 
 /// Returns the error for a panic. The panic hook of the process has logged the panic.
 fn panicked(method: &str) -> RpcError {
-    tracing::error!(method, "a method panicked");
+    tracing::error!(method, "a method panicked; the client gets an internal error");
     RpcError::INTERNAL_ERROR
 }
 
 fn internal(method: &str, error: &serde_json::Error) -> RpcError {
-    tracing::error!(method, %error, "an answer has no JSON form");
+    tracing::error!(method, %error, "failed to write the result of a method as JSON; the client gets an internal error");
     RpcError::INTERNAL_ERROR
 }
 

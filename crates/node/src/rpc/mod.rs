@@ -200,7 +200,10 @@ impl Service {
             }
         }
         if refused > 0 {
-            tracing::warn!(refused, "the answer to a batch is too large, or there is no memory for it");
+            tracing::warn!(
+                refused,
+                "rejected calls of a batch, because its response is too large or no memory is free for it"
+            );
         }
         text.end().push(b']');
         growth.shrink(&text);
@@ -313,9 +316,9 @@ impl Service {
         }
         let Some(foreign) = foreign else { return Ok(()) };
         if self.foreign_seen.swap(true, Relaxed) {
-            tracing::debug!(%foreign, "a call of a method for developers was refused");
+            tracing::debug!(%foreign, "rejected a call of a method for developers");
         } else {
-            tracing::warn!(%foreign, "a call of a method for developers was refused; further ones are logged as debug");
+            tracing::warn!(%foreign, "rejected a call of a method for developers; the node logs further rejections at level debug");
         }
         let text = format!("{method} is for developers on this machine: {foreign}");
         Err(RpcError::new(RpcErrorCode::INVALID_REQUEST, text))

@@ -112,7 +112,7 @@ fn open_chain(
 ) -> Result<(Chain, Producer), StartError> {
     store.set_signer(range_signer(key));
     if let OpenOutcome::Ready { rebuilt: Some(reason), .. } = store.outcome() {
-        tracing::warn!(%reason, "rebuilt the damaged derived state");
+        tracing::warn!(%reason, "the derived state was damaged; rebuilt it from the record of blocks");
     }
     let genesis = parse_accounts(accounts, config)?;
     for warning in genesis.warnings() {

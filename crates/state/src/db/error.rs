@@ -15,7 +15,7 @@ pub enum DbError {
         path: PathBuf,
     },
     /// The operating system reported an error.
-    #[error("input or output of the database failed")]
+    #[error("failed to read or write the files of the database")]
     Io(#[from] io::Error),
     /// The engine has found damage in its file.
     #[error("database {} is damaged: {reason}", path.display())]

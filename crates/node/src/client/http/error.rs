@@ -102,7 +102,9 @@ pub enum HttpError {
 #[non_exhaustive]
 pub enum CertificateFault {
     /// No trusted root certificate signed the chain of the certificate.
-    #[error("expected an issuer that this system trusts, got another one; SSL_CERT_FILE=FILE names trusted issuers")]
+    #[error(
+        "expected an issuer that this system trusts, got another one; set SSL_CERT_FILE to a file of trusted issuers"
+    )]
     UnknownIssuer,
     /// The certificate is for other hosts.
     #[error("expected a certificate for this host, got one for {}", if names.is_empty() { "no host" } else { names })]

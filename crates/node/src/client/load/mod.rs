@@ -110,7 +110,7 @@ pub enum LoadError {
         missing: u64,
     },
     /// A task panicked.
-    #[error("a task of the load panicked")]
+    #[error("a task of the load test panicked")]
     Panicked,
 }
 

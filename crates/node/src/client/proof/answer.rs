@@ -15,7 +15,7 @@ pub(super) struct Answer {
 #[non_exhaustive]
 pub enum AnswerError {
     /// The text is not JSON.
-    #[error("the answer is not JSON: {reason}")]
+    #[error("response: expected JSON: {reason}")]
     Json {
         /// The error of the JSON parser, with its position.
         reason: String,
@@ -37,7 +37,7 @@ pub enum AnswerError {
         member: &'static str,
     },
     /// The response has an unknown member.
-    #[error("{parent} has a member {member:?} that is not a part of a proof")]
+    #[error("{parent}: expected only members of a proof, got {member:?}")]
     Unknown {
         /// The object that has the unknown member.
         parent: &'static str,

@@ -35,7 +35,7 @@ pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&st
         _ => return Err(RpcError::INVALID_PARAMS),
     };
     serde_json::from_str(json).map_err(|error| {
-        tracing::debug!(%error, "parameters do not fit");
+        tracing::debug!(%error, "rejected the parameters of a call");
         RpcError::INVALID_PARAMS
     })
 }

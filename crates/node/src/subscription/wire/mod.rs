@@ -80,7 +80,7 @@ impl End {
     const STOPPING: Self = Self::ClosedByNode(CloseCode::Away, "the node is stopping");
 
     fn unread() -> Self {
-        tracing::debug!("closed a connection that did not read");
+        tracing::debug!("closed a connection, because its client does not read");
         Self::Gone
     }
 }
