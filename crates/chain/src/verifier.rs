@@ -107,7 +107,7 @@ fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Resu
         return refused(expected, "a vacuous block".to_owned());
     }
     if !proposal.transactions.is_empty() {
-        return refused(expected, format!("a block with {} transactions", proposal.transactions.len()));
+        return refused(expected, format!("a block whose number of transactions is {}", proposal.transactions.len()));
     }
     Ok(())
 }

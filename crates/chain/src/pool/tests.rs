@@ -477,11 +477,11 @@ fn faults_in_bytes_of_version_1_are_named() {
         bytes.extend_from_slice(&checksum);
         assert_eq!(import(&bytes).unwrap_err().to_string(), expected);
     };
-    check(&[0; 7], "pool contents: epoch of entry 0");
-    check(&[0; 8], "pool contents: committee of entry 0");
-    check(&[0; 12], "pool contents: length of entry 0");
-    check(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 1], "pool contents: length of entry 0");
-    check(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff], "pool contents: transaction of entry 0");
+    check(&[0; 7], "pool contents: entry 0: invalid or incomplete epoch");
+    check(&[0; 8], "pool contents: entry 0: invalid or incomplete committee");
+    check(&[0; 12], "pool contents: entry 0: invalid or incomplete length");
+    check(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 1], "pool contents: entry 0: invalid or incomplete length");
+    check(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff], "pool contents: entry 0: invalid or incomplete transaction");
 }
 
 proptest! {

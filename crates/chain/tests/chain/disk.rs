@@ -123,7 +123,7 @@ fn a_state_of_other_accounts_is_not_taken() {
     let store = Store::open(dir.path(), options()).unwrap();
     let other = silica_chain::Genesis::default();
     let error = rebuild(&store, config(2, 5), &other, node(), &mut |_, _| {}).unwrap_err();
-    assert_eq!(error.to_string(), "block 0: the Tx block does not belong to the given accounts and key");
+    assert_eq!(error.to_string(), "block 0: the Tx block does not match the given accounts and key");
     let error = open(store, config(2, 5), &other, node(), Timestamp::new(BEGIN)).map(drop).unwrap_err();
     assert!(matches!(error, silica_chain::OpenError::Replay(ReplayError::Genesis { .. })), "{error}");
 }
@@ -150,7 +150,7 @@ fn a_check_with_another_key_or_other_parameters_fails() {
         let text = sources.fold(error.to_string(), |text, source| format!("{text}: {source}"));
         assert!(text.starts_with(expected), "{text}");
     };
-    check(config(2, 5), key(1).public(), "block 0: the Tx block does not belong to the given accounts and key");
+    check(config(2, 5), key(1).public(), "block 0: the Tx block does not match the given accounts and key");
     check(config(3, 5), node(), "block 1: micro blocks: expected 4, got 3");
     check(config(2, 6), node(), "block 4: micro block: rewards: expected");
     let mut less_gas = config(2, 5);
@@ -190,7 +190,7 @@ fn a_check_finds_what_was_forged() {
     let timestamp = copy_with(6, |record| record.micro_blocks[0].timestamp = Timestamp::new(1)).unwrap_err();
     assert!(matches!(timestamp, ReplayError::Block { .. }), "{timestamp}");
     let genesis = copy_with(0, |record| record.ds_block.as_mut().unwrap().header.difficulty = 9).unwrap_err();
-    assert_eq!(genesis.to_string(), "block 0: the DS block does not belong to the given accounts and key");
+    assert_eq!(genesis.to_string(), "block 0: the DS block does not match the given accounts and key");
 }
 
 /// On a full disk, the write of a file of state diffs fails first.
