@@ -179,13 +179,15 @@ pub enum CommitError {
 #[non_exhaustive]
 pub enum RevertError {
     /// The chain does not have the block, or an empty block range continues after it.
-    #[error("cannot revert to block {number}: the chain lacks it, or an empty block range continues after it")]
+    #[error(
+        "cannot revert to block {number}: the chain does not have this block, or an empty block range continues after it"
+    )]
     NotThere {
         /// Number of the block of the savepoint.
         number: BlockNumber,
     },
     /// A checkpoint has failed, or the newest checkpoint is of a later block.
-    #[error("cannot revert to block {number}, whose state the store does not have")]
+    #[error("cannot revert to block {number}: the store does not have the state of this block")]
     Passed {
         /// Number of the block of the savepoint.
         number: BlockNumber,

@@ -21,10 +21,10 @@ pub enum BuildError {
     #[error("the block number has reached its maximum")]
     End,
     /// A sum of gas or a number of transactions is out of the range of its type.
-    #[error("gas of a block exceeds 64 bits")]
+    #[error("the sum of gas or the number of transactions of a block is out of range")]
     Gas,
     /// A sum of money exceeds 128 bits. The supply of the genesis makes this impossible.
-    #[error("money of a block exceeds 128 bits")]
+    #[error("money of a block: the sum exceeds 2^128 - 1 Qa")]
     Supply,
 }
 

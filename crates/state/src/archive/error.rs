@@ -117,7 +117,7 @@ pub enum AppendError {
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// An earlier append failed, or the record was shut. The caller must open the record again.
-    #[error("record rejects blocks after a failed write")]
+    #[error("the record rejects blocks after a failed write; open the record again")]
     Broken,
     /// The block does not follow the newest one.
     #[error("expected block {expected}, got {got}")]
@@ -144,7 +144,9 @@ pub enum AppendError {
         got: DsBlockNumber,
     },
     /// The given state diffs do not match the vacuous blocks of the range.
-    #[error("expected the state diffs of the vacuous blocks of the empty block range from {first}, got others")]
+    #[error(
+        "expected the state diffs of the vacuous blocks of the empty block range from {first}, got state diffs of other blocks"
+    )]
     RangeChanges {
         /// The first block of the range.
         first: BlockNumber,
@@ -153,7 +155,7 @@ pub enum AppendError {
     #[error("expected DS block 0 with block 0, got none")]
     NoDsBlock,
     /// The parts of the block do not match each other.
-    #[error("micro blocks, transactions and Tx block disagree on {what}")]
+    #[error("the micro blocks, the transactions and the Tx block do not match in {what}")]
     Inconsistent {
         /// Name of the parts that differ.
         what: &'static str,

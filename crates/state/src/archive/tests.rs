@@ -610,13 +610,16 @@ fn only_the_next_block_is_appended() {
     assert_eq!(refused(&with_ds), "expected DS block 1, got 0");
     let mut parts = model.blocks[1].clone();
     parts.transactions.swap(0, 1);
-    assert_eq!(refused(&parts), "micro blocks, transactions and Tx block disagree on the transactions");
+    assert_eq!(refused(&parts), "the micro blocks, the transactions and the Tx block do not match in the transactions");
     let mut parts = model.blocks[1].clone();
     parts.micro_blocks.swap(0, 1);
-    assert_eq!(refused(&parts), "micro blocks, transactions and Tx block disagree on the list of micro blocks");
+    assert_eq!(
+        refused(&parts),
+        "the micro blocks, the transactions and the Tx block do not match in the list of micro blocks"
+    );
     let mut parts = model.blocks[1].clone();
     parts.transactions.pop();
-    assert_eq!(refused(&parts), "micro blocks, transactions and Tx block disagree on the transactions");
+    assert_eq!(refused(&parts), "the micro blocks, the transactions and the Tx block do not match in the transactions");
     let mut parts = model.blocks[1].clone();
     parts.transactions[0].1.cumulative_gas = Gas::new(u64::MAX);
     parts.transactions[0].0.gas_price = GasPrice::new(Qa::new(u128::MAX));

@@ -102,7 +102,7 @@ pub enum LoadError {
         reason: String,
     },
     /// The time limit passed before all transactions were in blocks.
-    #[error("time limit of {limit:?} exceeded with {missing} transactions not in blocks")]
+    #[error("expected all transactions in blocks within {limit:?}, {missing} are missing")]
     TimeLimit {
         /// The time limit.
         limit: Duration,
