@@ -114,7 +114,8 @@ fn edits_of_others_are_judged() {
     let refused = judge.producer.verify(&with_payment).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "edits: expected a block that is not vacuous and has no transactions, got a block whose number of transactions is 1"
+        "edits: expected a block that is not vacuous and has no transactions, got a block whose \
+         number of transactions is 1"
     );
     let (mut strict, good) = proposal(ChainConfig { edits: false, ..config(1, 10) });
     let refused = strict.producer.verify(&good).unwrap_err().to_string();
