@@ -1,11 +1,11 @@
-//! A cache of decoded values by number.
+//! A cache of decoded values of the record. The key of a value is the number of its block.
 
 use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;
 
-/// A cache with a fixed number of slots. The slot of a value is its number modulo the number of slots, so the blocks
-/// before the head fill all slots. A new value replaces the value in its slot.
+/// A cache with a fixed number of slots. The slot of a value is its number modulo the number of slots. Therefore
+/// consecutive blocks have different slots. A new value replaces the value in its slot.
 pub(super) struct Cache<T>(Box<[Mutex<Slot<T>>]>);
 
 type Slot<T> = Option<(u64, Arc<T>)>;

@@ -1,7 +1,8 @@
-//! The place of the deployment of each contract and library, and its sender.
+//! For each contract and library: the place of its deployment in the record, and its sender.
 //!
 //! Code and init data are stored once, in the transaction. Failed deployments have no row. A transaction deploys at
-//! most one contract. The address of a contract derives from sender and nonce, so it belongs to one transaction.
+//! most one contract. The address of a contract derives from sender and nonce, so each address has at most one
+//! deployment.
 //!
 //! ```text
 //! key    13  address (20)

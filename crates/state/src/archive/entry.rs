@@ -16,17 +16,18 @@ use crate::codec::{Malformed, Reader, Writer};
 pub struct Totals {
     /// Number of transactions in all blocks.
     pub transactions: u64,
-    /// Number of transactions in the blocks under the same DS block.
+    /// Number of transactions in the blocks of the DS epoch of this block, up to this block.
     pub ds_epoch_transactions: u64,
-    /// Fees of the transactions under the same DS block: gas charged × gas price, from the receipts.
+    /// Fees of the transactions in the blocks of the DS epoch of this block, up to this block. The gas is from the
+    /// receipts.
     pub ds_epoch_fees: Qa,
-    /// Blocks that [repeat](crate::BlockRecord::repeats_number) the logical block number.
+    /// Number of blocks [whose next block has the same logical block number](crate::BlockRecord::repeats_number).
     pub repeats: u64,
 }
 
 impl Totals {
-    /// Returns the logical block number of the transactions in block `number + 1`. `self` are the totals up to block
-    /// `number`. On a chain without repeats, the result is `number + 1`.
+    /// Returns the logical block number of the transactions in block `number + 1`. `self` has the totals up to block
+    /// `number`. On a chain without repeats of the logical block number, the result is `number + 1`.
     #[must_use]
     pub fn next_logical_number(&self, number: BlockNumber) -> BlockNumber {
         let logical = number.next().and_then(|next| next.get().checked_sub(self.repeats));
@@ -81,12 +82,12 @@ pub(super) struct Located {
     pub(super) bytes: Range<usize>,
 }
 
-/// Layout of an entry without edits and without repeats.
+/// Layout of an entry without edits, on a chain without repeats of the logical block number.
 const LAYOUT: u8 = 1;
 /// Layout of an entry with edits. The length of the edits comes last.
 const LAYOUT_WITH_EDITS: u8 = 2;
-/// Layout of an entry from the first repeat on. It ends with the length of the edits, the sum of repeats, and whether
-/// this block is a repeat.
+/// Layout of all entries after the first repeat of the logical block number. Such an entry ends with the length of the
+/// edits, the number of repeats, and whether the next block repeats the logical block number.
 const LAYOUT_WITH_REPEATS: u8 = 3;
 
 impl Entry {
@@ -107,7 +108,8 @@ impl Entry {
         out.number(head.totals.transactions);
         out.number(head.totals.ds_epoch_transactions);
         out.number(head.totals.ds_epoch_fees.get());
-        // One more than the number of blocks back to that block. 0 means that no block has transactions.
+        // The distance in blocks to the newest block with transactions, plus one. 0 means that no block has
+        // transactions.
         let back = newest_with_transactions.and_then(|newest| head.number.get().checked_sub(newest.get()));
         out.number(back.map_or(0, |back| back.saturating_add(1)));
         out.len(*diff_len);
@@ -163,8 +165,8 @@ impl Entry {
         };
         let diff_len = reader.number("length of diff")?;
         let micro_blocks_len = reader.number("length of micro blocks")?;
-        // Each group takes at least two bytes, so a wrong count fails at the end of the bytes. No memory is reserved
-        // for it.
+        // No memory is reserved for `count`, because a damaged count can be large. Each group takes at least two bytes,
+        // so decoding of a count that is too large fails at the end of the bytes.
         let count: usize = reader.number("groups")?;
         let mut groups = Vec::new();
         for _ in 0..count {

@@ -36,7 +36,7 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    /// Returns whether stored data are damaged. Other errors are failures to read them.
+    /// Returns `true` if stored data are damaged, and `false` if data cannot be read.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Db(error) => error.is_damage(),
@@ -74,7 +74,7 @@ pub enum OpenArchiveError {
         /// The newest block of the record. `None` if the record has no blocks.
         head: Option<BlockNumber>,
     },
-    /// The block with the number of the newest acknowledged block has another hash.
+    /// The record and the head marker have different hashes for the newest acknowledged block.
     #[error("block {number} is {got}, but {expected} was acknowledged under this number")]
     OtherBlock {
         /// Number of the newest acknowledged block.
@@ -119,7 +119,7 @@ pub enum AppendError {
     /// An earlier append failed, or the record was shut. The caller must open the record again.
     #[error("the record rejects blocks after a failed write; open the record again")]
     Broken,
-    /// The block does not follow the newest one.
+    /// The number of the given block is not the number after the newest block.
     #[error("expected block {expected}, got {got}")]
     Number {
         /// The number after the newest block.
@@ -127,7 +127,7 @@ pub enum AppendError {
         /// Number of the given block.
         got: BlockNumber,
     },
-    /// The given block has another previous block than the newest block.
+    /// The previous block hash of the given block is not the hash of the newest block.
     #[error("expected previous block hash {expected}, got {got}")]
     PrevHash {
         /// Hash of the newest block.
@@ -135,7 +135,7 @@ pub enum AppendError {
         /// Hash of the previous block in the given block.
         got: BlockHash,
     },
-    /// The given DS block does not follow the newest one.
+    /// The number of the given DS block is not the number after the newest DS block.
     #[error("expected DS block {expected}, got {got}")]
     DsNumber {
         /// The number after the newest DS block.
@@ -151,7 +151,7 @@ pub enum AppendError {
         /// The first block of the range.
         first: BlockNumber,
     },
-    /// Block 0 has no DS block.
+    /// The given block is block 0, and has no DS block.
     #[error("expected DS block 0 with block 0, got none")]
     NoDsBlock,
     /// The parts of the block do not match each other.

@@ -1,9 +1,9 @@
 //! The head marker: a file that names the newest acknowledged block (`docs/adr/0018-head-marker.md`).
 //!
 //! If the log of the engine is damaged, the engine can revert to an earlier block without an error. The head marker is
-//! no file of the engine, so a comparison with it detects the lost blocks. It is written after each flush of the
-//! record, and is not flushed itself, because a record can be ahead of its marker. Two slots are written in turn.
-//! Therefore one slot is always complete: while a write is in one slot, the other slot names the previous block.
+//! no file of the engine, so a comparison with it detects the lost blocks. The marker is written after each flush of
+//! the record. The marker is not flushed, because the record may be ahead of its marker. The marker has two slots, and
+//! writes alternate between them. Therefore one slot is always complete.
 
 use std::{
     fs::{File, OpenOptions},
@@ -108,7 +108,8 @@ mod tests {
         assert_eq!(reopen(&path), None);
     }
 
-    /// Returns the block that the file names if the first slot is torn, and if the second slot is torn; sorted.
+    /// Damages the first slot, and then only the second slot. Returns the sorted numbers of the blocks that the file
+    /// then names.
     fn torn(path: &Path) -> [Option<u64>; 2] {
         let whole = std::fs::read(path).unwrap();
         let mut found = [9, SLOT.saturating_add(9)].map(|place| {

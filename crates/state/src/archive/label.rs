@@ -1,4 +1,4 @@
-//! The label of a chain: one text of the caller in the record.
+//! The label of a chain: a text in the record that the caller chooses.
 //!
 //! ```text
 //! key    17

@@ -123,7 +123,7 @@ pub(crate) struct Archive {
     newest: RwLock<Option<Arc<Entry>>>,
     /// Blocks that are written after the newest block and not flushed, in their order.
     written: Mutex<Vec<Written>>,
-    /// Whether a write or flush failed half way, or the record was shut.
+    /// Whether a write or flush failed, or [`Archive::shut`] was called. Then the record rejects appends.
     broken: AtomicBool,
     entries: Cache<Entry>,
     ds_blocks: Cache<DsBlock>,
@@ -137,7 +137,7 @@ pub(crate) struct Archive {
 #[derive(Debug)]
 struct Written {
     entry: Arc<Entry>,
-    /// Number of blocks that end with this one. More than 1 only for an empty block range.
+    /// Number of blocks: 1, or the number of blocks in the empty block range.
     blocks: u64,
     index: Vec<hash_index::Entry>,
 }
@@ -303,7 +303,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns whether a write or flush has failed half way, or the record was shut. Such a record accepts no appends.
+    /// Returns whether a write or flush has failed, or the record was shut. Such a record rejects appends.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Acquire)
     }
@@ -376,8 +376,8 @@ impl Archive {
         self.changes.prune(number).map_err(ArchiveError::Changes)
     }
 
-    /// Returns the last of the consecutive blocks from `number` on that do not change the state, as far as one range
-    /// part has them. Returns `None` if block `number` is in no empty block range, or changes the state.
+    /// Returns the last of the consecutive blocks from `number` on that do not change the state and are in the same
+    /// range part. Returns `None` if block `number` is in no empty block range, or changes the state.
     pub(crate) fn unchanged_until(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         Ok(self.range_at(number)?.and_then(|range| range.range.unchanged_until(number)))
     }

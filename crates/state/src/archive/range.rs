@@ -31,7 +31,7 @@ const PARTS: usize = 64;
 
 /// Layout of a range on a chain without repeats.
 const LAYOUT: u8 = 1;
-/// Layout of a range on a chain with repeats. After the three totals, it has the sum of repeats.
+/// Layout of a range on a chain with repeats. The number of repeats comes after the three other totals.
 const LAYOUT_WITH_REPEATS: u8 = 2;
 /// Flag of a range part: it begins with a DS block.
 const OPENS: u8 = 1;
@@ -124,7 +124,8 @@ struct RangePart {
     closing: Option<RangeVacuousBlock>,
     /// Hash of the last block of this part.
     last: BlockHash,
-    /// Hashes of all blocks of this part, computed at the first read. `None` if the last one differs from `last`.
+    /// Hashes of all blocks of this part, computed at the first read. `None` if the hash of the last block differs from
+    /// `last`.
     hashes: OnceLock<Option<Box<[BlockHash]>>>,
 }
 

@@ -46,7 +46,7 @@ type InRange = (Arc<StoredRange>, DsBlockHeader, BlockNumber);
 pub(super) struct Ranges {
     kept: Mutex<VecDeque<Arc<StoredRange>>>,
     seal: OnceLock<Arc<dyn BlockSigner>>,
-    /// Whether the record may have ranges. Without ranges, each lookup saves a scan.
+    /// Whether the record may have ranges. If it has none, a lookup needs no scan.
     any: AtomicBool,
 }
 
@@ -203,7 +203,7 @@ impl Archive {
         self.known_of(number, |entry| entry.newest_with_transactions, |range| Some(range.newest_with_transactions))
     }
 
-    /// Returns a fact about a block from its entry, or from its empty block range without computing the block.
+    /// Returns a value of a block from its entry, or from its empty block range without computing the block.
     fn known_of<T>(
         &self,
         number: BlockNumber,
@@ -302,8 +302,8 @@ impl Archive {
         Ok(self.range_at(number)?.map(|range| range.range.clone()))
     }
 
-    /// Finds out whether the record has ranges. Adds the removal of a range after the head to `batch`. Such a range was
-    /// never acknowledged.
+    /// Determines whether the record has ranges. Adds the removal of a range after the head to `batch`. Such a range
+    /// was never acknowledged.
     pub(super) fn list_ranges_after(&self, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
         self.ranges.any.store(Section::newest_up_to(Kind::Run, u64::MAX, &self.db)?.is_some(), Ordering::Release);
         let next = head.map_or(0, |head| head.get().saturating_add(1));

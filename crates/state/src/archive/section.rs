@@ -19,7 +19,7 @@ use crate::{
 
 /// Maximum bytes of a part, without its checksum.
 pub(super) const PART: usize = MAX_VALUE - SEAL_LEN;
-/// Bytes of the length in front of a section.
+/// Bytes that the length in front of a section takes.
 const FRAME: usize = 4;
 
 /// A byte string of the record, stored in one or more parts.
@@ -85,11 +85,11 @@ enum PlaceKind {
 impl Place {
     /// The value that names the newest block.
     pub(super) const HEAD: Self = Self(PlaceKind::Head);
-    /// The keys of the record as a whole.
+    /// All keys of the record together.
     pub(super) const KEYS: Self = Self(PlaceKind::Keys);
     /// The row of a deployment.
     pub(super) const DEPLOYMENT: Self = Self(PlaceKind::Deployment);
-    /// The label of the chain.
+    /// The label of the chain, which is the identifier of its Scilla rules.
     pub(super) const LABEL: Self = Self(PlaceKind::Label);
     /// The hash index.
     pub(super) const INDEX: Self = Self(PlaceKind::Index);

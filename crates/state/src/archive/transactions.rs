@@ -1,9 +1,9 @@
 //! Transactions with their receipts, packed in groups.
 //!
-//! A reader reads a whole group, and a group refers only to itself. A field that equals the field of the previous
-//! transaction takes one bit. A key or recipient that occurs earlier in the group is a number. Hashes and senders are
-//! not stored, because the reader computes them from the other fields. A payment between accounts that are new in the
-//! group takes some 130 bytes.
+//! A read takes a whole group, and no group refers to another group. A field that equals the field of the previous
+//! transaction takes one bit. A key or recipient that occurs earlier in the group is stored as a number. Hashes and
+//! senders are not stored, because the reader computes them from the other fields. A payment between accounts that are
+//! new in the group takes about 130 bytes.
 //!
 //! ```text
 //! flags (1) [version] nonce recipient amount [gas price] [gas limit] key signature (64) [code] [data] [gas] [receipt]
@@ -18,7 +18,8 @@ use crate::codec::{Malformed, Reader, Writer};
 
 /// Maximum number of transactions of a group.
 const GROUP: usize = 32;
-/// Bytes after which a group takes no further transaction. A lookup of one transaction reads its whole group.
+/// If a group has this number of bytes or more, the next transaction begins a new group. A lookup of one transaction
+/// reads its whole group.
 const GROUP_BYTES: usize = 4096;
 
 /// Number of transactions of a group, and their bytes.

@@ -281,7 +281,8 @@ impl ArchiveView {
     }
 }
 
-/// Reads by entry. These functions do not check whether a view may return the block.
+/// Functions that read blocks and parts of blocks by number or entry. They do not check whether a view may return the
+/// block.
 impl Archive {
     pub(super) fn entry(&self, number: BlockNumber) -> Result<Arc<Entry>, ArchiveError> {
         if let Some(entry) = self.entries.get(number.get()) {

@@ -1,4 +1,4 @@
-//! Appends blocks: prepares the states after them, and writes, flushes or replays the blocks.
+//! Appends blocks: prepares the states after the new blocks, and writes, flushes or replays the blocks.
 
 use silica_protocol::{BlockNumber, StateRoot};
 
@@ -36,15 +36,16 @@ impl Append<'_> {
     }
 }
 
-/// The states after one or more blocks that are not committed. Readers do not see them. Dropping the value discards
-/// them.
+/// The states after one or more blocks that are not committed. Readers do not see these states. Dropping the value
+/// discards the states.
 #[derive(Debug)]
 pub struct PreparedState {
     /// The version before the blocks.
     begin: Version,
     /// The state after the last block.
     state: State,
-    /// The states after those blocks that have a diff, oldest first. `keys` and `diffs` have the same order and length.
+    /// The states after the blocks that have a diff, the oldest first. `keys` and `diffs` have the same order and
+    /// length.
     changed: Vec<State>,
     keys: Vec<KeyChanges>,
     diffs: Vec<(BlockNumber, Vec<u8>)>,
@@ -74,18 +75,19 @@ impl Store {
         writer.replay_to.map(|head| (BlockNumber::new(at), head))
     }
 
-    /// Begins the states after the newest block. [`Store::extend`] and [`PreparedState::skip`] add blocks.
+    /// Returns the state after the newest block. [`Store::extend`] and [`PreparedState::skip`] add the states of later
+    /// blocks.
     pub fn prepare(&self) -> PreparedState {
         let state = self.newest(&self.writer()).window().newest().clone();
         PreparedState { begin: state.version, state, changed: Vec::new(), keys: Vec::new(), diffs: Vec::new() }
     }
 
-    /// Adds a block with the changes of `diff`. The block and its state have no effect until [`Store::append`].
+    /// Adds the state after the next block, computed from `diff`. The result has no effect until [`Store::append`].
     ///
     /// # Errors
     ///
-    /// [`StateError::NotContract`] and [`StateError::ForeignKey`] if the diff is inconsistent; other errors if the
-    /// state cannot be read.
+    /// [`StateError::NotContract`] or [`StateError::ForeignKey`]: the diff is inconsistent. Other errors: the state
+    /// cannot be read.
     pub fn extend(&self, mut prepared: PreparedState, diff: &StateDiff) -> Result<PreparedState, StateError> {
         let version = prepared.state.version.saturating_add(1);
         let (state, keys) = prepared.state.advance(&self.core.pages, diff, version)?;
@@ -100,22 +102,22 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As [`Store::append`] and [`Store::flush`].
+    /// The errors of [`Store::append`] and [`Store::flush`].
     pub fn commit(&self, block: &BlockRecord, state: PreparedState) -> Result<Snapshot, CommitError> {
         self.append(Append::Block(block), state)?;
         self.flush()
     }
 
-    /// Appends blocks without waiting for the disk. Returns a snapshot of the chain at the last block, on which the
-    /// caller can prepare the next one.
+    /// Appends blocks without waiting for the disk. Returns a snapshot of the chain at the last block.
+    /// [`Store::prepare`] then begins at this block.
     ///
-    /// Until [`Store::flush`] has returned, readers do not see the blocks, and a crash can undo them. One flush of
-    /// several blocks costs little more than the flush of one block.
+    /// Until [`Store::flush`] has returned, readers do not see the blocks, and a crash can undo the blocks. One flush
+    /// of several blocks costs little more than the flush of one block.
     ///
     /// # Errors
     ///
-    /// [`CommitError`]. After an error of the database engine, every append fails until the store is opened again. Any
-    /// other error changes nothing.
+    /// [`CommitError`]. After an error of the database engine, every append fails until the store is opened again.
+    /// After any other error, the caller can append the blocks again.
     pub fn append(&self, blocks: Append<'_>, prepared: PreparedState) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let before = self.newest(&writer);
@@ -154,7 +156,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`CommitError`] if the disk cannot be written. Readers see none of the blocks.
+    /// [`CommitError`]: the disk cannot be written. Readers then see none of the appended blocks.
     pub fn flush(&self) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let Some(snapshot) = writer.written.clone() else { return Ok(self.snapshot()) };
@@ -169,8 +171,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`CommitError::Root`] if the last block has another state root, [`CommitError::NotReplaying`] if the record has
-    /// no such block or needs no replay, and the errors of [`Store::commit`].
+    /// - [`CommitError::Root`]: the last block has another state root.
+    /// - [`CommitError::NotReplaying`]: the record has no such block, or the store needs no replay.
+    /// - The errors of [`Store::commit`].
     pub fn replay(&self, prepared: PreparedState) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let before = self.snapshot();
@@ -191,7 +194,7 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Returns the chain at the newest block, which may not be flushed.
+    /// Returns a snapshot of the chain at the newest block, which may not be flushed.
     fn newest(&self, writer: &Writer) -> Snapshot {
         writer.written.clone().unwrap_or_else(|| self.snapshot())
     }
@@ -206,7 +209,8 @@ impl Store {
         self.checkpointer.failure().map_or(Ok(()), |failure| Err(CommitError::Checkpoint(failure)))
     }
 
-    /// Returns the chain after the prepared blocks. `index_bytes` is the memory of the last block in the hash index.
+    /// Returns a snapshot of the chain after the prepared blocks. `index_bytes` is the memory in bytes that the last
+    /// block takes in the hash index.
     fn include(
         &self,
         writer: &mut Writer,
@@ -227,7 +231,7 @@ impl Store {
     }
 }
 
-/// Rejects states that were not prepared on top of the newest block.
+/// Rejects states whose preparation did not begin at the newest block.
 fn check_follows(before: &Snapshot, prepared: &PreparedState) -> Result<(), CommitError> {
     let expected = before.window().newest().version;
     if prepared.begin == expected {

@@ -21,12 +21,12 @@ pub(crate) enum Files {
 }
 
 impl Files {
-    /// Makes an empty place in memory.
+    /// Returns a place in memory without files.
     pub(crate) fn in_memory() -> Self {
         Self::Memory(Memory::default())
     }
 
-    /// Returns the names of the files in ascending order. Ignores files whose names are not numbers of this module.
+    /// Returns the names of the files in ascending order. Ignores files whose names do not have the form of a number.
     pub(super) fn list(&self) -> io::Result<Vec<u64>> {
         let path = match self {
             Self::Memory(memory) => return Ok(memory.state().files.keys().copied().collect()),
@@ -114,7 +114,8 @@ impl Files {
             Self::Directory(path, Durability::Flush) => {
                 File::open(path.join(file_name(name)))?.sync_all()?;
                 File::open(path)?.sync_all()?;
-                // The directory and its entry in the parent can be new as well.
+                // The directory of the files can be new. Then its own entry in the parent directory must be flushed
+                // too.
                 path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
             }
             #[cfg(not(test))]
@@ -169,7 +170,8 @@ mod disk {
     use super::{Memory, State, io};
 
     impl State {
-        /// Counts down a write. A write that fails appends half of its bytes.
+        /// Counts a write against the limit of [`Memory::fail_after`]. At the limit, appends half of the bytes and
+        /// fails.
         pub(super) fn spend(&mut self, name: u64, bytes: &[u8]) -> io::Result<()> {
             let Some(left) = &mut self.remaining else { return Ok(()) };
             if let Some(less) = left.checked_sub(1) {
@@ -191,18 +193,18 @@ mod disk {
     }
 
     impl Memory {
-        /// Lets `count` more writes and flushes succeed. All later ones fail.
+        /// Sets a limit: `count` more writes and flushes succeed, and all later ones fail.
         pub(crate) fn fail_after(&self, count: u64) {
             self.state().remaining = Some(count);
         }
 
-        /// Ends the process. All written bytes stay.
+        /// Simulates the end of the process. All written bytes stay.
         pub(crate) fn kill(&self) {
             self.state().remaining = None;
         }
 
-        /// Loses power. Undoes removals. Of the bytes of a file since its last flush, keeps the first `kept`. Fills the
-        /// others with zeros, or removes them with `cut`.
+        /// Simulates a power failure. Undoes removals. Of the bytes of each file since its last flush, keeps the first
+        /// `kept`. Replaces the other bytes by zeros, or removes them if `cut` is true.
         pub(crate) fn crash(&self, kept: usize, cut: bool) {
             let mut state = self.state();
             state.remaining = None;

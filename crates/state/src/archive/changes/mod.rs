@@ -1,5 +1,5 @@
-//! The state diffs of recent blocks. Opening applies them to the newest checkpoint. A diff is stored until a checkpoint
-//! contains it and the state history does not need it.
+//! The state diffs of recent blocks. Opening the store applies them to the newest checkpoint. A diff is stored until a
+//! checkpoint contains its block and the state history does not need the diff.
 //!
 //! The diffs are not in the record, because the engine does not reuse the space of removed values between other values.
 //! They are frames in files. A file of 4 MiB or more gets no further frame. The process appends whole frames to a file.
@@ -36,7 +36,7 @@ use crate::codec::{SEAL_LEN, seal, unseal};
 const KEY: &[u8] = b"silica change";
 /// Bytes of a frame before the state diff.
 const HEADER: usize = 8 + 32 + 8;
-/// Length of a file in bytes from which on the next frame goes into a new file.
+/// Length of a file in bytes. If the current file has this length or more, the next frame begins a new file.
 const ROLL: u64 = 4 << 20;
 
 /// The stored state diffs. One thread appends, and others can read.
@@ -89,7 +89,7 @@ impl Extent {
 }
 
 impl Changes {
-    /// Finds the complete frames of blocks up to `head`. Removes a file without such frames.
+    /// Opens the files, and finds the complete frames of blocks up to `head`. Removes a file without such frames.
     pub(super) fn open(files: Files, head: Option<BlockNumber>) -> io::Result<Self> {
         let mut kept = Kept::default();
         for name in files.list()? {
@@ -100,7 +100,7 @@ impl Changes {
                 files.remove(name)?;
             }
         }
-        // The previous process may have left bytes that are only in the page cache. A read of them does not make them
+        // The bytes of the previous process may be only in the page cache. Reading these bytes does not make them
         // durable.
         kept.unsynced = kept.extents.keys().copied().collect();
         Ok(Self { files, kept: Mutex::new(kept) })
@@ -110,7 +110,7 @@ impl Changes {
         self.kept.lock()
     }
 
-    /// Appends the state diff of a block. Does not wait for the disk.
+    /// Appends the state diff of a block. Does not flush the file.
     pub(super) fn append(&self, number: BlockNumber, hash: BlockHash, change: &[u8]) -> io::Result<()> {
         let mut kept = self.kept();
         let file = kept.file_to_append();
@@ -122,7 +122,7 @@ impl Changes {
         let offset = extent.len;
         kept.unsynced.insert(file);
         if let Err(error) = self.files.append(file, &frame) {
-            // A reader stops at the torn frame, so later frames go into a new file.
+            // A reader stops at the incomplete frame, so later frames go into a new file.
             kept.current = None;
             return Err(error);
         }

@@ -50,9 +50,9 @@ enum Op {
     Sync,
     Prune(u64),
     Reopen,
-    /// Reverts by this number of blocks.
+    /// Reverts the newest blocks. The value is their number.
     GoBack(u64),
-    /// Opens with this number of blocks less, as after a crash that lost unflushed blocks.
+    /// Opens the files with a head that is lower by this number of blocks, as after a crash that lost unflushed blocks.
     LoseBlocks(u64),
 }
 
@@ -129,7 +129,7 @@ fn any_write_may_be_the_last() {
         let mut changes = open(&files, 0);
         (0..3).for_each(|number| append(&changes, number).unwrap());
         memory.fail_after(cut_after);
-        // The diffs that must exist are after the last pruned block, up to the last flushed block.
+        // The diffs of the blocks after the last pruned block, up to the last flushed block, must exist.
         let (mut blocks, mut synced, mut pruned) = (3, 0, 0);
         let mut run = || {
             for round in 0..8 {

@@ -5,7 +5,7 @@ use silica_protocol::BlockHash;
 use super::{Extent, State, segment::Segment};
 use crate::codec::{Malformed, Reader, Writer, seal};
 
-/// Table of the manifest in the derived database. The index has this table and all higher ones.
+/// Table of the manifest in the derived database. The index has this table and all tables with higher numbers.
 pub(super) const MANIFEST: u8 = 0xf0;
 /// Format of the index. An index of another format is made again from the record.
 pub(super) const FORMAT: u64 = 1;

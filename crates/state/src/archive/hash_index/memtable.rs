@@ -8,7 +8,7 @@ use silica_protocol::BlockHash;
 use super::{Extent, Index, entry::Entry};
 use crate::db::Db;
 
-/// Entries that are inserted under one lock. Readers can lock the set between two chunks.
+/// Number of entries that are inserted under one lock. Readers can lock the set between two such insertions.
 const CHUNK: usize = 256;
 
 /// The blocks in the index, in memory or on disk.

@@ -72,8 +72,8 @@ impl Index {
             let bucket = merge.next_bucket;
             let mut content = Vec::new();
             for input in &merge.inputs {
-                // An input has at most as many buckets as the output. So each bucket of the output has its entries in
-                // one bucket of each input.
+                // An input has at most as many buckets as the output. So all entries of an output bucket are in one
+                // bucket of each input.
                 let shift = merge.output.bits.saturating_sub(input.bits);
                 let entries = self.read_bucket(*input, bucket.checked_shr(shift).unwrap_or(0));
                 let entries = entries.inspect_err(|error| {
@@ -107,9 +107,9 @@ impl Index {
     }
 }
 
-/// Returns the segments to merge, or `None`. These are the largest segment that is not larger than all smaller ones
-/// together, and the smaller ones. Without such a segment, each one is larger than the sum of the smaller ones, so few
-/// exist.
+/// Returns the segments to merge, or `None`. A segment is merged with all smaller segments if these have at least as
+/// many entries together. The largest such segment is chosen. If no such segment exists, each segment has more entries
+/// than all smaller ones together. Then the number of segments is small.
 pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
     let mut by_size = segments.to_vec();
     by_size.sort_unstable_by_key(|segment| std::cmp::Reverse((segment.entries, segment.id)));

@@ -6,16 +6,16 @@
 //! The index is a log-structured merge tree. Entries of recent blocks are in the memtable. Other entries are in
 //! segments. A segment is a sorted set of entries, which is written once. The leading bits of the hash divide it into
 //! buckets of 128 to 256 entries on average. Hashes are uniform, so the hash determines the bucket, and a lookup takes
-//! one read for each segment. Segments of similar sizes are merged. Therefore their number is a logarithm of the number
-//! of transactions.
+//! one read for each segment. Segments of similar sizes are merged. Therefore the number of segments grows with the
+//! logarithm of the number of transactions.
 //!
 //! ```text
 //! manifest   table (1)                                     format, next segment, blocks covered, newest hash, segments
 //! bucket     table (1)  segment (4)  bucket (4)  part (2)  whether more parts follow (1), entries of 16 bytes
 //! ```
 //!
-//! Every bucket of a segment is stored, even an empty one, and every value has a checksum. So a missing value is
-//! damage, and never means that a transaction does not exist. The index can be rebuilt from the record at any time,
+//! Every bucket of a segment is stored, even an empty one, and every value has a checksum. So a missing value is always
+//! damage. It does not mean that a transaction does not exist. The index can be rebuilt from the record at any time,
 //! also during reads.
 
 mod entry;
@@ -56,7 +56,7 @@ const REBUILD: usize = 1 << 20;
 #[derive(Clone, Debug, Default)]
 struct State {
     segments: Vec<Segment>,
-    /// Memtables that a write to a segment reads. A failed write leaves its memtable here.
+    /// Memtables whose entries are being written to a segment. After a failed write, the memtable stays here.
     frozen: Vec<Arc<RwLock<BTreeSet<Entry>>>>,
     /// The memtable: entries of blocks after `frozen`.
     recent: Arc<RwLock<BTreeSet<Entry>>>,
@@ -143,8 +143,8 @@ impl Index {
                     positions.dedup();
                     return Ok(positions);
                 }
-                // A merge may have removed a segment after the read of the state. Only the newest state decides about
-                // damage.
+                // A merge may have removed a segment after this function read `state`. Damage is certain only if
+                // `state` has not changed.
                 Err(error) => {
                     let now = self.state();
                     if now.generation == state.generation {
@@ -166,7 +166,7 @@ impl Index {
             found.extend(set.read().range(range.clone()));
         }
         // A revert retires the handle before it removes entries from these sets. So a reader of the old chain gets an
-        // error here, and not an absence.
+        // error here, and not an empty result.
         self.db.require_service()?;
         for segment in &state.segments {
             self.visit_bucket(*segment, segment.bucket_of(prefix), |part| {
@@ -272,7 +272,8 @@ impl Index {
         *state = Arc::new(changed);
     }
 
-    /// Writes the manifest and publishes its segments to readers. They replace the oldest `thawed` frozen sets.
+    /// Writes the manifest and publishes its segments to readers. The segments replace the oldest `thawed` frozen
+    /// memtables.
     fn publish(
         &self,
         upkeep: &Upkeep,
@@ -395,7 +396,7 @@ mod tests {
         fn everything_added_is_found_whatever_happens_between(ops in vec(op(), 1..60)) {
             let (disk, mut counts) = (Disk::default(), Vec::new());
             let mut index = open(&disk, &counts);
-            // The block from which on the undo log has entries.
+            // The undo log has entries of the blocks from this number on.
             let mut since = None;
             for op in ops {
                 match op {

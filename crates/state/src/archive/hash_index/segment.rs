@@ -16,7 +16,7 @@ use crate::{
 pub(super) const BUCKETS: u8 = 0xf1;
 /// Maximum number of entries of one part of a bucket.
 pub(super) const PART: usize = (MAX_VALUE - SEAL_LEN - 1) / ENTRY;
-/// Minimum number of entries of a bucket, on average over the segment. A segment with fewer has one bucket.
+/// Minimum number of entries of a bucket, on average over the segment. A segment with fewer entries has one bucket.
 pub(super) const MEAN: u64 = 128;
 
 /// A sorted set of entries on disk that never changes.
