@@ -21,7 +21,7 @@ use crate::{
     versioned_trie::{checkpoint, pages::PageStore, tree::Top},
 };
 
-/// Reads and writes of the hash index between two checks for a due checkpoint.
+/// Number of reads and writes of the hash index between two checks whether a checkpoint is due.
 const TIDY_BUDGET: u32 = 256;
 
 /// The thread and the result of its last checkpoint.
@@ -97,7 +97,7 @@ impl Checkpointer {
         }
     }
 
-    /// Returns the error of a failed checkpoint. After it, no checkpoint is written.
+    /// Returns the error of a failed checkpoint. After a failed checkpoint, the thread writes no checkpoints.
     pub(crate) fn failure(&self) -> Option<Arc<StateError>> {
         lock(&self.status.0).failed.clone()
     }
@@ -170,7 +170,8 @@ impl Worker {
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) => {}
             }
-            // An error is ignored: each query that reads the damaged index gets it, and this thread rebuilds the index.
+            // An error is ignored: each query that reads the damaged index returns the error, and this thread rebuilds
+            // the index.
             let tidy = catch_unwind(AssertUnwindSafe(|| self.archive.tidy_index(TIDY_BUDGET)));
             if !matches!(tidy, Ok(Ok(true))) {
                 return jobs.recv().ok();
@@ -183,12 +184,13 @@ fn write(pages: &PageStore, archive: &Archive, job: &Job, is_held: impl FnOnce()
     // Before the checkpoint: a power failure must not lose the state diffs of blocks that the checkpoint contains.
     archive.sync_diffs()?;
     checkpoint::write(pages, job.block, &job.top)?;
-    // After the checkpoint: a savepoint may exist since, and the index must not contain blocks after it.
+    // This check is after the checkpoint, because a savepoint may have been created during the checkpoint. The index
+    // must not contain blocks after a savepoint.
     if !is_held() {
         archive.store_index()?;
     }
-    // After a restart, the older states of the state history are computed from the previous checkpoint and the diffs
-    // since.
+    // After a restart, the older states of the state history are computed from the previous checkpoint and the later
+    // state diffs.
     match pages.manifest().previous {
         Some(previous) => Ok(archive.prune_diffs(previous.block)?),
         None => Ok(()),

@@ -30,7 +30,7 @@ impl Writer {
         self.number(u64::try_from(len).unwrap_or(u64::MAX));
     }
 
-    /// Writes bytes without their length, which the reader must have from elsewhere.
+    /// Writes bytes without their length. The reader must get the length from another value.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Ok(*bytes)
     }
 
-    /// Reads a length, and then as many bytes.
+    /// Reads a length, and then this number of bytes.
     pub(crate) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], Malformed> {
         let len = self.number(what)?;
         self.raw(len, what)

@@ -1,4 +1,5 @@
-//! State diffs: the changed accounts and entries of a block with their new values. The same diff can be applied twice.
+//! State diffs: the changed accounts and entries of a block with their new values. A second application of a diff has
+//! no effect.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +21,8 @@ use crate::codec::{Malformed, Reader, Writer};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDiff {
-    /// New accounts as a whole. The store computes storage roots from the entries, and ignores a storage root in the
-    /// diff.
+    /// The changed accounts with all their fields after the block. The store computes storage roots from the entries,
+    /// and ignores a storage root in the diff.
     pub accounts: BTreeMap<Address, Account>,
     /// Changed entries of contract storage, by contract.
     pub storage: BTreeMap<Address, StorageDiff>,

@@ -78,7 +78,7 @@ impl StateError {
         matches!(self, Self::Db(DbError::Retired) | Self::Archive(ArchiveError::Db(DbError::Retired)))
     }
 
-    /// Returns whether the derived database is damaged. Other errors mean that it is unreachable or out of date.
+    /// Returns whether the derived database is damaged.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Db(error) => error.is_damage(),
@@ -138,7 +138,7 @@ pub enum CommitError {
     /// The block cannot be appended to the record.
     #[error(transparent)]
     Append(#[from] AppendError),
-    /// The state was prepared for another block number than the next one.
+    /// The prepared states do not begin after the newest block, or do not end at the last block to append.
     #[error("expected a state for block {expected}, got one for block {prepared}")]
     Stale {
         /// The block number for which the state was prepared.
@@ -198,8 +198,8 @@ pub enum RevertError {
     /// The blocks cannot be read. Nothing has changed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The later blocks cannot be removed. The store rejects writes until it is opened again, at either of the two
-    /// heads.
+    /// The later blocks cannot be removed. The store rejects writes until it is opened again. The store then opens at
+    /// the old head or at the new head.
     #[error("cannot remove the blocks after the savepoint")]
     Append(#[source] AppendError),
     /// The later blocks are removed, but the store cannot be opened again.
@@ -217,12 +217,12 @@ impl RevertError {
     }
 }
 
-/// Reason why a store did not recover from a failed write. An attempt changes no acknowledged block, and the next
+/// Reason why a store did not recover from a failed write. The attempt changed no acknowledged block, and the next
 /// attempt may succeed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
-    /// The disk has no space even for the writes of an opening. Reads continue to work.
+    /// The disk has no space for the writes of an opening. Reads continue to work.
     #[error("no disk space to write to {}", path.display())]
     NoRoom {
         /// The file that could not be written.
@@ -254,7 +254,7 @@ pub enum RecoverError {
     Open(#[from] OpenError),
 }
 
-/// Reason why the state was not written when the store was closed. The record has all blocks in any case.
+/// Reason why the state was not written when the store was closed. The record has all blocks.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the state before closing")]
 pub struct CloseError(#[source] pub(crate) Arc<StateError>);

@@ -38,7 +38,7 @@ thread_local! {
         const { std::cell::RefCell::new(Vec::new()) };
 }
 
-/// Returns whether both belong to the same file.
+/// Returns whether the metadata `one` and `other` belong to the same file.
 #[cfg(unix)]
 pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -44,7 +44,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Db`], which names the file, if it was deleted or replaced.
+    /// [`ArchiveError::Db`]: the file was deleted or replaced. The error names the file.
     pub fn require_in_place(&self) -> Result<(), ArchiveError> {
         self.core.archive.require_in_place()
     }

@@ -56,7 +56,7 @@ impl Random {
     }
 }
 
-/// Returns one of some hundred addresses, many of which have digits in common.
+/// Returns one of several hundred addresses, many of which have digits in common.
 fn address(random: &mut Random) -> Address {
     let mut bytes = [0x5a; 20];
     bytes[0] = random.one_of(&[0x5a, 0x5b, 0x15, 0xff]);
@@ -607,7 +607,7 @@ enum Op {
         after: u64,
         kept: Kept,
     },
-    /// Loses the state, and interrupts the execution of the blocks after some of them.
+    /// Loses the state, and interrupts the execution of the blocks after this number of blocks.
     Lose(u64),
 }
 
@@ -776,8 +776,8 @@ fn states_of_an_earlier_process_outlive_what_it_began_with() {
         }
         fixture.close();
         let began_with = fixture.store().snapshot().pages().manifest();
-        // The oldest state of the state history is then the last but one of the earlier process. No state was requested
-        // before.
+        // The oldest state of the state history is then the second newest state of the earlier process. No query has
+        // read a state before.
         for number in 0..history - 2 {
             fixture.commit(number).unwrap();
             fixture.store().settle();
@@ -1243,7 +1243,8 @@ fn what_was_taken_back_is_not_recovered() {
     assert_eq!(recovered.head().map(|head| head.hash), Some(head.hash));
 }
 
-/// Without memory, opening would find that the state diffs are lost, and the blocks would have to be executed again.
+/// The revert takes the state from memory. Opening the store would find that the state diffs are lost, and would
+/// require a replay.
 #[test]
 fn what_a_hold_has_kept_is_not_computed_again() {
     let mut fixture = Fixture::new(3);
@@ -1302,7 +1303,7 @@ fn keys_of_undone_blocks_are_not_remembered() {
     };
     let accounts = [(address, account)].into();
     fixture.commit_diff(StateDiff { accounts, ..entries(0..60, Some(1)) }).unwrap();
-    // Once with these keys in a checkpoint, and once in memory.
+    // The first iteration has these keys in a checkpoint, and the second has them in memory.
     for settled in [true, false] {
         if settled {
             fixture.close();
@@ -1328,7 +1329,7 @@ fn keys_of_undone_blocks_are_not_remembered() {
 #[test]
 fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
     let mut fixture = Fixture::new(3);
-    // No checkpoint is due by itself.
+    // With these limits, no commit begins a checkpoint.
     fixture.options = StoreOptions { checkpoint_bytes: 1 << 20, checkpoint_blocks: 64, ..fixture.options };
     fixture.restart(Kept::NONE);
     let commit = |fixture: &mut Fixture, blocks: u64| (0..blocks).for_each(|seed| fixture.commit(seed).unwrap());
@@ -1367,7 +1368,7 @@ fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
 
 #[test]
 fn savepoints_report_that_they_hold_too_much() {
-    // Also if the block above the limit waits for its checkpoint.
+    // With the second value, a block above the limit also waits for a checkpoint.
     for checkpoint_bytes in [3000, 300] {
         let mut fixture = Fixture::new(3);
         fixture.options = StoreOptions { checkpoint_bytes, held_bytes: 10_000, ..fixture.options };
@@ -1384,7 +1385,7 @@ fn savepoints_report_that_they_hold_too_much() {
             fixture.commit(seed).unwrap();
         }
         assert!(seed > 1);
-        // A savepoint after that does not stop checkpoints, which go past its block.
+        // A later savepoint does not stop checkpoints. The newest checkpoint is then of a later block.
         fixture.savepoint();
         let blocks = fixture.blocks();
         for seed in 0..12 {
@@ -1395,7 +1396,7 @@ fn savepoints_report_that_they_hold_too_much() {
         assert!(fixture.store().holds_too_much());
         assert!(matches!(fixture.revert(0), Err(RevertError::Passed { .. })));
         fixture.model().check_whole(fixture.store().snapshot().state());
-        // Savepoints that are created after all of them are dropped take effect again.
+        // After all savepoints are dropped, new savepoints take effect again.
         assert!(fixture.holds.is_empty() && !fixture.store().holds_too_much());
         fixture.savepoint();
         fixture.commit(1).unwrap();
@@ -1511,7 +1512,7 @@ fn rows_of_a_record_make_the_same_record_elsewhere() {
     commit(&mut fixture, 0..12);
     let snapshot = fixture.store().snapshot();
     fixture.store().set_label("rules 1").unwrap();
-    // The rows of these blocks are not among them.
+    // The rows do not include the rows of these blocks.
     commit(&mut fixture, 12..20);
     let mut import = RecordImport::create(dir.path()).unwrap();
     for row in snapshot.record_rows() {
@@ -1560,7 +1561,7 @@ fn names_of_the_files_are_durable_before_the_first_block() {
     when_synced(&chain.join("conf"));
     assert_eq!(when_synced(dir.path()), ["store"]);
     assert_eq!(when_synced(&chain), ["blobs", "conf", "db"]);
-    // Blocks can be acknowledged from here on: every name of the record has to be older than the sync.
+    // From here on, blocks can be acknowledged. So all directory entries of the record must already be flushed.
     let prepared = prepare(&opened, &Model::default().diff(1)).unwrap();
     opened.commit(&block(None, prepared.root()), prepared).unwrap();
     assert_eq!(names_in(&chain), when_synced(&chain));

@@ -42,7 +42,7 @@ impl State {
         StateRoot::new(self.top.root())
     }
 
-    /// Returns the block after which this is the state, or `None` before genesis.
+    /// Returns the block of the state, or `None` before genesis.
     pub(crate) fn block(&self) -> Option<BlockNumber> {
         self.version.checked_sub(1).map(BlockNumber::new)
     }

@@ -32,7 +32,7 @@ impl StateView {
         Self { pages, state }
     }
 
-    /// Returns the block after which this is the state, or `None` for the empty state before genesis.
+    /// Returns the block of the state, or `None` for the empty state before genesis.
     pub fn block(&self) -> Option<BlockNumber> {
         self.state.block()
     }

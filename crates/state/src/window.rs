@@ -31,8 +31,8 @@ impl Window {
         Self { states: [newest].into(), length: length.max(1) }
     }
 
-    /// Returns the window after more blocks, up to that of version `end`: `changed` has the states after those of them
-    /// that change something, the oldest first.
+    /// Returns the state history after more blocks. `end` is the version of the last of these blocks. `changed` has the
+    /// states after the blocks that change the state, the oldest first.
     pub(crate) fn extend(&self, changed: &[State], end: Version) -> Self {
         let (before, oldest) = (self.newest(), end.saturating_sub(self.length.saturating_sub(1)));
         let next = before.version.saturating_add(1);
@@ -73,10 +73,10 @@ pub(crate) fn on_disk(manifest: &Manifest) -> impl Iterator<Item = State> {
 }
 
 /// The states of the state history from before the start of this process. They are computed at the first request, from
-/// a checkpoint and the state diffs since.
+/// a checkpoint and the later state diffs.
 #[derive(Debug)]
 pub(crate) struct RecomputedStates {
-    /// The version at the start of this process. This process computes the states from it on as it makes blocks.
+    /// The version at the start of this process. The states from this version on are not in this cache.
     end: Version,
     made: Mutex<Made>,
 }

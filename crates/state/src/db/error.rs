@@ -42,7 +42,8 @@ pub enum DbError {
     /// The chain was reverted to an earlier block after the beginning of the read.
     #[error("the chain was reverted to an earlier block during the read")]
     Retired,
-    /// Another version of the engine wrote the file, or the engine had other parameters.
+    /// The engine cannot open the file: the file is damaged, or another version of the engine or an engine with other
+    /// parameters wrote the file.
     #[error("database {} is damaged, or was written by another version of its engine: {reason}", path.display())]
     Unsupported {
         /// Directory of the database.
@@ -69,7 +70,7 @@ pub enum DbError {
 }
 
 impl DbError {
-    /// Returns whether stored data are damaged. Other errors are failures to read or write them.
+    /// Returns `true` if stored data are damaged, and `false` if data cannot be read or written for another reason.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Panicked { .. } | Self::Unsupported { .. } => true,

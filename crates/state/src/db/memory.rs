@@ -97,11 +97,11 @@ mod disk {
 
     use super::*;
 
-    /// The disk of a database in memory, which outlives the database. It has all flushed writes, and after a crash a
-    /// part of the others.
+    /// The disk of a database in memory, which outlives the database. After a crash, the disk has all flushed writes,
+    /// and the first of the later writes.
     ///
-    /// Writes reach the disk in order. A test can let it fail after a number of writes. At a crash, the test decides
-    /// how many writes since the last flush the disk keeps.
+    /// Writes reach the disk in order. A test can make the disk fail after a number of writes. At a crash, the test
+    /// decides how many writes since the last flush the disk keeps.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Disk(Arc<Mutex<State>>);
 
@@ -156,12 +156,12 @@ mod disk {
             Ok(())
         }
 
-        /// Lets `count` more writes and flushes succeed. All later ones fail.
+        /// Sets a limit: `count` more writes and flushes succeed, and all later ones fail.
         pub(crate) fn fail_after(&self, count: u64) {
             self.state().remaining = Some(count);
         }
 
-        /// Returns the contents that a reopening after a failure reads.
+        /// Returns the contents that the database has after it is opened again.
         pub(super) fn reopen(&self) -> Result<BTreeMap<Vec<u8>, sled::IVec>, DbError> {
             let mut state = self.state();
             state.spend()?;
@@ -169,7 +169,7 @@ mod disk {
             Ok(state.contents.clone())
         }
 
-        /// Ends every database on this disk like a crash. Keeps the first `kept` writes since the last flush.
+        /// Ends every database on this disk as at a crash. Keeps the first `kept` writes since the last flush.
         pub(crate) fn crash(&self, kept: usize) {
             let mut state = self.state();
             state.settle(kept);

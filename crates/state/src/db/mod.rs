@@ -308,8 +308,8 @@ pub(crate) struct Scan {
     ended: bool,
 }
 
-/// Number of entries of the first fetch, and of the largest one. Each fetch searches its first key in the tree of the
-/// engine.
+/// Number of entries of the first fetch. Each later fetch has eight times as many entries, at most `LARGEST_PORTION`,
+/// because each fetch searches for its first key in the tree of the engine.
 const PORTION: usize = 1;
 const LARGEST_PORTION: usize = 64;
 
@@ -529,7 +529,7 @@ impl Sled {
 impl Drop for Sled {
     fn drop(&mut self) {
         let Some(opened) = self.opened.get_mut().take() else { return };
-        // A close writes, and would create missing directories for its files.
+        // Closing sled writes files, and would create missing directories for these files.
         if self.broken.load(Ordering::Acquire) || opened.require_in_place().is_err() {
             std::mem::forget(opened);
         } else {
@@ -538,7 +538,7 @@ impl Drop for Sled {
     }
 }
 
-/// Removes unfinished snapshots of sled from an interrupted opening. Returns whether there were any.
+/// Removes unfinished snapshots of sled from an interrupted opening. Returns whether such snapshots existed.
 fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
     let mut any = false;
     for entry in fs::read_dir(path)? {
@@ -551,8 +551,8 @@ fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
     Ok(any)
 }
 
-/// Number of retries for a locked directory, and the pause between two of them. Together they are 5 s, which is enough
-/// for the threads of a closed database to end on a busy machine. The lock of the data directory excludes other
+/// Number of retries for a locked directory, and the pause between two retries. All pauses together take 5 s. This is
+/// enough for the threads of a closed database to end on a busy machine. The lock of the data directory excludes other
 /// processes.
 const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
@@ -669,7 +669,7 @@ mod tests {
         assert_eq!(scan.map(|entry| entry.unwrap().1.len()).sum::<usize>(), 199 * 9);
         assert_eq!(other.get(&[7]).unwrap().as_deref(), Some(&[7; 9][..]));
 
-        // Until it can be opened again, it rejects everything.
+        // Until sled can be opened again, every operation fails.
         let held = sled.opened.write().take().unwrap();
         assert!(matches!(sled.reopen(|| {}), Err(DbError::Locked { .. })));
         assert!(matches!(db.get(&[7]), Err(DbError::Closed)));

@@ -12,7 +12,7 @@ use silica_protocol::Address;
 use super::{KeyList, after};
 use crate::version::Version;
 
-/// Number of consecutive keys without entries from which on their range is recorded.
+/// Minimum number of consecutive keys without entries. Shorter ranges are not recorded.
 const WORTH: usize = 16;
 /// Maximum number of ranges of all contracts together.
 const MOST: usize = 1024;
@@ -35,7 +35,7 @@ struct Known {
 struct Range {
     /// The first key after the range.
     end: Box<str>,
-    /// The first version without an entry in the range. Later versions have none either.
+    /// The first version without an entry in the range. Later versions also have no entry in the range.
     since: Version,
 }
 
@@ -48,8 +48,8 @@ impl Absent {
         self.0.write()
     }
 
-    /// Removes the keys that a new version adds from the ranges. The caller must do this before a reader gets its
-    /// state.
+    /// Removes the keys that a new version adds from the ranges. The caller must call this function before it publishes
+    /// the state of this version.
     pub(super) fn note_added(&self, version: Version, added: &[(Address, Box<str>)]) {
         let mut known = self.write();
         known.newest = version;
@@ -58,7 +58,7 @@ impl Absent {
         }
     }
 
-    /// Records that a version has no entry from key `from` to before `end`.
+    /// Records that a version has no entry with a key from `from` (inclusive) to `end` (exclusive).
     pub(super) fn note(&self, contract: &Address, from: &str, end: &str, version: Version) {
         let mut known = self.write();
         // Only for the newest version, because a later version may have entries there.

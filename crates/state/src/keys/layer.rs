@@ -25,7 +25,8 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Returns the layers of a key from the top: the beginning of their rows, and the rest of the key in each.
+    /// Returns the layers of a key, the top layer first. Each item has the beginning of the layer's database keys, and
+    /// the rest of the key in the layer.
     pub(super) fn way<'k>(self, contract: &Address, key: &'k [u8]) -> impl Iterator<Item = (Vec<u8>, &'k [u8])> {
         let mut next = Some((Layer::top(self, contract), key));
         iter::from_fn(move || {
@@ -40,14 +41,15 @@ impl Tables {
     }
 }
 
-/// The place of the rest of all keys that begin with the same slices.
+/// A layer: the place for the rest of all keys that begin with the same slices.
 #[derive(Clone)]
 struct Layer {
     table: u8,
     /// Table of the layers below.
     deep: u8,
     contract: Address,
-    /// Digest of the contract and the slices. The layer below continues it, so that each byte of a key is hashed once.
+    /// Digest of the contract and the slices. The layer below continues this digest, so that each byte of a key is
+    /// hashed once.
     digest: Sha256,
 }
 
@@ -123,7 +125,8 @@ impl<'a> Descent<'a> {
         self.along = self.along.min(self.slices.len());
     }
 
-    /// Returns the rest of `span.from` in this layer. Returns nothing if the slices differ from its beginning.
+    /// Returns the rest of `span.from` in this layer, or no bytes if the slices differ from the beginning of
+    /// `span.from`.
     fn from(&self) -> &'a [u8] {
         let from = self.span.from.as_bytes().get(self.along..).filter(|_| self.along == self.slices.len());
         from.unwrap_or_default()

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! The index contains at least the keys of every readable state, so it needs no versions. A new key is in memory until
-//! the next checkpoint writes it. The first checkpoint without a removed key lists this key. The key leaves the disk
-//! when the previous checkpoint is dropped (docs/storage.md). Until then, queries record ranges in which all keys are
-//! removed, so that later queries skip these ranges.
+//! the next checkpoint writes it. The first checkpoint without a removed key lists this key for removal. The key is
+//! removed from disk when the previous checkpoint is dropped (docs/storage.md). Until then, queries record ranges in
+//! which all keys are removed, so that later queries skip these ranges.
 
 mod absent;
 mod layer;
@@ -41,7 +41,8 @@ use crate::{
 pub(crate) struct KeyChanges {
     /// Plain keys that have an entry after the diff, but not before it, with their contracts.
     pub added: Vec<(Address, Box<str>)>,
-    /// Plain keys without an entry after the diff, with their contracts. They may have had none before it.
+    /// Plain keys without an entry after the diff, with their contracts. Such a key may also have had no entry before
+    /// the diff.
     pub gone: Vec<(Address, Box<str>)>,
 }
 
@@ -124,7 +125,7 @@ impl Taken {
         Self { keys: KeyList::default(), left: limit, cut: false }
     }
 
-    /// Returns whether the limit permits another key. It permits at least one.
+    /// Returns whether the limit permits another key. Every limit permits at least one key.
     fn has_room(&mut self) -> bool {
         self.cut = self.left.keys == 0 || self.left.bytes == 0;
         !self.cut
@@ -160,7 +161,7 @@ impl Keys {
     }
 
     /// Returns the index of an earlier version with the handle `db`. Returns `None` if the undo log does not reach back
-    /// to that version. Both share the keys in memory, so the caller must have retired the handle of `self`.
+    /// to that version. Both indexes share the keys in memory, so the caller must have retired the handle of `self`.
     pub(crate) fn back_at(&self, version: Version, db: Db) -> Option<Self> {
         let absent = Absent::default();
         absent.note_added(version, &[]);
@@ -183,12 +184,12 @@ impl Keys {
         self.recent.note(version, changes);
     }
 
-    /// Records that a version has no entry from key `from` to before `end`.
+    /// Records that a version has no entry with a key from `from` (inclusive) to `end` (exclusive).
     pub(crate) fn note_absent(&self, contract: &Address, from: &str, end: &str, version: Version) {
         self.absent.note(contract, from, end, version);
     }
 
-    /// Returns the first keys of a span. They include all keys that have an entry in the state of `version`. `older`
+    /// Returns the first keys of a span. These include all keys that have an entry in the state of `version`. `older`
     /// has the keys of states that were computed again after a restart.
     pub(crate) fn candidates(
         &self,
@@ -204,7 +205,7 @@ impl Keys {
         let span = Span { from: &from, ..span };
         let absent = absent.filter(|absent| absent.starts_with(span.prefix));
         let until = absent.as_deref();
-        // Memory before pages: keys move only from memory to pages, so this order misses none.
+        // Memory before pages: keys move only from memory to pages, so a key that moves during the read is not missed.
         let recent = [Some(&*self.recent), older].into_iter().flatten().map(|recent| recent.take(span, until, limit));
         let mut taken: Vec<Taken> = recent.collect();
         taken.push(self.pages().take(span, until, limit)?);
@@ -218,8 +219,8 @@ impl Keys {
         Ok(Candidates { keys, next: end.map(after).or(absent) })
     }
 
-    /// Removes the keys that only checkpoints before the newest finished one had. `number` is the number of the newest
-    /// checkpoint. Views of versions before `floor` must be unreadable.
+    /// Removes the keys that only checkpoints before the newest finished checkpoint had. `number` is the number of the
+    /// newest checkpoint. Views of versions before `floor` must be unreadable.
     pub(crate) fn begin_checkpoint(&self, number: u64, floor: Version) -> Result<(), StateError> {
         let mut listed = self.listed().all();
         loop {

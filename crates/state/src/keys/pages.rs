@@ -31,7 +31,7 @@ pub(super) struct Pages<'a> {
 
 /// Maximum bytes of a page.
 const PAGE: usize = 4096;
-/// Approximate bytes of the pages into which a larger page is divided. They have room for further items.
+/// Approximate bytes of the pages into which a larger page is divided. Such pages have space for further items.
 const PART: usize = 3072;
 
 /// Items to add (`true`) and to remove (`false`).
@@ -137,8 +137,8 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// Removes the items from place `at` on from the previous page. An interrupted division can leave such items, and
-    /// they would be valid after the removal of the page at this place.
+    /// Removes the items from place `at` on from the previous page. An interrupted division can leave such items.
+    /// Without this function, the removal of the page at `at` would make the items valid.
     fn trim_before(&self, at: &[u8]) -> Result<(), StateError> {
         let layer = at.get(..LAYER).unwrap_or_default().to_vec();
         let Some((before, value)) = self.db.scan(layer..at.to_vec()).next_back().transpose()? else { return Ok(()) };
@@ -187,17 +187,17 @@ struct LayerScan {
     page: Option<Page>,
     /// The current item.
     item: Vec<u8>,
-    /// Items from the first bound on and before the second one belong to the span.
+    /// The first bound (inclusive) and the second bound (exclusive) of the items in the span.
     bounds: (Vec<u8>, Vec<u8>),
 }
 
 /// A page during a read.
 struct Page {
     value: Value,
-    /// Bytes of the value without the checksum, and the number of them that were read.
+    /// Number of bytes of the value without the checksum, and number of bytes that were read.
     len: usize,
     read: usize,
-    /// Place of the next page, or `None` for the last page. Items from there on are ignored.
+    /// Place of the next page, or `None` for the last page. Items from this place on are ignored.
     end: Option<Vec<u8>>,
 }
 
@@ -216,7 +216,7 @@ impl Page {
         Ok(items.into_iter().collect())
     }
 
-    /// Replaces `item` by the next item. Returns whether the page has one.
+    /// Replaces `item` by the next item. Returns whether the page has a next item.
     fn step(&mut self, item: &mut Vec<u8>) -> Result<bool, Malformed> {
         let mut reader = Reader::new(self.value.get(self.read..self.len).unwrap_or_default());
         if reader.is_empty() {
@@ -236,7 +236,7 @@ impl Page {
 }
 
 impl LayerScan {
-    /// Moves to the next item. Returns whether the layer has one in the span.
+    /// Moves to the next item. Returns whether the layer has a next item in the span.
     fn step(&mut self) -> Result<bool, StateError> {
         loop {
             if let Some(page) = &mut self.page {
@@ -296,7 +296,7 @@ impl KeyScan<'_> {
         std::str::from_utf8(key).map(Some).map_err(|_| damaged("key is not UTF-8"))
     }
 
-    /// Moves to the next item that ends a key. Returns whether the span has one.
+    /// Moves to the next item that ends a key. Returns whether the span has such an item.
     fn advance(&mut self) -> Result<bool, StateError> {
         while let Some(layer) = self.layers.last_mut() {
             if !layer.step()? {

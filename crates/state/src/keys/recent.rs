@@ -26,7 +26,8 @@ type Contracts = BTreeMap<Address, BTreeMap<Box<str>, Fate>>;
 struct Undo {
     /// The log has the changes of all versions after `since`.
     since: Version,
-    /// The oldest first: the version that changed a key, and the earlier change of this key.
+    /// The changes in order, the oldest first. An item has the version that changed a key, the key, and the earlier
+    /// change of the key.
     before: Vec<(Version, Address, Box<str>, Option<Fate>)>,
 }
 
@@ -50,7 +51,7 @@ impl Noted {
     }
 }
 
-/// The work of a checkpoint for some keys.
+/// The keys of one step of a checkpoint.
 #[derive(Debug)]
 pub(super) struct Portion {
     /// Keys to write.
@@ -168,7 +169,7 @@ impl Recent {
         portion
     }
 
-    /// Removes written keys from memory, except those that a later version has removed.
+    /// Removes written keys from memory, except keys that a later version has removed.
     pub(super) fn written(&self, keys: &[(Address, Box<str>)]) {
         let Noted { contracts, undo } = &mut *self.write();
         *undo = None;
@@ -186,7 +187,7 @@ impl Recent {
         }
     }
 
-    /// Removes keys from memory that neither version `floor` nor a later one has.
+    /// Removes keys from memory that no version from `floor` on has.
     pub(super) fn release(&self, floor: Version) {
         let Noted { contracts, undo } = &mut *self.write();
         *undo = None;

@@ -117,7 +117,7 @@ impl Store {
     /// # Errors
     ///
     /// [`CommitError`]. After an error of the database engine, every append fails until the store is opened again.
-    /// After any other error, the caller can append the blocks again.
+    /// Any other error leaves the store unchanged.
     pub fn append(&self, blocks: Append<'_>, prepared: PreparedState) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let before = self.newest(&writer);

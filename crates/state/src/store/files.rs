@@ -5,8 +5,8 @@ use std::{fs, io, path::Path};
 use crate::{db::ENGINE_PARAMETERS, error::OpenError, file::sync, layout::Layout};
 
 impl Layout {
-    /// Flushes the directory entries of the record's files, and the parameters of its engine, which the engine does not
-    /// flush. The writers of other files flush these.
+    /// Flushes the directory entries of the record's files, and the file with the parameters of its engine. The engine
+    /// does not flush these. The code that writes the other files of the store also flushes them.
     pub(super) fn sync(&self, dir: &Path) -> Result<(), OpenError> {
         let parent = dir.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
         let entries = [Some(self.record.join(ENGINE_PARAMETERS)), Some(self.record.clone()), Some(dir.to_owned())];

@@ -1,4 +1,4 @@
-//! The state at opening: the newest checkpoint plus the state diffs since.
+//! The state at opening: the newest checkpoint plus the later state diffs.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 /// The state at opening.
 pub(super) struct Recovered {
     pub(super) state: State,
-    /// Whether it is the state of the newest block.
+    /// Whether the state is the state of the newest block.
     pub(super) complete: bool,
     pub(super) backlog: CheckpointBacklog,
 }
@@ -28,8 +28,9 @@ impl Recovered {
     }
 }
 
-/// Computes the state of the newest block from the newest checkpoint and the state diffs since. If a diff is missing
-/// that a state of the state history needs, returns an earlier state. The caller must then execute the blocks after it.
+/// Computes the state of the newest block from the newest checkpoint and the later state diffs. If a diff is missing
+/// that a state of the state history needs, returns an earlier state. The caller must then execute the blocks after
+/// this state.
 pub(super) fn recover(
     pages: &Arc<PageStore>,
     archive: &Arc<Archive>,

@@ -159,8 +159,8 @@ impl Store {
         self.core.pages.durable()
     }
 
-    /// Returns the label of the chain: a text of the caller in the record, such as the identifier of its Scilla rules.
-    /// An imported record has the label of the original.
+    /// Returns the label of the chain: a text that the caller has set, such as the identifier of the Scilla rules of
+    /// the chain. An imported record has the label of the original.
     ///
     /// # Errors
     ///

@@ -40,11 +40,11 @@ const STATE_CACHE: u64 = 16 << 20;
 pub enum OpenOutcome {
     /// The store has no blocks. The caller must commit block 0.
     Empty,
-    /// The state is that of the newest block.
+    /// The state is the state of the newest block.
     Ready {
         /// Number of the newest block.
         head: BlockNumber,
-        /// The reason why the derived database was rebuilt, or `None` if it was not.
+        /// The reason why the derived database was rebuilt, or `None` without a rebuild.
         rebuilt: Option<String>,
     },
     /// The state is lost, and the state diffs of the oldest blocks do not exist. The caller must execute the blocks
@@ -62,7 +62,7 @@ pub enum OpenOutcome {
 impl Store {
     /// Opens the store in a directory. Creates the directory if it does not exist.
     ///
-    /// Computes the state of the newest block from the newest checkpoint and the state diffs since. Rebuilds a damaged
+    /// Computes the state of the newest block from the newest checkpoint and the later state diffs. Rebuilds a damaged
     /// derived database from the record, see [`Store::outcome`]. On a full disk, opening uses the space that an earlier
     /// opening has reserved, see [`Store::lacks_room`].
     ///
@@ -86,8 +86,8 @@ impl Store {
         match Self::open_directory(dir, &layout, options, progress) {
             Err(error) if error.is_no_room() && layout.release_reserve().map_err(directory)? => {
                 let opened = Self::open_directory(dir, &layout, options, progress);
-                // Blocks that are executed again need the rest of the reserve. Otherwise the store takes the rest,
-                // because another program could use it before the next opening.
+                // A replay needs the free disk space. Without a replay, the reserve takes this space again, because
+                // another program could use the space before the next opening.
                 if !opened.as_ref().is_ok_and(|store| matches!(store.outcome(), OpenOutcome::NeedsReplay { .. })) {
                     let _: io::Result<()> = layout.take_rest();
                 }
@@ -113,7 +113,7 @@ impl Store {
         // Also before anything is removed: this program must not repair a record of a later format, or a record that
         // has lost blocks. A repair of the record by other means may need the state.
         Archive::examine(&record, layout.head_marker.as_deref()).map_err(OpenError::Record)?;
-        // A crash can lose blocks that a store with relaxed durability acknowledges, so no file may name them.
+        // A crash can lose blocks that a store with relaxed durability acknowledges. Such a store uses no head marker.
         let unnamed = Layout { head_marker: None, ..layout.clone() };
         let used = if options.durability == Durability::Flush { layout } else { &unnamed };
         let changes = Files::Directory(layout.changes.clone(), options.durability);

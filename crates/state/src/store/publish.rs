@@ -9,12 +9,12 @@ use crate::{
     window::Window,
 };
 
-/// Changes since the newest checkpoint, in multiples of [`StoreOptions::checkpoint_bytes`](super::StoreOptions), above
-/// which each block waits for at most [`BRAKE`].
+/// If the changes since the newest checkpoint exceed this multiple of
+/// [`StoreOptions::checkpoint_bytes`](super::StoreOptions), each block waits for at most [`BRAKE`].
 const RUN_AHEAD: u64 = 4;
 /// Maximum wait of a block above [`RUN_AHEAD`].
 const BRAKE: Duration = Duration::from_millis(200);
-/// The same multiple above which a block waits until the checkpoint is written.
+/// If the changes exceed this multiple of the same option, a block waits until the checkpoint is written.
 const FAR_AHEAD: u64 = 32;
 
 impl Store {
@@ -62,7 +62,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`CloseError`]: the state cannot be written. The record has all blocks in any case.
+    /// [`CloseError`]: the state cannot be written. The record has all blocks.
     pub fn close(self) -> Result<(), CloseError> {
         let snapshot = self.snapshot();
         self.checkpointer.wait();

@@ -26,7 +26,7 @@ const LOG_PER_TABLE: u64 = 32;
 const PROBE: &str = "room";
 /// Name of the file that reserves disk space.
 pub(super) const RESERVE: &str = "reserve";
-/// Bytes of these files in one write.
+/// Number of bytes of one write to these files.
 const PIECE: usize = 8 << 10;
 
 impl Layout {
@@ -39,7 +39,7 @@ impl Layout {
             if free < self.room()?.saturating_add(ROOM) {
                 return Err(ErrorKind::StorageFull.into());
             }
-            // A quota or a limit of the process can be lower than the free space.
+            // A quota or a limit of the process can be lower than the free space, so the check also writes a file.
             let written = create_anew(&path).and_then(|mut probe| fill(&mut probe, ROOM));
             written.and(remove(&path).map(drop))
         };
@@ -54,7 +54,7 @@ impl Layout {
         if kept >= room {
             return Ok(());
         }
-        // One eighth more, so that not every checkpoint extends the reserve.
+        // The reserve gets one eighth more than it needs, so that not every checkpoint extends it.
         let growth = room.saturating_add(room / 8).saturating_sub(kept);
         if free(&path)? / 2 < growth {
             return Ok(());
@@ -94,8 +94,8 @@ impl Layout {
         self.marker.as_deref().and_then(Path::parent).map(|dir| dir.join(name))
     }
 
-    /// Returns the maximum bytes that an opening writes. A page table is as large as the newest one, or as large as the
-    /// length of the log requires.
+    /// Returns the maximum bytes that an opening writes. The size of a page table is at most the size of the stored
+    /// tables, or the length of the log divided by [`LOG_PER_TABLE`], whichever is larger.
     fn room(&self) -> io::Result<u64> {
         let mut room = ROOM;
         for path in [&self.record, &self.state] {
@@ -151,7 +151,7 @@ fn open_reserve(path: &Path) -> io::Result<File> {
 
 /// Writes `room` bytes to a file and flushes it. After an error, the bytes that had space are flushed.
 fn fill(file: &mut File, room: u64) -> io::Result<()> {
-    // Random bytes, because a file system could compress others.
+    // The bytes are random, because a file system could compress other bytes.
     let mut noise = 1_u64;
     let mut written = 0_u64;
     while written < room {
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::db::{Db, DbOptions, Durability};
 
-    /// Returns numbers that are not in order.
+    /// Returns a key for a number. Keys of ascending numbers are not in order.
     fn scattered(number: u64) -> [u8; 8] {
         number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
     }

@@ -64,7 +64,7 @@ impl Store {
         Ok(entries)
     }
 
-    /// Compares the keys of a contract in the key index with the keys of its storage trie, by their sum.
+    /// Compares the keys of a contract in the key index with the keys of its storage trie, by a [`KeySum`] over each.
     fn check_keys(&self, view: &StateView, contract: &Address, expected: &KeySum) -> Result<(), StateError> {
         let (mut sum, mut doubtful) = (KeySum::default(), Vec::new());
         let visited = self.core.pages.keys().visit(contract, |plain, is_doubtful| {

@@ -14,7 +14,7 @@ pub struct NotAscending;
 
 /// Computes the [`Subtree`] of leaves in ascending order of their paths.
 ///
-/// The depth of the trie limits its memory. A branch node is hashed and dropped at the first key after it.
+/// The memory is proportional to the depth of the trie. A branch node is hashed and dropped at the first key after it.
 ///
 /// # Examples
 ///
@@ -78,7 +78,7 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
     ///
     /// # Errors
     ///
-    /// [`NotAscending`]: the path is not above the path of the previous leaf.
+    /// [`NotAscending`]: the path is not greater than the path of the previous leaf.
     pub fn push(&mut self, path: &[u8], leaf: L) -> Result<(), NotAscending> {
         debug_assert!(path.iter().all(|nibble| *nibble < 16), "nibbles are below 16");
         if let Some(before) = self.leaf.take() {

@@ -4,7 +4,8 @@ use keccak_asm::{Digest, Keccak256};
 
 /// Returns the Keccak-256 hash of the concatenation of `parts`.
 ///
-/// The assembly implementation takes 80 % of the time of portable ones. Hashing is most of the time of a commit.
+/// The assembly implementation takes 80 % of the time of portable implementations. Most of the time of a commit is
+/// hashing.
 pub fn keccak256(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Keccak256::new();
     for part in parts {

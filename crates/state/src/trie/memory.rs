@@ -8,8 +8,8 @@ use super::{
 
 /// A Merkle-Patricia trie in memory, with keys of any length.
 ///
-/// A direct implementation of the format (Reference: formats#trie), without caches: each root hashes all nodes. Tests
-/// compare the store with it, and callers can use it for small tries.
+/// A direct implementation of the format (Reference: formats#trie), without caches: each call of `root` hashes all
+/// nodes. Tests compare the store with this trie, and callers can use it for small tries.
 ///
 /// # Examples
 ///

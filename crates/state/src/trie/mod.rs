@@ -1,7 +1,7 @@
 //! The Merkle-Patricia trie (Reference: formats#trie) as pure functions, without storage.
 //!
 //! In reading order: [`Nibbles`] are paths, and [`NodeRef`] is the reference to a node. A [`Subtree`] is a summary of
-//! the leaves below a position. Several of them form a trie. A [`Builder`] makes a subtree from sorted leaves.
+//! the leaves below a position. Several subtrees form a trie. A [`Builder`] makes a subtree from sorted leaves.
 //! [`MemoryTrie`] is a whole trie in memory. [`verify_proof`] verifies a [`Proof`].
 //!
 //! Keys and values are bytes: the trie has no accounts and no addresses. [`Nibbles::of_hex_digits`] makes the path of a

@@ -65,7 +65,8 @@ impl NodeRef {
         Self::of(&rlp)
     }
 
-    /// Returns the hash of the node, also of a short one, because the reference to a root is always a hash.
+    /// Returns the hash of the node, even of a node of fewer than 32 bytes, because the reference to a root is always a
+    /// hash.
     pub fn to_hash(self) -> [u8; 32] {
         match self {
             Self::Hash(hash) => hash,

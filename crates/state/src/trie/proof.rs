@@ -46,12 +46,12 @@ pub enum ProofError {
         /// Number of nibbles of the key on the path to the node.
         depth: usize,
     },
-    /// The bytes with the hash of the root, or with a hash in a node, are not a node.
+    /// The bytes with the hash of the root, or with a hash from a parent node, cannot be decoded as a node.
     #[error("malformed node, {depth} nibbles into the key: {reason}")]
     Malformed {
         /// Number of nibbles of the key on the path to the bytes.
         depth: usize,
-        /// The fault of the bytes.
+        /// Reason why the bytes are not a node.
         reason: NodeError,
     },
     /// A node is not on the path to the key, or occurs twice.
@@ -69,7 +69,7 @@ fn hex(bytes: &[u8; 32]) -> Cow<'static, str> {
 /// Follows `key` from `root` through `nodes`, which can be in any order. Returns the value of the key, or `None` if the
 /// nodes prove that the key has no value. Ignores nodes that are not on the path.
 ///
-/// Only the root needs to be trusted. The function hashes each node once, and decodes the nodes on the path. The path
+/// The caller must trust only the root. The function hashes each node once, and decodes the nodes on the path. The path
 /// has at most as many nodes as the key has nibbles, plus one.
 ///
 /// # Errors

@@ -36,7 +36,8 @@ pub(crate) fn string_len(bytes: &[u8]) -> usize {
     if matches!(bytes, [0..0x80]) { 1 } else { bytes.len().saturating_add(header_len(bytes.len())) }
 }
 
-/// Returns the length of the header of `len` bytes. For a list, or for a string other than a single byte below 0x80.
+/// Returns the length in bytes of the header of a list, or of a string other than a single byte below 0x80. `len` is
+/// the number of bytes after the header.
 pub(crate) fn header_len(len: usize) -> usize {
     if len <= 55 {
         1
@@ -78,7 +79,7 @@ fn split(list: bool, len: usize, rest: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     Some((list, payload, after))
 }
 
-/// Reads a length of `count + 1` bytes, and as many bytes as this length. The length must be above 55 and have no
+/// Reads a length that takes `count + 1` bytes, and then this number of bytes. The length must be above 55 and have no
 /// leading zero.
 fn long(list: bool, count: usize, rest: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     let (len, rest) = rest.split_at_checked(count.checked_add(1)?)?;

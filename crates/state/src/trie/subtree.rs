@@ -81,8 +81,8 @@ impl Subtree {
         fork(children, value, None)
     }
 
-    /// Returns the same summary and proof as [`Subtree::combine_proving`] for a position where a key may end, also the
-    /// proved key.
+    /// Returns the same summary and proof as [`Subtree::combine_proving`] for a position where a key may end. This key
+    /// can be the proved key.
     pub(crate) fn combine_with_value_proving(
         children: [&Self; 16],
         value: Option<&[u8]>,
@@ -93,7 +93,7 @@ impl Subtree {
     }
 
     /// Returns the reference to the topmost node, as the child of a branch node at the nibble before the position.
-    /// Returns `None` without leaves.
+    /// Returns `None` if the subtree has no leaves.
     pub fn reference(&self) -> Option<NodeRef> {
         match self {
             Self::Empty => None,

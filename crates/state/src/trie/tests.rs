@@ -215,7 +215,8 @@ proptest! {
             }
             prop_assert_eq!(ours.root(), root_of(&mut reference(&leaves)));
         }
-        // Its root is computed only once, because between commits `eth_trie` deletes nodes that have another parent.
+        // The root of `theirs` is computed only once, because between commits `eth_trie` deletes nodes that have
+        // another parent.
         prop_assert_eq!(ours.root(), root_of(&mut theirs));
         prop_assert_eq!(build(&leaves).root(), ours.root());
         let mut rebuilt = MemoryTrie::new();

@@ -11,8 +11,8 @@ use parking_lot::{Mutex, MutexGuard};
 /// Number of shards. Each has its own lock, so that readers seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Values by the database key of their page. Insertions evict values by the clock algorithm: a value that was read
-/// since its last turn stays for another turn.
+/// Values of pages, with the database keys of the pages as keys. Insertions evict values by the clock algorithm: a
+/// value that was read since its last turn stays for another turn.
 ///
 /// Keys are divided into shards by their hash, so readers of different shards do not wait for each other.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ impl<V: Clone> Cache<V> {
         Some(entry.value.clone())
     }
 
-    /// Inserts a value of about `bytes` bytes, and evicts others above the limit. Does not keep a value that exceeds
-    /// the limit.
+    /// Inserts a value of about `bytes` bytes, and evicts other values while the cache exceeds its limit. Does not
+    /// store a value that exceeds the limit alone.
     pub(crate) fn insert(&self, key: &[u8], value: V, bytes: usize) {
         let bytes = bytes.saturating_add(OVERHEAD).saturating_add(key.len());
         // Dropped after the lock, because values can be large trees.

@@ -3,10 +3,10 @@
 //! A page has two slots. A checkpoint writes each page that changed since the previous checkpoint, into the slot that
 //! the previous checkpoint does not use. It writes pages before their parents, and the manifest last. The manifest has
 //! the slot of the root. So the previous checkpoint stays complete if the process crashes at any point. It also stays
-//! complete after the new checkpoint: views of versions between both keep their pages until the next checkpoint begins.
+//! complete after the new checkpoint: views of versions between the two checkpoints keep their pages until the next
+//! checkpoint begins.
 //!
-//! The checkpoint reads which pages the previous checkpoint has from the node pages of the previous checkpoint, never
-//! from memory.
+//! The checkpoint finds the pages of the previous checkpoint only through the node pages on disk, never in memory.
 
 use silica_protocol::{Address, BlockNumber};
 
@@ -55,7 +55,8 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
 /// checkpoint used.
 fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateError> {
     let Some(current) = &before.current else { return Ok(()) };
-    // First, so that a view of an older version gets an error, and never a page of the new checkpoint.
+    // Before the removal of pages: a view of an older version must get an error, and never a page of the new
+    // checkpoint.
     pages.raise_floor(current.version());
     if before.previous.is_some() {
         pages.write_manifest(Manifest { current: before.current.clone(), previous: None })?;
@@ -63,7 +64,7 @@ fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateE
     let orphans = pages.db().scan(vec![space::ORPHANS]..vec![space::ORPHANS.saturating_add(1)]);
     for orphan in orphans {
         let (marker, value) = orphan?;
-        // An unfinished checkpoint may have left a marker of a page that the current one uses.
+        // An unfinished checkpoint may have marked a page for removal that the current checkpoint uses.
         let finished = value.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number);
         if let Some((_, key)) = marker.split_first().filter(|_| finished) {
             pages.remove(key)?;

@@ -42,7 +42,8 @@ fn class_mask(digit: u8) -> u16 {
     CLASSES.get(class_of(digit)).copied().unwrap_or(0)
 }
 
-/// Returns the nibble of the key where the path of the tree below `digit` begins. The digits of `mask` fork at `depth`.
+/// Returns the position of the nibble in the key where the path of the tree below `digit` begins. The digits of `mask`
+/// fork at `depth`.
 pub(crate) fn hanging_at(mask: u16, digit: u8, depth: usize) -> usize {
     let class = class_mask(digit);
     let alone = (mask & class).is_power_of_two() && mask & !class != 0;
@@ -104,8 +105,9 @@ impl Fork {
         top_of(step, &self.lead, &self.node)
     }
 
-    /// Adds the branch nodes on the path to `digit`, and returns the digit below which the path continues. It is
-    /// another digit if that digit is alone in the class. `reference` returns the same references as for [`Fork::new`].
+    /// Adds the branch nodes on the path to `digit`, and returns the digit below which the path continues. If both
+    /// classes have digits, and the class of `digit` has only one digit, the result is this one digit. `reference`
+    /// returns the same references as for [`Fork::new`].
     pub(crate) fn prove<'a>(&self, digit: u8, reference: impl Fn(u8) -> &'a NodeRef, proof: &mut Proof) -> Option<u8> {
         let class = class_mask(digit);
         let members = self.mask & class;

@@ -120,7 +120,8 @@ impl Key {
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Most keys differ in their first bytes, and one comparison of a number is faster than one of all bytes.
+        // Most keys differ in their first bytes, and a comparison of these as a number is faster than a comparison of
+        // all bytes.
         self.first().cmp(&other.first()).then_with(|| (self.bytes, self.len).cmp(&(other.bytes, other.len)))
     }
 }

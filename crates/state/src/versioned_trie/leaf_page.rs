@@ -49,7 +49,7 @@ pub(crate) struct LeafPage {
 pub(crate) struct Effect {
     /// The changes that differ from the present leaves.
     pub changes: Vec<Arc<Change>>,
-    /// The difference of the weights after and before the changes.
+    /// The weight after the changes minus the weight before the changes, in bytes.
     pub weight: i64,
     /// Number of leaves after the changes.
     pub count: usize,
@@ -57,7 +57,7 @@ pub(crate) struct Effect {
 
 /// Leaves in one allocation.
 struct Packed {
-    /// A key of the leaf page. All its keys have the same first `depth` digits.
+    /// Any key of the leaf page. All keys of the page have the same first `depth` digits.
     prefix: Key,
     depth: usize,
     bytes: Box<[u8]>,

@@ -165,7 +165,7 @@ fn node_tree(entries: Vec<Entry>, prefix: &[u8]) -> Option<Link> {
     Tree::branch(children.collect(), &place).ok()
 }
 
-/// Keeps the children of a node page as stubs.
+/// A [`Load`] that loads no pages, so that the children of a node page stay stubs.
 struct Stubs;
 
 /// A stub of one leaf has another nibble than its parent needs. A valid node page never causes this error.

@@ -77,13 +77,13 @@ const PART: usize = 4096;
 const PARTS_KIND: u8 = 3;
 /// Maximum bytes of key and value of a leaf. The number of parts of its page must fit into 16 bits.
 pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;
-/// Layout number of the derived database. Opening makes a database of an earlier layout again, and rejects a later
-/// layout.
+/// Layout number of the derived database. Opening rebuilds a database of an earlier layout, and rejects a database of a
+/// later layout.
 const LAYOUT: u8 = 3;
 
 impl PageStore {
     /// Opens the tries of a database. `marker` is the file that a read creates when it finds damage. After an error for
-    /// a damaged manifest, the caller must make the database again.
+    /// a damaged manifest, the caller must rebuild the database.
     pub(crate) fn open(db: Db, cache_bytes: u64, marker: Option<PathBuf>) -> Result<Self, StateError> {
         let manifest = Manifest::read(&db)?;
         let durable = manifest.current.as_ref().map_or(0, Checkpoint::version);
@@ -109,7 +109,7 @@ impl PageStore {
     /// log of the key index does not reach back to that version. The caller must have retired the handle of `self`, and
     /// must not write a checkpoint with `self` afterwards.
     ///
-    /// Both share the caches, because each read verifies a cached page by its hash.
+    /// Both values share the caches, because each read verifies a cached page by its hash.
     pub(crate) fn back_at(&self, version: Version, db: Db) -> Option<Self> {
         Some(Self {
             keys: self.keys.back_at(version, db.clone())?,
@@ -355,7 +355,8 @@ impl PageStore {
         self.floor.load(Ordering::SeqCst)
     }
 
-    /// Returns the error for a page that does not fit: expired for a view below the floor, otherwise damaged.
+    /// Returns the error for a page that does not match its reference. For a view below the floor, the error is
+    /// [`StateError::Expired`], otherwise [`StateError::Damaged`].
     fn fail(&self, owner: &Owner, prefix: &Prefix, version: Version, reason: &'static str) -> StateError {
         if version < self.floor() {
             return StateError::Expired;
@@ -363,13 +364,14 @@ impl PageStore {
         self.damaged(format!("{owner} at {prefix}"), reason)
     }
 
-    /// Writes the marker file, so that the next opening makes the derived database again. Returns the error.
+    /// Writes the marker file, so that the next opening rebuilds the derived database. Returns the error.
     pub(crate) fn damaged(&self, what: String, reason: &'static str) -> StateError {
         self.mark(&format!("{what}: {reason}"));
         StateError::Damaged { what, reason }
     }
 
-    /// Writes the marker file if `result` is an error that means damage. For errors that other modules found.
+    /// Writes the marker file if `result` is an error that means damage. Other modules call this function for errors
+    /// that they find.
     pub(crate) fn note_damage<T>(&self, result: Result<T, StateError>) -> Result<T, StateError> {
         if let Err(error) = &result
             && error.is_damage()

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{error::StateError, trie::Proof};
 
-/// Number of keys from which on several threads are faster than one.
+/// Minimum number of keys for which several threads are faster than one thread.
 const WORTH_A_THREAD: usize = 1024;
 /// Approximate memory of a value in addition to its bytes, in bytes.
 const VALUE_OVERHEAD: usize = 40;
@@ -45,9 +45,9 @@ impl Source<'_> {
         Ok(None)
     }
 
-    /// Returns the values of several keys, with their numbers, in no particular order. The keys must be in ascending
-    /// order. Keys without a leaf are left out. Returns `None` if the values take more than `most` bytes. Reads each
-    /// page once.
+    /// Returns the values of several keys, in no particular order. Each value has the number that is next to its key in
+    /// `keys`. The keys must be in ascending order. Keys without a leaf are left out. Returns `None` if the values take
+    /// more than `most` bytes. Reads each page once.
     pub(crate) fn values(
         &self,
         tree: &Link,
@@ -107,7 +107,7 @@ impl Source<'_> {
         }
     }
 
-    /// Returns the nodes on the path from the root towards a key. Returns none for an empty trie.
+    /// Returns the nodes on the path from the root towards a key. The proof of an empty trie has no nodes.
     pub(crate) fn proof(&self, top: &Top, key: &Key) -> Result<Proof, StateError> {
         let mut proof = Proof::new();
         let mut prefix = Prefix::default();

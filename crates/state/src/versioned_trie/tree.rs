@@ -36,7 +36,8 @@ pub(crate) type Link = Arc<Tree>;
 #[derive(Debug)]
 pub(crate) struct Tree {
     reference: NodeRef,
-    /// The nibble of the key where the path of `reference` begins, or [`UNPLACED`] for a tree without parent.
+    /// The position of the nibble in the key where the path of `reference` begins, or [`UNPLACED`] for a tree without
+    /// parent.
     at: u8,
     /// Slot of the page of this tree in the newest checkpoint, or 0 if it has no page.
     slot_tag: AtomicU8,
@@ -84,7 +85,8 @@ struct Base {
     newest: Version,
 }
 
-/// Changed children up to which versions share a base. With more, a new base is made.
+/// Maximum number of changed children of a branch that shares its base with other versions. A branch with more changed
+/// children gets a new base.
 const CHANGES: usize = 5;
 
 /// A page on disk.
@@ -162,7 +164,7 @@ impl Tree {
         &self.reference
     }
 
-    /// Returns the nibble of the key where the path of [`Tree::reference`] begins.
+    /// Returns the position of the nibble in the key where the path of [`Tree::reference`] begins.
     pub(crate) fn at(&self) -> usize {
         usize::from(self.at)
     }
@@ -207,8 +209,8 @@ impl Tree {
         self.with_body(Body::Stored(Stored { slot, fork }))
     }
 
-    /// Returns a stub if the tree is on disk, else the tree itself. The next version holds this instead of an unchanged
-    /// tree.
+    /// Returns a stub if the tree is on disk, and otherwise the tree itself. The next version stores the result in
+    /// place of an unchanged tree.
     pub(crate) fn released(tree: &Link, durable: Version) -> Link {
         match (tree.body(), tree.slot_tag()) {
             (Body::LeafPage(_) | Body::Branch(_), Some(slot)) if tree.born <= durable => tree.to_stub(slot),

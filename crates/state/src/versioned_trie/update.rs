@@ -20,7 +20,7 @@ pub(crate) struct Update<'a, L> {
     pub durable: Version,
 }
 
-/// Number of changes from which on several threads are faster than one.
+/// Minimum number of changes for which several threads are faster than one thread.
 const WORTH_A_THREAD: usize = 48;
 
 impl<L: Load<Error: Send> + Sync> Update<'_, L> {
@@ -113,7 +113,7 @@ fn update_branch<L: Load<Error: Send> + Sync>(
         Ok(if same { None } else { Some((digit, new)) })
     };
     let updated: Vec<_> = match (&*parts, parallel) {
-        // All changes are below one digit. They can divide at a lower one.
+        // All changes are below one digit. Their keys can fork at a later digit.
         ([part], true) => vec![update_part(part, true)],
         (_, true) => parallel::map(&parts, |part| update_part(part, false)),
         (_, false) => parts.iter().map(|part| update_part(part, false)).collect(),
