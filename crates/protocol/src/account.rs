@@ -21,7 +21,7 @@ use crate::{
 pub struct Account {
     /// Balance of the account, in Qa.
     pub balance: Qa,
-    /// Nonce of the last executed transaction of the account, 0 without one.
+    /// Nonce of the last executed transaction of the account, or 0 if the account has executed no transaction.
     pub nonce: Nonce,
     /// The contract or library of the account; `None` for other accounts.
     pub contract: Option<ContractAccount>,

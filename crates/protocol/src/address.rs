@@ -144,7 +144,8 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// [`AddressError`], for the form that the text begins with.
+    /// [`AddressError`]: the text is not a valid bech32 address after `zil1`, or not a valid hexadecimal address
+    /// otherwise.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if text.starts_with(BECH32_PREFIX) {
             return Self::from_bech32(text);

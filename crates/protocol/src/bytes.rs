@@ -111,7 +111,7 @@ fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8]))
 
 /// Declares a type that wraps `[u8; N]`.
 ///
-/// `Display`, `Debug` and `LowerHex` write lower-case hexadecimal digits without prefix, and `UpperHex` upper-case
+/// `Display`, `Debug` and `LowerHex` write lower-case hexadecimal digits without prefix. `UpperHex` writes upper-case
 /// digits. The alternate forms `{:#}`, `{:#x}` and `{:#X}` begin with `0x`. `FromStr` takes digits in any letter case,
 /// with an optional `0x`.
 macro_rules! fixed_bytes {

@@ -52,7 +52,7 @@ impl ContractParam {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitData {
-    /// The elements of the array. The stored text also has their additional members, because the code hash covers them.
+    /// The elements of the array, with their additional members. The code hash covers the text of these members too.
     array: Value,
 }
 

@@ -13,7 +13,8 @@ pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// Returns the SHA-256 of the concatenation of `parts`, or zero without parts. The protocol hashes lists in this way.
+/// Returns the SHA-256 of the concatenation of `parts`, or zero if `parts` is empty. The protocol hashes lists in this
+/// way.
 pub(crate) fn sha256_or_zero(parts: &[&[u8]]) -> [u8; 32] {
     if parts.is_empty() { [0; 32] } else { sha256(parts) }
 }

@@ -103,8 +103,8 @@ counter! {
     DsBlockNumber, u64
 }
 counter! {
-    /// Nonce of an account: the nonce of its last executed transaction, 0 without one. The nonces of the transactions
-    /// of an account count from 1.
+    /// Nonce of an account: the nonce of its last executed transaction, or 0 if the account has executed no
+    /// transaction. The nonces of the transactions of an account count from 1.
     Nonce, u64
 }
 counter! {
@@ -117,12 +117,12 @@ counter! {
 }
 
 impl BlockNumber {
-    /// The number of the dummy for a block that does not exist (`INIT_BLOCK_NUMBER` of the C++ node).
+    /// The number in the block that the C++ node returns if the requested block does not exist (`INIT_BLOCK_NUMBER`).
     pub const MISSING: Self = Self(u64::MAX);
 }
 
 impl DsBlockNumber {
-    /// The number of the dummy for a block that does not exist (`INIT_BLOCK_NUMBER` of the C++ node).
+    /// The number in the block that the C++ node returns if the requested block does not exist (`INIT_BLOCK_NUMBER`).
     pub const MISSING: Self = Self(u64::MAX);
 }
 

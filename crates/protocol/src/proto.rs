@@ -57,7 +57,7 @@ pub(crate) fn expect_value<T: PartialEq + ToString>(
     Err(DecodeError::Value { field, expected: expected.to_string(), got: got.to_string() })
 }
 
-/// Bytes in a message of their own, so that empty bytes differ from an absent field.
+/// Bytes in a nested message, so that empty bytes differ from an absent field.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ByteArray {
     #[prost(bytes = "vec", tag = "1")]

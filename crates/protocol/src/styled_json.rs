@@ -8,8 +8,8 @@ use std::fmt::{self, Display, Write};
 use serde_json::{Map, Number, Value};
 
 /// An array is on one line if the text between its brackets and blanks has less than this number of bytes. jsoncpp has
-/// a right margin of 74, and the brackets and blanks take four. Its other rule, less than 25 elements, follows from
-/// this one.
+/// a right margin of 74 bytes, and the brackets and blanks take 4 bytes. jsoncpp also requires fewer than 25 elements.
+/// Every array below this number of bytes has fewer elements than that.
 const LINE: usize = 70;
 /// Initial capacity of a text, in bytes. A receipt with an event and two messages has 1,700 bytes, so few texts grow.
 const ROOM: usize = 2048;
@@ -92,7 +92,7 @@ pub(crate) enum Layout {
     Styled,
 }
 
-/// The position of the next value. It decides whether an opening bracket starts a new line.
+/// The position of the next value. The position determines whether an opening bracket starts a new line.
 #[derive(Clone, Copy)]
 enum Place {
     AfterKey,

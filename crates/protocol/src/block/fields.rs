@@ -1,6 +1,6 @@
 //! Writes the fields of headers one after the other, without a protobuf message in between.
 //!
-//! A node that makes millions of empty blocks at once hashes a header for each. The bytes equal the bytes of the
+//! A node that makes millions of empty blocks at once hashes a header for each block. The bytes equal the bytes of the
 //! messages in [`proto`](crate::proto). Tests compare them.
 
 use crate::hash::{BlockHash, CommitteeHash};

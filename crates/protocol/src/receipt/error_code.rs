@@ -8,7 +8,8 @@ pub enum ReceiptError {
     CheckerFailed = 0,
     /// The deployment run failed.
     RunnerFailed = 1,
-    /// An account has too little money for an `accept` or a message.
+    /// A transfer of money failed: the payer has too little money, or the balance of the recipient would exceed 128
+    /// bits.
     BalanceTransferFailed = 2,
     /// The reference declares this code, and does not use it.
     ExecuteCmdFailed = 3,
@@ -94,7 +95,7 @@ impl ReceiptError {
         self as u8
     }
 
-    /// Returns the code with this number, or `None` above 25.
+    /// Returns the code with this number, or `None` for a number above 25.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }

@@ -34,7 +34,7 @@ pub use self::{error_code::ReceiptError, text::ReceiptTextError};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// Gas that this transaction paid for. In spite of its name, it is not a sum over the block.
+    /// Gas that this transaction paid for. In spite of the name of the field, the value is not a sum over the block.
     pub cumulative_gas: Gas,
     /// Number of the Tx block with the transaction.
     pub epoch: BlockNumber,

@@ -23,9 +23,9 @@ pub struct HistoryOptions {
     pub oldest_first: bool,
 }
 
-/// Limit of a page if the request has no limit.
+/// Largest number of transactions on a page if the request has no limit.
 const USUAL_LIMIT: usize = 100;
-/// Largest limit of a page, in transactions.
+/// Highest limit that a request can set, in transactions on a page.
 const LARGEST_LIMIT: u64 = 1000;
 
 impl Default for HistoryOptions {

@@ -34,7 +34,7 @@ pub struct StateWriter {
     tail: String,
     /// The balance; `None` after it is written.
     balance: Option<Qa>,
-    /// The open objects, outermost first, by their parts of the stored key.
+    /// The parts of the stored key whose objects are open, the outermost object first.
     open: Vec<String>,
     /// Whether the innermost open object has members.
     has_members: bool,
@@ -56,7 +56,8 @@ impl StateWriter {
 
     /// Appends an entry. Entries must come in the order of the bytes of their stored keys.
     ///
-    /// `path` has the parts of the stored key below the object that was begun. An entry without a path is ignored.
+    /// `path` has the parts of the stored key below the object that this writer began. An entry without a path is
+    /// ignored.
     pub fn add(&mut self, path: &[&str], value: &[u8], out: &mut Vec<u8>) {
         let Some((last, objects)) = path.split_last() else { return };
         self.begin(out);

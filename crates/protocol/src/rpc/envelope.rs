@@ -1,7 +1,7 @@
 //! Requests, responses and batches: the JSON-RPC members around the parameters and the result of a method.
 //!
-//! The rules are those of the JSON-RPC library of the C++ node (Reference: interface#request, interface#batch). Some of
-//! them differ from JSON-RPC 2.0:
+//! The rules are the rules of the JSON-RPC library of the C++ node (Reference: interface#request, interface#batch).
+//! Some of these rules differ from JSON-RPC 2.0:
 //!
 //! | Body | Response |
 //! |---|---|
@@ -90,8 +90,8 @@ impl<'a> Body<'a> {
             .unwrap_or(Self::Single(Err(Rejection::PARSE_ERROR)))
     }
 
-    /// Reads strict JSON without comments, and ignores the text after the first value. Returns `None` if it is not
-    /// JSON.
+    /// Reads strict JSON without comments, and ignores the text after the first value. Returns `None` if the body is
+    /// not strict JSON.
     fn read(body: &'a [u8], batch_limit: usize) -> Option<Self> {
         let read = if let Ok(text) = std::str::from_utf8(body) {
             // The body is valid UTF-8, so the parser does not check each string again.
@@ -443,7 +443,7 @@ fn read_request<'de, A: MapAccess<'de>>(mut members: A, levels: Levels) -> Resul
     };
     let (version, method) = (text(jsonrpc)?, text(method)?);
     if id.is_some() {
-        // The response repeats the id as it is, so this line only checks its escapes.
+        // The response repeats the text of the id, so this line only checks the escapes in the id.
         text(id)?;
     }
     let known_id = id.and_then(|json| Id::from_json(json.get()));

@@ -1,9 +1,9 @@
 //! JSON forms of numbers and bytes as text, one wrapper type for each form.
 //!
 //! The form of a member is part of the interface (Reference: interface#spelling). Decimal numbers are strings. Hashes
-//! and addresses are in lower case, keys and signatures in upper case. Some of them have the prefix `0x`. The type of a
-//! field states the form: `Dec<BlockNumber>` is a block number as decimal text. Deserializers accept any letter case,
-//! with or without prefix, because servers differ.
+//! and addresses are in lower case, keys and signatures in upper case. Some of these members have the prefix `0x`. The
+//! type of a field states the form: `Dec<BlockNumber>` is a block number as decimal text. Deserializers accept any
+//! letter case, with or without prefix, because servers write different forms.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 

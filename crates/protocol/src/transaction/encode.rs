@@ -21,8 +21,8 @@ use crate::{
     version::Version,
 };
 
-/// Largest number of bytes before `code`: 6 of version, 11 of nonce, 22 of address, 37 of key, twice 20 of money, and
-/// 11 of gas limit.
+/// Largest number of bytes before `code`: 6 of version, 11 of nonce, 22 of address, 37 of key, 20 of amount, 20 of gas
+/// price, and 11 of gas limit.
 const HEAD_MAX: usize = 127;
 /// Largest number of bytes of a tag with a length or number.
 const PREFIX_MAX: usize = 11;
