@@ -62,7 +62,7 @@ pub enum Bech32Error {
         /// The invalid character.
         got: char,
     },
-    /// The last six characters are not the checksum of the others.
+    /// The last six characters are not the checksum of the other characters.
     #[error("a matching checksum in the last {BECH32_CHECKSUM_LEN} characters")]
     Checksum {
         /// The given checksum.

@@ -48,7 +48,7 @@ pub(crate) trait Output: Write + Default {
     /// Adds the content of another destination.
     fn append(&mut self, other: &Self);
 
-    /// Returns the number of bytes so far.
+    /// Returns the number of added bytes.
     fn bytes(&self) -> usize;
 }
 

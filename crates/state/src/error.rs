@@ -157,7 +157,7 @@ pub enum CommitError {
     /// The store executes the blocks of the record again, and has not reached the newest block.
     #[error("the store executes blocks again: expected the newest block {head}, got {}", executed(*.at))]
     Replaying {
-        /// The newest block that was executed again. `None` before the first one.
+        /// The newest block that was executed again. `None` if no block was executed.
         at: Option<BlockNumber>,
         /// The newest block of the record.
         head: BlockNumber,

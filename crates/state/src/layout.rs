@@ -14,7 +14,7 @@ pub(crate) mod space {
     pub(crate) const POINTERS: u8 = 0x03;
     /// Pages that the newest checkpoint does not use.
     pub(crate) const ORPHANS: u8 = 0x04;
-    /// The key index: plain keys of at most 200 bytes, and the first 200 bytes of longer ones.
+    /// The key index: plain keys of at most 200 bytes, and the first 200 bytes of longer keys.
     pub(crate) const KEYS: u8 = 0x05;
     /// The key index: later pieces of longer keys.
     pub(crate) const LONG_KEYS: u8 = 0x06;

@@ -833,7 +833,7 @@ fn window_of_a_young_chain_outlives_a_restart() {
 #[test]
 fn store_survives_a_cut_at_any_write() {
     let cuts = [(Part::Record, 16), (Part::Changes, 16), (Part::State, 10)].map(|(part, blocks)| {
-        // Each cut has its own store, so two threads divide them.
+        // Each cut has its own store, so two threads can share the cuts.
         let half = |first: u64| (first..).step_by(2).map_while(|after| replays_after_a_cut(part, blocks, after));
         thread::scope(|scope| {
             let halves = [0, 1].map(|first| scope.spawn(move || half(first).collect::<Vec<_>>()));

@@ -60,7 +60,8 @@ impl HistoryOptions {
     ///
     /// # Errors
     ///
-    /// [`HistoryOptionsError`] for an unknown member, or for the first invalid one of `cursor`, `limit` and `order`.
+    /// [`HistoryOptionsError`] for an unknown member, or for the first invalid member, in the order `cursor`, `limit`,
+    /// `order`.
     pub fn from_json(mut object: Map<String, Value>) -> Result<Self, HistoryOptionsError> {
         let mut take = |member: &'static str| object.remove(member).filter(|value| !value.is_null());
         let (cursor, limit, order) = (take("cursor"), take("limit"), take("order"));

@@ -61,7 +61,7 @@ impl SimulationRequest {
     ///
     /// # Errors
     ///
-    /// [`SimulatedTransactionError`] for the first fault: an invalid member, an unknown member, or an absent one.
+    /// [`SimulatedTransactionError`] for the first fault: an invalid member, an unknown member, or an absent member.
     pub fn from_json(mut object: Map<String, Value>) -> Result<Self, SimulatedTransactionError> {
         let mut take = |member: &'static str| object.remove(member).filter(|value| !value.is_null());
         let sender = take("senderAddr").map(|json| address("senderAddr", &json)).transpose()?;

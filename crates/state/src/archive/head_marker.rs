@@ -46,8 +46,8 @@ impl HeadMarker {
         Ok((Self(Mutex::new(Slots { file, last })), newest.map(|(_, newest)| newest)))
     }
 
-    /// Writes an earlier block into both slots, and flushes the file. Without the flush, the next opening could take
-    /// the removal of the later blocks for a loss.
+    /// Writes an earlier block into both slots, and flushes the file. Without the flush, the next opening could report
+    /// that the removed blocks are lost.
     pub(super) fn go_back(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<()> {
         let slot = encode_slot(number, hash);
         let mut slots = self.slots();

@@ -2,7 +2,7 @@
 //!
 //! One batch writes a block. A flush covers one block or several, and readers get a block only after its flush. After
 //! the flush, the head marker names the newest block. The head marker is a file outside the database. Stored data never
-//! change. Only a revert removes blocks, and it removes the newest ones.
+//! change. Only a revert removes blocks, and it removes the newest blocks.
 //!
 //! Therefore a missing value of a block from 0 to the head is damage. A value with a wrong checksum is damage too. The
 //! state diffs are in separate files. The store removes a diff when no checkpoint needs it.
@@ -10,7 +10,7 @@
 //! Modules in reading order:
 //!
 //! - `record` has the data of an appended block. `section` splits byte strings into values. `entry` has the first value
-//!   of a block, from which a reader finds the others.
+//!   of a block, from which a reader finds the other values.
 //! - `range` has the stored form of an empty block range. `ranges` finds and reads these ranges.
 //! - `transactions` and `receipts` have packed forms.
 //! - `view` has the queries for the blocks up to one block. `hash_index` finds transactions by hash. `deployments`
@@ -235,7 +235,7 @@ impl Archive {
         label::write(&self.db, text)
     }
 
-    /// Returns a view of the blocks up to the newest one.
+    /// Returns a view of the blocks up to the newest block.
     pub(crate) fn view(self: &Arc<Self>) -> ArchiveView {
         ArchiveView::new(Arc::clone(self), self.newest())
     }

@@ -93,7 +93,7 @@ pub struct RangeDsBlock {
     pub gas_price: GasPrice,
 }
 
-/// The fields in which a vacuous block differs from an ordinary one.
+/// The fields in which a vacuous block differs from an ordinary block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeVacuousBlock {
     /// State root after the block.
@@ -160,7 +160,7 @@ impl EmptyBlockRange {
         self.parts.last().map_or(BlockHash::ZERO, |part| part.last)
     }
 
-    /// Returns the hash of the block before the first one.
+    /// Returns the hash of the block before the first block of the range.
     pub fn prev_hash(&self) -> BlockHash {
         self.template.tx_block.prev_hash
     }
@@ -364,7 +364,7 @@ struct Cursor {
     tx: TxBlockHeader,
     micro: Vec<MicroBlockHeader>,
     infos: Vec<MbInfo>,
-    /// Reward and state delta hash of an ordinary block. A vacuous block has its own.
+    /// Reward and state delta hash of an ordinary block. A vacuous block has other values.
     ordinary: (Qa, StateDeltaHash),
     /// Hash of the newest Tx block made.
     hash: BlockHash,
@@ -460,7 +460,8 @@ impl RangeBuilder {
         BlockNumber::new(self.cursor.next)
     }
 
-    /// Returns the header of the latest DS block of the range, or the header in the template if the range has none.
+    /// Returns the header of the latest DS block of the range, or the header in the template if the range has no DS
+    /// block.
     pub fn ds_block(&self) -> &DsBlockHeader {
         &self.cursor.ds
     }

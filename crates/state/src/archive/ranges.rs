@@ -46,7 +46,7 @@ type InRange = (Arc<StoredRange>, DsBlockHeader, BlockNumber);
 pub(super) struct Ranges {
     kept: Mutex<VecDeque<Arc<StoredRange>>>,
     seal: OnceLock<Arc<dyn BlockSigner>>,
-    /// Whether the record may have ranges. If it has none, a lookup needs no scan.
+    /// Whether the record may have ranges. If it has no ranges, a lookup needs no scan.
     any: AtomicBool,
 }
 

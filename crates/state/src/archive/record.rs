@@ -85,7 +85,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
     Ok(Prepared { entry, batch, index })
 }
 
-/// Checks that the block follows the newest one, and computes its head with the totals.
+/// Checks that the given block follows the newest block, and computes the head and totals after the given block.
 fn next_head(record: &BlockRecord, newest: Option<&Entry>) -> Result<Head, AppendError> {
     let header = &record.tx_block.header;
     let expected = newest.map_or(BlockNumber::new(0), |newest| newest.number().next().unwrap_or(BlockNumber::MISSING));

@@ -542,7 +542,7 @@ fn change_of_another_block_is_not_taken() {
     assert_eq!(archive.diff(block(2)).unwrap().as_ref(), Some(&model.diffs[2]));
     drop(archive);
     assert_eq!(disks.open().unwrap().diff(block(2)).unwrap().as_ref(), Some(&model.diffs[2]));
-    // The newer file is lost, and the older one has the diff of another block.
+    // The newer file is lost, and the older file has the diff of another block.
     disks.changes.damage(|name, bytes| bytes.truncate(if name == 0 { bytes.len() } else { 0 }));
     let archive = disks.open().unwrap();
     assert_eq!(archive.diff(block(2)).unwrap(), None);
@@ -1007,7 +1007,7 @@ fn index_is_made_again_when_it_is_lost_stale_or_foreign() {
     whole(&disks);
     disks.open().unwrap().store_index().unwrap();
     whole(&disks);
-    // The index belongs to a longer record, and to another one.
+    // The index belongs to a longer record, or to another record.
     for foreign in [vec![1, 300, 5, 300, 2, 6], vec![2, 300, 5, 300, 2], vec![3]] {
         whole(&Disks { index: Disks::indexed(&Model::with(&foreign)).index, ..disks.clone() });
     }

@@ -39,7 +39,7 @@ mod flag {
     pub(super) const SAME_GAS: u8 = 64;
 }
 
-/// Values of earlier transactions in the group, to which later ones can refer.
+/// Values of earlier transactions in the group, to which later transactions can refer.
 #[derive(Default)]
 struct Seen {
     version: u32,

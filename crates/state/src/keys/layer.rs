@@ -77,7 +77,7 @@ impl Layer {
     }
 }
 
-/// The position of a scan: the layers from the top layer of the contract down to the current one.
+/// The position of a scan: the layers from the top layer of the contract down to the current layer.
 pub(super) struct Descent<'a> {
     span: Span<'a>,
     layers: Vec<Layer>,

@@ -228,7 +228,7 @@ impl Keys {
             if portion.is_empty() {
                 break;
             }
-            // An unfinished checkpoint may have listed a key that the current one uses.
+            // An unfinished checkpoint may have listed a key for removal that the current checkpoint uses.
             let is_finished =
                 |payload: &[u8]| payload.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number);
             let gone = portion.iter().filter(|(_, _, payload)| is_finished(payload));

@@ -102,7 +102,7 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// Returns the page of a layer that contains a place: the last page that begins there or before.
+    /// Returns the page of a layer that contains a place: the last page that begins at this place or before it.
     fn covering(&self, layer: &[u8], place: &[u8]) -> Result<Option<(Value, Value)>, StateError> {
         let range = layer.to_vec()..[place, &[0]].concat();
         Ok(self.db.scan(range).next_back().transpose()?)

@@ -44,7 +44,7 @@ impl Store {
         writer.backlog.release(self.core.pages.durable());
     }
 
-    /// Returns whether enough has changed since the newest checkpoint to write another one.
+    /// Returns whether the changes since the newest checkpoint have reached a limit, so another checkpoint is due.
     fn is_due(&self, writer: &Writer) -> bool {
         let pending = writer.backlog.pending();
         pending.bytes >= self.options.checkpoint_bytes || pending.blocks >= self.options.checkpoint_blocks

@@ -133,7 +133,7 @@ fn follow<'a>(
     let key = Nibbles::of_key(key);
     let mut rest = key.as_slice();
     let mut child = Child::Hash(*root);
-    // Each iteration removes a nibble from the key, or is the last one.
+    // Each iteration removes a nibble from the key, or is the last iteration.
     loop {
         let depth = key.len().saturating_sub(rest.len());
         let rlp = match child {

@@ -51,8 +51,8 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
     Ok(written)
 }
 
-/// Drops the previous checkpoint, whose slots the new one reuses. Removes the pages and keys that only the previous
-/// checkpoint used.
+/// Drops the previous checkpoint, whose slots the new checkpoint reuses. Removes the pages and keys that only the
+/// previous checkpoint used.
 fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateError> {
     let Some(current) = &before.current else { return Ok(()) };
     // Before the removal of pages: a view of an older version must get an error, and never a page of the new

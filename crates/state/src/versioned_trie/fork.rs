@@ -69,8 +69,8 @@ const NO_NODE: NodeRef = NodeRef::Hash([0; 32]);
 
 impl Fork {
     /// Computes the fork of at least two digits. `reference` returns the reference to the tree below a digit. `old` is
-    /// an earlier fork of the same prefix, with the mask of the digits that changed since. Unchanged classes are not
-    /// hashed again.
+    /// an earlier fork of the same prefix, with the mask of the digits that have changed after it. Unchanged classes
+    /// are not hashed again.
     pub(crate) fn new<'a>(mask: u16, reference: impl Fn(u8) -> &'a NodeRef, old: Option<(&Self, u16)>) -> Self {
         let mut tops = [NO_NODE; 2];
         for ((class, top), same) in CLASSES.iter().zip(&mut tops).zip([0, 1]) {

@@ -461,7 +461,7 @@ impl<'a, P: Iterator<Item = LeafView<'a>>> Iterator for Merged<'a, P> {
     }
 }
 
-/// Merges changes in the order of their keys. A new change replaces an old one of the same key.
+/// Merges changes in the order of their keys. A new change replaces an old change of the same key.
 fn merge(old: &[Arc<Change>], new: Vec<Arc<Change>>) -> Box<[Arc<Change>]> {
     let mut merged = Vec::with_capacity(old.len().saturating_add(new.len()));
     let mut old = old.iter().peekable();

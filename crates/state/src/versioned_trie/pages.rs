@@ -463,8 +463,8 @@ impl Checkpoint {
 }
 
 impl Manifest {
-    /// Returns whether the newest checkpoint is the first one. Earlier versions then need no pages, because they start
-    /// from the empty state.
+    /// Returns whether the newest checkpoint is the first checkpoint of the database. Earlier versions then need no
+    /// pages, because they start from the empty state.
     pub(crate) fn is_first(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.origin.checkpoint == 1)
     }

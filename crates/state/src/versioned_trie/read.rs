@@ -190,7 +190,7 @@ pub(crate) struct Leaves<'a> {
     source: Source<'a>,
     /// Remaining leaves of the current leaf page.
     leaf_page: vec::IntoIter<Leaf>,
-    /// Trees that follow, the next one last.
+    /// The trees that the iterator has not read, in reverse order.
     pending: Vec<(Prefix, Result<Link, StateError>)>,
 }
 

@@ -113,7 +113,8 @@ pub(crate) struct Place<'a, L> {
     pub depth: usize,
     /// The version that the update makes.
     pub born: Version,
-    /// The version of the newest finished checkpoint. A tree of this version or an older one can be replaced by a stub.
+    /// The version of the newest finished checkpoint. A tree of this version or an older version can be replaced by a
+    /// stub.
     pub durable: Version,
 }
 

@@ -133,7 +133,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Makes the next append begin a new file. A later revert can then remove this file and keep the earlier ones.
+    /// Makes the next append begin a new file. A later revert can then remove this file and keep the earlier files.
     pub(super) fn begin_file(&self) {
         self.kept().current = None;
     }
