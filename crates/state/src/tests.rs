@@ -444,7 +444,7 @@ impl Fixture {
         assert_eq!(self.replays, replays, "a clean stop lost changes of state");
     }
 
-    /// Ends the process and starts another one. Executes the blocks again whose state diffs are lost.
+    /// Ends the process and starts another process. Executes the blocks again whose state diffs are lost.
     fn crash(&mut self, kept: Kept) {
         let replays = self.replays;
         self.restart(kept);
@@ -1123,7 +1123,7 @@ fn reseal(dir: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
     db.flush().unwrap();
 }
 
-/// If opening rejects the record, neither damage nor a request removes the state.
+/// If opening rejects the record, the state stays, even if it is damaged or its removal was requested.
 #[test]
 fn record_that_is_refused_leaves_the_state_alone() {
     let dir = tempfile::tempdir().unwrap();

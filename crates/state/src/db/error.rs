@@ -25,7 +25,7 @@ pub enum DbError {
         /// Description of the damage by the engine.
         reason: String,
     },
-    /// The engine panicked. Its panics come from damaged files.
+    /// The engine panicked. Panics of the engine come from damaged files.
     #[error("database {} is damaged: its engine panicked: {reason}", path.display())]
     Panicked {
         /// Directory of the database.

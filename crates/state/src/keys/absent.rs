@@ -61,7 +61,8 @@ impl Absent {
     /// Records that a version has no entry with a key from `from` (inclusive) to `end` (exclusive).
     pub(super) fn note(&self, contract: &Address, from: &str, end: &str, version: Version) {
         let mut known = self.write();
-        // Only for the newest version, because a later version may have entries there.
+        // Only ranges of the newest version are recorded, because a version after `version` may have entries in the
+        // range.
         if version == known.newest && from.len().max(end.len()) <= LONGEST {
             known.add(contract, from, end);
         }
@@ -133,7 +134,7 @@ impl Known {
 
     fn insert(&mut self, contract: &Address, start: Box<str>, range: Range) {
         if self.ranges.len() >= MOST {
-            // Cleared as a whole, because later queries find useful ranges again.
+            // All ranges are removed at once, because later queries find useful ranges again.
             self.ranges.clear();
         }
         self.ranges.insert((*contract, start), range);

@@ -98,7 +98,7 @@ pub(crate) fn common_prefix(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }
 
-/// Returns the length of the hex-prefix encoding of a path of `nibbles` nibbles in bytes.
+/// Returns the length in bytes of the hex-prefix encoding of a path with `nibbles` nibbles.
 pub(crate) fn hex_prefix_len(nibbles: usize) -> usize {
     (nibbles >> 1).saturating_add(1)
 }

@@ -151,7 +151,7 @@ impl Fixture {
         checkpoint::write(&self.pages, BlockNumber::new(version - 1), &self.accounts).unwrap();
     }
 
-    /// Ends the process. Starts a new one, which has only the newest checkpoint.
+    /// Ends the process. Starts a new process, which has only the newest checkpoint.
     fn reopen(&mut self, kept: usize) {
         self.disk.crash(kept);
         self.pages = open(&self.disk);

@@ -165,7 +165,7 @@ impl Changes {
     pub(super) fn sync(&self) -> io::Result<()> {
         let names: Vec<_> = self.kept().unsynced.iter().copied().collect();
         for name in names {
-            // Before the flush: an append during the flush marks the file again.
+            // The name is removed before the flush, so that an append during the flush adds the name again.
             self.kept().unsynced.remove(&name);
             match self.files.sync(name) {
                 Err(error) if !is_missing(&error) => {

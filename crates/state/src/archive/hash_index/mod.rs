@@ -62,7 +62,7 @@ struct State {
     recent: Arc<RwLock<BTreeSet<Entry>>>,
     /// The blocks whose entries are in `segments`.
     covered: Extent,
-    /// Increases with every change of `segments`.
+    /// A counter that increases with every change of `segments`.
     generation: u64,
 }
 
