@@ -226,8 +226,8 @@ impl fmt::Display for StorageKey {
     }
 }
 
-/// Returns the value of a storage entry as JSON. An empty map is an object without members. A value that is not JSON, or
-/// has more levels than the JSON parser permits, is a string.
+/// Returns the value of a storage entry as JSON. An empty map is an object without members. A value that is not JSON,
+/// or has more levels than the JSON parser permits, is a string.
 pub fn stored_value(value: &[u8]) -> Value {
     if value == StorageKey::EMPTY_MAP {
         return json!({});
@@ -235,7 +235,8 @@ pub fn stored_value(value: &[u8]) -> Value {
     serde_json::from_slice(value).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(value).into_owned()))
 }
 
-/// Returns the text of a map key, without quotes, from its part of a storage key. Returns the name of a field unchanged.
+/// Returns the text of a map key, without quotes, from its part of a storage key. Returns the name of a field
+/// unchanged.
 pub fn index_text(part: &str) -> String {
     serde_json::from_str(part).unwrap_or_else(|_| part.to_owned())
 }

@@ -357,7 +357,8 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
         made => made.map_err(|source| io_error("make", &draft, source))?,
     }
     let loaded = fill(input, &head, &draft).and_then(|report| {
-        // Flush the draft before the rename, and its parent after the rename, so that a crash leaves no partial directory.
+        // Flush the draft before the rename, and its parent after the rename, so that a crash leaves no partial
+        // directory.
         let moved = sync_directory(&draft)
             .and_then(|()| fs::rename(&draft, &path))
             .and_then(|()| sync_directory(parent_of(&path)));

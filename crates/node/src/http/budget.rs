@@ -26,8 +26,8 @@ pub(crate) const SMALL_RESPONSE: usize = 64 * 1024;
 /// Bytes in a unit of the memory budget.
 const UNIT: usize = 1024;
 
-/// Interval at which the node wakes the other connections while a connection waits for a resource. If another connection
-/// becomes slow during the wait, the node closes it after at most this time.
+/// Interval at which the node wakes the other connections while a connection waits for a resource. If another
+/// connection becomes slow during the wait, the node closes it after at most this time.
 const REMINDER: Duration = Duration::from_millis(250);
 
 /// Maximum time of the first attempt to reserve memory for a notification of a subscription. During an attempt, the

@@ -1,7 +1,7 @@
 //! The state of a contract as JSON text.
 //!
-//! A stored entry has a path: the name of a field, then the keys of its maps. In the text, each map is an object. So the
-//! state of a contract with a map `balances` is `{"balances":{"0xab…":"5"},"owner":"0xcd…"}`.
+//! A stored entry has a path: the name of a field, then the keys of its maps. In the text, each map is an object. So
+//! the state of a contract with a map `balances` is `{"balances":{"0xab…":"5"},"owner":"0xcd…"}`.
 
 use serde_json::Value;
 

@@ -360,8 +360,8 @@ impl Loaded {
         let before = machine.gas.units();
         check_all(claims, &mut machine.gas, host)?;
         if machine.gas.units() > before {
-            // The unchecked charges went below zero, and the number of units wrapped around. The reference continues with
-            // this number. Here the run fails, because no sender could pay for so much gas.
+            // The unchecked charges went below zero, and the number of units wrapped around. The reference continues
+            // with this number. Here the run fails, because no sender could pay for so much gas.
             machine.gas = Meter::with_units(0).with_work(machine.gas.work());
             return Err(failure(Exhausted.to_string()));
         }
