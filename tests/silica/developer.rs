@@ -132,7 +132,8 @@ fn time_does_not_go_back_or_beyond_its_end() {
     node.result("silica_setNextBlockTimestamp", &json!(["253402300799999999"]));
     let seconds = |got: u32| {
         format!(
-            "seconds: expected seconds after which the time is at most 253402300799999999, the end of the year 9999, got {got}"
+            "seconds: expected seconds that move the time to at most 253402300799999999 microseconds, the end of the \
+             year 9999, got {got} s"
         )
     };
     check_error(&node, "silica_increaseTime", &json!([1]), (-8, &seconds(1)));

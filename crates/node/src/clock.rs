@@ -37,7 +37,9 @@ pub(crate) enum ClockError {
         got: Timestamp,
     },
     /// The time plus the seconds is beyond the year 9999.
-    #[error("expected seconds after which the time is at most {LATEST}, the end of the year 9999, got {got}")]
+    #[error(
+        "expected seconds that move the time to at most {LATEST} microseconds, the end of the year 9999, got {got} s"
+    )]
     TooMany {
         /// The given number of seconds.
         got: u32,

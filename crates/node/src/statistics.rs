@@ -19,8 +19,8 @@ pub(crate) fn ds_blocks(figures: &Statistics) -> u64 {
     figures.latest_ds_block.get().saturating_add(1)
 }
 
-/// Returns the transactions of the latest Tx block per second since the previous Tx block. Returns 0 if the previous
-/// block is the genesis block.
+/// Returns the number of transactions in the latest Tx block, divided by the seconds since the previous Tx block.
+/// Returns 0 without Tx block 2.
 pub(crate) fn transaction_rate(figures: &Statistics) -> f64 {
     match figures.previous_tx_block_time {
         Some(previous) if figures.latest_tx_block.get() > 1 => {

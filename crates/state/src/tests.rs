@@ -105,8 +105,8 @@ struct Model {
     storage: BTreeMap<Address, BTreeMap<StorageKey, Vec<u8>>>,
 }
 
-/// Returns a new trie with all leaves. A trie is made for each state, because between commits `eth_trie` deletes nodes
-/// that have another parent.
+/// Returns a new trie with these leaves. The tests use a new trie for each state, because a commit of `eth_trie` can
+/// delete a node that still has a second parent.
 fn reference(leaves: impl Iterator<Item = (String, Vec<u8>)>) -> EthTrie<MemoryDB> {
     let mut trie = EthTrie::new(Arc::new(MemoryDB::new(false)));
     for (key, value) in leaves {

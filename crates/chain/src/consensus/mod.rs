@@ -147,7 +147,7 @@ pub enum Input {
     Tick(Timestamp),
 }
 
-/// Most blocks that one request may contain.
+/// Maximum number of blocks that the chain makes for one request.
 pub const MAX_DEMAND: u64 = 10_000_000;
 
 /// A change of the chain that the node publishes.

@@ -1,6 +1,6 @@
 //! Traces of the statements of contracts, for a transaction in a block and for a simulated transaction.
 //!
-//! A trace executes a transaction. Therefore it runs on the thread pool of simulations.
+//! A method of this file executes a transaction. Therefore it runs on the thread pool of simulations.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

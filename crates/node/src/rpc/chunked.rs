@@ -38,7 +38,8 @@ impl ChunkedResult {
     ///
     /// # Errors
     ///
-    /// The error of the first chunk. An error of a later chunk truncates the response.
+    /// The error of the first chunk. An error of a later chunk truncates the response to a single request. In a batch,
+    /// the request gets an internal error instead.
     pub(crate) fn begin(method: &'static str, mut chunks: impl Chunks<Error = StateError>) -> Result<Self, StateError> {
         let mut head = Vec::new();
         let more = chunks.next_chunk(&mut head)?;

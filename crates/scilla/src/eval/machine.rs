@@ -105,7 +105,7 @@ impl<'c> Machine<'c> {
         self.effort.leave(value, self.gas).map_err(too_much)
     }
 
-    /// Counts the parts of values that a node processes, above the free amount of a node.
+    /// Counts the parts of values that one node of the program tree processes. A small number of parts is free.
     pub(super) fn spend(&mut self, parts: u64) -> Evaluation<()> {
         self.effort.spend(parts, &mut self.gas).map_err(too_much)
     }

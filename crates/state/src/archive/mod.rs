@@ -156,8 +156,8 @@ pub struct ArchiveReport {
 }
 
 impl Archive {
-    /// Opens the record in `db`, which may be empty, and the index in `index_db`. Adds the missing blocks up to the
-    /// newest to the index. Rebuilds the index if it is missing, damaged or from another record.
+    /// Opens the record in `db`, which may be empty, and the index in `index_db`. Adds all blocks to the index that the
+    /// index does not have yet. Rebuilds the index if it is missing, damaged or from another record.
     ///
     /// `changes` are the files of state diffs. `head_marker` is the path of the head marker, or `None` for a record
     /// that does not outlive the process. The function calls `progress` at intervals, with the number of indexed blocks

@@ -18,7 +18,8 @@ use crate::{
     window::{Pending, RecomputedStates, Window},
 };
 
-/// Maximum number of blocks since the newest checkpoint with savepoints. Above it, the store discards all savepoints.
+/// Maximum number of blocks since the newest checkpoint while savepoints exist. Above this number, the store discards
+/// all savepoints.
 const MOST_HELD_BLOCKS: u64 = 1 << 18;
 /// Divisor of the limits of a checkpoint. Each revert may compute the remaining changes again.
 const MUCH: u64 = 16;

@@ -71,7 +71,7 @@ pub(crate) struct LeafView<'a> {
     pub value: &'a [u8],
     /// The plain key of an entry of contract storage. Empty for an account.
     pub plain: &'a str,
-    /// The storage trie of a contract, if it is in memory. Otherwise the value has only its root.
+    /// The storage trie of a contract, if this trie is in memory. Otherwise the value has only the root of the trie.
     pub storage: Option<&'a Top>,
 }
 

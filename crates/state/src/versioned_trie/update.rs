@@ -1,4 +1,4 @@
-//! Applies a batch of changes to a trie, which makes its next version.
+//! Applies a batch of changes to a trie. The result is the next version of the trie.
 
 use std::sync::Arc;
 
