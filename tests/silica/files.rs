@@ -334,6 +334,21 @@ fn link_to_the_data_directory_that_is_changed_later_misleads_nothing() {
 }
 
 #[test]
+fn stop_with_an_empty_pool_removes_the_pool_file_of_an_earlier_stop() {
+    let (_directory, data) = stopped_chain();
+    let node = Node::start_in(&data, &["--block-mode", "manual"]);
+    let payment = Wallet::funded(1).payment(1, Wallet::stranger(1).address(), 5);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    assert!(node.stop().status.success());
+    let pool = fs::read(data.join("pool")).unwrap();
+    let node = Node::start_in(&data, &["--block-mode", "manual"]);
+    node.result("silica_dropAllTransactions", &json!([]));
+    fs::write(data.join("pool"), pool).unwrap();
+    assert!(node.stop().status.success());
+    assert!(!data.join("pool").exists());
+}
+
+#[test]
 fn pool_that_cannot_be_read_is_put_aside() {
     let (_directory, data) = stopped_chain();
     let pool = fs::File::create(data.join("pool")).unwrap();

@@ -53,7 +53,8 @@ impl Chain {
     }
 
     /// Sets the function that the chain calls after each publication of a head, on the thread of the producer. The
-    /// function must not block. Only the first call of this method has an effect.
+    /// function must neither block nor call the chain, because the producer can hold the lock of the pool. Only the
+    /// first call of this method has an effect.
     pub fn on_publish(&self, listener: impl Fn() + Send + Sync + 'static) {
         self.shared.listen(Box::new(listener));
     }

@@ -383,13 +383,14 @@ impl DataDir {
         }
     }
 
-    /// Removes the pool file.
+    /// Removes the pool file, if it exists.
     pub(crate) fn remove_pool(&self) -> Result<(), DataDirError> {
         let path = self.path.join(POOL);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error("remove", &path, source)),
-            _ => Ok(()),
+        // A read-only file system rejects a removal, even if the file does not exist.
+        if matches!(path.try_exists(), Ok(false)) {
+            return Ok(());
         }
+        fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))
     }
 
     pub(crate) fn write_pool(&self, bytes: &[u8]) -> Result<(), DataDirError> {

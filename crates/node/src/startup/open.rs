@@ -85,8 +85,10 @@ fn open(config: &Config) -> Result<Opened, StartError> {
         Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.log(done, all))
             .map_err(|source| StartError::Store { path: Some(path.clone()), source })?;
     data_dir.check_not_lost(&manifest, &store)?;
+    // With relaxed durability, a crash can lose the genesis block that this start makes.
+    let is_genesis_stored = config.durability == Durability::Flush || *store.outcome() != OpenOutcome::Empty;
     let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
-    check_genesis(&data_dir, &mut manifest, &chain, config.durability)?;
+    check_genesis(&data_dir, &mut manifest, &chain, is_genesis_stored)?;
     Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
 }
 
@@ -218,13 +220,13 @@ fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Resul
     }
 }
 
-/// Rejects a genesis block that differs from the manifest. If the manifest has no genesis block, writes it, except with
-/// relaxed durability, where a crash can lose this block.
+/// Rejects a genesis block that differs from the manifest. If the manifest has no genesis block, and the block is
+/// stored, writes it.
 fn check_genesis(
     data_dir: &DataDir,
     manifest: &mut Manifest,
     chain: &Chain,
-    durability: Durability,
+    is_stored: bool,
 ) -> Result<(), StartError> {
     let block = chain.snapshot().tx_block(BlockNumber::new(0));
     let failed = |source: ArchiveError| StartError::Chain {
@@ -235,7 +237,7 @@ fn check_genesis(
     match &manifest.genesis {
         Some(genesis) if *genesis == found => Ok(()),
         Some(genesis) => Err(data_dir.other_chain("genesis block", &found, "the manifest", genesis).into()),
-        None if durability == Durability::Relaxed => Ok(()),
+        None if !is_stored => Ok(()),
         None => {
             manifest.genesis = Some(found);
             Ok(data_dir.write_manifest(manifest)?)

@@ -39,8 +39,11 @@ pub(super) fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(),
     let waiting = handle.chain().waiting();
     if waiting == 0 {
         // A start on a full disk leaves the file, although its transactions are no longer pending.
-        let lost = |source| StopError::Pool { kept: 0, lost: 0, source: Box::new(source) };
-        return data_dir.remove_pool().map_err(lost);
+        if let Err(error) = data_dir.remove_pool() {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "failed to remove the pool file; the next start loads its transactions");
+        }
+        return Ok(());
     }
     let (mut most, mut kept, mut failure) = (waiting, 0, None);
     while most > 0 {
