@@ -175,11 +175,11 @@ mod tests {
 
     #[test]
     fn errors_name_what_is_wrong() {
-        check("", &["not JSON", "line 1"]);
-        check("proof", &["not JSON"]);
-        check(r#"{"accountProof":["AB"]"#, &["not JSON", "EOF"]);
-        check(r#"{"accountProof":[]} {}"#, &["not JSON", "trailing"]);
-        check(&"[".repeat(100_000), &["not JSON", "recursion"]);
+        check("", &["expected JSON", "line 1"]);
+        check("proof", &["expected JSON"]);
+        check(r#"{"accountProof":["AB"]"#, &["expected JSON", "EOF"]);
+        check(r#"{"accountProof":[]} {}"#, &["expected JSON", "trailing"]);
+        check(&"[".repeat(100_000), &["expected JSON", "recursion"]);
         check("[]", &["the answer", "an object", "an array"]);
         check(r#"{"result":null}"#, &["result", "an object", "null"]);
         check(r#"{"jsonrpc":"2.0"}"#, &["result is missing"]);
