@@ -107,8 +107,8 @@ fn malformed_answers_are_refused_by_name() {
         answer.to_string()
     };
     check(&whole.to_string(), PROVEN, &[]);
-    check("", REFUTED, &["not JSON"]);
-    check(&whole.to_string()[..500], REFUTED, &["not JSON"]);
+    check("", REFUTED, &["expected JSON"]);
+    check(&whole.to_string()[..500], REFUTED, &["expected JSON"]);
     check(&"[".repeat((64 << 20) + 1), NOTHING_TO_CHECK, &["at most 67108864 bytes"]);
     check("7", REFUTED, &["an object", "a number"]);
     check(&changed(&|it| it["accountProof"] = Value::Null), REFUTED, &["accountProof", "an array", "null"]);
