@@ -39,7 +39,7 @@ const BECH32_LEN: usize = 42;
 /// Number of characters of the bech32 checksum.
 const BECH32_CHECKSUM_LEN: usize = 6;
 
-/// Reason why text is not a bech32 address with the prefix `zil`. Its text names the expected form.
+/// Reason why text is not a bech32 address with the prefix `zil`. The error message names the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bech32Error {
     /// The text does not begin with `zil1`.
@@ -218,7 +218,7 @@ impl Address {
         })
     }
 
-    /// Returns the virtual shard of the address: its last four bytes as a big-endian number, modulo `shards`. The
+    /// Returns the shard of the address: the last four bytes of the address as a big-endian number, modulo `shards`. The
     /// result is shard 0 if `shards` is 0 (Reference: execution#shard-of-an-address).
     pub fn shard(&self, shards: u32) -> ShardId {
         let [.., a, b, c, d] = self.0;

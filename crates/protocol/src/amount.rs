@@ -140,7 +140,7 @@ impl Qa {
         }
     }
 
-    /// Returns 16 bytes, big endian. All formats of the protocol have amounts in this form.
+    /// Returns the number of Qa in 16 bytes, big endian. The protobuf messages have amounts in this form.
     pub const fn to_be_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }

@@ -37,8 +37,8 @@ impl ContractParam {
 
 /// The init data of a contract or library: a JSON array of parameters.
 ///
-/// A deployment contains the array of its sender. The deployment adds two parameters and serialises the array again.
-/// The node stores, hashes and runs the contract with this second array.
+/// A deployment contains the array of its sender. The node adds two parameters and serialises the array again.
+/// The node stores this second array, hashes it, and runs the contract with it.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Wire types, units and envelopes of the Zilliqa protocol, generation 8.1.
+//! Wire types, units and envelopes of the protocol of Zilliqa 8.1.2.
 //!
 //! This crate has a type for each value that crosses a wire or enters a hash. It encodes and decodes the exact bytes of
 //! the network. All other crates of the workspace use these types.
@@ -55,7 +55,7 @@
 //!   It rejects bytes that are not in canonical form. The error names the field with the fault.
 //! - The crate computes each hash from its value. No type stores a hash next to the value. If a message repeats a hash,
 //!   the decoder compares it with the computed hash.
-//! - All additions and multiplications of money and gas are checked for overflow.
+//! - All additions, subtractions and multiplications of money and gas are checked for overflow.
 //! - The crate reads no clock and no randomness. Hashed values contain no floating-point numbers, and do not depend on
 //!   the order of a hash map.
 //! - The crate does not check curves, tries or chains. A [`PublicKey`] can lie outside the curve, and a [`Signature`]

@@ -103,12 +103,12 @@ counter! {
     DsBlockNumber, u64
 }
 counter! {
-    /// Nonce of an account: the nonce of its last executed transaction, or 0 if the account has executed no
-    /// transaction. The nonces of the transactions of an account count from 1.
+    /// Nonce of a transaction or of an account. The nonces of the transactions of an account count from 1. The nonce of
+    /// an account is the nonce of its last executed transaction, or 0 if the account has executed no transaction.
     Nonce, u64
 }
 counter! {
-    /// Number of a virtual shard. The DS committee has the number after the last shard.
+    /// Number of a shard. The DS committee has the number after the last shard.
     ShardId, u32
 }
 counter! {

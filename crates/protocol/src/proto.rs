@@ -1,14 +1,14 @@
 //! The protobuf messages of the protocol for `prost`, and the checks of all decoders.
 //!
 //! Names, numbers and presence of fields come from `ZilliqaMessage.proto` (Zilliqa/Zilliqa, src/libMessage). An
-//! `optional` field is written even if it is zero; a plain scalar is omitted if it is zero. Fields that generation 8.1
+//! `optional` field is written even if it is zero; a plain scalar is omitted if it is zero. Fields that the reference
 //! never writes are not declared: a message that contains them is not canonical (Reference: formats#protobuf).
 
 use prost::Message;
 
 use crate::{error::DecodeError, key::PublicKey};
 
-/// Reads a message. `name` is its name in errors.
+/// Reads a message. Errors contain `name` as the name of the message.
 pub(crate) fn decode<M: Message + Default>(name: &'static str, bytes: &[u8]) -> Result<M, DecodeError> {
     M::decode(bytes).map_err(|source| DecodeError::Malformed { message: name, reason: source.to_string() })
 }

@@ -46,7 +46,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::slow::<GetSmartContractStatePage>().of_weight(5),
 ];
 
-/// The error for an address that has no account, where the method needs a contract.
+/// The error for an address that has no account.
 const ADDRESS_UNKNOWN: RpcError = RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Address does not exist");
 
 /// The error for an account without code.

@@ -34,7 +34,7 @@ pub(crate) struct ChunkedResult {
 }
 
 impl ChunkedResult {
-    /// Makes the first chunk, which can block.
+    /// Makes the first chunk. The call can block.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl ChunkedResult {
     }
 
     /// Appends the first chunk to a response, and sets the text after the last chunk. Returns the other chunks. Without
-    /// other chunks, it also appends the text after the last chunk.
+    /// other chunks, the function also appends the text after the last chunk.
     pub(super) fn write_head(mut self, text: &mut Text, end: &'static [u8]) -> Option<Self> {
         text.append(mem::take(&mut self.head));
         if self.is_complete() {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{driver::NodeHandle, head::Context};
 
-/// Bytes of the record of a transaction above which a blocking thread computes the result.
+/// Size of a stored transaction, in bytes, above which a blocking thread computes the result.
 const LARGE_TRANSACTION: usize = 64 << 10;
 
 /// The parts of a request that its method reads.

@@ -37,7 +37,7 @@ pub(crate) enum CallError {
 }
 
 impl CallError {
-    /// Returns the error of the caller with this code and text.
+    /// Returns an error for the client, with this code and text.
     pub(crate) fn api(code: RpcErrorCode, text: impl Into<Cow<'static, str>>) -> Self {
         Self::Api(RpcError::new(code, text))
     }
@@ -52,7 +52,7 @@ impl CallError {
         Self::Internal(fault.into())
     }
 
-    /// Returns the error for a parameter of a method that only this node has.
+    /// Returns the error for a parameter of a method that the reference does not have.
     pub(crate) fn parameter(name: &'static str, problem: &impl ToString) -> Self {
         Self::api(RpcErrorCode::INVALID_PARAMETER, format!("{name}: {}", problem.to_string()))
     }
@@ -109,8 +109,8 @@ impl HashErrors {
 }
 
 impl NumberFault {
-    /// Returns the error for a block number. `invalid` is the text of the method for a parameter that does not begin
-    /// with digits.
+    /// Returns the error for a block number. `invalid` is the text of the method for
+    /// [`NumberFault::Invalid`].
     pub(crate) const fn with_text(self, invalid: &'static str) -> RpcError {
         let text = match self {
             Self::Invalid => invalid,
@@ -206,7 +206,7 @@ const fn code_of_pool(error: &PoolError) -> RpcErrorCode {
     }
 }
 
-/// Returns the error of the isolated server for a transaction that its execution rejects.
+/// Returns the error of the isolated server for a transaction that execution rejects.
 fn dropped(reason: DropReason) -> CallError {
     CallError::api(RpcErrorCode::INVALID_PARAMETER, format!("Error Code: {}", reason.code()))
 }
@@ -245,7 +245,8 @@ impl From<AdmissionError> for CallError {
     }
 }
 
-/// Returns the expected and the given value for errors whose text, from the reference, has neither of them.
+/// Returns the expected and the given value for an error whose text, from the reference, has neither value. Returns
+/// `None` for other errors.
 fn details(error: &AdmissionError) -> Option<(Value, Value)> {
     if let AdmissionError::ChainId { expected, got } = error {
         Some((expected.get().into(), got.get().into()))

@@ -16,7 +16,7 @@ pub(super) const LARGE_ANSWER: usize = 256 << 10;
 /// Maximum number of batches whose responses may grow large at the same time. Other batches wait for a permit.
 pub(super) const LARGE_ANSWERS: usize = 2;
 
-/// Time for which a batch waits for a permit to grow large. After it, the node rejects the remaining calls.
+/// Time for which a batch waits for a permit to grow large. After this time, the node rejects the remaining calls.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Time after which a batch returns its permit, and waits for a permit behind other batches. The calls of one batch can
@@ -44,7 +44,7 @@ const NO_MEMORY: &str = "There is no memory for the rest of the answer to the ba
 /// The response to a batch reserves memory before it grows, one step at a time. Before the first call, it reserves
 /// enough memory to reject all calls. A streamed response reserves the memory for its chunks. Several responses can
 /// each hold memory and wait for more. Therefore each wait is bounded. After a wait without success, the node rejects
-/// the remaining calls of the batch. The response returns its memory after the client has read it.
+/// the remaining calls of the batch. The response returns its memory after the client has read the response.
 #[derive(Debug)]
 pub(super) struct Growth<'a> {
     memory: Memory,
@@ -114,7 +114,7 @@ impl<'a> Growth<'a> {
         Ok(())
     }
 
-    /// Checks the length of the text, and waits for memory for text that was not reserved.
+    /// Checks the length of the text, and waits for memory for text that has no reserved memory.
     pub(super) async fn check(&mut self, text: &Text) -> Result<(), RpcError> {
         if text.len() > self.limit {
             return Err(self.end(TOO_LARGE));

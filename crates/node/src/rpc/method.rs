@@ -17,7 +17,7 @@ use crate::{driver::NodeHandle, head::Context};
 pub(crate) trait Method: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;
-    /// Other names under which clients call it.
+    /// Other names under which clients call the method.
     const ALIASES: &'static [&'static str] = &[];
     /// Type of the result.
     type Output: Serialize + JsonSchema;
@@ -26,8 +26,8 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
     fn call(self, at: &Context) -> Result<Self::Output, CallError>;
 }
 
-/// A query about one transaction. Its receipt can have several megabytes. The hash of the transaction is its only
-/// parameter.
+/// A query about one transaction. The receipt of the transaction can have several megabytes. The hash of the transaction
+/// is the only parameter of the query.
 pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;
@@ -37,7 +37,7 @@ pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     /// Returns the hash of the transaction.
     fn hash(self) -> Result<TxHash, CallError>;
 
-    /// Computes the result from the record of the transaction.
+    /// Computes the result from the stored transaction.
     fn answer(found: &FoundTransaction, at: &Context) -> Result<Self::Output, CallError>;
 }
 

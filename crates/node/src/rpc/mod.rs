@@ -115,7 +115,7 @@ impl Service {
         }
     }
 
-    /// Answers the body of a request, single or batch. The rate limit has already counted `paid` units of its first
+    /// Answers the body of a request, single or batch. The rate limit has already counted `paid` units of the first
     /// call. Returns no reply if the response must reserve memory first, and the reservation fails.
     pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
         let mut permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
@@ -388,7 +388,7 @@ pub(crate) fn is_request(body: &[u8]) -> bool {
 
 /// The rights of the caller of a request.
 struct Permit<'a> {
-    /// Reason why the caller has no access to methods for developers.
+    /// Reason why the caller has no access to methods for developers; `None` if the caller has access.
     foreign: Option<&'a Foreign>,
     allowance: Allowance<'a>,
 }

@@ -8,7 +8,7 @@ use super::entry::Entry;
 /// Version of the OpenRPC specification that the document follows.
 const OPENRPC: &str = "1.3.2";
 
-/// Returns the document of some methods.
+/// Returns the OpenRPC document of the methods with these entries.
 pub(crate) fn document_of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Value {
     let mut generator = SchemaSettings::draft07()
         .with(|settings| settings.definitions_path = "/components/schemas".into())

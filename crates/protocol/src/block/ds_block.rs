@@ -20,7 +20,7 @@ use crate::{
 };
 
 fixed_bytes! {
-    /// Reserved bytes of a DS block header. All are zero in generation 8.1.
+    /// Reserved bytes of a DS block header. All are zero in the reference.
     Reserved, 128
 }
 
@@ -63,7 +63,7 @@ pub struct DsBlockHeader {
     pub pow_winners: BTreeMap<PublicKey, Peer>,
     /// Hash of the sharding structure.
     pub sharding_hash: ShardingHash,
-    /// Reserved bytes, all zero in generation 8.1.
+    /// Reserved bytes, all zero in the reference.
     pub reserved: Reserved,
     /// Public keys of the members that left the DS committee, in the order of removal.
     pub removed: Vec<PublicKey>,
@@ -126,7 +126,7 @@ impl DsBlockHeader {
     /// (`DS_POW_DIFFICULTY`).
     pub const INITIAL_DS_DIFFICULTY: u8 = 5;
 
-    /// Returns the header of block 0 of a network. `leader` is the public key of its first leader.
+    /// Returns the header of block 0 of a network. `leader` is the public key of the first leader.
     pub fn genesis(leader: PublicKey) -> Self {
         Self {
             version: Self::GENESIS_VERSION,
@@ -303,12 +303,13 @@ impl DsBlock {
         }
     }
 
-    /// Returns the serialised block, which is stored and relayed. It is also the result of `GetRawDSBlock`.
+    /// Returns the serialised block. `GetRawDSBlock` returns these bytes in hexadecimal form.
     pub fn encode(&self) -> Vec<u8> {
         self.encode_with(self.header.hash())
     }
 
-    /// Returns the result of `GetRawDSBlock` for a block that does not exist. Its hash does not match its header.
+    /// Returns the bytes that `GetRawDSBlock` returns for a block that does not exist. The field `blockhash` is zero, and is
+    /// not the hash of the header.
     pub fn encode_missing() -> Vec<u8> {
         Self::missing().encode_with(BlockHash::ZERO)
     }

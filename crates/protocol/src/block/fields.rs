@@ -1,4 +1,4 @@
-//! Writes the fields of headers one after the other, without a protobuf message in between.
+//! Writes the fields of headers as protobuf bytes, without a message type of `prost`.
 //!
 //! A node that makes millions of empty blocks at once hashes a header for each block. The bytes equal the bytes of the
 //! messages in [`proto`](crate::proto). Tests compare them.

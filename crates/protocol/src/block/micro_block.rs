@@ -152,7 +152,7 @@ impl TxRoot {
 }
 
 impl MicroBlock {
-    /// Returns the serialised block, which is stored and relayed.
+    /// Returns the serialised block.
     pub fn encode(&self) -> Vec<u8> {
         let header = self.header.to_message();
         let hash = BlockHash::new(sha256(&[&header.encode_to_vec()]));
@@ -166,7 +166,8 @@ impl MicroBlock {
 
     /// Reads a serialised block.
     ///
-    /// The function does not verify the signatures, and does not compare the hashes with number and hash in the header.
+    /// The function does not verify the signatures, and does not compare the transaction hashes with the
+    /// number of transactions and the hash in the header.
     ///
     /// # Errors
     ///

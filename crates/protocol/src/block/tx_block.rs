@@ -94,7 +94,7 @@ impl TxBlockHeader {
         self.tx_count.div_ceil(Self::TRANSACTIONS_PER_PAGE)
     }
 
-    /// Returns the header of block 0 of a network. `leader` is the public key of its first leader.
+    /// Returns the header of block 0 of a network. `leader` is the public key of the first leader.
     pub const fn genesis(leader: PublicKey) -> Self {
         Self {
             version: Self::VERSION,
@@ -242,12 +242,13 @@ impl TxBlock {
         }
     }
 
-    /// Returns the serialised block, which is stored and relayed. It is also the result of `GetRawTxBlock`.
+    /// Returns the serialised block. `GetRawTxBlock` returns these bytes in hexadecimal form.
     pub fn encode(&self) -> Vec<u8> {
         self.encode_with(self.header.hash())
     }
 
-    /// Returns the result of `GetRawTxBlock` for a block that does not exist. Its hash does not match its header.
+    /// Returns the bytes that `GetRawTxBlock` returns for a block that does not exist. The field `blockhash` is zero, and is
+    /// not the hash of the header.
     pub fn encode_missing() -> Vec<u8> {
         Self::missing().encode_with(BlockHash::ZERO)
     }

@@ -15,7 +15,7 @@ pub enum ReceiptError {
     ExecuteCmdFailed = 3,
     /// The interpreter exceeded its time limit.
     ExecuteCmdTimeout = 4,
-    /// The output of the interpreter has no remaining gas.
+    /// The output of the interpreter does not state the remaining gas.
     NoGasRemainingFound = 5,
     /// The output of the interpreter does not state whether the contract accepted the money.
     NoAcceptedFound = 6,

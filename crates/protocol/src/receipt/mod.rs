@@ -38,11 +38,11 @@ pub struct Receipt {
     pub cumulative_gas: Gas,
     /// Number of the Tx block with the transaction.
     pub epoch: BlockNumber,
-    /// Whether the transaction took effect.
+    /// Whether the transaction succeeded.
     pub success: bool,
-    /// Whether the called contract accepted the money; `None` unless a contract ran.
+    /// Whether the called contract accepted the money; `None` unless the transaction called a contract.
     pub accepted: Option<bool>,
-    /// Error codes, by the number of earlier chained calls.
+    /// Error codes. The key is the number of chained calls before the error.
     pub errors: BTreeMap<u32, Vec<ReceiptError>>,
     /// Errors of the interpreter, the innermost first.
     pub exceptions: Vec<Exception>,
@@ -68,7 +68,7 @@ impl Receipt {
         }
     }
 
-    /// Returns the serialised receipt, which is stored and relayed: text and gas (`ProtoTransactionReceipt`).
+    /// Returns the serialised receipt: text and gas (`ProtoTransactionReceipt`).
     pub fn encode(&self) -> Vec<u8> {
         let message = ProtoTransactionReceipt {
             receipt: self.to_styled_json().into_bytes(),

@@ -57,7 +57,7 @@ impl Receipt {
         self.write(Layout::Styled)
     }
 
-    /// Returns the same JSON without white space between the tokens.
+    /// Returns the JSON of [`to_styled_json`](Self::to_styled_json) without white space between the tokens.
     pub fn to_compact_json(&self) -> String {
         self.write(Layout::Compact)
     }

@@ -35,7 +35,7 @@ pub struct StateProof {
 }
 
 impl StateProof {
-    /// Returns the proof of the nodes of both tries, which can be in any order.
+    /// Returns the proof with the nodes of both tries. The given nodes can be in any order.
     ///
     /// The proof has each node once, in the order of the bytes, because the C++ node collects nodes in an ordered set
     /// (Reference: formats#state-proof).

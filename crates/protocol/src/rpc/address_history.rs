@@ -106,7 +106,7 @@ fn beginning(text: &str) -> String {
 }
 
 /// The parameter with the options. An object with invalid options is an error of the method, so the deserializer keeps
-/// this error as a value. It fails only if the JSON is neither an object nor null.
+/// this error as a value. The deserializer fails only if the JSON is neither an object nor null.
 #[derive(Clone, Debug)]
 pub struct HistoryOptionsParam(pub Result<HistoryOptions, HistoryOptionsError>);
 

@@ -32,7 +32,7 @@ pub struct StateWriter {
     head: String,
     /// The text after the last entry.
     tail: String,
-    /// The balance; `None` after it is written.
+    /// The balance; `None` after it is written, and if the object has no balance.
     balance: Option<Qa>,
     /// The parts of the stored key whose objects are open, the outermost object first.
     open: Vec<String>,
@@ -119,7 +119,7 @@ impl StateWriter {
         out.push(b':');
     }
 
-    /// Appends the balance before a field whose name is greater. `field` is `None` at the end of the text.
+    /// Appends the balance before the first field whose name is greater than `_balance`. `field` is `None` at the end of the text.
     fn add_balance(&mut self, field: Option<&str>, out: &mut Vec<u8>) {
         if field.is_none_or(|name| name > BALANCE)
             && let Some(balance) = self.balance.take()
@@ -148,7 +148,7 @@ fn around<'a>(names: impl IntoIterator<Item = &'a str>) -> (String, String) {
     (head, tail)
 }
 
-/// Returns whether text between quotes is the same in all forms of JSON.
+/// Returns whether the content of a JSON string has no characters that JSON escapes.
 fn is_plain(inner: &[u8]) -> bool {
     inner.iter().all(|byte| *byte >= b' ' && !matches!(byte, b'"' | b'\\'))
 }

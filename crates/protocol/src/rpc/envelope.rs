@@ -31,8 +31,8 @@ use serde_json::value::RawValue;
 
 use super::{error::RpcError, number::integral};
 
-/// Largest number of nested arrays and objects in a body. The parameters of an accepted request have one level less.
-/// They are below the recursion limit of `serde_json`, so a method can always read them.
+/// Maximum number of levels of arrays and objects in a body. The parameters of an accepted request have one level less.
+/// This depth is below the recursion limit of `serde_json`, so a method can always read the parameters.
 pub const MAX_DEPTH: usize = 128;
 
 /// A request body after parsing.
@@ -91,7 +91,7 @@ impl<'a> Body<'a> {
     }
 
     /// Reads strict JSON without comments, and ignores the text after the first value. Returns `None` if the body is
-    /// not strict JSON.
+    /// not strict JSON, or has too many levels.
     fn read(body: &'a [u8], batch_limit: usize) -> Option<Self> {
         let read = if let Ok(text) = std::str::from_utf8(body) {
             // The body is valid UTF-8, so the parser does not check each string again.
@@ -297,7 +297,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Response<'a> {
     }
 }
 
-/// The number of levels that a JSON value can nest.
+/// The limit for the levels of arrays and objects in a JSON value.
 #[derive(Clone, Copy, Debug)]
 enum Levels {
     /// At most this number of levels.

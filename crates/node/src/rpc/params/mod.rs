@@ -89,7 +89,7 @@ fn misfit<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> St
     }
 }
 
-/// Returns the first 80 bytes of a text of a caller.
+/// Returns the beginning of a text of a caller: whole characters with at most 80 bytes.
 pub(crate) fn beginning(text: &str) -> &str {
     const MAX_SHOWN: usize = 80;
     text.get(..text.floor_char_boundary(MAX_SHOWN)).unwrap_or(text)
@@ -136,7 +136,7 @@ pub(crate) struct Text<T: FromParam>(Result<T, Misread<T::Fault>>);
 #[derive(Clone, Debug)]
 struct Misread<F> {
     fault: F,
-    /// The first 80 bytes of the text, for the error.
+    /// The beginning of the text, at most 80 bytes, for the error.
     got: Box<str>,
 }
 
@@ -160,12 +160,12 @@ pub(crate) trait FromParam: Sized {
 }
 
 impl<T: FromParam> Text<T> {
-    /// Returns the default of an optional parameter.
+    /// Wraps a value, for the default of an optional parameter.
     pub(crate) const fn of(value: T) -> Self {
         Self(Ok(value))
     }
 
-    /// Returns the value of a valid text.
+    /// Returns the value, or `None` if the text has a fault.
     pub(crate) fn peek(&self) -> Option<&T> {
         self.0.as_ref().ok()
     }
@@ -299,7 +299,7 @@ impl FromParam for VariableHash {
 /// The fault of the text of a decimal number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberFault {
-    /// The text does not begin with digits.
+    /// The text has no digits after the optional white space and sign.
     Invalid,
     /// The number does not fit 64 bits.
     OutOfRange,
