@@ -134,7 +134,7 @@ impl Metrics {
         Self { registry, latencies, methods, errors, statuses, ok, connections, sessions, at_head }
     }
 
-    /// Counts a call of the method at `position` of the table, which took `took`.
+    /// Counts a call of the method at `position` of the table. The call took the time `took`.
     pub(crate) fn called(&self, position: usize, took: Duration) {
         let Some((method, latencies)) = self.methods.get(position) else { return };
         let of = || self.latencies.get_or_create(&Method { method }).clone();
@@ -154,7 +154,7 @@ impl Metrics {
         };
     }
 
-    /// Returns all metrics as text. Reads the sizes of the files in `data_dir`, which blocks.
+    /// Returns all metrics as text. Reads the sizes of the files in `data_dir`. The call can block.
     pub(crate) fn text(&self, gauges: &Gauges, data_dir: Option<PathBuf>) -> String {
         let AtHead { tx_block, ds_block, transactions, waiting, ready, programs, program_bytes, store_bytes } =
             &self.at_head;

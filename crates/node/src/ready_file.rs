@@ -1,5 +1,5 @@
-//! The ready file. The program that started the node reads it to detect that the node is ready, and to get its
-//! addresses.
+//! The ready file. The program that started the node reads this file to detect that the node is ready, and to
+//! get the addresses of the node.
 
 use std::{
     ffi::OsString,
@@ -100,7 +100,7 @@ impl ReadyFile {
     }
 }
 
-/// Returns a path in the same directory that no other process uses.
+/// Returns the path of a draft of the file, in the directory of the file. No other process uses this path.
 fn draft_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

@@ -20,7 +20,7 @@ pub(crate) fn ds_blocks(figures: &Statistics) -> u64 {
 }
 
 /// Returns the number of transactions in the latest Tx block, divided by the seconds since the previous Tx block.
-/// Returns 0 without Tx block 2.
+/// Returns 0 without Tx block 2, and if no time passed.
 pub(crate) fn transaction_rate(figures: &Statistics) -> f64 {
     match figures.previous_tx_block_time {
         Some(previous) if figures.latest_tx_block.get() > 1 => {
@@ -30,12 +30,14 @@ pub(crate) fn transaction_rate(figures: &Statistics) -> f64 {
     }
 }
 
-/// Returns the number of Tx blocks per second since Tx block 1. Returns 0 without Tx block 1.
+/// Returns the number of all Tx blocks, divided by the seconds from Tx block 1 to the latest Tx block. Returns 0
+/// without Tx block 1, and if no time passed.
 pub(crate) fn tx_block_rate(figures: &Statistics) -> f64 {
     figures.first_tx_block_time.map_or(0.0, |first| per_second(tx_blocks(figures), first, figures.tx_block_time))
 }
 
-/// Returns the number of DS blocks per second since DS block 1. Returns 0 without DS block 1.
+/// Returns the number of all DS blocks, divided by the seconds from DS block 1 to the latest DS block. Returns 0
+/// without DS block 1, and if no time passed.
 pub(crate) fn ds_block_rate(figures: &Statistics) -> f64 {
     figures.first_ds_block_time.map_or(0.0, |first| per_second(ds_blocks(figures), first, figures.ds_block_time))
 }

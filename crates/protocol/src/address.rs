@@ -218,8 +218,8 @@ impl Address {
         })
     }
 
-    /// Returns the shard of the address: the last four bytes of the address as a big-endian number, modulo `shards`. The
-    /// result is shard 0 if `shards` is 0 (Reference: execution#shard-of-an-address).
+    /// Returns the shard of the address: the last four bytes of the address as a big-endian number, modulo `shards`.
+    /// The result is shard 0 if `shards` is 0 (Reference: execution#shard-of-an-address).
     pub fn shard(&self, shards: u32) -> ShardId {
         let [.., a, b, c, d] = self.0;
         ShardId::new(u32::from_be_bytes([a, b, c, d]).checked_rem(shards).unwrap_or(0))

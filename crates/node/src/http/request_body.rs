@@ -34,8 +34,8 @@ pub(super) enum BodyError {
 /// read is not copied.
 ///
 /// A body above the limit is rejected as soon as its length or its read bytes exceed the limit. A client may send all
-/// of its body before it reads. It would lose the response if the server closed the connection at once. Therefore the
-/// server reads and discards the rest of the body while it sends the response.
+/// of its body before it reads. Such a client would lose the response if the server closed the connection at once.
+/// Therefore the server reads and discards the rest of the body while it sends the response.
 pub(super) async fn read_body(
     request: Request<Incoming>,
     resources: &ResourceLimits,

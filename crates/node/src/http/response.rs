@@ -72,7 +72,7 @@ pub(super) fn with_vary(response: Response<ResponseBody>, on: &'static str) -> R
     with_header(response, header::VARY, HeaderValue::from_static(on))
 }
 
-/// Returns the response that rejects a POST. The handler writes its body.
+/// Returns the response that rejects a POST. The handler writes the body of the response.
 pub(super) fn refused(handler: &impl Handler, reason: RejectReason, text: &str) -> Response<ResponseBody> {
     closing(json(reason.status(), handler.reject(reason, text)))
 }

@@ -49,7 +49,7 @@ pub(crate) trait Chunks: Send + 'static {
     /// Reason why a chunk cannot be made.
     type Error;
 
-    /// Appends the next chunk, which can block. Returns whether more chunks follow. After an error, `out` can have a
+    /// Appends the next chunk. The call can block. Returns whether more chunks follow. After an error, `out` can have a
     /// part of the chunk.
     fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Self::Error>;
 }
@@ -69,7 +69,8 @@ impl Chunks for BodyChunks {
 /// limit, clients that connect and disconnect would cause many such chunks at once, each with memory and a thread.
 static TURNS: Semaphore = Semaphore::const_new(4);
 
-/// Makes the next chunk on a blocking thread. Returns it with its source, or without the source after the last chunk.
+/// Makes the next chunk on a blocking thread. Returns the chunk, and the source of
+/// the following chunks; `None` after the last chunk.
 pub(crate) async fn make_chunk<C: Chunks<Error = Truncated>>(mut chunks: C) -> Result<(Vec<u8>, Option<C>), Truncated> {
     let turn = TURNS.acquire().await.map_err(|_| Truncated)?;
     let made = spawn_blocking(carried(move || {
@@ -188,7 +189,7 @@ impl Drop for Held {
     }
 }
 
-/// Memory that a chunked body reserves, in bytes. It reserves more for a chunk above [`USUAL_CHUNK`].
+/// Memory that a chunked body reserves, in bytes. The body reserves more for a chunk above [`USUAL_CHUNK`].
 const CHUNKED_BYTES: usize = 16 << 20;
 
 /// Size in bytes up to which a chunk needs no further memory. At most two chunks are in memory: the chunk that is being

@@ -38,7 +38,7 @@ pub(super) struct RequestContext<'a, 'resources, A> {
     pub(super) stop: &'a watch::Receiver<bool>,
 }
 
-/// Returns the response to a request, and counts it. The work runs with the id of the request.
+/// Returns the response to a request, and counts the response. The work runs with the id of the request.
 pub(super) async fn respond<A: Handler>(
     request: Request<Incoming>,
     context: &RequestContext<'_, '_, A>,
@@ -168,7 +168,7 @@ impl<A> RequestContext<'_, '_, A> {
 }
 
 /// Returns the fault of a request's head that hyper accepts and HTTP forbids (RFC 9112, sections 3.2 and 6.1; RFC 9110,
-/// section 8.4).
+/// section 8.4). Returns `None` without such a fault.
 fn fault(request: &Request<Incoming>) -> Option<(RejectReason, String)> {
     let headers = request.headers();
     let hosts = headers.get_all(header::HOST).iter().count();
@@ -192,7 +192,8 @@ fn asks_for_websocket(request: &Request<Incoming>) -> bool {
     names.flat_map(|names| names.split(',')).any(|name| name.trim().eq_ignore_ascii_case("websocket"))
 }
 
-/// Answers the handshake of a WebSocket, if a connection slot for one is free.
+/// Returns the response to the handshake of a WebSocket. The status is 503 if no connection slot for a WebSocket is
+/// free.
 fn upgrade<'a>(
     mut request: Request<Incoming>,
     caller: Caller,

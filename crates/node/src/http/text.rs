@@ -11,7 +11,7 @@ const SEGMENT: usize = 16 << 10;
 /// grows.
 const USUAL: usize = 64 << 10;
 
-/// Bytes of the last segment above which a new segment begins.
+/// Length of the last segment, in bytes, from which on a new segment begins.
 const FULL: usize = USUAL - (8 << 10);
 
 /// The text of a response: its own segments, and documents that several responses share.
@@ -66,7 +66,7 @@ impl Text {
         self.push(document.clone());
     }
 
-    /// Begins a new segment if the last segment has more than [`FULL`] bytes.
+    /// Begins a new segment if the last segment has at least [`FULL`] bytes.
     pub(crate) fn divide(&mut self) {
         if self.last.len() >= FULL {
             self.complete();

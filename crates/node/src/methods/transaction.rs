@@ -67,7 +67,7 @@ pub(super) fn info(routing: Routing) -> SubmissionInfo {
     }
 }
 
-/// The error for a transaction that is in no block and not in the pool.
+/// The error for a transaction that the method does not find.
 pub(super) const TRANSACTION_UNKNOWN: RpcError =
     RpcError::from_static(RpcErrorCode::DATABASE_ERROR, "Txn Hash not Present");
 

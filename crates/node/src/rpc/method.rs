@@ -26,8 +26,8 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
     fn call(self, at: &Context) -> Result<Self::Output, CallError>;
 }
 
-/// A query about one transaction. The receipt of the transaction can have several megabytes. The hash of the transaction
-/// is the only parameter of the query.
+/// A query about one transaction. The receipt of the transaction can have several megabytes. The hash of the
+/// transaction is the only parameter of the query.
 pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;

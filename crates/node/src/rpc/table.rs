@@ -76,8 +76,8 @@ impl MethodTable {
     }
 
     /// Returns the most similar name of the methods whose position `is_offered` accepts. Returns `None` if no name is
-    /// similar, or `name` is longer than [`LONGEST`]. Also returns `None` for the name of a method: the name is then correct, and the node has no
-    /// such method or has switched it off.
+    /// similar, or `name` is longer than [`LONGEST`]. Also returns `None` for the name of a method: the name is then
+    /// correct, and the node has no such method or has switched it off.
     pub(crate) fn similar(&self, name: &str, is_offered: impl Fn(usize) -> bool) -> Option<&'static str> {
         if name.len() > LONGEST || self.find(name).is_some() {
             return None;

@@ -48,7 +48,7 @@ pub enum StartError {
     Chain {
         /// The directory of the store; `None` for a store in memory.
         path: Option<PathBuf>,
-        /// The reason.
+        /// Reason why the node cannot continue the chain.
         source: Box<OpenError>,
     },
     /// The server cannot listen.
@@ -91,12 +91,12 @@ pub enum StopError {
     Store(#[source] silica_state::CloseError),
 }
 
-/// Returns the path of a store as part of an error text.
+/// Returns the path of a store as part of an error text. Returns an empty text without a path.
 fn at(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
 }
 
-/// Returns a hint for the operator, if the port is in use.
+/// Returns a hint for the operator if the port is in use, or an empty text.
 fn listen_hint(source: &io::Error) -> &'static str {
     if source.kind() == io::ErrorKind::AddrInUse {
         ": the port is in use; stop the other program, or choose another with --listen"

@@ -14,8 +14,8 @@ use crate::{
 /// Maximum number of connections at the address for operators.
 const OPERATORS: usize = 16;
 
-/// Binds the separate port for subscribers, which serves the same protocols as the first port. If no option names the
-/// port and it cannot be bound, the node has no separate port.
+/// Binds the separate port for subscribers, which serves the same protocols as the first port. Returns the address, or
+/// `None` if the node has no separate port. A default port that cannot be bound is no error.
 pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<SocketAddr>, StartError> {
     let (addr, required) = match config.websocket {
         Some(WebSocketPort::Off) => return Ok(None),
@@ -39,8 +39,8 @@ pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Resu
     }
 }
 
-/// Binds the address for operators. The address has connection slots of its own, so that clients of JSON-RPC cannot
-/// exhaust them.
+/// Binds the address for operators. Returns `None` if no option names this address. The address has connection slots of
+/// its own, so that clients of JSON-RPC cannot exhaust them.
 pub(super) async fn bind_operators(
     config: &Config,
     metrics: &Arc<Metrics>,

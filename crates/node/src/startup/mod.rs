@@ -164,9 +164,9 @@ impl RunningNode {
     }
 }
 
-/// Returns the accounts of the accounts file that have a secret key, with their balances at the head. Test accounts are
-/// first, in ascending order of their numbers. Without `show_keys`, the result has only public keys, because terminals
-/// and logs show the banner.
+/// Returns the accounts of the accounts file that have a secret key, with their balances at the head. Published
+/// accounts are first, in ascending order of their numbers. Without `show_keys`, the result has the secret keys of
+/// published accounts only, because terminals and logs show the banner.
 fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> {
     let Ok(file) = AccountsFile::parse(accounts) else { return Vec::new() };
     let snapshot = chain.snapshot();

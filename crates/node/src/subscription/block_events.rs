@@ -42,7 +42,7 @@ pub(crate) struct BlockEvents {
     pub(super) block: NewBlock,
     /// Size of the JSON of `block` without the hashes of transactions, in bytes.
     header_bytes: usize,
-    /// Events of successful calls by contract, in the order of transactions and receipts; `None` if they exceed
+    /// Events of successful calls, for each contract in the order of transactions and receipts; `None` if they exceed
     /// [`MOST_EVENTS`].
     pub(super) events: Option<BTreeMap<Address, Events>>,
     /// Size of the JSON of all events, in bytes.
@@ -213,7 +213,7 @@ impl BlockEventCache {
         page
     }
 
-    /// Removes the oldest pages until the cache is within its limits.
+    /// Removes the oldest pages until the cache is within its limits, or has one page.
     fn tidy(&self) {
         let mut pages = self.pages.lock();
         let bytes = |(_, page): &(ChainTip, Page)| page.get().map_or(0, |news| news.bytes());
@@ -228,7 +228,7 @@ impl BlockEventCache {
 /// Reason why the events of a block are not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// A revert has started or ended since the session read its head.
+    /// A revert has started or ended since the session read the head.
     Gone,
     /// The block could not be read; the log has the reason.
     Failed,

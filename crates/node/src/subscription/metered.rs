@@ -43,7 +43,8 @@ impl<S> Metered<S> {
         Self { stream, lease, most, read: 0, claim: Claim::None }
     }
 
-    /// Reports the end of a message, and returns the memory that the stream reserved for it.
+    /// Reports the end of a message. Returns the memory that the stream reserved for the message, or `None` for a short
+    /// message.
     pub(super) fn end_message(&mut self) -> Option<Memory> {
         self.read = 0;
         match std::mem::replace(&mut self.claim, Claim::None) {
@@ -55,8 +56,8 @@ impl<S> Metered<S> {
         }
     }
 
-    /// Subtracts a control frame with a payload of `payload` bytes from the count, because a control frame is not a
-    /// part of a message.
+    /// Subtracts a control frame with a payload of `payload` bytes from the number of read bytes, because a control
+    /// frame is not a part of a message.
     pub(super) fn take_control_frame(&mut self, payload: usize) {
         self.read = self.read.saturating_sub(payload.saturating_add(CONTROL_HEAD));
     }

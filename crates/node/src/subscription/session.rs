@@ -221,7 +221,7 @@ fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) 
     topics.take(&query, places, is_contract)
 }
 
-/// Returns whether the account at an address is a contract. A missing account is not a contract.
+/// Returns whether the account at an address is a contract. A missing or unreadable account is not a contract.
 fn is_contract(address: &Address, found: Result<Option<Account>, StateError>) -> Result<bool, QueryError> {
     match found {
         Ok(account) => Ok(account.is_some_and(|account| account.contract.is_some())),

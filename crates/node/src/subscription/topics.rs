@@ -60,7 +60,7 @@ pub(super) enum QueryError {
     /// An address has a character that is not a hexadecimal digit.
     #[error("invalid address")]
     Digit,
-    /// None of the addresses is a contract.
+    /// No address before the first invalid address is a contract.
     #[error("no contract found in list")]
     NoContract,
     /// The first address is invalid.
@@ -255,6 +255,7 @@ fn common<'f, 'n: 'f, T>(
 }
 
 /// Returns the addresses of a message before the first invalid address, and the fault of the invalid address.
+/// The fault is `None` if all addresses are valid.
 fn addresses(
     query: &Map<String, Value>,
     wrong_size: QueryError,

@@ -55,8 +55,8 @@ impl CoSignatures {
 }
 
 /// Returns the packed form of a bitmap, which the committee signs. This form has the number of bits in two bytes, big
-/// endian, and then the bits. The first bit is the highest bit of its byte, and zeros fill the last byte. Returns `None` if the
-/// bitmap has more than 65,535 bits.
+/// endian, and then the bits. The first bit is the highest bit of its byte, and zeros fill the last byte. Returns
+/// `None` if the bitmap has more than 65,535 bits.
 pub fn pack_bits(bits: &[bool]) -> Option<Vec<u8>> {
     let count = u16::try_from(bits.len()).ok()?;
     let byte =

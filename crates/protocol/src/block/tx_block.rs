@@ -247,8 +247,8 @@ impl TxBlock {
         self.encode_with(self.header.hash())
     }
 
-    /// Returns the bytes that `GetRawTxBlock` returns for a block that does not exist. The field `blockhash` is zero, and is
-    /// not the hash of the header.
+    /// Returns the bytes that `GetRawTxBlock` returns for a block that does not exist. The field `blockhash` is zero,
+    /// and is not the hash of the header.
     pub fn encode_missing() -> Vec<u8> {
         Self::missing().encode_with(BlockHash::ZERO)
     }

@@ -119,7 +119,8 @@ impl StateWriter {
         out.push(b':');
     }
 
-    /// Appends the balance before the first field whose name is greater than `_balance`. `field` is `None` at the end of the text.
+    /// Appends the balance before the first field whose name is greater than `_balance`. `field` is `None` at the end
+    /// of the text.
     fn add_balance(&mut self, field: Option<&str>, out: &mut Vec<u8>) {
         if field.is_none_or(|name| name > BALANCE)
             && let Some(balance) = self.balance.take()

@@ -74,9 +74,9 @@ const NEEDS_EVM: [&str; 12] = [
     "eth_signTypedData_v4",
 ];
 
-/// Returns the error for a method that Ethereum has and this node does not have.
+/// Returns the error for a method in [`NEEDS_EVM`], and `None` for any other name.
 ///
-/// Clients fall back to another method after this error. viem recognizes it by the code, and ethers by the text
+/// Clients fall back to another method after this error. viem recognizes the error by the code, and ethers by the text
 /// `the method … does not exist`.
 pub(crate) fn refusal(name: &str) -> Option<RpcError> {
     NEEDS_EVM.contains(&name).then(|| {

@@ -148,7 +148,7 @@ pub(crate) enum BlockTag {
 }
 
 impl BlockTag {
-    /// Returns the number of the block. `head` is the latest block.
+    /// Returns the number of the block. `head` is the number of the latest block.
     pub(super) fn number(self, head: BlockNumber) -> BlockNumber {
         match self {
             Self::Earliest => BlockNumber::new(0),

@@ -286,7 +286,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         Ok(())
     }
 
-    /// Sends a ping, unless the client has a pending message, or must read other bytes first.
+    /// Sends a ping, unless the client has a pending message, or must read other bytes first. Returns [`End::Gone`] if
+    /// the client has sent nothing since the last ping.
     async fn remind(&mut self) -> Result<(), End> {
         if self.kept.is_some() || self.due.is_some() {
             return Ok(());
