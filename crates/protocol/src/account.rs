@@ -46,8 +46,8 @@ const LEN_MAX: usize = 101;
 impl Account {
     /// Appends the value of the account in the account trie (`ProtoAccountBase`) to `out`.
     ///
-    /// The node encodes and decodes accounts more often than other values. Therefore both functions are handwritten. A
-    /// test compares them with the protobuf message.
+    /// The node encodes and decodes accounts more often than other values. Therefore the encoder and the decoder are
+    /// handwritten. A test compares them with the protobuf message.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&HEAD);
         out.extend_from_slice(&self.balance.to_be_bytes());

@@ -2,7 +2,7 @@
 
 /// Reason why bytes are not the expected message.
 ///
-/// A field has the name of its message, a dot, and its name in the protobuf definition.
+/// An error names a field with the name of its message, a dot, and the name of the field in the protobuf definition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes are not a protobuf message with the expected fields.

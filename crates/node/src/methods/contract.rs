@@ -338,7 +338,7 @@ struct GetContractAddressFromTransactionID {
     hash: Text<DeploymentHash>,
 }
 
-/// The errors for a text that is not the hash of a deployment.
+/// The errors of `GetContractAddressFromTransactionID` for a text that is not a hash.
 const DEPLOYMENT_HASH: HashErrors = HashErrors {
     digit: RpcError::from_static(RpcErrorCode::MISC_ERROR, "Unable To Process"),
     size: RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Address size not appropriate"),
@@ -407,7 +407,7 @@ struct GetStateProof {
     block: Text<BlockOrLatest>,
 }
 
-/// The errors for a text that is not the hash of a variable.
+/// The errors of `GetStateProof` for a text that is not a hash.
 const VARIABLE_HASH: HashErrors = HashErrors {
     digit: RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "invalid key"),
     size: RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Key size not appropriate"),

@@ -38,7 +38,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<GetRawDsBlock>(),
 ];
 
-/// Returns the error for a text that is not the number of a DS block. The reference has the same misspelling.
+/// Returns the error for a text that is not a block number. The reference has the same misspelling.
 const fn invalid_number(fault: NumberFault) -> RpcError {
     fault.with_text("Invalid arugment")
 }

@@ -49,7 +49,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<TxBlockListing>().of_weight(5),
 ];
 
-/// Returns the error for a text that is not the number of a Tx block.
+/// Returns the error for a text that is not a block number.
 const fn invalid_number(fault: NumberFault) -> RpcError {
     fault.with_text("Invalid argument")
 }

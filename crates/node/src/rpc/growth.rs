@@ -41,10 +41,11 @@ const NO_MEMORY: &str = "There is no memory for the rest of the answer to the ba
 
 /// The bounds of a response.
 ///
-/// The response to a batch reserves memory before it grows, one step at a time. Before the first call, it reserves
-/// enough memory to reject all calls. A streamed response reserves the memory for its chunks. Several responses can
-/// each hold memory and wait for more. Therefore each wait is bounded. After a wait without success, the node rejects
-/// the remaining calls of the batch. The response returns its memory after the client has read the response.
+/// The response to a batch reserves memory before it grows, one step at a time. Before the first call, the response
+/// reserves enough memory to reject all calls. A streamed response reserves the memory for its chunks. Several
+/// responses can each hold memory and wait for more. Therefore each wait is bounded. After a wait without success, the
+/// node rejects the remaining calls of the batch. The response returns its memory after the client has read the
+/// response.
 #[derive(Debug)]
 pub(super) struct Growth<'a> {
     memory: Memory,
@@ -56,7 +57,7 @@ pub(super) struct Growth<'a> {
     stream: usize,
     /// Permits for large responses, and the maximum wait for a permit; `None` for a single call, which needs no permit.
     turns: Option<(&'a Semaphore, Duration)>,
-    /// The permit of the response, and the time at which the response got it; `None` without a permit.
+    /// The permit of the response, and the time at which the response got the permit; `None` without a permit.
     turn: Option<(SemaphorePermit<'a>, Instant)>,
     /// Reason for the rejection of the remaining calls.
     end: Option<&'static str>,

@@ -59,7 +59,7 @@ pub(crate) struct Offer {
     pub(crate) listed: Option<Box<[bool]>>,
 }
 
-/// Bounds on one request.
+/// Bounds on the calls in one request body, and on their responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcLimits {
     /// Maximum number of calls in one batch. The reference limits only the size of the body.

@@ -20,8 +20,8 @@ use tokio::sync::OnceCell;
 
 use crate::{driver::NodeHandle, methods::tx_block};
 
-/// Limits of the cache: number of blocks, and bytes of JSON. The latest block stays in the cache even if it exceeds the
-/// bytes alone.
+/// Limits of the cache: number of blocks, and bytes of JSON. The latest block stays in the cache even if its events
+/// exceed the bytes.
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 4 << 20;
 

@@ -1,4 +1,4 @@
-//! The stream below a WebSocket. It reads a long message only after it has reserved memory for the message.
+//! The stream below a WebSocket. It reads the rest of a long message only after it has reserved memory for the message.
 
 use std::{
     fmt,

@@ -187,8 +187,8 @@ impl Topics {
         Notification { values }
     }
 
-    /// Returns an upper bound of the size of the notification of a block, in bytes. Returns `None` if the events of the
-    /// block are too large to send.
+    /// Returns an upper bound of the size of the notification of a block, in bytes. Returns `None` if the client
+    /// follows events, and the events of the block are too large to send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.has(Topic::NewBlock) {

@@ -142,7 +142,7 @@ impl Request<'_> {
 pub struct Id<'a>(Cow<'a, str>);
 
 impl<'a> Id<'a> {
-    /// The `id` of the response to a body or request without an `id`.
+    /// The `id` of the response to a body or request without a valid `id`.
     pub const NULL: Self = Self(Cow::Borrowed("null"));
 
     /// Returns the JSON text of the id, as in the request.

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::{Value, json};
 
-/// An error code of the C++ node.
+/// An error code of a response.
 ///
-/// The module `node::rpc::error` chooses the code of each failure.
+/// The crate `silica-node` chooses the code of each failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]

@@ -79,7 +79,7 @@ pub fn c_unsigned(text: &str) -> u64 {
 /// hexadecimal digits, and the prefix `0` octal digits. A text without digits is 0. Returns `None` for any other text,
 /// and for a number above 2^128 - 1.
 ///
-/// The C++ node wraps numbers above 2^128 - 1, and accepts a minus sign. No client can intend either of them.
+/// The C++ node wraps numbers above 2^128 - 1, and accepts a minus sign. No client can intend these results.
 ///
 /// # Examples
 ///
