@@ -4,7 +4,8 @@
 //! state before the block ─▶ edits and earlier transactions of the block ─▶ transaction with a tracer ─▶ trace
 //! ```
 //!
-//! The new receipts must equal the recorded receipts. So the trace shows the execution in the block, not another one.
+//! The new receipts must equal the recorded receipts. So the trace shows the execution in the block, not a different
+//! execution.
 
 use silica_protocol::{Account, Address, BlockNumber, Receipt, StorageKey, Timestamp, TxHash};
 use silica_state::{

@@ -164,8 +164,8 @@ impl Challenge {
         Self::from_bytes(challenge(Domain::Collective, &point.0, key, message))
     }
 
-    /// Creates a challenge from big-endian bytes. A signer should not respond to an unchecked challenge. It should
-    /// compute the challenge from the values of the round, and compare both.
+    /// Creates a challenge from big-endian bytes. A signer should not respond to an unchecked challenge. The signer
+    /// should compute the challenge from the values of the round, and compare it with the received challenge.
     ///
     /// # Errors
     ///

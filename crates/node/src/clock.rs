@@ -141,8 +141,8 @@ impl Clock {
         Ok(())
     }
 
-    /// Moves the clock forward. If the time of the next block is set, moves it forward too, and returns it. Otherwise
-    /// returns the time of the clock.
+    /// Moves the clock forward, and also the time of the next block if this time is set. Returns the new time of the
+    /// next block if it is set, and the new time of the clock otherwise.
     ///
     /// # Errors
     ///

@@ -150,8 +150,8 @@ pub(crate) fn open_directory(path: &Path) -> Result<File, FileError> {
     Ok(directory)
 }
 
-/// Checks an entry. For [`Wanted::Tree`], checks the whole tree below it. Adds entries to which their group can write
-/// to `group_writable`. Accepts an absent entry.
+/// Checks an entry. For [`Wanted::Tree`], checks the whole tree below it. Collects in `group_writable` the entries to
+/// which their group can write. Accepts an absent entry.
 pub(crate) fn inspect(path: &Path, wanted: Wanted, group_writable: &mut Vec<PathBuf>) -> Result<(), FileError> {
     let metadata = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -174,8 +174,8 @@ pub(crate) fn inspect(path: &Path, wanted: Wanted, group_writable: &mut Vec<Path
     Ok(())
 }
 
-/// Returns whether an entry is the directory `lost+found` of root at the top of a file system. A data directory has
-/// this entry if a file system is mounted there. The node does not use it.
+/// Returns whether an entry is a directory `lost+found` that belongs to the user root. A data directory has this entry
+/// if a file system is mounted there. The node does not use the entry.
 pub(crate) fn is_lost_and_found(entry: &DirEntry) -> bool {
     entry.file_name() == LOST_AND_FOUND
         && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == 0)
@@ -254,7 +254,7 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Rejects a mode other than 600 of a file that was created with mode 600.
+/// Rejects a mode that gives permissions to users other than the owner. The file was created with mode 600.
 fn require_private(path: &Path, mode: u32) -> io::Result<()> {
     if mode & OTHERS == 0 {
         return Ok(());

@@ -141,7 +141,7 @@ impl Net {
         self.submit(payment(from, nonce, to, amount, PRICE))
     }
 
-    /// Submits a payment with the nonce after the account and after earlier calls of this function.
+    /// Submits a payment with the nonce that follows the nonce of the account and the nonces of earlier calls.
     pub(crate) fn pay_next(&mut self, from: u8, to: Address, amount: u128) -> TxHash {
         let nonce = self.nonce(&user(from)).max(self.sent.get(&from).copied().unwrap_or(0)) + 1;
         self.sent.insert(from, nonce);

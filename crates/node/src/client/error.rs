@@ -85,8 +85,8 @@ pub enum ClientError {
         "--key-file: expected the path of a file, got a text that looks like a secret key; treat this key as stolen"
     )]
     KeyAsPath,
-    /// `--test-account` is used with a node on another machine, and its chain id is not the id of the isolated server.
-    /// Other users of this network would take the money.
+    /// `--test-account` is used with a node on another machine, and the chain id of this node is not the id of the
+    /// isolated server. Other users of the network could take the money of the account.
     #[error(
         "--test-account: the keys of test accounts are public; expected a node on this machine or chain {expected}, got \
          {url} with chain {chain}"
@@ -141,7 +141,7 @@ pub enum ClientError {
         method: String,
         /// The node's reason.
         reason: String,
-        /// The most similar method name of this node; `None` if no name is similar.
+        /// The most similar name of a method of Silica; `None` if no name is similar.
         similar: Option<&'static str>,
     },
     /// A transaction would fail.
@@ -211,7 +211,8 @@ impl ClientError {
         Self::Answer { method: hide_keys(&visible(method)), reason: visible(&reason.to_string()) }
     }
 
-    /// Adds hash and nonce of a sent transaction to an error. An error that already has the hash stays unchanged.
+    /// Adds hash and nonce of a sent transaction to an error. [`Dropped`](Self::Dropped) and [`Late`](Self::Late)
+    /// already have the hash, and stay unchanged.
     pub(super) fn after_sending(self, hash: TxHash, nonce: Nonce) -> Self {
         if matches!(self, Self::Dropped { .. } | Self::Late { .. }) {
             return self;
@@ -220,8 +221,8 @@ impl ClientError {
     }
 
     /// Returns the exit status. It is 1 if the node rejects the command, the contract has a fault, or the client
-    /// rejects the network of the node. It is 2 for wrong use, a file error, an unusable response, or a transaction
-    /// without a known result.
+    /// rejects the network or the gas price of the node. It is 2 for wrong use, a file error, an unusable response, or
+    /// a transaction without a known result.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Refused { .. }

@@ -12,7 +12,8 @@
 //! `load` measures a node under load, and `proof` fetches and verifies state proofs.
 //!
 //! The client does not trust the responses of a node. It bounds the time and the memory of each response, and escapes
-//! control characters before it prints. Keys come from files or from the environment, and the client never sends them.
+//! control characters before it prints. Secret keys come from files, from the environment or from the test accounts.
+//! The client never sends them.
 
 mod account;
 mod amount;

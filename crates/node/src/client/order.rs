@@ -138,7 +138,7 @@ fn without_confirmation(chain: ChainId, url: &NodeUrl) -> Result<ChainId, Client
     if chain == MAIN { Err(ClientError::MainNetwork { url: url.to_string() }) } else { Ok(chain) }
 }
 
-/// Returns the minimum gas price of a node. Rejects a price above [`MAX_DEFAULT_PRICE`].
+/// Returns the given minimum gas price of a node. Rejects a price above [`MAX_DEFAULT_PRICE`].
 fn fair(price: GasPrice) -> Result<GasPrice, ClientError> {
     if price.get() <= MAX_DEFAULT_PRICE {
         Ok(price)
@@ -171,7 +171,7 @@ async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError>
     last.checked_add(1).ok_or_else(|| ClientError::answer(COUNT, &"the account has no nonce left"))
 }
 
-/// Signs and submits a transaction, and waits for its block.
+/// Signs and submits a transaction, and waits for its block. With `--wait 0`, does not wait.
 pub(super) async fn carry_out(
     args: &OrderArgs,
     key: &KeyPair,
@@ -219,7 +219,8 @@ struct Taken {
     id: Hex<TxHash>,
 }
 
-/// Returns the gas limit for a transaction: the estimate of the node, and a tenth more for contracts.
+/// Returns the gas limit for a transaction: the estimate of the node, and a tenth more for contracts. If the node has
+/// no estimates, returns a fixed limit.
 async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, ClientError> {
     const METHOD: &str = "silica_estimateGas";
     let Order { to, amount, code, data } = order;
@@ -381,7 +382,7 @@ struct Status {
 ///
 /// # Errors
 ///
-/// The transaction was dropped, or is not in a block after `limit`.
+/// The transaction was dropped or is not in a block after `limit`, or the node returned an error.
 pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result<Box<RawValue>, ClientError> {
     let begun = Instant::now();
     let mut progress = Progress::new(hash);

@@ -213,7 +213,7 @@ fn expectation(arg: &Arg) -> String {
 }
 
 /// Returns the name that is most similar to `key`. Returns `None` if the edit distance to each name is more than a
-/// third of the key.
+/// third of the length of the key, rounded up.
 fn nearest<'a>(key: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let distance = |name: &&str| strsim::osa_distance(&key.replace('_', "-").to_lowercase(), name);
     let nearest = names.min_by_key(distance)?;

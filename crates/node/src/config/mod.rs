@@ -53,7 +53,7 @@ pub enum Durability {
 /// Whether the node serves methods for developers, which a real network does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Developer {
-    /// Only if all servers listen on loopback addresses.
+    /// The node serves these methods only if all servers listen on loopback addresses.
     Auto,
     /// The node serves these methods to every client.
     On,
@@ -84,7 +84,7 @@ pub struct Config {
     pub websocket: Option<WebSocketPort>,
     /// The address of the pages for operators, or `None` for the address of `listen`.
     pub operator_listen: Option<SocketAddr>,
-    /// The chain id, or `None` for the chain id of the data directory.
+    /// The chain id, or `None` for the chain id of the data directory (222 for a new chain).
     pub chain_id: Option<ChainId>,
     /// The block mode.
     pub block_mode: BlockMode,
@@ -100,11 +100,11 @@ pub struct Config {
     pub show_keys: bool,
     /// File that the node writes when it is ready.
     pub ready_file: Option<PathBuf>,
-    /// Number of virtual shards, or `None` for the number of the data directory.
+    /// Number of virtual shards, or `None` for the number of the data directory (1 for a new chain).
     pub shards: Option<u32>,
-    /// Number of Tx blocks in a DS epoch, or `None` for the number of the data directory.
+    /// Number of Tx blocks in a DS epoch, or `None` for the number of the data directory (100 for a new chain).
     pub blocks_per_ds_epoch: Option<u64>,
-    /// The Scilla rules, or `None` for the rules of the data directory.
+    /// The release of the Scilla rules, or `None` for the release of the data directory (0.13 for a new chain).
     pub scilla_rules: Option<Edition>,
     /// Number of the latest Tx blocks for which the node serves state proofs.
     pub proof_window: u64,

@@ -52,11 +52,11 @@ const LONGEST_MANIFEST: u64 = 64 << 10;
 pub(crate) const LONGEST_ACCOUNTS: u64 = 64 << 20;
 pub(crate) const LONGEST_POOL: u64 = 4 << 30;
 
-/// The end of an error text about lost blocks, which no other file of the directory can replace.
+/// The end of an error text about lost blocks. No other file of the directory can replace these blocks.
 const REMEDY_OF_LOSS: &str =
     "; restore the data directory from a copy, or load a dump into another one with `silica db load`";
 
-/// The entries that this program creates in a data directory, with their expected kinds.
+/// The entries of a data directory that [`inspect`] checks, with their expected kinds.
 const ENTRIES: [(&str, Wanted); 8] = [
     (LOCK, Wanted::File),
     (KEY, Wanted::Secret),
@@ -140,7 +140,7 @@ pub enum DataDirError {
         /// The fault of the file.
         reason: String,
     },
-    /// Other users may have created the directory or one of its entries, or can change them.
+    /// The directory or one of its entries has unexpected properties, or other users can change or read it.
     #[error(transparent)]
     Untrusted(#[from] UntrustedFile),
     /// The operating system returned an error.
@@ -249,7 +249,7 @@ impl DataDir {
         Ok(self.read_bytes(POOL)?.map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default())
     }
 
-    /// Reads and checks the manifest. Returns `None` in a new directory.
+    /// Reads and checks the manifest. Returns `None` if the file does not exist.
     pub(crate) fn manifest(&self) -> Result<Option<Manifest>, DataDirError> {
         #[derive(Deserialize)]
         struct Format {
@@ -296,7 +296,8 @@ impl DataDir {
         self.write(MANIFEST, text.as_bytes())
     }
 
-    /// Stores the minimum gas price in the manifest.
+    /// Stores the minimum gas price in the manifest, or removes the stored price if `price` is `None`. Has no effect
+    /// without a manifest.
     pub(crate) fn keep_gas_price(&self, price: Option<GasPrice>) -> Result<(), DataDirError> {
         let Some(mut manifest) = self.manifest()? else { return Ok(()) };
         manifest.gas_price = price.as_ref().map(ToString::to_string);
@@ -328,7 +329,7 @@ impl DataDir {
         Ok(key)
     }
 
-    /// Returns the key that an interrupted first start has left, or creates one.
+    /// Returns the key that an interrupted first start has left. Without such a key, creates a key.
     pub(crate) fn new_key(&self) -> Result<KeyPair, DataDirError> {
         if let Some(key) = self.read_key()? {
             return Ok(key);
@@ -450,7 +451,7 @@ pub(crate) fn draw_key() -> io::Result<KeyPair> {
     }
 }
 
-/// Rejects a directory without a manifest if it has other files than an interrupted first start leaves.
+/// Rejects a directory without a manifest if it has files that an interrupted first start does not leave.
 fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
     let entries = fs::read_dir(path).map_err(|source| io_error("read directory", path, source))?;
     for entry in entries {

@@ -30,13 +30,13 @@ pub(super) enum Event {
     SetNextTime { time: Timestamp, reply: oneshot::Sender<Result<(), ClockError>> },
     /// Make blocks for a transaction that entered the pool during a change to an instant mode.
     FlushPool,
-    /// Set the minimum gas price of the operator.
+    /// Set the minimum gas price.
     SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
-    /// Make the block that is due at its interval.
+    /// Make the block that is due at the interval of the block mode.
     Tick,
     /// Try again to make blocks after a failure.
     Retry,
-    /// Stop.
+    /// Stop the driver.
     Shutdown,
 }
 

@@ -1,4 +1,4 @@
-//! The handle of the node, which each request has.
+//! The handle of the node. Requests use it to read the chain and to send events to the driver.
 
 use std::{
     fmt,
@@ -127,7 +127,7 @@ impl NodeHandle {
         self.ask(|reply| Event::SetBlockMode { mode, reply }).await
     }
 
-    /// Edits the state. Returns the block of the edit when it is on disk.
+    /// Edits the state. Returns the number of the block of the edit after this block is on disk.
     pub(crate) async fn edit(&self, edit: Edit) -> Result<Edited, DriverError> {
         self.ask(|reply| Event::Edit { edit, reply }).await?
     }
@@ -185,9 +185,9 @@ impl NodeHandle {
         if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
     }
 
-    /// Searches the Tx block with a hash, and returns the result with the head for which it is valid. Reads at most
-    /// `most` blocks that earlier searches have not read. Blocks the thread for some tenths of a second for 100,000
-    /// blocks.
+    /// Searches for the Tx block with a hash, and returns the result with the head for which the result is valid. Reads
+    /// at most `most` blocks that earlier searches have not read. Blocks the thread for some tenths of a second for
+    /// 100,000 blocks.
     pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Context, HashLookup), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock();
         // Take the head under the lock, so that no earlier search has read a later head.
@@ -295,7 +295,8 @@ impl NodeHandle {
         drop(self.shared.events.send(Event::Shutdown));
     }
 
-    /// Wakes the followers of the chain again, after a revert has restored the settings of the node too.
+    /// Wakes the followers of the chain again. The driver calls this function after a revert, when the settings of the
+    /// node are restored.
     pub(super) fn announce_head(&self) {
         self.shared.new_head.send_replace(());
     }

@@ -30,9 +30,10 @@ const MAGIC: [u8; 12] = *b"silica dump\n";
 /// Newest version of the format.
 const VERSION: u32 = 3;
 /// The version for a chain in which no block repeats the logical block number. Programs without support for [`VERSION`]
-/// can read it.
+/// can read such a dump.
 const VERSION_WITHOUT_REPEATS: u32 = 2;
-/// The version for a chain whose Scilla rules have no name. Programs that support only this version can read it.
+/// The version for a chain whose Scilla rules have no name. Programs that support only this version can read such a
+/// dump.
 const VERSION_WITHOUT_RULES: u32 = 1;
 /// Maximum size of the content of a section, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -68,7 +69,7 @@ pub(super) struct FileHead {
     pub(super) state_root: StateRoot,
 }
 
-/// The JSON form of the head. It is text, so that a person who opens the file can read it.
+/// The JSON form of the head. The head is text, so that a person who opens the file can read the head.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct HeadText {

@@ -64,7 +64,7 @@ pub enum DumpError {
     },
 }
 
-/// A dump was not loaded. The data directory is unchanged.
+/// Reason why a dump was not loaded.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot load {}", file.display())]
 pub struct NotLoaded {
@@ -109,7 +109,7 @@ pub enum DumpFault {
     /// The file cannot be read.
     #[error("cannot read the file")]
     Read(#[source] io::Error),
-    /// The path of the data directory has a file or a directory with content.
+    /// The path of the data directory is not a new or empty directory.
     #[error("{} is not empty; expected a new or empty directory", path.display())]
     Occupied {
         /// Path of the directory.
@@ -143,7 +143,8 @@ pub enum DumpFault {
     /// The record cannot be written.
     #[error("the record of blocks cannot be written")]
     Record(#[from] DbError),
-    /// The results of the execution of the blocks differ from their headers.
+    /// The chain of the file cannot be verified. For example, the result of a block differs from the header of the
+    /// block.
     #[error("the chain in the file does not verify")]
     Chain(#[source] Box<MaintenanceError>),
 }
@@ -245,7 +246,7 @@ impl Source<'_> {
     }
 }
 
-/// Links the draft to its final name, unless a file with this name exists.
+/// Gives the draft its final name. Fails if a file with this name exists.
 fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(draft, path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => claim_name(draft, path),
@@ -260,14 +261,14 @@ fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// The files of the data directory that a dump has.
+/// The files of the data directory that a dump copies unchanged.
 const FILES: [(Kind, &str); 3] = [(Kind::Manifest, MANIFEST), (Kind::Key, KEY), (Kind::Accounts, ACCOUNTS)];
 
 /// Writes the chain of a data directory to a file. Fails if a node uses the directory.
 ///
 /// # Errors
 ///
-/// [`DumpError`]. The function then leaves no file.
+/// [`DumpError`]. The function then leaves no new file, unless the flush of the parent directory failed.
 pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     if file.as_os_str() == "-" {
         return Err(DumpError::StandardOutput);
@@ -332,12 +333,12 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     Source { data_dir, pool, head, version }.write(at.snapshot.record_rows(), &directory.join(&name.0))
 }
 
-/// Creates a data directory from a dump. It executes all blocks, and compares the results with their headers. The
-/// directory appears only after that.
+/// Creates a data directory from a dump. The function executes all blocks, and compares the results with the headers of
+/// the blocks. The directory appears only after these checks.
 ///
 /// # Errors
 ///
-/// [`NotLoaded`]. The path `data_dir` is then unchanged.
+/// [`NotLoaded`]. The path `data_dir` is then unchanged, unless the flush of the parent directory failed.
 pub fn load_db(file: &Path, data_dir: &Path) -> Result<DbReport, NotLoaded> {
     load(file, data_dir).map_err(|source| NotLoaded { file: file.to_owned(), source })
 }

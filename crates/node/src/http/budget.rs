@@ -53,7 +53,8 @@ pub(super) struct ResourceLimits {
     pushes: Arc<Semaphore>,
     /// The whole memory budget in units.
     units: u32,
-    /// Slots for WebSocket connections, which last long. Half of all slots, so that requests find free ones.
+    /// Slots for WebSocket connections: half of all slots. WebSocket connections last long, and requests need free
+    /// slots.
     pub(super) upgrades: Semaphore,
 }
 
@@ -112,8 +113,8 @@ impl ResourceLimits {
     ///
     /// The queue is in order of arrival, so requests would wait behind a large notification. Therefore each attempt has
     /// a limit of time, after which the notification joins the queue again at its end. A failed attempt returns the
-    /// units that it has gathered. So each attempt takes twice as long as the attempt before it, up to half of
-    /// `longest_wait`, the time for which a request waits.
+    /// units that it has gathered. So the limit doubles with each attempt, up to half of `longest_wait`. A request
+    /// waits for at most `longest_wait`.
     async fn reserve_push(self: &Arc<Self>, bytes: usize, longest_wait: Duration) -> Option<PushLease> {
         let units = units_of(bytes);
         if units > self.units.div_ceil(2) {
@@ -193,7 +194,8 @@ impl Memory {
         self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits).saturating_mul(UNIT)
     }
 
-    /// Waits until the lease has `bytes` in all, for a response that does not exist yet. Returns whether it has them.
+    /// Waits until the lease has `bytes` in all, for a response that does not exist yet. Returns whether the lease has
+    /// these bytes.
     pub(crate) async fn reserve(&mut self, bytes: usize) -> bool {
         self.grow(bytes, 0).await
     }
@@ -219,8 +221,9 @@ impl Memory {
         self.resources.stream_memory(beginning)
     }
 
-    /// Waits until the lease has `needed` bytes in all, for a response of which `made` bytes exist. Returns whether it
-    /// has them. Returns `false` at once if too many such responses wait, because they take memory during the wait.
+    /// Waits until the lease has `needed` bytes in all, for a response of which `made` bytes exist. Returns whether the
+    /// lease has these bytes. Returns `false` at once if too many such responses wait, because they take memory during
+    /// the wait.
     pub(crate) async fn reserve_response(&mut self, made: usize, needed: usize) -> bool {
         self.grow(needed, made.saturating_sub(self.bytes())).await
     }

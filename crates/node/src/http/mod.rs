@@ -73,7 +73,7 @@ pub struct HttpLimits {
     pub request_timeout: Duration,
     /// Maximum time of a connection between two requests, and maximum time for which it leaves a response unread.
     pub idle_timeout: Duration,
-    /// The same time as `idle_timeout` while other connections wait for a connection slot or for memory.
+    /// The limit in place of `idle_timeout` while other connections wait for a connection slot or for memory.
     pub contended_timeout: Duration,
     /// Maximum number of open connections. Further connections wait for a slot.
     pub connections: usize,
@@ -101,8 +101,8 @@ impl Default for HttpLimits {
 
 /// The service behind the server. It returns the body of the response for the body of a request.
 pub(crate) trait Handler: Send + Sync + 'static {
-    /// Returns the response to a request body. The rate limit has counted its arrival. The handler reserves `memory`
-    /// before it makes a response that it expects to be large.
+    /// Returns the response to a request body. The rate limit has counted the arrival of the body. The handler reserves
+    /// `memory` before it makes a response that it expects to be large.
     fn answer(&self, body: Bytes, caller: &Caller, memory: Memory) -> impl Future<Output = Answered> + Send;
 
     /// Returns the body of a response that rejects a request. `text` is the message for users.

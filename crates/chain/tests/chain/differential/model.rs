@@ -26,7 +26,7 @@ use super::storage::{Entries, ModelHost, compact};
 
 /// More gas than any transaction here uses.
 const GAS: u64 = 10_000_000;
-/// Most chained calls of a transaction.
+/// Maximum number of chained calls of a transaction.
 const EDGES: u32 = 20;
 
 /// All accounts.

@@ -23,7 +23,7 @@ pub enum AnswerError {
     /// A value has an unexpected JSON type.
     #[error("{member}: expected {expected}, got {got}")]
     Kind {
-        /// The place of the value in the response.
+        /// Position of the value in the response.
         member: String,
         /// The expected JSON type.
         expected: &'static str,
@@ -60,7 +60,7 @@ pub enum AnswerError {
     },
 }
 
-/// The outcome of a response.
+/// The content of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     /// The trie nodes of a proof.
