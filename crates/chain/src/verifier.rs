@@ -19,7 +19,7 @@ use crate::{
 /// The input of the verification of a block.
 pub(crate) struct BlockVerifier<'a> {
     pub(crate) network: &'a Network,
-    /// The block before the verified one.
+    /// The block before the block to verify.
     pub(crate) head: &'a Head,
     /// The state after `head`.
     pub(crate) state: &'a Snapshot,

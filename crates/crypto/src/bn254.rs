@@ -1,8 +1,8 @@
 //! The pairing-friendly curve `alt_bn128`, also called BN254, with the byte formats of Scilla.
 //!
-//! Coordinates are big endian. A coordinate above the order of the field is reduced modulo this order, and not
-//! rejected: the reference builds its curve library without that check. Both coordinates of the point at infinity are
-//! zero.
+//! Coordinates are big endian. A coordinate that is not below the order of the field is reduced modulo this order, and
+//! not rejected: the reference builds its curve library without that check. Both coordinates of the point at infinity
+//! are zero.
 
 use ark_bn254::{Bn254, Fq, Fq2, G1Affine, G2Affine};
 use ark_ec::{AffineRepr, CurveGroup, pairing::Pairing};

@@ -1,9 +1,9 @@
 //! Derivation of nonces, the secret numbers of signatures.
 //!
 //! A signature does not contain its nonce, so each signer can choose the derivation. Two signatures with the same key
-//! must never have the same nonce, because they would reveal the key. All three derivations use the generator HMAC-DRBG
-//! of NIST SP 800-90A with HMAC-SHA-256, with different seeds. RFC 6979 is the same generator: its steps b to g create
-//! the generator, and its step h gets numbers from it.
+//! must never have the same nonce, because they would reveal the key. All derivations use the generator HMAC-DRBG of
+//! NIST SP 800-90A with HMAC-SHA-256, with different seeds. RFC 6979 is the same generator: its steps b to g create the
+//! generator, and its step h gets numbers from it.
 
 use std::fmt;
 
@@ -54,8 +54,9 @@ impl Nonces {
     }
 
     /// Derives the nonces of a collective signature with a single signer. This signer makes its challenge itself, so
-    /// the nonces can be deterministic. An ordinary signature of the same message has another challenge. With the same
-    /// nonce, the two signatures would reveal the key. Therefore collective signatures have a seed of their own.
+    /// the nonces can be deterministic. An ordinary signature of the same message has a different challenge. If it had
+    /// the same nonce, the two signatures would reveal the key. Therefore collective signatures have a seed of their
+    /// own.
     pub(crate) fn collective(key: &SecretKey, message: &[u8]) -> Self {
         Self::rfc6979(key, message, COLLECTIVE)
     }

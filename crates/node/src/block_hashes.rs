@@ -4,8 +4,9 @@
 //! (`docs/adr/0016-http-and-cache-libraries.md` has the alternatives). A search reads blocks from the latest one
 //! downwards, and keeps their hashes in an index in memory. It reads each block once, unless the chain is reverted.
 //!
-//! One search reads a limited number of blocks. The next search continues at that block, until the index has 1,000,000
-//! blocks. Older blocks are not found. When new blocks exceed the limit, the index drops the oldest blocks.
+//! One search reads a limited number of blocks. The next search continues at the block where this search ended, until
+//! the index has 1,000,000 blocks. Older blocks are not found. When new blocks exceed the limit, the index drops the
+//! oldest blocks.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +50,7 @@ impl Default for BlockHashes {
 }
 
 impl BlockHashes {
-    /// Searches the block with a hash. Reads at most `most` blocks that are older than the blocks of the index.
+    /// Searches for the block with a hash. Reads at most `most` blocks that are older than the blocks of the index.
     pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash, most: u64) -> Result<HashLookup, ArchiveError> {
         let mut oldest = self.catch_up(at, most)?;
         let end = oldest.saturating_sub(most);

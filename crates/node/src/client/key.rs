@@ -55,7 +55,7 @@ impl KeyArgs {
     }
 
     /// Rejects the key of a test account, unless the node is on this machine or has the chain id of the isolated
-    /// server. On any other network, other users take the money of a published key.
+    /// server. On any other network, other users could take the money of the account.
     pub(super) fn check_network(&self, url: &NodeUrl, chain: ChainId) -> Result<(), ClientError> {
         if self.test_account.is_none() || chain == ISOLATED || url.is_loopback() {
             return Ok(());

@@ -176,8 +176,8 @@ fn unresolved(error: &ResolveError) -> ClientError {
 /// Maximum number of errors of one program in the output.
 const SHOWN: usize = 20;
 
-/// Returns the errors of a rejected program. The first line of an error has its place and its title. The next lines
-/// have other places, notes and help.
+/// Returns the errors of a rejected program. The first line of an error has its source position and its title. The next
+/// lines have further positions, notes and help.
 fn rejected(failure: &Failure) -> ClientError {
     let errors = diagnose(failure);
     let lines = errors.iter().take(SHOWN).map(lines);

@@ -24,7 +24,7 @@ pub enum Profile {
 }
 
 /// Last bytes of the secret keys of the test accounts that a single node of zq2 funds. All other bytes are zero. The
-/// keys are in `evm_scilla_js_tests/hardhat.config.ts`. Their Zilliqa addresses and this balance are in
+/// keys are in `evm_scilla_js_tests/hardhat.config.ts`. Their Zilliqa addresses and [`ZQ2_BALANCE`] are in
 /// `config-single-node.toml`.
 ///
 /// zq2 also funds the Ethereum addresses of these keys. This node does not fund these addresses, because no transaction

@@ -86,7 +86,7 @@ impl Manifest {
         self.scilla_rules.unwrap_or(Rules::UNNAMED)
     }
 
-    /// Returns the parameters of the chain, with the default policy.
+    /// Returns the parameters of the chain, with the default policy and the stored minimum gas price.
     pub(crate) fn chain_config(&self) -> ChainConfig {
         let default = ChainConfig::isolated();
         let mut policy = default.policy;

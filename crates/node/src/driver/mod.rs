@@ -190,7 +190,7 @@ impl<E: Engine> Driver<E> {
         })
     }
 
-    /// Makes the block that is due at the interval, and plans the next one.
+    /// Makes the block that is due at the interval, and sets the time of the next tick.
     fn tick(&mut self) {
         let result = self.step(Input::Tick(self.time()));
         if let (Some(tick), Some(interval)) = (self.next_tick, self.node.mode().interval()) {

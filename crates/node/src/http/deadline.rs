@@ -29,7 +29,7 @@ pub(super) struct ConnectionDeadline {
     accepted: Instant,
     /// The start of the current wait for the client, in milliseconds after `accepted`.
     since: AtomicU64,
-    /// The end of that wait, in milliseconds after `accepted`; `u64::MAX` while the client waits for the server.
+    /// The end of the current wait, in milliseconds after `accepted`; `u64::MAX` while the client waits for the server.
     deadline: AtomicU64,
     idle: AtomicBool,
     /// Whether the request in progress is complete.

@@ -39,8 +39,9 @@ const ROUNDS: u64 = 9;
 /// Number of latest blocks whose transactions are traced. For each trace, the earlier transactions of the block are
 /// executed again.
 const TRACED: usize = 2;
-/// Number of empty blocks at the start of both chains. A contract pays for the digits of the number of its block, so
-/// these numbers must have the same length. There are fewer than 900 transactions, so all numbers have three digits.
+/// Number of empty blocks at the start of each chain that the test compares. A contract pays for the digits of the
+/// number of its block, so these numbers must have the same length. There are fewer than 900 transactions, so all
+/// numbers have three digits.
 const EMPTY: u64 = 100;
 
 /// Checks of the state that the headers do not cover.

@@ -178,7 +178,7 @@ impl Scenario {
         }
     }
 
-    /// Checks that each kind of result occurred.
+    /// Checks that calls, deployments and payments succeeded, and that a call failed.
     pub(super) fn check_variety(&self, seed: u64) {
         for what in ["call", "deployment", "payment"] {
             assert!(self.succeeded.contains_key(what), "seed {seed}: no {what} succeeded");
@@ -192,7 +192,7 @@ impl Scenario {
         Intent { to, amount, gas: 50, code: String::new(), data: String::new(), kind: None, what: "payment" }
     }
 
-    /// Returns the address of a user, of a contract, or without an account.
+    /// Returns the address of a user or a contract, or an address without an account.
     fn someone(&mut self) -> Address {
         match self.below(6) {
             0 => Address::new([u8::try_from(self.below(6)).unwrap(); 20]),

@@ -59,8 +59,8 @@ impl Sender {
 }
 
 impl Plan {
-    /// Distributes the transactions over the senders. The keys of the senders are constant, so that a second load does
-    /// not need to fund them again.
+    /// Distributes the transactions over the senders. For a load of token transfers, also deploys the token contract.
+    /// The keys of the senders are constant, so that a second load does not need to fund them again.
     pub(super) async fn new(args: &LoadArgs, client: &mut RpcClient, limit: Duration) -> Result<Self, LoadError> {
         let terms = Terms::of(client).await?;
         let (total, count) = (u64::from(args.payments), u64::from(args.senders.min(args.payments)));

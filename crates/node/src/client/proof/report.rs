@@ -28,7 +28,7 @@ pub struct ProofReport {
 /// A variable of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Variable {
-    /// The name, and the keys of its map as text without quotes.
+    /// The name of the variable, and the keys in its maps as text without quotes.
     Named(String, Vec<String>),
     /// The variable hash, which is the SHA-256 of the storage key.
     Hashed(VariableHash),
@@ -80,8 +80,8 @@ impl fmt::Display for ProofReport {
     }
 }
 
-/// The place that is proven to be empty. The absence of a value under the name of a map does not mean that the map has
-/// no entries.
+/// A description of the storage key that is proven to be absent. The absence of a value under the name of a map does
+/// not mean that the map has no entries.
 struct Place<'a>(&'a Variable);
 
 impl fmt::Display for Place<'_> {
