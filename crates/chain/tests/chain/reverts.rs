@@ -15,7 +15,7 @@ use crate::{
     runs::{check_same, recheck},
 };
 
-/// A short state history and frequent checkpoints.
+/// Returns options with a short state history and frequent checkpoints.
 fn options() -> StoreOptions {
     StoreOptions { history: 4, checkpoint_blocks: 6, durability: Durability::Relaxed, ..StoreOptions::default() }
 }
@@ -135,7 +135,7 @@ fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
     }
 }
 
-/// A savepoint, and the operations before it.
+/// A savepoint, with the number of operations before it, and the time of the test.
 struct Saved {
     point: ChainSavepoint,
     done: usize,
@@ -166,7 +166,7 @@ fn go(net: &mut Net, steps: &[Step]) -> (Vec<Op>, Vec<TxHash>) {
     (done, sent)
 }
 
-/// Compares the statuses of transactions, and the contracts.
+/// Compares the statuses of transactions, and the contracts, of two chains.
 fn check_known(net: &Net, fresh: &Net, sent: &[TxHash]) {
     let (ours, theirs) = (net.snapshot(), fresh.snapshot());
     for hash in sent {
@@ -183,8 +183,8 @@ fn check_known(net: &Net, fresh: &Net, sent: &[TxHash]) {
     assert_eq!(net.chain.export_pool(), fresh.chain.export_pool());
 }
 
-/// Executes all steps on one chain, and only the operations that no revert removed on another. Compares both chains,
-/// and again after more blocks.
+/// Executes all steps on one chain. On a second chain, executes only the operations that no revert removed. Compares
+/// the two chains, and compares them again after more blocks.
 fn check_steps(mut net: Net, steps: &[Step]) -> Net {
     let (done, sent) = go(&mut net, steps);
     let mut fresh = Net::over(Store::ephemeral(options()), config(2, 5));

@@ -30,7 +30,7 @@ fn on_disk(dir: &Path, config: ChainConfig) -> Net {
     Net::over(Store::open(dir, options()).unwrap(), config)
 }
 
-/// Makes separate empty blocks at the same time.
+/// Makes empty blocks with one demand for each block. All demands have the same time.
 fn one_by_one(net: &mut Net, blocks: u64) {
     let at = net.later();
     for _ in 0..blocks {

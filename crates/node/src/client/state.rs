@@ -56,7 +56,7 @@ pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
     })
 }
 
-/// Gets a field, or an entry of its map. Returns `None` if the state does not have it.
+/// Gets a field, or an entry of its map. Returns `None` if the state does not have this field or entry.
 async fn find(args: &StateArgs, field: &str, keys: &[String]) -> Result<Option<Box<RawValue>>, ClientError> {
     const METHOD: &str = "GetSmartContractSubState";
     let mut value = args.node.rpc().ask(METHOD, &json!([args.address.to_string(), field, keys])).await?;

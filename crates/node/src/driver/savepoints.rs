@@ -9,8 +9,8 @@ use crate::{block_mode::BlockMode, clock::Moment};
 /// Maximum number of savepoints. Above this number, a new savepoint removes the oldest savepoint.
 const MOST: usize = 1_000;
 
-/// Maximum number of pending and dropped transactions in all savepoints together. It limits the memory of savepoints,
-/// because each savepoint copies the pool.
+/// Maximum number of pending and dropped transactions in all savepoints together. The number limits the memory of
+/// savepoints, because each savepoint copies the pool. The latest savepoint alone can have more transactions.
 const MOST_TRANSACTIONS: usize = 1_000_000;
 
 /// A savepoint of the chain, with the block mode and the time of the clock at its creation.

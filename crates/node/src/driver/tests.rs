@@ -222,7 +222,7 @@ async fn edit_that_is_refused_is_no_failure() {
     drop(driver.stop().unwrap());
 }
 
-/// An engine that makes no block for pending transactions.
+/// An engine whose steps for pending transactions fail.
 struct FailsArrivals(Solo);
 
 impl Engine for FailsArrivals {
@@ -234,7 +234,7 @@ impl Engine for FailsArrivals {
     }
 }
 
-/// An error would be wrong, because the client would repeat a job that has succeeded.
+/// An error for the job would be wrong, because the client would repeat a job that has succeeded.
 #[tokio::test]
 async fn job_succeeds_although_a_later_block_fails() {
     let (chain, producer, engine) = chain();

@@ -66,7 +66,7 @@ impl Caller {
     }
 
     /// Returns the allowance for the calls of one request or message. The rate limit has already counted `paid` units
-    /// of it.
+    /// for these calls.
     pub(crate) fn allowance(&self, paid: u32) -> Allowance<'_> {
         Allowance::new(self.limit.as_ref().map(|(limiter, address)| (&**limiter, *address)), paid)
     }
