@@ -12,7 +12,7 @@ use silica_state::{BlockRecord, Durability, OpenOutcome, StateDiff, Store, Store
 
 use crate::harness::{BEGIN, Net, config, genesis, key, memory, node, user};
 
-/// A short state history and frequent checkpoints, so that a short chain has old blocks.
+/// Returns options with a short state history and frequent checkpoints, so that a short chain has old blocks.
 fn options() -> StoreOptions {
     StoreOptions { history: 3, checkpoint_blocks: 5, durability: Durability::Relaxed, ..StoreOptions::default() }
 }

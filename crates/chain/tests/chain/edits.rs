@@ -1,4 +1,4 @@
-//! Edits of the state: each has its own block, and each node reproduces this block.
+//! Edits of the state. Each edit has its own block, and each node reproduces this block.
 
 use silica_chain::{
     ChainConfig, Edit, EditError, InvalidBlock, Proposal,
@@ -18,7 +18,7 @@ impl Net {
         edited.map_err(|error| error.to_string())
     }
 
-    /// Edits the state, and returns the number of blocks that this took.
+    /// Edits the state, and returns the number of blocks that the node made for the edit.
     pub(crate) fn edit(&mut self, edit: Edit) -> usize {
         committed(&self.try_edit(edit).unwrap()).len()
     }

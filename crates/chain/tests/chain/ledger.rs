@@ -50,7 +50,7 @@ impl Ledger {
         }
     }
 
-    /// Compares every account, and checks that the sum of all money is constant.
+    /// Compares every account of the model with the chain, and checks that the sum of all money is constant.
     pub(crate) fn check(&self, net: &Net) {
         let snapshot = net.snapshot();
         for (address, (balance, nonce)) in &self.accounts {

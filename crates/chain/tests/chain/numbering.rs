@@ -1,4 +1,4 @@
-//! The logical block number: the blocks that increase it, and the places that show it.
+//! The logical block number: the blocks that increase it, and the results that contain it.
 
 use serde_json::json;
 use silica_chain::{

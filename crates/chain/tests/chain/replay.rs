@@ -11,7 +11,7 @@ use silica_state::StateDiff;
 
 use crate::harness::{Net, PRICE, config, key, memory, node, node_key, payment, signed, user};
 
-/// Executes the whole chain again on another node. Both must have the same blocks.
+/// Executes the whole chain again on a second node. The two nodes must have the same blocks.
 pub(crate) fn check_replay(net: &Net) {
     let mut other = Net::over(memory(), net.chain.config().clone());
     let source = net.producer.store().snapshot();
@@ -194,7 +194,7 @@ fn transactions_must_be_those_that_are_named() {
     check(|it| it.transactions[0].amount = Qa::new(7), "rejected by admission: Unable to verify transaction");
 }
 
-/// Replaces the first transaction of the first micro block with transactions.
+/// Finds the first micro block that has transactions, and replaces its first transaction.
 fn swap_in(proposal: &mut Proposal, transaction: Transaction) {
     let block = proposal.micro_blocks.iter_mut().find(|block| !block.tx_hashes.is_empty()).unwrap();
     block.tx_hashes[0] = transaction.hash();

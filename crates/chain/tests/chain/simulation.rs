@@ -1,4 +1,4 @@
-//! Simulations compared with real transactions: they have the same receipts and changes, and no effect on the chain.
+//! Simulations: a simulation has the same receipt and changes as the executed transaction, and no effect on the chain.
 
 use serde_json::{Value, json};
 use silica_chain::{Simulation, SimulationError, VariableChange};

@@ -10,7 +10,7 @@ use std::sync::{
 /// The driver begins and ends the pause, between two blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Pause {
-    /// The secret that `TogglePause` and `CheckPause` require. Without a secret, both reject every call.
+    /// The secret that `TogglePause` and `CheckPause` require. Without a secret, both methods reject every call.
     id: OnceLock<String>,
     paused: AtomicBool,
 }

@@ -54,7 +54,8 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Runs a step of the engine, also during a pause. If the step publishes a block, wakes the followers of the chain.
+    /// Runs a step of the engine, also during a pause. Each block that the step publishes wakes the followers of the
+    /// chain.
     pub(super) fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
         let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);

@@ -1,5 +1,5 @@
 //! Traces of the transactions of a block. Each trace must give the recorded receipt, and begin with the state after the
-//! previous one.
+//! previous transaction.
 
 use std::collections::BTreeMap;
 
