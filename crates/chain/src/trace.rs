@@ -189,7 +189,8 @@ pub enum TraceError {
         /// The latest block.
         latest: BlockNumber,
     },
-    /// The repeated execution gives another receipt than the recorded one.
+    /// The repeated execution gives a receipt that differs from the recorded receipt, or the recorded block cannot be
+    /// executed.
     #[error("the receipt of the repeated execution differs from the recorded receipt")]
     Differs,
     /// The state before the block could not be reconstructed.

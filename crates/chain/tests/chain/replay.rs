@@ -29,8 +29,8 @@ pub(crate) fn check_replay(net: &Net) {
     assert_eq!(other.snapshot().latest_tx_block_hash(), net.snapshot().latest_tx_block_hash());
 }
 
-/// Two nodes with the same chain of three blocks. The proposal is block 4 of the first node. A DS epoch has two blocks,
-/// so the proposal has a DS block.
+/// Two nodes with the same chain of three blocks. The proposal is block 4 of the first node. A DS epoch has four
+/// blocks, so the proposal has a DS block.
 struct Pair {
     judge: Net,
     proposal: Proposal,

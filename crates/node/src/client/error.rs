@@ -57,7 +57,7 @@ pub enum ClientError {
         /// The fault of the key.
         source: SecretKeyError,
     },
-    /// Users other than the owner can read the key file.
+    /// Users other than the owner have permissions for the key file.
     #[error(
         "--key-file: others can read {} (mode {mode:03o}); treat the key as stolen if you do not trust them, otherwise: \
          chmod 600 {}",
@@ -69,7 +69,7 @@ pub enum ClientError {
         /// The permission bits of the file.
         mode: u32,
     },
-    /// The path of a key file names a file that is not a regular file, for example a device.
+    /// The path of a key file names a directory, or a device or pipe for which other users have permissions.
     #[error(
         "--key-file: expected a file that only its owner can read, got {}, which is {what}",
         visible(&path.display().to_string())

@@ -43,7 +43,7 @@ impl KeyArgs {
     ///
     /// # Errors
     ///
-    /// No source gives a key, the value is not a key, or other users can read the file.
+    /// No source gives a key, the value is not a key, or other users have permissions for the file.
     pub(super) fn read(&self) -> Result<KeyPair, ClientError> {
         if let Some(number) = self.test_account {
             return published(number).ok_or(ClientError::NoKey);

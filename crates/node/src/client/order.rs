@@ -339,7 +339,7 @@ pub(super) enum Fate {
     Waiting(u8),
     /// The transaction was dropped, with this status.
     Dropped(u8),
-    /// The node has no record of the transaction.
+    /// The node has no record of the transaction, or no method for its status.
     Unknown,
 }
 

@@ -12,7 +12,8 @@ use crate::{block_mode::BlockMode, clock::ClockError};
 
 /// A task of the driver, with the channel for the reply.
 pub(super) enum Event {
-    /// Include a transaction in a block, and reply when the block is on disk.
+    /// Add a transaction to the pool, make blocks for the pending transactions, and reply when these blocks are on
+    /// disk.
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
     /// Queue a job that makes blocks. The reply follows when they are on disk.
     ProduceBlocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },

@@ -99,8 +99,9 @@ impl NodeHandle {
         Ok(self.submit(transaction).await?)
     }
 
-    /// Submits a transaction. In an instant mode, returns when the block of the transaction is on disk. In the other
-    /// modes, returns when the transaction is in the pool.
+    /// Submits a transaction. In an instant mode, returns after the blocks of the executable pending transactions are
+    /// on disk. A transaction with a nonce gap stays pending. In the other modes, returns when the transaction is in
+    /// the pool.
     pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
         self.require_no_pause()?;
         if self.mode().is_instant() {
@@ -185,9 +186,9 @@ impl NodeHandle {
         if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
     }
 
-    /// Searches for the Tx block with a hash, and returns the result with the head for which the result is valid. Reads
-    /// at most `most` blocks that earlier searches have not read. Blocks the thread for some tenths of a second for
-    /// 100,000 blocks.
+    /// Searches for the Tx block with a hash, and returns the result with the head for which the result is valid.
+    /// Earlier searches have read a range of blocks. Reads at most `most` blocks before this range, and at most `most`
+    /// blocks after it. Blocks the thread for some tenths of a second for 100,000 blocks.
     pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Context, HashLookup), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock();
         // Take the head under the lock, so that no earlier search has read a later head.

@@ -91,13 +91,13 @@ pub enum DumpFault {
     /// The file is truncated.
     #[error("the file is truncated: the section at byte {at} is incomplete")]
     Cut {
-        /// Where the section begins.
+        /// Position of the first byte of the section in the file.
         at: u64,
     },
-    /// A checksum does not match.
+    /// The checksum, the length or the kind of a section is wrong, or data follow the last section.
     #[error("the file is damaged: the checksum of the section at byte {at} does not match")]
     Damaged {
-        /// Where the section begins.
+        /// Position of the first byte of the section in the file.
         at: u64,
     },
     /// All sections are valid, but do not form a chain.
