@@ -43,7 +43,7 @@ pub fn cosign_alone(header: &[u8], key: &KeyPair) -> Result<CoSignatures, SignEr
 ///
 /// # Errors
 ///
-/// [`CoSignatureError`] names the invalid bitmap or signature, and the fault.
+/// [`CoSignatureError`] names the round and the fault: the bitmap, the number of signers, the keys or the signature.
 pub fn verify(cosignatures: &CoSignatures, header: &[u8], committee: &[PublicKey]) -> Result<(), CoSignatureError> {
     let uncountable =
         CoSignatureError::BitmapLength { round: 1, expected: committee.len(), got: cosignatures.b1.len() };
@@ -55,7 +55,7 @@ pub fn verify(cosignatures: &CoSignatures, header: &[u8], committee: &[PublicKey
 ///
 /// # Errors
 ///
-/// [`CoSignatureError`] names the invalid bitmap or signature, and the fault.
+/// [`CoSignatureError`] names the round and the fault: the bitmap, the number of signers, the keys or the signature.
 pub fn verify_first_round(
     cosignatures: &CoSignatures,
     header: &[u8],

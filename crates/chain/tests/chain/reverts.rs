@@ -166,7 +166,7 @@ fn go(net: &mut Net, steps: &[Step]) -> (Vec<Op>, Vec<TxHash>) {
     (done, sent)
 }
 
-/// Compares the statuses of transactions, and the contracts, of two chains.
+/// Compares two chains: the given transactions and their statuses, the contracts, and the pools.
 fn check_known(net: &Net, fresh: &Net, sent: &[TxHash]) {
     let (ours, theirs) = (net.snapshot(), fresh.snapshot());
     for hash in sent {

@@ -1,4 +1,5 @@
-//! Traces of transactions that end before the delivery of a message. The trace has the message without a run.
+//! Traces of messages to libraries, and of messages that are not delivered. A message that is not delivered has no run
+//! in the trace.
 
 use serde_json::{Value, json};
 use silica_chain::TracedCall;

@@ -84,7 +84,7 @@ impl RunningDriver {
 ///
 /// # Errors
 ///
-/// The error of the operating system if it cannot start the thread.
+/// The error of the operating system if the thread cannot be started.
 pub(crate) fn start(
     chain: Chain,
     mut producer: Producer,

@@ -60,7 +60,7 @@ pub(crate) struct Program {
 /// The reason why a transaction fails in the model.
 type Refusal = String;
 
-/// The effects of a transaction that receipts contain.
+/// The effects of a transaction that its receipt contains.
 #[derive(Debug, Default, PartialEq)]
 struct Emitted {
     accepted: Option<bool>,

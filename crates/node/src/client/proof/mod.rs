@@ -144,7 +144,8 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// Returns whether the verification of a response failed. All other errors occur before the verification.
+    /// Returns whether the response is invalid, or does not prove the state. All other errors mean that there is no
+    /// response to verify, or that the command line does not fit the response.
     pub fn is_refutation(&self) -> bool {
         match self {
             Self::Answer(_) | Self::OtherBlock { .. } | Self::Proof(_) => true,
