@@ -158,8 +158,8 @@ fn a_check_with_another_key_or_other_parameters_fails() {
     check(less_gas, node(), "block 1: micro block: gas_limit: expected");
 }
 
-/// Copies a chain of eight blocks into another store. `change` modifies one record in a way that the store itself
-/// cannot detect.
+/// Copies a chain of eight blocks into another store. `change` modifies the record of block `number` in a way that the
+/// store itself cannot detect. Returns the result of the check of the copy.
 fn copy_with(number: u64, change: fn(&mut BlockRecord)) -> Result<BlockNumber, ReplayError> {
     let mut net = Net::new(config(1, 5));
     load(&mut net, 8);

@@ -56,8 +56,8 @@ impl Profile {
         }
     }
 
-    /// Returns which nonces the node accepts in the block mode `instant`. In every other block mode, the pool keeps
-    /// transactions with nonce gaps.
+    /// Returns which nonces the node accepts in the block modes with a block for each transaction. In the other block
+    /// modes, the pool keeps transactions with nonce gaps.
     ///
     /// zq2 keeps a transaction with a nonce gap as queued (`Zilliqa/zq2` e3306e1, `zilliqa/src/pool.rs`).
     pub(crate) const fn nonces(self) -> NoncePolicy {
