@@ -50,7 +50,7 @@ pub struct AccountDelta {
     pub removed: BTreeSet<StorageKey>,
 }
 
-/// The contract that a deployment adds to an account.
+/// The contract or library that a deployment adds to an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeployedContract {
     /// Hash of the code and of the stored init data.

@@ -107,12 +107,12 @@ struct Writer<O> {
     line_start: String,
 }
 
-/// Returns the text of an object. `write` adds its members.
+/// Returns the text of an object. `write` adds the members of the object.
 pub(crate) fn write_object(layout: Layout, write: impl FnOnce(&mut Members<'_>)) -> String {
     object_to(String::with_capacity(ROOM), layout, write)
 }
 
-/// Returns the number of bytes of the styled text of an object. `write` adds its members.
+/// Returns the number of bytes of the styled text of an object. `write` adds the members of the object.
 pub(crate) fn object_len(write: impl FnOnce(&mut Members<'_, Length>)) -> usize {
     object_to(Length::default(), Layout::Styled, write).bytes()
 }
@@ -123,7 +123,7 @@ fn object_to<O: Output>(out: O, layout: Layout, write: impl FnOnce(&mut Members<
     writer.out
 }
 
-/// Adds members to an object. `write` must add at least one member, and add members in the byte order of their names.
+/// Adds members to an object. There must be at least one member, and the order is the byte order of the names.
 pub(crate) struct Members<'w, O = String> {
     writer: &'w mut Writer<O>,
     is_empty: bool,
@@ -293,8 +293,8 @@ fn one_line<O: Output>(elements: &[Value]) -> Option<O> {
     Some(line)
 }
 
-/// Sorts members by the bytes of their names. A feature of `serde_json`, which any crate can enable, keeps another
-/// order.
+/// Sorts members by the bytes of their names. Any crate can enable a feature of `serde_json` that keeps the members in
+/// another order.
 fn sorted(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut members: Vec<_> = members.iter().collect();
     members.sort_by_key(|(name, _)| *name);

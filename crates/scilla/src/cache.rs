@@ -1,8 +1,8 @@
 //! A cache of programs that are ready to run.
 //!
-//! Parsing and compiling a program takes about a hundred times as long as a short call. The result depends only on
-//! the program, and never changes. So the cache shares programs between threads, and keeps them within its limit. A
-//! cache hit or miss affects only the time.
+//! Parsing and compiling a program takes about a hundred times as long as a short call. The result depends only on the
+//! program, and never changes. So the cache shares programs between threads, and has a limit in bytes. A cache hit or
+//! miss affects only the time.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -38,10 +38,10 @@ use crate::code::Code;
 
 /// The identity of a program: a digest of all data on which [`Code`] depends.
 ///
-/// The digest covers the text of the program and its `_extlibs`. It covers the address, because the address is part of
-/// the names of its types. It also covers the same data of all libraries that the program imports, directly or through
-/// other libraries. The code hash of a contract account (SHA-256 of code and stored init data) covers all of these
-/// except the libraries.
+/// The digest covers the text of the program, its `_extlibs` and its address. The names of the program's types contain
+/// this address. The digest also covers the text, `_extlibs` and address of each library that the program imports,
+/// directly or through other libraries. The code hash of a contract account (SHA-256 of code and stored init data)
+/// covers all of these except the libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CodeKey([u8; 32]);
 
@@ -106,8 +106,8 @@ impl CodeCache {
         self.lock().touch(key)
     }
 
-    /// Returns a program from the cache. If the cache does not have it, makes it and adds it. The cache is not locked
-    /// while `make` runs.
+    /// Returns a program from the cache. If the cache does not have the program, calls `make`, and adds the result. The
+    /// cache is not locked while `make` runs.
     ///
     /// # Errors
     ///
@@ -125,7 +125,8 @@ impl CodeCache {
         CacheUsage { programs: kept.programs.len(), bytes: kept.bytes }
     }
 
-    /// Adds a program, unless another thread has added it first. Returns the program in the cache.
+    /// Adds a program, unless the program is above the limit or the cache already has it. Returns the cached program,
+    /// or `code` if the program is above the limit.
     fn keep(&self, key: CodeKey, code: Arc<Code>) -> Arc<Code> {
         let weight = code.weight();
         if weight > self.bound {

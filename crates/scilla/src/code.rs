@@ -1,7 +1,7 @@
 //! Compiled programs: names and types are resolved.
 //!
 //! Variables are slots in frames. Built-in functions, constructors and procedures are direct references. The source
-//! places of nodes are in a separate table, which only failures read.
+//! positions of nodes are in a separate table, which only failures read.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ pub(crate) type NodeId = u32;
 #[derive(Debug)]
 pub struct Code {
     pub(crate) nodes: Vec<Node>,
-    /// Source place of each node.
+    /// Source position of each node.
     pub(crate) places: Vec<Place>,
     pub(crate) sources: Vec<Source>,
     pub(crate) functions: Vec<Function>,
     pub(crate) unbound: Vec<UnboundName>,
     pub(crate) data_types: Arc<DataTypes>,
-    /// Number after `scilla_version`. For an expression, it is the supported version.
+    /// Version number after `scilla_version`. For an expression, it is the version number that this crate supports.
     pub(crate) version: Arc<str>,
     /// Libraries in the order of evaluation: the recursion principles, the imported libraries with values, and the
     /// library of the module itself. An imported library comes after its imports.
@@ -50,7 +50,7 @@ pub struct Code {
 pub(crate) struct LibraryValues {
     pub(crate) values: Arc<[Value]>,
     pub(crate) units: u64,
-    /// Cost formulas of built-in functions that determined the units.
+    /// Formulas for the cost of built-in functions with which the units were counted.
     pub(crate) costs: BuiltinCosts,
 }
 
@@ -61,18 +61,18 @@ pub(crate) struct Tail {
     pub(crate) names: Vec<(Arc<str>, u32)>,
 }
 
-/// A place in one of the sources of a program.
+/// A source position: a range of bytes in one of the sources of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) source: u32,
     pub(crate) span: Span,
 }
 
-/// A library. It is evaluated again for each import.
+/// A library. Each import evaluates the library again.
 #[derive(Debug)]
 pub(crate) struct LibraryCode {
-    /// Indexes of the imported libraries with values. They are smaller than the index of this library, and are
-    /// evaluated first.
+    /// Indexes of the imported libraries with values. Each index is smaller than the index of this library, and the
+    /// imported libraries are evaluated first.
     pub(crate) imports: Vec<usize>,
     pub(crate) values: Vec<LibraryValue>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct LibraryValue {
     pub(crate) global: u32,
 }
 
-/// The location of a variable.
+/// The storage of a variable at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     /// A captured value of the running function, by index.
@@ -156,7 +156,7 @@ pub(crate) enum Pattern {
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) kind: FunctionKind,
-    /// Source places of the nested functions that are compiled into this function, one for each argument.
+    /// Source positions of the nested functions that are compiled into this function, one for each argument.
     pub(crate) layers: Box<[Place]>,
     pub(crate) captures: Box<[Variable]>,
     pub(crate) body: NodeId,
@@ -208,7 +208,7 @@ pub(crate) struct ComponentCode {
 
 pub(crate) type Statements = Arc<[Statement]>;
 
-/// A statement with its place.
+/// A statement with its source position.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) kind: StatementKind,
@@ -271,24 +271,24 @@ impl Code {
         self.imported_bytes
     }
 
-    /// Returns the location of a place.
+    /// Returns the file, line and column at which a source position begins.
     pub(crate) fn location(&self, place: Place) -> Location {
         self.sources.get(place.source as usize).map_or_else(Location::default, |source| source.start(place.span))
     }
 
-    /// Returns the source text from a place up to the end of its line.
+    /// Returns the first line of the source text at a source position.
     pub(crate) fn line_of(&self, place: Place) -> &[u8] {
         let text = self.sources.get(place.source as usize).map_or(&[][..], Source::text);
         let text = text.get(place.span.start as usize..place.span.end as usize).unwrap_or_default();
         text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default()
     }
 
-    /// Returns the location of a node.
+    /// Returns the file, line and column at which a node begins.
     pub(crate) fn node_location(&self, node: NodeId) -> Location {
         self.places.get(node as usize).map_or_else(Location::default, |place| self.location(*place))
     }
 
-    /// Returns the names that are bound at a node of the expression with their slots, the outermost first.
+    /// Returns the names that are bound at a node of the expression, with their slots. The outermost name comes first.
     pub(crate) fn bound_at(&self, mut node: NodeId) -> Vec<(Arc<str>, u32)> {
         let mut names = Vec::new();
         while let Some(tail) = self.tails.get(&node) {
@@ -322,7 +322,7 @@ impl Code {
         &self.data_types
     }
 
-    /// Returns the fields of the contract, in the order of their declarations.
+    /// Returns the fields of the contract, in the order of their declarations. A library or an expression has none.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.contract.iter().flat_map(|contract| contract.fields.iter().map(|field| &field.field))
     }

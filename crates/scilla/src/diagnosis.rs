@@ -1,7 +1,7 @@
-//! Failures in a form for people: a title, the relevant places, notes and help.
+//! Failures in a form for people: a title, the relevant source positions, notes and help.
 //!
-//! Receipts and JSON contain only the text and the places of an [`Entry`]. In addition, an entry may have a
-//! [`Cause`]: the kind of the error with its names, types and places. [`diagnose`] combines both.
+//! Receipts and JSON contain only the text and the source positions of an [`Entry`]. In addition, an entry may have a
+//! [`Cause`]: the kind of the error with its names, types and source positions. [`diagnose`] combines both.
 
 pub use crate::report::{Cause, Context, NameKind, TypedArgument};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     source::Location,
 };
 
-/// Longest name for which the search for similar names runs, in bytes. It bounds the work for a single name.
+/// Longest name for which the search for similar names runs, in bytes. This limit bounds the work for a single name.
 const LONGEST_NAME: usize = 48;
 
 /// An error in a form for people.
@@ -17,14 +17,14 @@ const LONGEST_NAME: usize = 48;
 pub struct Diagnosis {
     /// Text of the error.
     pub title: String,
-    /// Place of the error.
+    /// Source position of the error.
     pub place: Location,
-    /// Whether the place differs from the place of the entry. The place in the entry of a parse error is the end of a
-    /// token. Any other place is the beginning of the wrong part.
+    /// Whether `place` differs from the position in the entry. In the entry of a parse error, the position is the end
+    /// of a token. In other entries, it is the beginning of the wrong part.
     pub moved: bool,
-    /// Label to draw at the place.
+    /// Text to draw at the position.
     pub label: Option<String>,
-    /// Further places, with their labels.
+    /// Further source positions, each with a text to draw there.
     pub others: Vec<(Location, String)>,
     /// Further facts about the error.
     pub notes: Vec<String>,
@@ -203,7 +203,8 @@ const ELSEWHERE: &[(NameKind, &str, &str)] = &[
     (NameKind::Type, "Uint", "Uint32"),
 ];
 
-/// Returns the candidate that is most similar to an unknown name, or `None` if none is similar.
+/// Returns the candidate that is most similar to an unknown name, or `None` if no candidate is similar. A name from
+/// another language gives the corresponding name of Scilla instead.
 ///
 /// A change inserts, removes or replaces a letter, or swaps two neighbours. Names of up to five letters permit one
 /// change, and each three further letters permit one more. The number of changes is at most three, and less than the
@@ -219,7 +220,8 @@ pub(crate) fn nearest<'c>(
     elsewhere.map(|(.., here)| *here).or(similar)
 }
 
-/// Returns the candidate that is most similar to a text, by the rules of [`nearest`].
+/// Returns the candidate that is most similar to a text. The rules are those of [`nearest`], without the names from
+/// other languages.
 pub(crate) fn similar<'c>(text: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let length = text.len();
     if length > LONGEST_NAME {

@@ -138,7 +138,7 @@ impl Meter {
     }
 }
 
-/// Returns the logarithm of the gas formulas: the natural logarithm of the number plus one, rounded down, plus one.
+/// Returns the logarithm of the gas formulas: `floor(ln(number + 1)) + 1`.
 ///
 /// The reference computes the logarithm with double precision. `STEPS` has the numbers at which the result of the
 /// reference reaches the next integer.
@@ -154,9 +154,9 @@ pub fn floor_ln(entries: u64) -> u64 {
     }
 }
 
-/// The smallest numbers at which [`log`] grows by one. They were derived with 120-digit arithmetic from the method of
-/// the reference. That method uses double precision, and splits numbers above 128 bits into two halves. Up to the
-/// 32nd, the numbers are e^k - 1, rounded up.
+/// The numbers at which [`log`] grows by one, in ascending order. They were derived with 120-digit arithmetic from the
+/// method of the reference. That method uses double precision, and splits numbers above 128 bits into two halves. Up to
+/// the 32nd, the numbers are e^k - 1, rounded up.
 #[rustfmt::skip]
 #[expect(clippy::unreadable_literal, reason = "64 bits of a power of e have no readable form")]
 const STEPS: [U256; 177] = [

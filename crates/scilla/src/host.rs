@@ -18,11 +18,11 @@ pub type Address = [u8; 20];
 ///
 /// A run does not undo its changes. If the run fails, the host must drop them.
 pub trait Host {
-    /// Sets the remaining gas units and the remaining [work](crate::work) for the next call. The run fails if a map
-    /// has more entries than units, or takes more work. The host may then return [`HostError::too_large`].
+    /// Sets the remaining gas units and the remaining [work](crate::work) for the next call. The run fails if a map has
+    /// more entries than there are units, or takes more work. The host may then return [`HostError::too_large`].
     fn limit(&mut self, _units: u64, _work: u64) {}
 
-    /// Returns the [work](crate::work) after the last call of [`Self::limit`], in nanoseconds.
+    /// Returns the [work](crate::work) of the calls since the last call of [`Self::limit`], in nanoseconds.
     fn worked(&self) -> u64 {
         0
     }
@@ -48,7 +48,7 @@ pub trait Host {
     /// If the change cannot be made.
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError>;
 
-    /// Removes an entry or an inner map. Has no effect if it does not exist. The host decides whether the surrounding
+    /// Removes an entry or an inner map. A missing entry or map has no effect. The host decides whether the surrounding
     /// map exists afterwards.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ pub enum RemoteWant {
 pub struct Remote {
     /// Type of the whole field.
     pub kind: Type,
-    /// Value, if the call needs it.
+    /// Value of the field or entry, or `None` if the call needs only the type.
     pub value: Option<Value>,
 }
 
@@ -113,14 +113,15 @@ pub struct Remote {
 pub struct HostError {
     /// Text of the error.
     pub message: String,
-    /// Whether the failure has the place of the field's name.
+    /// Whether the failure has the source position of the field's name.
     pub at_field: bool,
-    /// Whether the value exceeds a [limit](Host::limit), by its size or its work. The run then fails for missing gas.
+    /// Whether the value exceeds a [limit](Host::limit), by its size or its work. The run then fails with exhausted
+    /// gas.
     pub is_too_large: bool,
 }
 
 impl HostError {
-    /// Returns an error without a place.
+    /// Returns an error without a source position.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), at_field: false, is_too_large: false }
     }
@@ -130,7 +131,7 @@ impl HostError {
         Self { message: String::new(), at_field: false, is_too_large: true }
     }
 
-    /// Returns an error with the place of the field's name.
+    /// Returns an error with the source position of the field's name.
     pub fn at_field(message: impl Into<String>) -> Self {
         Self { message: message.into(), at_field: true, is_too_large: false }
     }
@@ -147,7 +148,7 @@ pub struct StateField {
     pub value: Value,
 }
 
-/// A host in memory. It has the contents of the files of the command line.
+/// A host in memory. The command line fills this host from the input files.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryHost {
     /// Fields of the contract. A store moves the field to the front, as in the reference.
@@ -255,8 +256,8 @@ fn look_up(value: &Value, keys: &[Key], name: &str) -> Result<Option<Value>, Hos
     Ok(Some(value.clone()))
 }
 
-/// Puts an entry into nested maps. Removes each map on the path from the outer map during the change, because a change
-/// of a shared map would copy it.
+/// Puts an entry into nested maps. During the change, the function removes each inner map from its outer map.
+/// Otherwise, a change of the shared inner map would copy the inner map.
 fn put(map: &mut Map, path: &[Key], last: &Key, value: Value, name: &str) -> Result<(), HostError> {
     let Some((first, rest)) = path.split_first() else {
         map.insert(last.clone(), value);

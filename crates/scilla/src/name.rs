@@ -63,7 +63,7 @@ impl Name {
         Dotted(self.namespace.as_deref(), &self.base)
     }
 
-    /// Returns the global form of the name: `x`, or the address of the defining module, a dot, and `x`.
+    /// Returns the global form of the name: `x`, or the defining module, a dot, and `x`.
     pub fn global(&self) -> impl fmt::Display + '_ {
         Dotted(self.module.as_deref(), &self.base)
     }
@@ -107,22 +107,22 @@ impl Ord for Name {
     }
 }
 
-/// A name with its place. Equality ignores the place.
+/// A name with its source position. Equality ignores the position.
 #[derive(Clone, Debug)]
 pub struct Ident {
     /// The name itself.
     pub name: Name,
-    /// Place of the name in the source.
+    /// Position of the name in the source.
     pub span: Span,
 }
 
 impl Ident {
-    /// Returns a name with its place.
+    /// Returns a name with its source position.
     pub const fn new(name: Name, span: Span) -> Self {
         Self { name, span }
     }
 
-    /// Returns a simple name without a place.
+    /// Returns a simple name without a source position.
     pub fn nowhere(base: impl Into<Arc<str>>) -> Self {
         Self { name: Name::simple(base), span: Span::NOWHERE }
     }

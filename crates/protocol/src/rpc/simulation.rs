@@ -1,7 +1,7 @@
 //! Simulated transactions: parameters and results of `silica_simulateTransaction` and `silica_estimateGas`.
 //!
-//! Both methods are extensions of this node, so the spellings of the reference do not bind them. Most members are
-//! optional. An error names the expected and the given value.
+//! Both methods are extensions of this node, so their requests and errors have forms that the reference does not have.
+//! Most members are optional. An error names the expected and the given value.
 
 use std::borrow::Cow;
 
@@ -112,11 +112,11 @@ fn gas(member: &'static str, json: &Value) -> Result<u64, SimulatedTransactionEr
     number.ok_or_else(|| unfit(member, GAS, json))
 }
 
-/// Above 2^53, a floating-point number can be a rounded value.
+/// From 2^53 on, a floating-point number can be a rounded value.
 const ROUNDED: u128 = 1 << 53;
 
-/// Reads a non-negative number, from a text of digits or from an integral number. Rejects text with a leading zero,
-/// because `CreateTransaction` reads such text as octal digits.
+/// Reads a non-negative number from a text of digits or from an integral number. Returns `None` for any other value.
+/// Text with a leading zero is not accepted, because `CreateTransaction` reads such text as octal digits.
 fn decimal(json: &Value) -> Option<u128> {
     match json {
         Value::String(text) => {
@@ -144,8 +144,8 @@ fn beginning(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// The parameter of both methods. An object with faults is an error of the method, so the deserializer keeps this error
-/// as a value, like [`SubmittedTransaction`](super::transaction::SubmittedTransaction).
+/// The parameter of the methods that simulate a transaction. An object with faults is an error of the method, so the
+/// deserializer keeps this error as a value, like [`SubmittedTransaction`](super::transaction::SubmittedTransaction).
 #[derive(Clone, Debug)]
 pub struct SimulatedTransactionParam(pub Result<SimulationRequest, SimulatedTransactionError>);
 

@@ -43,13 +43,14 @@ pub enum TopicNews<'a> {
     },
     /// Data of the topic [`Topic::EventLog`].
     EventLog {
-        /// The contracts with events in the block; absent if there are none.
+        /// The chosen contracts with events in the block. The member is absent if there is no such contract.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         value: Vec<ContractEvents<'a>>,
     },
     /// Data of the topic [`Topic::TxnLog`].
     TxnLog {
-        /// The accounts that sent or received transactions in the block; absent if there are none.
+        /// The chosen accounts that sent or received transactions in the block. The member is absent if there is no
+        /// such account.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         value: Vec<AccountTransactions<'a>>,
     },

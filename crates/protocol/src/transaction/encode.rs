@@ -113,8 +113,8 @@ impl Transaction {
         ])
     }
 
-    /// Writes the fields before `code`. A version or gas limit of zero is omitted, but nonce and money are always
-    /// written.
+    /// Writes the fields before `code`. A version or gas limit of zero is omitted, but nonce, amount and gas price are
+    /// always written.
     fn put_head(&self, out: &mut Room<'_>) {
         // The first byte of each field is its tag: the field number times 8, plus the wire type.
         if self.version.packed() != 0 {
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Returns the message of any core information with its correct hash.
+    /// Returns a protobuf message with this core information, the hash of this information, and a signature.
     fn seal(info: ProtoTransactionCoreInfo, signature: Signature) -> ProtoTransaction {
         ProtoTransaction {
             tranid: sha256(&[&info.encode_to_vec()]).to_vec(),

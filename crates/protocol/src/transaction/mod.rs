@@ -48,8 +48,8 @@ pub enum TransactionKind {
 }
 
 impl Transaction {
-    /// Returns the kind of the transaction, or `None` for an invalid combination of fields, such as code for an
-    /// existing account (Reference: execution#transaction-kinds).
+    /// Returns the kind of the transaction, or `None` for an invalid combination of fields, such as code with a
+    /// recipient that is not the null address (Reference: execution#transaction-kinds).
     pub fn kind(&self) -> Option<TransactionKind> {
         match (self.to.is_zero(), self.code.is_empty(), self.data.is_empty()) {
             (false, true, true) => Some(TransactionKind::Payment),

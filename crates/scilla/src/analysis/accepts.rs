@@ -94,7 +94,7 @@ fn may_send(subject: Subject<'_>) -> bool {
         })
 }
 
-/// Returns the library values that are zero.
+/// Returns the names of the library values that are the literal `Uint128 0`.
 fn zeros(subject: Subject<'_>) -> HashSet<&Name> {
     let entries = subject.library.into_iter().flat_map(|library| &library.entries);
     let zero = |entry| match entry {
@@ -114,7 +114,7 @@ fn is_zero(literal: &Literal) -> bool {
 /// A store of a value that depends on inputs of a component.
 #[derive(Clone, Debug)]
 struct Credit {
-    /// Place of the statement that stores the value.
+    /// Source position of the statement that stores the value.
     at: Span,
     field: Name,
     /// The inputs on which the value depends: `_amount` and parameters.
@@ -139,8 +139,9 @@ const MAX_CREDITS: usize = 64;
 
 /// Warns of transitions that store the amount of the message without accepting it.
 ///
-/// A transition gets a warning if two conditions hold. First, neither the transition nor a procedure that it calls
-/// has an `accept`. Second, one of them stores a value that depends on `_amount` in a field.
+/// A transition gets a warning if two conditions hold. First, neither the transition nor a procedure that it calls has
+/// an `accept`. Second, the transition or such a procedure stores a value in a field, and the value depends on
+/// `_amount`.
 ///
 /// A value depends on `_amount` if its expression, or the procedure that returns it, uses `_amount` or a value that
 /// depends on `_amount`. A value of type `Bool` does not depend on `_amount`, so comparisons do not count. A value that
@@ -171,7 +172,7 @@ pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
     found
 }
 
-/// The analysis of one component. The procedures above it have been analysed.
+/// The analysis of one component. The procedures above the component have been analysed.
 struct FlowWalk<'a, 'p> {
     subject: Subject<'a>,
     procedures: &'p HashMap<&'a Name, (&'a Component, Flow)>,
@@ -249,7 +250,8 @@ impl<'a> FlowWalk<'a, '_> {
         found
     }
 
-    /// Analyses an expression. The names that it binds hide outer names, which `hidden` stores with their inputs.
+    /// Analyses an expression. The names that the expression binds hide outer names. `hidden` stores the outer names
+    /// with their inputs.
     fn value(&mut self, root: ExprId, hidden: &mut Vec<(&'a Name, Option<Sources>)>) -> Sources {
         let arena = self.subject.text.arena;
         let mut at = root;

@@ -1,8 +1,8 @@
 //! Checks that matches cover all values, and that each of their clauses can be reached.
 //!
-//! For each place in the value, the check stores a fact: the constructor that made the value, or the excluded
-//! constructors. The check tries the clauses in order. If a pattern depends on an unknown fact, the check follows
-//! both cases. The error texts are those of `Zilliqa/scilla: src/base/PatternChecker.ml`.
+//! For each part of the value, the check stores a fact: the constructor that made the part, or the excluded
+//! constructors. The check tries the clauses in order. If a pattern depends on an unknown fact, the check follows both
+//! cases. The error texts are those of `Zilliqa/scilla: src/base/PatternChecker.ml`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,11 +45,11 @@ pub(crate) struct Patterns<'a> {
     advice: bool,
 }
 
-/// The first errors in a part of the module. The list is never empty.
+/// The first errors in a part of the module. In an `Err`, the list is never empty.
 type Errors = Vec<Entry>;
 
 impl<'a> Patterns<'a> {
-    /// Returns the check for a module. With `advice`, the errors show values that are not covered.
+    /// Returns the check for a module. With `advice`, the errors show values that a match does not cover.
     pub(crate) const fn new(
         known: &'a DataTypes,
         text: Text<'a>,
@@ -174,8 +174,8 @@ impl<'a> Patterns<'a> {
         format!("Type error in pattern matching on `{name}` of type {kind} (or one of its branches):\n")
     }
 
-    /// Adds the place of a match to errors. A single error gets `wrapper` in front of its text, and the place if it
-    /// has none. Several errors get a header with the place.
+    /// Adds the source position of a match to errors. A single error gets `wrapper` in front of its text, and the
+    /// position of the match if it has none. Several errors get a header with this position.
     fn wrapped(&self, at: Span, wrapper: &str, mut errors: Errors) -> Errors {
         let [single] = errors.as_mut_slice() else {
             return headed(self.text.error(at, wrapper), errors);
@@ -207,10 +207,10 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// A place in the matched value. The whole value is the first place.
+/// A part of the matched value, by number. The whole value has number 0.
 type Place = usize;
 
-/// A fact about the value at a place.
+/// A fact about a part of the value.
 #[derive(Debug)]
 enum Fact<'a> {
     /// The constructor that made the value.
@@ -219,16 +219,16 @@ enum Fact<'a> {
     IsNot(HashSet<&'a Name>),
 }
 
-/// The inverse of a change of the facts.
+/// A change of the facts, with the data to undo it.
 #[derive(Debug)]
 enum Change<'a> {
-    /// A further constructor was excluded at a place.
+    /// A further constructor was excluded for a part of the value.
     Excluded(Place, &'a Name),
     /// A fact was replaced. The previous fact is stored, if there was one.
     Replaced(Place, Option<Fact<'a>>),
 }
 
-/// A part of the value at a place: an argument of its constructor, by index.
+/// An argument of a constructor: the part that the constructor made, the constructor, and the index of the argument.
 type Part<'a> = (Place, &'a Name, usize);
 
 #[derive(Debug)]
@@ -294,7 +294,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         missing
     }
 
-    /// Returns patterns for the value at a place, one for each constructor that its facts permit.
+    /// Returns patterns for a part of the value, one for each constructor that the facts permit.
     fn shown(&self, place: Place, nested: bool) -> Vec<String> {
         match self.facts.get(&place) {
             None => vec!["_".to_owned()],
@@ -347,8 +347,8 @@ impl<'a, 'k> Walk<'a, 'k> {
         Ok(None)
     }
 
-    /// Follows the case in which a pattern matches, and returns whether it is possible. Adds the cases in which the
-    /// pattern does not match to `cases`.
+    /// Follows the case in which a pattern matches, and returns whether this case is possible. Adds the cases in which
+    /// the pattern does not match to `cases`.
     fn follow(
         &mut self,
         pattern: &'a Pattern,
@@ -378,7 +378,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         Ok(true)
     }
 
-    /// Returns whether this constructor made the value at a place.
+    /// Returns whether this constructor made a part of the value.
     fn ask(&self, place: Place, constructor: &Name) -> Answer {
         let excluded = match self.facts.get(&place) {
             Some(Fact::Is(name)) if *name == constructor => return Answer::Fits,

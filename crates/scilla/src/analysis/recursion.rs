@@ -177,7 +177,8 @@ impl Recursion<'_> {
         outcome
     }
 
-    /// Checks a constructor in a pattern. `beside` has all patterns of the same match.
+    /// Checks a constructor in a pattern. `beside` has all patterns of the same match, or is empty for a nested
+    /// pattern.
     fn constructor(&self, constructor: &Ident, beside: &[&Pattern]) -> Outcome {
         if self.known.constructor(&constructor.name).is_some() {
             return Ok(());
@@ -204,7 +205,7 @@ impl Recursion<'_> {
         malformed_entry(self.text, &Malformed::UnknownDataType(unknown), self.vocabulary())
     }
 
-    /// Adds a data type after the check of its arguments, so that the type cannot contain itself.
+    /// Adds a data type after the check of its constructors' arguments, so that the type cannot contain itself.
     fn definition(&mut self, name: &Ident, constructors: &[ConstructorDefinition]) -> Outcome {
         for constructor in constructors {
             constructor.arguments.iter().try_for_each(|argument| self.argument(argument, constructor))?;

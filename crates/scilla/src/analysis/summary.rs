@@ -28,7 +28,7 @@ pub struct ContractSummary {
     pub events: Vec<EventInfo>,
     /// Call graph of components and library functions.
     pub call_graph: CallGraph,
-    /// Tags of the fields that hold money, if requested.
+    /// Tags of parameters, fields and data types, or `None` if the analysis of money was not requested.
     pub cash_flow: Option<CashFlow>,
     /// Data types: the built-in types, those of libraries, and those of the contract.
     pub data_types: Vec<Arc<DataType>>,

@@ -43,7 +43,7 @@ pub struct Row {
     name: &'static str,
     /// The types of the arguments and results. The first typing that fits counts.
     typing: &'static [Typing],
-    /// The cost of a call in units, or `None` if the function does not take such values.
+    /// The cost of a call in units, or `None` if the function does not take the given values.
     cost: Cost,
     /// The implementation. Callers pass only values for which `cost` returns a number.
     run: fn(&[Value]) -> Result<Value, Refusal>,
@@ -55,7 +55,7 @@ pub struct Row {
 type Cost = fn(&[Value]) -> Option<u64>;
 
 impl Row {
-    /// Returns the cost in Scilla 0.11, from `src/base/Gas.ml` of that release.
+    /// Returns the cost formula of Scilla 0.11, from `src/base/Gas.ml` of that release.
     fn cost_v0_11(&self) -> Cost {
         match self.name {
             "alt_bn128_G1_mul" => curve::g1_mul_cost_v0_11,
@@ -99,7 +99,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Builtin {
-    /// Returns the function with this name, or `None` if there is none.
+    /// Returns the function with this name, or `None` if no function has this name.
     ///
     /// The number in `to_bystr<N>` is parsed as in the reference: it may have underscores, and other bases than 10.
     pub fn find(name: &str) -> Option<Self> {
@@ -120,7 +120,7 @@ impl Builtin {
         }
     }
 
-    /// Returns whether the function is a hash, which reads its argument with all parts.
+    /// Returns whether the function is a hash function. A hash function reads all parts of its argument.
     pub(crate) fn is_hash(self) -> bool {
         matches!(self, Self::Row(Row { name: "keccak256hash" | "ripemd160hash" | "sha256hash", .. }))
     }
@@ -182,12 +182,13 @@ pub fn is_builtin(name: &str) -> bool {
     Builtin::find(name).is_some()
 }
 
-/// Returns the type of the result of a built-in function, for a call without type arguments.
+/// Returns the type of the result of a built-in function, for a call without type arguments. Returns `None` if no
+/// function has this name, or the function does not take arguments of these types.
 pub fn result_type(name: &str, arguments: &[Type], known: &DataTypes) -> Option<Type> {
     Builtin::find(name)?.result_type(arguments, false, known)
 }
 
-/// Parses the number in `to_bystr<N>`.
+/// Parses the number in `to_bystr<N>`. Returns `None` if `digits` is not a number below 2^32.
 fn parse_width(digits: &str) -> Option<u32> {
     let (radix, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, digits.get(2..)?),

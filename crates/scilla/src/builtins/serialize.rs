@@ -12,13 +12,13 @@ use crate::{
 const KEPT: usize = 1 << 18;
 
 /// Least number of parts of a repeated value whose bytes are copied. A value with fewer parts is serialized again,
-/// because this takes no longer than a search for its kept bytes.
+/// because a serialization takes no longer than a search for the kept bytes of the value.
 const LEAST_PARTS: u64 = 12;
 
 /// A part that remains to be written.
 enum Pending<'a> {
-    /// The end of a value. The kept bytes from `start` on are the bytes of the value at `address`, unless bytes were
-    /// dropped after its beginning.
+    /// The end of a value. The kept bytes from `start` on are the bytes of the value at `address`, unless the output
+    /// has dropped bytes since the beginning of the value.
     Close {
         address: usize,
         start: usize,
@@ -40,7 +40,8 @@ pub fn write_serialized(value: &Value, write: impl FnMut(&[u8])) -> bool {
     write_counted(value, write).is_some()
 }
 
-/// Writes the bytes of a value, and returns the number of values that it read. Returns `None` if a part has no bytes.
+/// Writes the bytes of a value, and returns the number of values that the function read. Returns `None` if a part has
+/// no bytes.
 fn write_counted(value: &Value, write: impl FnMut(&[u8])) -> Option<u64> {
     let mut output = Output { kept: Vec::new(), written: 0, losses: 0, known: HashMap::new(), write };
     let (mut pending, mut values) = (vec![Pending::Value(value)], 0);
@@ -147,7 +148,7 @@ impl<W: FnMut(&[u8])> Output<W> {
         self.push(name.base().as_bytes());
     }
 
-    /// Writes the bytes of the value at an address again. Returns false if they are not kept.
+    /// Writes the bytes of the value at an address again. Returns false if the output does not keep these bytes.
     fn repeat(&mut self, address: usize) -> bool {
         let Some(range) = self.known.get(&address).cloned() else { return false };
         if self.kept.len() + range.len() <= KEPT {

@@ -84,7 +84,8 @@ pub(super) fn strlen(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     matches!(arguments, [Type::Primitive(Primitive::String | Primitive::ByStr)]).then_some(UINT32)
 }
 
-/// Returns the type of the result. For an address, the reference returns `String`, although the value is a `ByStr20`.
+/// Returns the type of the result of `strrev`, or `None` for other arguments. For an address, the reference returns
+/// `String`, although the value is a `ByStr20`.
 pub(super) fn strrev(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     match arguments {
         [Type::Address(_)] => Some(STRING),
@@ -143,7 +144,7 @@ pub(super) fn isqrt(arguments: &[Type], _: &DataTypes) -> Option<Type> {
 }
 
 /// Returns the type of the result of a conversion to an integer type, or `None` for other arguments. The argument is an
-/// integer or a text. Unsigned types also accept bytes.
+/// integer or a text. Unsigned types also accept a byte string of fixed width, with at most the bytes of the result.
 pub(super) fn to_integer(kind: IntegerKind, arguments: &[Type]) -> Option<Type> {
     let [of] = arguments else { return None };
     let result = || Type::from(Primitive::from(kind));

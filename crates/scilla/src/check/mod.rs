@@ -45,7 +45,7 @@ pub struct Options {
     /// option.
     pub sanity: bool,
     /// Fields that are known to hold money, or `None` to skip the analysis of money. The analysis finds fields that
-    /// hold money, and transitions that accept no amount or accept it twice.
+    /// hold money, contracts that send money but accept none, and components that accept an amount twice.
     pub money: Option<TokenFields>,
     /// Whether to collect the types of all names.
     pub type_info: bool,
@@ -390,7 +390,7 @@ fn finish(checker: Checker<'_>, outcome: Result<(Vec<Typing>, Vec<Entry>), Abort
     }
 }
 
-/// Returns the errors. If their search exceeded a limit of work, returns only the error for exhausted gas.
+/// Returns the errors. If the search for errors exceeded a limit of work, returns only the error for exhausted gas.
 fn unless_exhausted(errors: Vec<Entry>, meter: Meter) -> Vec<Entry> {
     if meter.work().end().is_some() { vec![Fault::exhausted()] } else { errors }
 }

@@ -1,7 +1,7 @@
 //! Flags and their values.
 //!
-//! The reference's tools take long flags with one dash, at any place, and values as the next argument. This parser
-//! also accepts two dashes, and values after an equals sign. One-letter flags exist only where a tool of the
+//! The reference's tools take long flags with one dash, before or after operands, and values as the next argument. This
+//! parser also accepts two dashes, and values after an equals sign. One-letter flags exist only where a tool of the
 //! reference has them, and several of them may share a dash.
 
 use std::ffi::OsString;
@@ -77,7 +77,7 @@ pub(super) enum UsageError {
     /// An argument is not UTF-8.
     #[error("the argument {} is not UTF-8", .0.display())]
     NotUtf8(OsString),
-    /// The command takes fewer operands.
+    /// The command line has more operands than the command takes.
     #[error("`{0}` is one argument too many")]
     TooMany(String),
     /// The command does not exist.
@@ -91,7 +91,7 @@ pub(super) enum UsageError {
         /// The most similar flag, if there is one.
         nearest: Option<&'static str>,
     },
-    /// A flag without a value got one.
+    /// The command line has a value for a flag that takes no value.
     #[error("-{0} takes no value")]
     UnwantedValue(&'static str),
 }
@@ -139,7 +139,7 @@ impl Arguments {
         self.given.iter().any(|(given, _)| *given == name)
     }
 
-    /// Returns the value of a flag, or `None` if it is not given. As in the reference, the last value counts.
+    /// Returns the value of a flag, or `None` if the flag is not given. As in the reference, the last value counts.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.values(name).last()
     }
@@ -154,7 +154,7 @@ impl Arguments {
         self.value(name).ok_or(UsageError::Missing(name))
     }
 
-    /// Returns the value of a flag as a number, or `None` if it is not given.
+    /// Returns the value of a flag as a number, or `None` if the flag is not given.
     pub(super) fn number(&self, name: &'static str) -> Result<Option<u64>, UsageError> {
         let parse = |text: &str| {
             let error = || UsageError::BadValue { flag: name, expected: "a number", got: text.into() };
@@ -163,7 +163,7 @@ impl Arguments {
         self.value(name).map(parse).transpose()
     }
 
-    /// Returns the value of a flag with the values `true` and `false`, or `None` if it is not given.
+    /// Returns the value of a flag with the values `true` and `false`, or `None` if the flag is not given.
     pub(super) fn truth(&self, name: &'static str) -> Result<Option<bool>, UsageError> {
         let parse = |text: &str| {
             let error = || UsageError::BadValue { flag: name, expected: "true or false", got: text.into() };
@@ -172,7 +172,7 @@ impl Arguments {
         self.value(name).map(parse).transpose()
     }
 
-    /// Returns the rules that the flag `-rules` names, or the default.
+    /// Returns the rules that the flag `-rules` names, or the default rules.
     pub(super) fn rules(&self) -> Result<Rules, UsageError> {
         let parse = |text: &str| {
             let error = |_| UsageError::BadValue { flag: "rules", expected: "0.13, 0.11 or latest", got: text.into() };
@@ -186,7 +186,7 @@ impl Arguments {
         Ok(Settings { pretty_literals: self.truth("pplit")?.unwrap_or(true), rules: self.rules()? })
     }
 
-    /// Returns the operand. There must be exactly one.
+    /// Returns the operand, or an error unless there is exactly one operand.
     pub(super) fn operand(&self, what: &'static str) -> Result<&str, UsageError> {
         match self.operands.as_slice() {
             [] => Err(UsageError::MissingOperand(what)),

@@ -51,7 +51,7 @@ impl Files {
         fs::read(self.path(name)).map_err(|error| Failure::of(Entry::nowhere(format!("{name}: {error}"))))
     }
 
-    /// Reads a file. Returns `None` if it does not exist.
+    /// Reads a file. Returns `None` if the file does not exist.
     fn maybe_read(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
         match fs::read(self.path(name)) {
             Ok(text) => Ok(Some(text)),
@@ -143,7 +143,7 @@ pub(super) fn extension(file: &str) -> Option<&str> {
     Path::new(file).extension().and_then(OsStr::to_str)
 }
 
-/// Returns the directory of a file.
+/// Returns the directory of a file, or `.` if the name has no directory.
 pub(super) fn directory_of(file: &str) -> String {
     let parent = Path::new(file).parent().and_then(Path::to_str).filter(|parent| !parent.is_empty());
     parent.unwrap_or(".").to_owned()

@@ -80,7 +80,7 @@ struct Session {
     files: Files,
     /// Directories in the environment variable `SCILLA_STDLIB_PATH`.
     library_path: Vec<String>,
-    /// Output form of failures, if no flag sets another one.
+    /// Output form of failures, if no flag selects another form.
     style: Style,
 }
 

@@ -26,22 +26,22 @@ pub(super) enum Style {
     Plain,
 }
 
-/// The meaning of the place in an entry.
+/// The meaning of the source position in an entry of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pointing {
-    /// The place is the end of the wrong part, as for parse errors.
+    /// The position is the end of the wrong part, as for parse errors.
     Behind,
-    /// The place is the beginning of the wrong part.
+    /// The position is the beginning of the wrong part.
     To,
 }
 
 /// Largest number of errors, and of warnings, that are drawn for people. Output for programs has all of them.
 const MOST_DRAWN: usize = 20;
 
-/// Number of bytes of a line that are drawn on each side of a place.
+/// Number of bytes of a line that are drawn on each side of a source position.
 const REACH: usize = 100;
 
-/// Largest distance of two places that are drawn together, in lines.
+/// Largest distance of two source positions that are drawn together, in lines.
 const FARTHEST: u32 = 5000;
 
 /// Longest text of a drawn message, in characters.
@@ -103,7 +103,7 @@ struct Drawing<'f> {
     drawn: String,
     renderer: Renderer,
     files: &'f Files,
-    /// The files that have been read. A file is `None` if it is not available.
+    /// The files that have been read, by name. The value is `None` if a file is not available.
     sources: HashMap<Arc<str>, Option<Lines>>,
 }
 
@@ -183,7 +183,7 @@ impl<'f> Drawing<'f> {
     }
 }
 
-/// Returns a label with its place in front.
+/// Returns a text with its source position in front.
 fn placed(at: &Location, label: &str) -> String {
     format!("{}:{}:{}: {label}", at.file, at.line, at.column)
 }
@@ -216,8 +216,8 @@ impl Lines {
         self.text.get(self.lines.get(index)?.clone())
     }
 
-    /// Returns whether two places can be drawn together: they are in the same file, at most [`FARTHEST`] lines apart,
-    /// and the line of `other` is short.
+    /// Returns whether two source positions can be drawn together: they are in the same file, at most [`FARTHEST`]
+    /// lines apart, and the line of `other` is short.
     fn is_near(&self, place: &Location, other: &Location) -> bool {
         let short = |line: &[u8]| line.len() <= 2 * REACH;
         other.file == place.file
@@ -246,7 +246,7 @@ struct Excerpt<'l> {
 }
 
 impl Excerpt<'_> {
-    /// Returns the byte range in the excerpt that a place underlines.
+    /// Returns the byte range in the excerpt to underline for a source position.
     fn range(&self, place: &Location, pointing: Pointing) -> Range<usize> {
         let index = usize::try_from(place.line.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let start = self.starts.get(index).copied().unwrap_or(0);

@@ -235,7 +235,7 @@ impl Task<'_> {
         Stopped { pointing: Pointing::Behind, ..Stopped::new(failure, Some(gas)) }
     }
 
-    /// Evaluates the libraries and reads the parameters.
+    /// Evaluates the libraries, reads the parameters, and checks the version of the language.
     fn load(&self, code: Code, gas: Meter) -> Result<Begun, Stopped> {
         let code = Arc::new(code);
         let loaded = code.load(self.settings, gas)?;
@@ -281,8 +281,8 @@ impl Task<'_> {
         }
     }
 
-    /// Returns the failure of a contract without an address. In this case, the reference reports missing gas. Output
-    /// for people names the missing entry.
+    /// Returns the failure of a contract without an address. In this case, the reference reports insufficient gas.
+    /// Output for people names the missing entry.
     fn without_address(&self, gas: Meter) -> Stopped {
         match self.style {
             Style::Drawn { .. } => Stopped::new(missing_this_address(&self.init.file), Some(gas)),

@@ -2,8 +2,9 @@
 //!
 //! The gas charges are those of the reference. A node of the program tree costs one unit of the interpreter, even if
 //! the node copies a large value. The charge for a value that leaves the run is its size, and empty maps have size 0. A
-//! program that exploits these charges could run for hours on little gas. Therefore this module counts the work of each
-//! node above a free amount, and limits it in proportion to the gas used.
+//! program that exploits these charges could run for hours on little gas. Therefore this module counts the parts of
+//! values that a node processes, and limits their number in proportion to the gas used. Small numbers of parts are not
+//! counted.
 
 use crate::{
     gas::{Exhausted, Meter},
@@ -11,20 +12,20 @@ use crate::{
     work::weight,
 };
 
-/// Free work of each node and each statement, in parts of values.
+/// Largest work of a node or statement that is not counted, in parts of values.
 const SMALL: u64 = 64;
 /// [Work](crate::work) that the gas of a node or statement covers, in parts of values.
 pub(super) const PAID: u64 = 8;
-/// Free work of a run, in parts of values.
+/// Work that a run may do without any use of gas, in parts of values.
 const FREE: u64 = 250_000;
-/// Further work for each unit of gas used, in parts of values.
+/// Work that a run may do in addition for each unit of gas used, in parts of values.
 const PER_UNIT: u64 = 32;
 
 /// Number of parts of values that may leave a run without a charge. A part may have 100 bytes as JSON, and the state
 /// or a receipt keeps these bytes forever.
 const FREE_TO_LEAVE: u64 = 16_384;
-/// Further parts for each unit of gas used. A part with a charge costs at least one unit. In a list of empty options,
-/// one part in five has a charge.
+/// Number of parts that may leave a run in addition for each unit of gas used. A part with a charge costs at least one
+/// unit. In a list of empty options, one part in five has a charge.
 const LEAVING_PER_UNIT: u64 = 8;
 
 /// Weight of a node of a constructed type. A node of a type takes about this many times the memory of a part of a
@@ -35,7 +36,7 @@ pub(super) const MESSAGE_ENTRY: u64 = 8;
 /// Weight of a value that is copied into a function or a constructor.
 pub(super) const COPY: u64 = 2;
 
-/// The work that a run has done.
+/// The work of a run, as this module counts it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     done: u64,
@@ -48,10 +49,10 @@ pub(super) struct Effort {
 /// Reason why a run exceeds the work that its gas covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TooMuch {
-    /// Too many parts left the run.
+    /// The run processed too many parts of values, or too many parts left the run.
     #[error("Data of more than {allowed} parts for little gas")]
     Parts { allowed: u64 },
-    /// The run has done too much work.
+    /// The [work](crate::work) in nanoseconds exceeds its limit.
     #[error(transparent)]
     Work(#[from] Exhausted),
 }
@@ -112,7 +113,7 @@ impl Effort {
     ///
     /// # Errors
     ///
-    /// The errors of [`Self::spend`].
+    /// [`TooMuch::Parts`] if too many parts have left the run for the gas used.
     pub(super) fn leave(&mut self, value: &Value, gas: Meter) -> Result<(), TooMuch> {
         self.left = self.left.saturating_add(value.parts());
         self.check(self.left, LEAVING_PER_UNIT, FREE_TO_LEAVE, gas)

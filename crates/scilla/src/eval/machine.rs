@@ -3,7 +3,7 @@
 //! The machine has a stack of values, with a frame for each running function, and a stack of continuations.
 //! Evaluation does not recurse. A right fold over a long list makes these stacks long, and gas limits their length.
 //!
-//! The machine enters a function of several arguments once, with all of them. The charges are those of the reference,
+//! The machine enters a function of several arguments once, with all arguments. The charges are those of the reference,
 //! which makes a function of the remaining arguments after each argument.
 
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(super) struct Machine<'c> {
     pub(super) parameters: Vec<Value>,
     /// `_sender`, `_origin`, `_amount`.
     pub(super) message: Vec<Value>,
-    /// The entries of the message by name. A name without another binding refers to an entry.
+    /// The entries of the message by name. A name that the program does not bind refers to an entry.
     pub(super) message_entries: Vec<(Arc<str>, Value)>,
     stack: Vec<Value>,
     frame: Frame,
@@ -115,7 +115,7 @@ impl<'c> Machine<'c> {
         self.effort.find_type(value.type_parts(), &mut self.gas).map_err(too_much)
     }
 
-    /// Counts values before they are copied.
+    /// Counts the copies of values before the run makes them.
     pub(super) fn copy(&mut self, values: usize) -> Evaluation<()> {
         self.spend(COPY * values as u64)
     }
@@ -133,8 +133,8 @@ impl<'c> Machine<'c> {
         Ok(value)
     }
 
-    /// Evaluates an expression. Also returns the last node that was evaluated outside of functions, and the values of
-    /// its frame.
+    /// Evaluates an expression in a new frame. Also returns the last node that was evaluated outside of functions, and
+    /// the values of the new frame.
     pub(super) fn traced(&mut self, node: NodeId) -> Evaluation<(Value, NodeId, Vec<Value>)> {
         let outer = self.open();
         let value = self.evaluate(node)?;
@@ -358,7 +358,7 @@ impl<'c> Machine<'c> {
         Ok(from)
     }
 
-    /// Applies a function to the values on top of the stack. There must be at least one value.
+    /// Applies a function to the values on the stack from the index `from` on. There must be at least one value.
     fn apply(&mut self, function: &Value, from: usize, floor: usize) -> Evaluation<Step> {
         let Value::Closure(closure) = function else {
             let text = self.settings.print(function);

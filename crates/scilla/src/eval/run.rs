@@ -1,6 +1,7 @@
 //! Deployments, messages, libraries and single expressions, from beginning to end.
 //!
-//! The caller decides which files to read, and when. Each step uses the gas that the previous step left.
+//! The caller decides which files to read, and when. Each step starts with the gas that remains after the previous
+//! step.
 //!
 //! ```text
 //! Meter ─▶ Code::load ─▶ Loaded ─▶ check_version ─▶ deploy ─▶ Deployment
@@ -37,7 +38,7 @@ use crate::{
 /// Options of a run and of its error texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether error texts show values as literals, as nodes do. Otherwise, they show values as JSON.
+    /// Whether error texts show values as literals. Nodes set this option. If false, error texts show values as JSON.
     pub pretty_literals: bool,
     /// The rules of the run. They should be the rules under which the names of the program were resolved.
     pub rules: Rules,
@@ -94,7 +95,7 @@ pub struct Outcome {
     pub accepted: bool,
     /// The balance of the contract. It includes an accepted amount, and excludes the amounts of sent messages.
     pub balance: u128,
-    /// The sent messages, the first one first.
+    /// The sent messages, the oldest first.
     pub messages: Vec<Arc<Sent>>,
     /// The events, the newest first.
     pub events: Vec<Arc<Sent>>,
@@ -107,7 +108,7 @@ pub struct Outcome {
 pub struct Evaluated {
     /// The value of the expression.
     pub value: Value,
-    /// The variables in scope at the last evaluated node, the latest binding first.
+    /// The variables in scope at the last node of the program tree outside of functions, the latest binding first.
     pub bindings: Vec<(Arc<str>, Value)>,
     /// The remaining gas.
     pub gas: Meter,
@@ -126,8 +127,9 @@ pub struct Loaded {
 impl Code {
     /// Evaluates the libraries of the program.
     ///
-    /// The program keeps the values for later runs if their cost and work are within a limit: 1000, plus the number of
-    /// nodes of the program. A later run then pays the same charge without an evaluation, if its gas suffices.
+    /// The program keeps the values for later runs under two conditions. The evaluation counts no nanoseconds of work,
+    /// and the sum of its cost in units and its work in parts of values is at most 1000 plus the number of nodes. A
+    /// later run with the same cost formulas then pays the same charge without an evaluation, if its gas suffices.
     ///
     /// # Errors
     ///
@@ -192,7 +194,7 @@ impl Machine<'_> {
     }
 }
 
-/// Units that the reference charges before it reports different versions.
+/// Interpreter units that the reference charges before it reports different versions.
 const VERSION_CHARGE: u64 = 97;
 
 impl Loaded {
@@ -258,7 +260,7 @@ impl Loaded {
         Ok(Deployment { gas: deployment.gas.with_work(gas.work()), ..deployment })
     }
 
-    /// Evaluates the libraries again if the rules require it in each run. Otherwise, returns `None`.
+    /// Evaluates the libraries again, if the rules require an evaluation in each run. Otherwise, returns `None`.
     ///
     /// # Errors
     ///
@@ -485,7 +487,7 @@ impl<'a> Given<'a> {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the first given name that is not among `names`.
+    /// Returns the first given name that is not among `names`, or `None` if all given names are among them.
     fn other_than<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Option<&'a str> {
         let known: BTreeSet<&str> = names.map(|name| &**name.base()).collect();
         self.in_order.iter().map(|(name, _)| *name).find(|name| !known.contains(name))
@@ -496,7 +498,8 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Returns the values of the parameters, in the order of the contract. A later check reports missing values.
+/// Returns the values of the parameters, in the order of the contract. A missing value becomes `False`, and a later
+/// check reports it.
 fn parameters(contract: &ContractCode, init: &[Argument]) -> Vec<Value> {
     let by_name: BTreeMap<_, _> = init.iter().map(|entry| (&*entry.name, &entry.value)).collect();
     let value = |name: &Name| by_name.get(&**name.base()).map_or_else(|| Value::bool(false), |value| (*value).clone());

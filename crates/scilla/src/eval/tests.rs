@@ -109,7 +109,7 @@ fn types_are_put_into_constructors_without_addresses() {
     assert_eq!(evaluate(map).0, "(Map Uint32 Option (ByStr20) [])");
 }
 
-/// Returns the cost of a fold over the numbers from `elements` down to 1, in units.
+/// Returns the cost of a fold over a list of this many elements, in units.
 fn fold(name: &str, step: &str, elements: u32) -> u64 {
     let mut text = String::from("let nil = Nil {Uint32} in let e = Uint32 1 in let z = Uint32 0 in let l = nil in ");
     for _ in 0..elements {
@@ -284,7 +284,7 @@ fn endless_recursion_of_an_unchecked_program_ends_with_the_gas() {
     assert_eq!(failed.failure.entries()[0].message, "Type is too large");
 }
 
-/// Libraries that each import the previous one twice. Only the first library may have a value.
+/// Libraries in which each library imports the previous library twice. Only the first library may have a value.
 struct Doubling {
     first: &'static str,
 }

@@ -116,7 +116,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the digits of a number as written, or `None` if the value is not a number.
+    /// Returns the text of a number as written, or `None` if the value is not a number.
     pub fn as_number(self) -> Option<&'a str> {
         match self.node() {
             Node::Number { start, end, .. } => Some(self.slice(start, end)),
@@ -150,7 +150,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the first member with this name, or `None` if the member is missing or null.
+    /// Returns the first member with this name. Returns `None` if the member is missing or null, or the value is not an
+    /// object.
     ///
     /// As in the reference, the first of several members counts, and null counts as missing.
     pub fn member(self, name: &str) -> Option<Self> {
@@ -311,7 +312,7 @@ impl Builder {
         matches!(node, Some(Node::Object { .. }))
     }
 
-    /// Returns the document.
+    /// Closes the open containers, and returns the document.
     pub fn finish(mut self) -> Document {
         while !self.open.is_empty() {
             self.end();

@@ -134,7 +134,8 @@ fn indentation(depth: usize) -> usize {
     depth.min(LINE) * 2
 }
 
-/// Counts columns, and fails above a limit. So the check whether a value fits reads at most one line of its text.
+/// Counts the bytes of a text as columns, and fails above a limit. So the check whether a value fits reads at most one
+/// line of its text.
 struct Counter {
     count: usize,
     limit: usize,

@@ -2,7 +2,7 @@
 
 use super::document::{Builder, Document};
 
-/// Place and reason of an error in a JSON text.
+/// Position and reason of an error in a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct JsonError {
@@ -46,7 +46,7 @@ pub enum Problem {
 ///
 /// # Errors
 ///
-/// If the text is not JSON. The error has place and reason.
+/// If the text is not JSON. The error has position and reason.
 pub fn parse(text: &[u8]) -> Result<Document, JsonError> {
     let reader = Reader { text, at: 0, builder: Builder::new() };
     if u32::try_from(text.len()).is_err() {

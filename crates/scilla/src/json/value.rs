@@ -38,7 +38,7 @@ pub enum ValueError {
     /// The name of a value has a dot.
     #[error("invalid name in json input: {0}")]
     DottedName(String),
-    /// A constructor belongs to another type.
+    /// The constructor does not belong to the expected type.
     #[error("ADT type does not match constructor: {of} does not match constructor {constructor}")]
     ForeignConstructor {
         /// Name of the expected type.
@@ -115,7 +115,7 @@ pub(super) fn member<'a>(json: Json<'a>, name: &'static str) -> Result<Json<'a>,
 ///
 /// # Errors
 ///
-/// [`ValueError::NotAString`].
+/// [`ValueError::NotAString`] if the value is not a string.
 pub(super) fn text(json: Json<'_>) -> Result<&str, ValueError> {
     json.as_str().ok_or_else(|| ValueError::NotAString(json.kind().word()))
 }
@@ -136,12 +136,13 @@ pub struct ValueReader<'k> {
     /// Whether the reader checks the width of byte strings.
     exact: bool,
     constructors: HashMap<Name, Arc<Constructor>>,
-    /// `Nil` by the memory address of its types. The value keeps the types alive, so that the address stays unique.
+    /// Empty lists by the memory address of their types. An empty list keeps its types alive, so that the address stays
+    /// unique.
     nils: HashMap<usize, Value>,
     maps: HashMap<(usize, usize), EmptyMap>,
 }
 
-/// An empty map. The map keeps its types alive, so that their memory addresses stay unique.
+/// An empty map, with its types. This struct keeps the types alive, so that their memory addresses stay unique.
 #[derive(Debug)]
 struct EmptyMap {
     map: Map,
@@ -195,7 +196,7 @@ impl<'k> ValueReader<'k> {
     ///
     /// # Errors
     ///
-    /// The first error, from left to right.
+    /// The first [`ValueError`] in the order of the JSON text.
     pub fn read(&mut self, json: Json<'_>, kind: &Type) -> Result<Value, ValueError> {
         let mut open: Vec<Frame<'_>> = Vec::new();
         let mut next = (json, kind.clone());
@@ -222,8 +223,8 @@ impl<'k> ValueReader<'k> {
         }
     }
 
-    /// Converts the value of an entry of a sent message. The result equals the result of [`Self::read`] for its JSON.
-    /// The function makes JSON only for values that the conversion to JSON could change.
+    /// Converts the value of an entry of a sent message. The result equals the result of [`Self::read`] for the JSON of
+    /// the value. The function makes JSON only for values that the conversion to JSON could change.
     ///
     /// # Errors
     ///
@@ -355,7 +356,7 @@ impl<'k> ValueReader<'k> {
         self.maps.entry(place).or_insert_with(empty).map.clone()
     }
 
-    /// Returns the constructor of a type. Values with the same constructor share it.
+    /// Returns the constructor of a data type with this name. Values with the same constructor share its data.
     fn constructor(&mut self, name: &Name, of: &DataType) -> Arc<Constructor> {
         let make = || {
             let (index, definition) = of.constructor(name).map_or((0, None), |(index, it)| (index, Some(it)));
@@ -440,7 +441,8 @@ fn read_primitive(json: Json<'_>, primitive: Primitive, kind: &Type) -> Result<V
     read.ok_or_else(|| ValueError::InvalidValue { text: text.into(), kind: kind.global().to_string() })
 }
 
-/// Reads `0x` and hex digits. For any other text, the reference ends without a report.
+/// Reads the bytes of a text: `0x`, and an even number of hexadecimal digits. For any other text, the reference ends
+/// without a report.
 fn bytes(text: &str) -> Result<Vec<u8>, ValueError> {
     let wrong = || ValueError::Internal(format!("no byte string: {text}"));
     let digits = text.strip_prefix("0x").ok_or_else(wrong)?.as_bytes();

@@ -12,7 +12,7 @@ use crate::{
     value::{BNum, Integer, IntegerKind, Map, Value},
 };
 
-/// A stack of the remaining work. The last item of the stack is compiled next.
+/// An item on the stack of the remaining work. The last item of the stack is compiled next.
 enum Work<'a> {
     /// Bind a name to the next slot.
     Bind(&'a Name),
@@ -152,7 +152,8 @@ impl Lowering {
         }
     }
 
-    /// Returns the parameters of directly nested functions, their places, and the body of the innermost function.
+    /// Returns the parameters of directly nested functions, the source positions of the functions, and the body of the
+    /// innermost function.
     fn layers(&self, arena: &Arena, mut body: ExprId) -> (Vec<Name>, Vec<Place>, ExprId) {
         let (mut parameters, mut layers) = (Vec::new(), Vec::new());
         while let Expression { kind: ExpressionKind::Function { parameter, body: inner, .. }, span } = arena.get(body) {
@@ -291,7 +292,7 @@ impl Lowering {
     }
 }
 
-/// Returns the empty map of these two types.
+/// Returns the empty map of two types, or `None` for any other number of types.
 pub(crate) fn empty_map(types: &[Type]) -> Option<Value> {
     let [key, value] = types else { return None };
     Some(Value::Map(Map::new(key.clone(), value.clone())))

@@ -123,7 +123,8 @@ impl Scope {
         self.type_variables.pop();
     }
 
-    /// Returns the type variables in scope, the outermost first, or `None` if these types contain none of them.
+    /// Returns the type variables in scope, the outermost first. Returns `None` if there are none, or if these types
+    /// contain no type variable.
     pub(super) fn type_variables_in(&self, types: &[Type]) -> Option<Arc<[TypeVariable]>> {
         let mut used = false;
         if !self.type_variables.is_empty() {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::Entry;
 use crate::source::Location;
 
-/// Reason for an entry, with names, types and places.
+/// Reason for an entry of a report, with names, types and source positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A call of a procedure has the wrong number of arguments.
@@ -16,7 +16,7 @@ pub enum Cause {
         parameters: Vec<String>,
         /// Number of arguments in the call.
         found: usize,
-        /// Place of the procedure's declaration.
+        /// Source position of the procedure's declaration.
         declared: Location,
     },
     /// A built-in function does not take arguments of these types.
@@ -38,7 +38,7 @@ pub enum Cause {
     Instead(Vec<Entry>),
     /// No `;` separates two statements.
     MissingSemicolon {
-        /// Place where the first statement ends.
+        /// Source position at which the first statement ends.
         after: Location,
     },
     /// A constructor of a type with parameters has no type arguments.
@@ -48,7 +48,7 @@ pub enum Cause {
         /// Description of the missing part.
         remark: &'static str,
     },
-    /// An expression is in a place where a statement or an argument needs a name.
+    /// An expression is used where a statement or an argument needs a name.
     NotAName {
         /// The two statements that may be intended, if the expression is short.
         written: Option<String>,
@@ -62,9 +62,9 @@ pub enum Cause {
     Unclosed {
         /// Keyword of the block.
         what: &'static str,
-        /// Place of the keyword.
+        /// Source position of the keyword.
         opened: Location,
-        /// Place of the `end` that closes the block although its indentation is smaller.
+        /// Source position of the `end` that closes the block although this `end` has a smaller indentation.
         closed: Option<Location>,
     },
     /// A match does not cover all values.
@@ -80,7 +80,7 @@ pub enum Cause {
         nearest: Option<String>,
         /// Further help text.
         help: Option<String>,
-        /// Place of a related declaration, and its relation to the name.
+        /// Source position of a related declaration, and its relation to the name.
         declared: Option<(Location, &'static str)>,
     },
 }
@@ -99,7 +99,7 @@ pub struct TypedArgument {
     pub name: String,
     /// Type of the argument, as text.
     pub kind: String,
-    /// Place of the argument.
+    /// Source position of the argument.
     pub place: Location,
 }
 
@@ -110,7 +110,7 @@ pub enum Context {
     Module(&'static str, String),
     /// A component, field or library value: its kind and its name.
     Part(&'static str, String),
-    /// An imported library. This entry comes after the error.
+    /// An imported library. This entry comes after the entry of the error.
     Import(String),
 }
 

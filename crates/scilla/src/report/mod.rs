@@ -12,21 +12,21 @@ use crate::source::Location;
 pub struct Entry {
     /// Text of the error.
     pub message: String,
-    /// Place where the error begins, or the default if it is unknown.
+    /// Source position at which the error begins, or the default if it is unknown.
     pub start: Location,
-    /// Place where the error ends. As in the reference, it is the default in nearly all entries.
+    /// Source position at which the error ends. As in the reference, it is the default in nearly all entries.
     pub end: Location,
     /// Cause of the error, for people. Receipts and JSON do not contain it.
     pub cause: Option<Box<Cause>>,
 }
 
 impl Entry {
-    /// Returns an entry with the place where the error begins.
+    /// Returns an entry with the source position at which the error begins.
     pub fn at(start: Location, message: impl Into<String>) -> Self {
         Self { message: message.into(), start, end: Location::default(), cause: None }
     }
 
-    /// Returns an entry without a place.
+    /// Returns an entry without a source position.
     pub fn nowhere(message: impl Into<String>) -> Self {
         Self::at(Location::default(), message)
     }
@@ -88,9 +88,9 @@ impl fmt::Display for Failure {
 pub struct Warning {
     /// Text of the warning.
     pub message: String,
-    /// Place where the warning begins.
+    /// Source position at which the warning begins.
     pub start: Location,
-    /// Place where the warning ends. It is the default in nearly all warnings.
+    /// Source position at which the warning ends. It is the default in nearly all warnings.
     pub end: Location,
     /// Number of the family of the warning: 1, 2 or 3 in the reference.
     pub id: u8,

@@ -23,12 +23,12 @@ pub const MAX_IMPORT_DEPTH: usize = 256;
 
 /// A source of libraries, for example files or accounts.
 pub trait LibrarySource {
-    /// Finds the library `target`: a name, or the address that `_extlibs` has for a name. Returns `None` if it does
-    /// not exist.
+    /// Finds the library `target`: a name, or the address that `_extlibs` has for a name. Returns `None` if the library
+    /// does not exist.
     ///
     /// # Errors
     ///
-    /// If other data of the library than its text are invalid.
+    /// If the text of the library exists, but its other data are invalid, for example the init file.
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure>;
 
     /// Returns the names of libraries for suggestions. The default is the standard library.
@@ -65,7 +65,7 @@ pub struct FoundLibrary {
 pub struct Imported {
     /// The module of the library.
     pub module: LibraryModule,
-    /// Address of the library, which is part of the global names that it defines.
+    /// Address of the library. The global names of the library begin with this address.
     pub address: Arc<str>,
     /// Imported libraries: one for each import of the library, in the same order.
     pub imports: Vec<Arc<Self>>,

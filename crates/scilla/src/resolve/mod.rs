@@ -35,7 +35,7 @@ use crate::{
 pub struct Program<M> {
     /// The module itself.
     pub main: M,
-    /// Address of the module, which is part of the global names that it defines. It is `0x` and lower-case
+    /// Address of the module. The global names of the module begin with this address. It is `0x` and lower-case
     /// hexadecimal digits, or the name of the file if the address is unknown.
     pub address: Arc<str>,
     /// Imported libraries: one for each import of the module, in the same order.
@@ -70,7 +70,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns the target of a library from `_extlibs`, or its name if there is none.
+    /// Returns the target of a library from `_extlibs`, or the name of the library if `_extlibs` does not have it.
     fn target(&self, library: &Arc<str>) -> Arc<str> {
         Arc::clone(self.libraries.get(library).unwrap_or(library))
     }

@@ -16,7 +16,7 @@ use crate::{
     types::{AddressType, Type},
 };
 
-/// A name that cannot be resolved, with the place of the report.
+/// A name that cannot be resolved, with the source position for the report.
 #[derive(Debug)]
 pub(super) struct NameError {
     pub(super) kind: NameErrorKind,
@@ -28,7 +28,7 @@ pub(super) struct NameError {
 pub(super) enum NameErrorKind {
     /// Two imported libraries define the name.
     Clash { sort: Sort, name: Arc<str>, new: Arc<str>, old: Arc<str> },
-    /// The name has a namespace at a place that permits none.
+    /// The name has a namespace where none is permitted.
     Illegal(Name),
     /// The namespace does not contain the name.
     NotInNamespace { name: Arc<str>, namespace: Arc<str>, nearest: Option<String> },
@@ -39,7 +39,7 @@ pub(super) enum NameErrorKind {
 }
 
 impl NameError {
-    /// Returns the failure for this error, with its place.
+    /// Returns the failure for this error, with its source position.
     pub(super) fn at(self, source: &Source) -> Failure {
         let nowhere = matches!(self.kind, NameErrorKind::Illegal(_));
         let start = if nowhere { Location::default() } else { source.start(self.span) };
@@ -81,10 +81,11 @@ pub(super) struct Resolver<'a> {
     address: Arc<str>,
 }
 
-/// The names at one place of a module.
+/// The names in scope at one position in a module.
 struct Names {
     dictionary: Dictionary,
-    /// Locals in scope, with the number of their bindings. A local hides a library value of the same name.
+    /// Local variables in scope, with the number of their bindings. A local variable hides a library value of the same
+    /// name.
     locals: BTreeMap<Arc<str>, usize>,
 }
 
@@ -94,9 +95,9 @@ enum Step {
     Enter(ExprId),
     /// Resolve this clause of a match.
     Clause(ExprId, usize),
-    /// Begin the scope of these locals.
+    /// Begin the scope of these local variables.
     Bind(Vec<Arc<str>>),
-    /// End the scope of these locals.
+    /// End the scope of these local variables.
     Release(Vec<Arc<str>>),
 }
 
@@ -139,7 +140,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Adds this module to a name as its defining module.
+    /// Records this module as the defining module of a name.
     fn own(&self, ident: &mut Ident) {
         ident.name = ident.name.clone().defined_in(Arc::clone(&self.address));
     }
@@ -189,7 +190,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves a statement, and returns the local that it binds.
+    /// Resolves a statement. Returns the local variable that the statement binds, or `None` if it binds none.
     fn statement(&mut self, statement: &mut Statement) -> Result<Option<Arc<str>>, NameError> {
         let span = statement.span;
         let names = &self.names;
@@ -342,7 +343,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Pushes an expression, and the steps that put these locals in scope around it.
+/// Pushes an expression, and the steps that begin and end the scope of these local variables around it.
 fn push_scope(steps: &mut Vec<Step>, locals: Vec<Arc<str>>, body: ExprId) {
     steps.push(Step::Release(locals.clone()));
     steps.push(Step::Enter(body));
@@ -373,8 +374,8 @@ impl Names {
         Ok(())
     }
 
-    /// Resolves the name of a value. As in the reference, the place of errors is the beginning of the expression or
-    /// statement.
+    /// Resolves the name of a value. As in the reference, errors have the source position at which the expression or
+    /// statement begins.
     fn value(&self, ident: &mut Ident, span: Span) -> Resolved {
         if ident.name.namespace().is_none() && self.locals.contains_key(ident.name.base()) {
             return Ok(());

@@ -109,7 +109,7 @@ pub enum TransactionRequestError {
         /// The first 64 characters of the JSON of the value.
         got: String,
     },
-    /// A number does not fit its type (Reference: execution#admission-11).
+    /// A number is outside the range of its member (Reference: execution#admission-11).
     #[error("Unable to Process")]
     Range {
         /// The name of the member.
@@ -142,7 +142,7 @@ impl TransactionRequest {
     ///
     /// # Errors
     ///
-    /// The first [`TransactionRequestError`] in the order of the rows.
+    /// The first [`TransactionRequestError`] in the order of the rows in the module documentation.
     ///
     /// # Examples
     ///
@@ -167,7 +167,7 @@ impl TransactionRequest {
 pub struct SubmittedTransaction(pub Result<TransactionRequest, TransactionRequestError>);
 
 impl<'de> Deserialize<'de> for SubmittedTransaction {
-    /// Reads from JSON text only, because the members borrow from it.
+    /// Reads from JSON text only, because the members borrow from the text.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Members::deserialize(deserializer).map(|members| Self(members.check()))
     }
@@ -246,7 +246,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
 }
 
 impl Members<'_> {
-    /// Runs the checks, in the order of the rows.
+    /// Runs the checks, in the order of the rows in the module documentation.
     fn check(&self) -> Result<TransactionRequest, TransactionRequestError> {
         use TransactionRequestError as Error;
 
@@ -338,8 +338,8 @@ fn with_checksum(text: &str) -> Result<Address, AddressError> {
     })
 }
 
-/// Returns the checksummed form of EIP-55. A letter is upper case iff the hexadecimal digit at its position in the
-/// Keccak-256 of the lower-case text is 8 or more.
+/// Returns the checksummed form of EIP-55. A letter is upper case iff one digit of a hash is 8 or more. The hash is the
+/// Keccak-256 of the lower-case text, and the digit is the hexadecimal digit at the position of the letter.
 fn to_eip55(address: &Address) -> String {
     let lower = address.to_string();
     let hash = Keccak256::digest(&lower);

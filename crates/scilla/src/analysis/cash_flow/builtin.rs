@@ -56,8 +56,8 @@ fn uses(name: &str) -> &'static [Use] {
 /// Returns the tags of the result and the arguments of a call. They are the common part of all uses that fit the
 /// known tags.
 ///
-/// The function finds the fitting uses for each place separately. Then it joins each use for one place with each use
-/// for the other places.
+/// The function finds the fitting uses for the result and for each argument separately. Then it joins each fitting use
+/// for one of these values with each fitting use for the others.
 pub(super) fn call(name: &str, result: Tag, arguments: Vec<Tag>) -> (Tag, Vec<Tag>) {
     let known: Vec<_> = std::iter::once(result).chain(arguments).collect();
     let uses = uses(name);
@@ -71,8 +71,9 @@ pub(super) fn call(name: &str, result: Tag, arguments: Vec<Tag>) -> (Tag, Vec<Ta
     (met.next().unwrap_or_default(), met.collect())
 }
 
-/// Returns the uses in which the value at a place may have a tag, with the open tag filled in. Place 0 is the result,
-/// and the other places are the arguments. If there are no such uses, returns all uses, with a clash at this place.
+/// Returns the uses in which the value with the index `place` may have a tag, with the open tag filled in. Index 0 is
+/// the result, and the other indexes are the arguments. If there are no such uses, returns all uses, with a clash at
+/// this index.
 fn fitting(uses: &[Use], place: usize, tag: &Tag) -> Vec<Vec<Tag>> {
     let open = |of: &Use| of.get(place).and_then(|form| form.open(tag)).map(|open| filled(of, &open));
     let fitting: Vec<_> = uses.iter().filter_map(open).collect();

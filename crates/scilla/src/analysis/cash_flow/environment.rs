@@ -12,7 +12,7 @@ use crate::{
 /// The tags that one round passes to the next round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
-    /// Tags by place: of names at their bindings, of names without a binding, and of matches.
+    /// Tags by source position: of names at their bindings, of names without a binding, and of matches.
     notes: HashMap<u32, Tag>,
     literals: HashMap<ExprId, Tag>,
     parameters: HashMap<Name, Tag>,
@@ -48,7 +48,7 @@ impl State {
         self.fields.insert(ident.name.clone(), tag);
     }
 
-    /// Returns the tag that is recorded for a name at this place, or `NoInfo` if there is none.
+    /// Returns the tag that is recorded at the source position of a name, or `NoInfo` if no tag is recorded.
     pub(super) fn note(&self, ident: &Ident) -> Tag {
         self.notes.get(&ident.span.start).cloned().unwrap_or_default()
     }
@@ -57,7 +57,7 @@ impl State {
         self.notes.insert(ident.span.start, tag);
     }
 
-    /// Joins the expected tag of a literal into the record, and returns the previous tag.
+    /// Joins a tag into the recorded tag of a literal, and returns the joined tag.
     pub(super) fn expect_literal(&mut self, id: ExprId, tag: &Tag) -> Tag {
         let known = self.literals.entry(id).or_default();
         *known = known.join(tag);
@@ -65,11 +65,11 @@ impl State {
     }
 }
 
-/// The tags of the names in scope at the current place of the analysis.
+/// The tags of the names in scope at the current position of the analysis.
 ///
-/// The tag of a name belongs to the innermost open binding. Without such a binding it belongs to the parameter of the
-/// contract, and otherwise to the place of the name. So the analysis does not connect different places of a name from
-/// a library or from another contract.
+/// The tag of a name belongs to the innermost open binding. Without such a binding, the tag belongs to the parameter of
+/// the contract with this name. Without such a parameter, the tag belongs to the source position of the name. So the
+/// analysis does not connect different uses of a name from a library or from another contract.
 #[derive(Clone, Debug)]
 pub(super) struct Environment {
     pub(super) state: State,
@@ -115,7 +115,8 @@ impl Environment {
         }
     }
 
-    /// Closes the innermost binding of a name. Records its tag at the binder, and returns the tag.
+    /// Closes the innermost binding of a name. Records the tag of the binding at the source position of the binder, and
+    /// returns the tag.
     pub(super) fn close(&mut self, binder: &Ident) -> Tag {
         let tag = self.bound(binder);
         self.forget(&binder.name);
@@ -140,13 +141,13 @@ impl Environment {
         self.locals.get(name)?.last()
     }
 
-    /// Returns the tag of a name, from its binding, its parameter or its place.
+    /// Returns the tag of a name, from its binding, its parameter or its source position.
     pub(super) fn get(&self, ident: &Ident) -> Tag {
         let home = self.local(&ident.name).or_else(|| self.state.parameters.get(&ident.name));
         home.cloned().unwrap_or_else(|| self.state.note(ident))
     }
 
-    /// Replaces the tag of a name, at its binding, its parameter or its place.
+    /// Replaces the tag of a name, at its binding, its parameter or its source position.
     pub(super) fn set(&mut self, ident: &Ident, tag: Tag) {
         let local = self.locals.get_mut(&ident.name).and_then(|tags| tags.last_mut());
         match local.or_else(|| self.state.parameters.get_mut(&ident.name)) {

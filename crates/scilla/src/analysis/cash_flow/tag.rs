@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use crate::name::Name;
 
-/// Largest number of tags inside a tag. Tags of real contracts are far smaller. The limit stops tags that would grow in
-/// every round.
+/// Largest number of tags inside a tag. Tags of real contracts are far smaller. Without the limit, some tags would grow
+/// in every round of the analysis.
 const MAX_SIZE: usize = 256;
 
 /// The use of a value: a lattice with [`NoInfo`](Self::NoInfo) at the bottom and [`Inconsistent`](Self::Inconsistent)

@@ -58,7 +58,7 @@ const PARTS: &[(&str, &str)] = &[
     ("parser bad", "base/parser/bad/Bad.ml"),
 ];
 
-/// Reads the lists of a suite.
+/// Reads the cases of a suite from the lists of the suite.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ impl Module<'_> {
         lists::texts(self.value(name))
     }
 
-    /// Returns the names of the files. The suite has a list or a single name.
+    /// Returns the names of the files of the cases. The suite has a list of names, or a single name.
     fn files(&self) -> Vec<String> {
         let value = self.value("tests");
         let named = value.first().and_then(Token::as_word);
@@ -177,15 +177,15 @@ fn runner(suite: &Path) -> io::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The tokens after the name of one of the four functions. After the name in a definition, there are no texts as
-/// arguments, so a definition gives no case.
+/// The tokens after the name of one of the four functions in [`runner`]. After the name in a definition, there are no
+/// texts as arguments, so a definition gives no case.
 struct Call<'t> {
     tokens: &'t [Token],
     suite: &'t Path,
 }
 
 impl Call<'_> {
-    /// Returns the value of a labelled boolean argument, or `None` if the call does not have it.
+    /// Returns the value of a labelled boolean argument, or `None` if the call does not have the argument.
     fn label(&self, name: &str) -> Option<bool> {
         let window = self.tokens.get(..12).unwrap_or(self.tokens);
         let at = window.iter().position(|token| token.is_word(name))?;

@@ -10,7 +10,7 @@ pub(super) enum Nearness {
     /// Only the verdict is right.
     Verdict,
     /// An accepted program has the same gas and the same result, but other output differs. A rejected program has the
-    /// same gas and the first error at the same place, but the text differs.
+    /// same gas and the first error at the same source position, but the text differs.
     Core,
     /// The output is equal.
     Exact,
@@ -20,7 +20,7 @@ pub(super) enum Nearness {
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) nearness: Nearness,
-    /// Description of the difference. It is empty if there is none.
+    /// Description of the difference; empty if the outputs are equal.
     pub(super) difference: String,
 }
 
@@ -144,7 +144,7 @@ fn first_difference(expected: Option<&str>, found: Option<&str>) -> String {
     format!("expected `{}`, found `{}`", part(expected), part(found))
 }
 
-/// Returns the first error of a report, and the number of its other errors.
+/// Returns a text with the first error of a report, and with the number of its other errors.
 fn first_error(json: Json<'_>) -> String {
     let all: Vec<_> = json.member("errors").and_then(Json::elements).into_iter().flatten().collect();
     let Some(first) = all.first() else { return "none".into() };
@@ -157,7 +157,7 @@ fn first_error(json: Json<'_>) -> String {
     format!("`{text}` at {}:{}{more}", number("line"), number("column"))
 }
 
-/// Returns the place of the first error of a report, or `None` if the report has no error.
+/// Returns the source position of the first error of a report, or `None` if the report has no error.
 fn first_place(json: Json<'_>) -> Option<String> {
     let first = json.member("errors")?.elements()?.next()?;
     first.member("start_location").map(|place| place.compact().to_string())
@@ -225,7 +225,7 @@ impl Half<'_> {
     }
 }
 
-/// Returns whether an array is a map. All elements of a map have a key and a value.
+/// Returns whether a value is a map: an array that is not empty, and whose elements all have a key and a value.
 fn is_map(value: Json<'_>) -> bool {
     let has = |element: &Json<'_>| element.member("key").is_some() && element.member("val").is_some();
     value.elements().is_some_and(|all| all.clone().count() > 0 && all.clone().all(|element| has(&element)))

@@ -22,7 +22,7 @@ use crate::{
     value::{Integer, Message, Value},
 };
 
-/// A stack of the remaining work. The last item of the stack is executed next.
+/// An item on the stack of the remaining work. The last item of the stack is executed next.
 enum Work {
     /// Leave a procedure, and bind its result. `completed` is the length that the list of completed procedures had at
     /// the call.
@@ -373,7 +373,7 @@ fn known(procedure: &Result<u32, Name>) -> Evaluation<u32> {
     procedure.clone().map_err(|name| failure(format!("Procedure not found: {}", name.as_written())))
 }
 
-/// Returns the number of elements of a list, or of entries of a map.
+/// Returns the number of elements of a list, or of entries of a map. Fails for any other value.
 fn length(of: &Value) -> Evaluation<u64> {
     if let Value::Map(map) = of {
         return Ok(map.len() as u64);

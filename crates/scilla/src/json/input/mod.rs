@@ -1,7 +1,7 @@
 //! Inputs of a run as JSON, from tools and from the chain: parameters, messages, state and facts of the chain.
 //!
-//! Receipts contain error texts and file names. Therefore errors have the texts of the reference, and the file name
-//! follows.
+//! Receipts contain error texts and file names. Therefore an error has the text of the reference, and then an entry
+//! with the file name.
 
 mod chain;
 mod init;
@@ -103,7 +103,7 @@ fn check_name(name: &str) -> Result<&str, ValueError> {
     if name.contains('.') { Err(ValueError::DottedName(name.into())) } else { Ok(name) }
 }
 
-/// Returns the entries of a file, which must be a list.
+/// Returns the entries of a file, which must be an array.
 fn entries(json: Json<'_>) -> Result<Elements<'_>, ValueError> {
     json.elements().ok_or_else(|| ValueError::Internal(format!("expected array, got {}", json.kind().word())))
 }
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Parses a JSON text, and calls `read` with it and the built-in types.
+    /// Parses a JSON text, and calls `read` with the root of the document and the built-in types.
     pub(super) fn with<T>(json: &str, read: impl FnOnce(Json<'_>, &DataTypes) -> T) -> T {
         let document = read_document("f.json", json.as_bytes()).unwrap();
         read(document.root(), &DataTypes::built_in())
