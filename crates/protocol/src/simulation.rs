@@ -6,7 +6,7 @@ use crate::{
     gas::{Gas, GasPrice},
 };
 
-/// A transaction to simulate: all fields of a signed transaction, except nonce, version, key and signature.
+/// A transaction to simulate. It has no nonce, version, key or signature, but it names the sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationRequest {
     /// Address of the account that would sign the transaction.

@@ -14,7 +14,7 @@ pub struct Argument {
 }
 
 impl From<StateField> for Argument {
-    /// Drops the type, because it has been checked.
+    /// Drops the type, because a check has already compared it with the value.
     fn from(StateField { name, value, kind: _ }: StateField) -> Self {
         Self { name, value }
     }

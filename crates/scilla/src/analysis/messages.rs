@@ -1,4 +1,4 @@
-//! The message literals of a contract, each with the place that reports show.
+//! The message literals of a contract, each with the source position for reports.
 //!
 //! Source: `Zilliqa/scilla: src/base/ContractUtil.ml`.
 
@@ -12,7 +12,7 @@ use crate::{
 pub(crate) struct MessageLiteral<'a> {
     /// Entries of the literal.
     pub(crate) entries: &'a [MessageEntry],
-    /// Place of the variable that is bound to the literal, or of the variable of the enclosing match.
+    /// Source position of the variable that is bound to the literal, or of the variable of the enclosing match.
     pub(crate) at: Span,
 }
 

@@ -10,7 +10,7 @@ use crate::{
     types::Type,
 };
 
-/// A name with its place and its type.
+/// A name with its source position and its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeInfo {
     /// Name as written.
@@ -18,9 +18,9 @@ pub struct TypeInfo {
     /// Type of the name. A type variable has the type of the expression that binds it. The definition of a data type
     /// or a constructor has the unit type.
     pub kind: Type,
-    /// Place of the first character.
+    /// Source position of the first character.
     pub start: Location,
-    /// Place after the last character. It is on the line of `start`.
+    /// Source position after the last character. It is on the line of `start`.
     pub end: Location,
 }
 

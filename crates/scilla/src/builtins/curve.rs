@@ -16,7 +16,7 @@ use crate::{
     value::{AdtValue, Constructor, IntegerKind, Value},
 };
 
-/// Returns the bytes of a value, or `None` if it has not exactly `N` bytes.
+/// Returns the bytes of a value, or `None` if the value is not a byte string of fixed width with `N` bytes.
 fn fixed<const N: usize>(value: &Value) -> Option<[u8; N]> {
     let Value::ByStrX(bytes) = value else { return None };
     bytes.as_ref().try_into().ok()
@@ -80,7 +80,7 @@ pub(super) fn get_address_cost(arguments: &[Value]) -> Option<u64> {
     key(arguments).map(|key| (key.len() as u64).div_ceil(960))
 }
 
-/// Returns the address of a public key: the last 20 bytes of its hash.
+/// Returns the address of a public key: the last 20 bytes of the SHA-256 of the key.
 pub(super) fn get_address(arguments: &[Value]) -> Result<Value, Refusal> {
     let digest = Sha256::digest(key(arguments).ok_or(MISUSE)?);
     digest.get(12..).map(Value::bystrx).ok_or(MISUSE)

@@ -13,8 +13,8 @@ const KECCAK256_BYTES: u64 = 2040;
 /// Number of bytes that RIPEMD-160 processes for one unit.
 const RIPEMD160_BYTES: u64 = 640;
 
-/// Returns the cost for the size of the argument, in units. The hash of a value of size 0 is free. Any other hash costs
-/// at least one unit.
+/// Returns the cost for the size and the sort cost of the argument, in units. The hash of a value of size 0 is free.
+/// Any other hash costs at least one unit.
 fn cost(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
     let hashable = of.kind().is_ok();

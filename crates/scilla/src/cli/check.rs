@@ -77,7 +77,7 @@ enum Drawing {
     Output,
 }
 
-/// Reason why a check ended, and the meaning of the places in its report.
+/// Reason why a check ended, and the meaning of the source positions in its report.
 struct Stopped {
     rejected: Box<Rejected>,
     pointing: Pointing,

@@ -1,4 +1,4 @@
-//! `scilla eval`: the value of an expression.
+//! `scilla eval`: prints the value of an expression.
 
 use std::{fmt::Write as _, sync::Arc};
 

@@ -76,7 +76,8 @@ pub(super) enum Unread {
 }
 
 impl Unread {
-    /// Returns the outcome of the failure. It has the remaining gas if the tool of the reference reports it.
+    /// Returns the outcome of the failure. `gas_remaining` is `None` if the tool of the reference does not report the
+    /// gas.
     pub(super) fn render(&self, style: Style, session: &Session, gas_remaining: Option<u64>) -> Outcome {
         match self {
             Self::Expression(failure) => session.unparsed(style, failure, gas_remaining),

@@ -18,7 +18,7 @@ use crate::{
 pub struct CheckReport<'a> {
     /// Summary of the contract, if requested.
     pub contract: Option<&'a ContractSummary>,
-    /// Tags of the fields that hold money, if requested.
+    /// Tags of parameters, fields and data types, if requested.
     pub cash_flow: Option<&'a CashFlow>,
     /// Types of names, if requested.
     pub type_info: Option<&'a [TypeInfo]>,

@@ -11,7 +11,7 @@ use crate::{host::StateField, value::Message, version::VERSION};
 /// The result of a run of a contract.
 #[derive(Clone, Debug)]
 pub struct RunReport<'a> {
-    /// The remaining gas. For a deployment it is in units, as in the reference; eight units are one gas.
+    /// The remaining gas. For a deployment, the number is in units, as in the reference; eight units are one gas.
     pub gas_remaining: u64,
     /// Whether the contract accepted the amount.
     pub accepted: bool,
@@ -52,7 +52,7 @@ impl RunReport<'_> {
 
 /// Returns the result of a message to a library. Such a message has no effect.
 ///
-/// `units` are units of gas. Eight units are one gas, as in the reference.
+/// `units` is the remaining gas in units. Eight units are one gas, as in the reference.
 pub fn library_message(units: u64) -> Document {
     let mut builder = Builder::new();
     builder.begin_object().member("gas_remaining", units).member("_accepted", false);

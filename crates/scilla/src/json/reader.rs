@@ -31,7 +31,7 @@ pub enum Problem {
     /// A surrogate without its other half.
     #[error("half of a surrogate pair")]
     Surrogate,
-    /// The text has about 4 GiB or more.
+    /// The text has 4 GiB or more.
     #[error("the text is too long")]
     TooLong,
     /// The text is not valid UTF-8.

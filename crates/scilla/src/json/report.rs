@@ -1,4 +1,4 @@
-//! Reports as JSON: errors, warnings and places in the source.
+//! Reports as JSON: errors, warnings and source positions.
 
 use super::document::{Builder, Document};
 use crate::{
@@ -55,7 +55,7 @@ pub(super) fn warnings(builder: &mut Builder, warnings: &[Warning]) {
     builder.end();
 }
 
-/// Adds a member with a place.
+/// Adds a member with a source position.
 pub(super) fn place(builder: &mut Builder, name: &str, location: &Location) {
     builder.key(name).begin_object().member("file", &location.file);
     builder.key("line").integer(location.line).key("column").integer(location.column).end();

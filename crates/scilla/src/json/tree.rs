@@ -45,7 +45,7 @@ pub fn tree_json(tree: &Tree) -> Document {
     json.finish()
 }
 
-/// Begins a group, and returns whether its end follows later.
+/// Begins a group. Returns false if the group is already complete.
 fn begin(group: Group, json: &mut Builder) -> bool {
     match group {
         Group::Address => _ = json.begin_array().string("Address").string("Address").end(),

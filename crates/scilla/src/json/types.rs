@@ -13,7 +13,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`ValueError::InvalidType`].
+/// [`ValueError::InvalidType`] if the text is not a type.
 pub fn parse_type(text: &str) -> Result<Type, ValueError> {
     // A fast path: nearly all types in messages are primitive, and every call reads some of them.
     match Primitive::from_name(text) {

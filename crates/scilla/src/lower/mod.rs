@@ -77,7 +77,7 @@ struct Lowering {
     sources: Vec<Source>,
     functions: Vec<Function>,
     unbound: Vec<UnboundName>,
-    /// The enclosing nodes of an expression, or `None` for other programs.
+    /// The enclosing nodes of the nodes in result position, or `None` if the program is not an expression.
     tails: Option<HashMap<NodeId, Tail>>,
     constructors: HashMap<Name, Arc<Constructor>>,
     data_types: DataTypes,
@@ -87,8 +87,8 @@ struct Lowering {
 }
 
 impl Lowering {
-    /// Compiles the recursion principles and the libraries. Returns the libraries that are evaluated before the
-    /// module.
+    /// Compiles the recursion principles and the libraries. Returns the indexes of the libraries that are evaluated
+    /// before the module.
     fn begin(imports: &[Arc<Imported>], local: Option<&Library>) -> (Self, Vec<usize>) {
         let mut lowering = Self {
             nodes: Vec::new(),
@@ -181,7 +181,7 @@ impl Lowering {
         }
     }
 
-    /// Begins a module. The places of later nodes are in its source.
+    /// Begins a module. The source positions of later nodes are in the source of this module.
     fn module(&mut self, source: &Source) {
         self.sources.push(source.clone());
     }
@@ -190,7 +190,8 @@ impl Lowering {
         Place { source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX), span }
     }
 
-    /// Compiles libraries, each only once. Returns the libraries that have values, or that import such libraries.
+    /// Compiles libraries, each only once. Returns the indexes of the libraries that have values, or that import such
+    /// libraries.
     fn imports(&mut self, imports: &[Arc<Imported>], done: &mut HashMap<*const Imported, Option<usize>>) -> Vec<usize> {
         imports.iter().filter_map(|library| self.import(library, done)).collect()
     }
@@ -219,7 +220,7 @@ impl Lowering {
         values.map(|(name, body)| self.library_value(arena, name, body)).collect()
     }
 
-    /// Compiles an entry of a library. Later entries can use its name.
+    /// Compiles an entry of a library. Later entries can use the name of the entry.
     fn library_value(&mut self, arena: &Arena, name: Name, body: ExprId) -> LibraryValue {
         let node = self.outermost(arena, body);
         let global = self.globals;

@@ -13,7 +13,7 @@ use crate::{
     types::Type,
 };
 
-/// Returns the source for the places of the principles, their tree, and their names with their expressions.
+/// Returns the source for the positions in the principles, their tree, and their names with their expressions.
 pub(super) fn principles() -> (Source, Arena, Vec<(Name, ExprId)>) {
     let source = Source::new("Prelude".into(), Arc::from([]), vec![0]);
     let mut tree = Tree { arena: Arena::default() };
@@ -77,7 +77,7 @@ impl Tree {
         self.fold(of, full, empty)
     }
 
-    /// Returns a fold from the back: the fold of the rest comes first, and then the step with its result.
+    /// Returns a fold from the back: the fold of the rest comes first, and then the step with the result of this fold.
     fn back_fold(&mut self, [bind, again, step, empty]: [u32; 4]) -> ExprId {
         let first = self.apply(again, "fold", &["accumulator", "rest"]);
         let second = self.apply(step, "step", &["head", "result"]);

@@ -94,7 +94,7 @@ impl Dictionary {
         Ok(())
     }
 
-    /// Adds a definition of the module at this address. It replaces an earlier definition of the same name.
+    /// Adds a definition of the module at this address. The definition replaces an earlier definition of the same name.
     pub(super) fn define(&mut self, sort: Sort, name: &Arc<str>, address: &Arc<str>) {
         self.modules.insert((None, sort, Arc::clone(name)), Arc::clone(address));
     }
@@ -120,7 +120,7 @@ impl Dictionary {
     }
 
     /// Returns the name with its defining module. A name without namespace does not change if the dictionary does not
-    /// have it.
+    /// have the name.
     pub(super) fn resolve(&self, sort: Sort, name: &Name) -> Result<Name, NameErrorKind> {
         let Some(namespace) = name.namespace() else {
             let module = self.get(None, sort, name.base());

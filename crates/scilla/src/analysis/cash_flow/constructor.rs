@@ -11,8 +11,8 @@ use crate::{
     },
 };
 
-/// The tags that belong to constructor arguments, and not to the values. The type of such an argument is neither a type
-/// variable nor a data type.
+/// The tags that belong to the arguments of constructors, and not to the values of the constructors. The type of such
+/// an argument is neither a type variable nor a data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConstructorTable {
     /// The tags of the arguments, by constructor. The tag is `None` if the type of the argument is a type variable or a
@@ -62,7 +62,7 @@ const fn has_tag_of_its_own(kind: &Type) -> bool {
     matches!(kind, Type::Function(..) | Type::Map(..) | Type::Primitive(_))
 }
 
-/// Returns the tag of a constructor's value from the tags of the arguments.
+/// Returns the tag of a value that a constructor makes, from the tags of the arguments.
 pub(super) fn made(known: &DataTypes, constructor: &Name, arguments: &[Tag]) -> Tag {
     let Some((of, constructor)) = known.constructor(constructor) else { return Tag::Inconsistent };
     if of.parameters.is_empty() && of.constructors.iter().all(|constructor| constructor.arguments.is_empty()) {

@@ -23,7 +23,7 @@ use crate::{
     syntax::ast::{Component, ComponentKind, Import, Library, LibraryEntry},
 };
 
-/// The imports of a contract, with their places, and the imported libraries.
+/// The imports of a contract, with their source positions, and the imported libraries.
 pub(crate) struct Imports<'a> {
     pub(crate) imports: &'a [Import],
     pub(crate) libraries: Vec<&'a Library>,
@@ -34,7 +34,7 @@ struct Pass<'a, 'w> {
     subject: Subject<'a>,
     warnings: &'w mut Warnings,
     fields: HashSet<&'a Name>,
-    /// The fields that are read and the fields that are written, with the first place of each.
+    /// The fields that are read and the fields that are written, each with its first source position.
     read: BTreeMap<&'a Name, Span>,
     written: BTreeMap<&'a Name, Span>,
     /// The procedures that are called.

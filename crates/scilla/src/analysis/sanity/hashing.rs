@@ -6,7 +6,7 @@ use crate::{
     types::{Primitive, Type},
 };
 
-/// Warns of hashes in the constraint, the library, the fields and the components.
+/// Warns of hashes of compound values in the constraint, the library, the fields and the components.
 pub(super) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
     let mut roots = vec![subject.contract.constraint];
     for entry in subject.library.into_iter().flat_map(|library| &library.entries) {

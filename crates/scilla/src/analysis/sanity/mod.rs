@@ -190,7 +190,7 @@ fn full_maps(subject: Subject<'_>, warnings: &mut Warnings) {
     }
 }
 
-/// Returns whether a type is a map, or may be a map.
+/// Returns whether a type is a map, or an option of a map.
 fn is_map(kind: &Type) -> bool {
     match kind {
         Type::Map(..) => true,

@@ -10,8 +10,8 @@ use crate::{
     types::Type,
 };
 
-/// For each analysed function and procedure, a flag for each argument: whether it is an option and the body matches
-/// on it.
+/// For each analysed function and procedure, a flag for each argument: whether the argument is an option on which the
+/// body matches.
 type Matched = HashMap<Name, Vec<bool>>;
 
 struct Pass<'a> {
@@ -111,7 +111,7 @@ impl<'a> Pass<'a> {
         Some(flags(&parameters, &matches))
     }
 
-    /// Collects the variables that the expression, or a function that it calls, matches on.
+    /// Collects the variables on which an expression matches, or on which a function that the expression calls matches.
     fn matches_in_expression(&self, root: ExprId, found: &mut Vec<&'a Name>) {
         let arena = self.subject.text.arena;
         arena.visit(root, |_, part| match &part.kind {

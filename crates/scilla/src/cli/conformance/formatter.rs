@@ -79,14 +79,14 @@ fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
     names.collect()
 }
 
-/// Reads a text. If it is not UTF-8, each byte becomes the character with its number, as in
+/// Reads a text. If the text is not UTF-8, each byte becomes the character with its number, as in
 /// [`crate::json::tree_json`].
 fn read_text(file: &PathBuf) -> io::Result<String> {
     let bytes = fs::read(file)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect()))
 }
 
-/// Compares a formatted source with the formatted source of the reference, which sometimes drops comments.
+/// Compares a formatted source with the formatted source of the reference. The reference sometimes drops comments.
 pub(super) fn compare_layout(file: &str, source: &str, expected: &str, found: &str) -> Comparison {
     let comparison = compare(expected, found);
     if comparison.nearness == Nearness::Exact {

@@ -90,7 +90,7 @@ pub(super) fn modules(tokens: &[Token]) -> Vec<Vec<Definition<'_>>> {
     starts.map(|start| definitions(body(start))).filter(|found| !found.is_empty()).collect()
 }
 
-/// Returns the definitions by `let`. Excludes nested definitions.
+/// Returns the definitions by `let`. The value of a definition ends before the next `let`.
 pub(super) fn definitions(tokens: &[Token]) -> Vec<Definition<'_>> {
     let mut found = Vec::new();
     for part in tokens.split(|token| token.is_word("let")).skip(1) {

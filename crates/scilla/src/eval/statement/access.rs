@@ -51,7 +51,7 @@ impl<'c> Execution<'_, 'c, '_> {
         self.machine.gas.record(mem::take(&mut self.unpaid)).map_err(|_| self.out_of_gas(place))
     }
 
-    /// Returns the failure of a statement for an error of the host. An error about size becomes a failure for missing
+    /// Returns the failure of a statement for an error of the host. An error about size becomes a failure for exhausted
     /// gas.
     pub(super) fn read_failure(&self, error: HostError, field: &FieldUse, place: Place) -> Failure {
         if error.is_too_large { self.out_of_gas(place) } else { host_failure(error, Some(self.location(field.place))) }
@@ -190,7 +190,7 @@ impl<'c> Execution<'_, 'c, '_> {
     }
 }
 
-/// Returns the failure for an error of the host. It has the location if the error requests one.
+/// Returns the failure for an error of the host. The failure has the location if the error requests a location.
 pub(in super::super) fn host_failure(error: HostError, location: Option<Location>) -> Failure {
     if error.is_too_large {
         return failure(Exhausted.to_string());
@@ -199,7 +199,7 @@ pub(in super::super) fn host_failure(error: HostError, location: Option<Location
     Failure::of(Entry::at(location, error.message))
 }
 
-/// Returns the type of the values that a nested map has under `keys` keys.
+/// Returns the type of the values that a nested map has under `keys` keys. Fails if there are fewer nested maps.
 fn behind(kind: &Type, keys: usize) -> Evaluation<Type> {
     type_behind(kind, keys).cloned().ok_or_else(|| failure("Type failure in map access. Cannot index into key"))
 }

@@ -51,11 +51,12 @@ impl MessageInput {
         Self::checked(file, Self::read_unchecked(json, known))
     }
 
-    /// Converts a message that a contract sent. The result equals the result of [`Self::read`] for its JSON.
+    /// Converts a message that a contract sent. The result equals the result of [`Self::read`] for the JSON of the
+    /// message.
     ///
     /// # Errors
     ///
-    /// If the called program cannot read a value, because its type is unknown or has no JSON form.
+    /// If the message is invalid, for example because the called program does not know the type of a value.
     pub fn of_sent(
         file: &str,
         sent: &Sent,

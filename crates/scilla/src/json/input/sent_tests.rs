@@ -180,7 +180,8 @@ impl Dice {
     }
 }
 
-/// Returns a type of a library. The program of the message spells its namespace differently from the reader.
+/// Returns a type of a library. The sender's program spells the namespace of the type differently from the called
+/// program.
 fn named(base: &str, types: &[Type]) -> Type {
     let module = if base == "Shape" { "0xcd" } else { "0xab" };
     let name = Name::qualified("Theirs", base).defined_in(module.into());
