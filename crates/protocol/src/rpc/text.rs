@@ -63,7 +63,7 @@ impl<T> JsonSchema for Dec<T> {
     }
 }
 
-/// A type with a fixed number of bytes, which JSON has as hexadecimal text.
+/// A type with a fixed number of bytes. Its JSON form is hexadecimal text.
 pub trait FixedBytes: AsRef<[u8]> + FromStr<Err = HexError> {
     /// Number of bytes of each value.
     const LEN: usize;

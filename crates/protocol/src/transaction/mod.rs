@@ -64,8 +64,8 @@ impl Transaction {
         self.sender_key.impersonated().unwrap_or_else(|| Address::from_public_key(&self.sender_key))
     }
 
-    /// Returns the address of the contract that a deployment creates. Returns `None` for other transactions, and for a
-    /// deployment with nonce 0, which is invalid.
+    /// Returns the address of the contract that a deployment creates. Returns `None` for other transactions, and for an
+    /// invalid deployment with nonce 0.
     pub fn contract_address(&self) -> Option<Address> {
         match self.kind()? {
             TransactionKind::Deployment => Some(Address::of_contract(&self.sender(), self.nonce.previous()?)),

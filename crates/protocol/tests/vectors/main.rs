@@ -1,8 +1,8 @@
 //! Tests of this crate with the vector files about bytes, hashes and addresses.
 //!
-//! Each test checks all cases of a file and all members of a case. It fails for an unknown kind and for an unread
+//! Each test checks all cases of a file and all members of a case. A test fails for an unknown kind and for an unread
 //! member. Cases that need the curve, such as signatures and secret keys, are skipped by name. `silica-crypto` checks
-//! them with the same files.
+//! these cases with the same files.
 
 #[cfg(test)]
 mod accounts;

@@ -1,4 +1,4 @@
-//! Warnings about transitions that do not accept the amount of the message, or accept it twice.
+//! Warnings about missing and repeated `accept` statements.
 //!
 //! Source of [`contract`]: `Zilliqa/scilla: src/base/Accept.ml`. [`unaccepted`] is not part of the reference.
 
@@ -25,7 +25,8 @@ const MAX_PATHS: usize = 256;
 /// Largest number of accepts on one path that a warning lists.
 const MAX_ACCEPTS: usize = 64;
 
-/// Warns of paths through a component that accept twice, and of contracts that send money but never accept it.
+/// Warns of paths through a component that accept more than once, and of contracts that may send money but never accept
+/// it.
 pub(crate) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
     let mut accepts = false;
     for component in &subject.contract.components {

@@ -74,7 +74,7 @@ pub(super) fn lt(arguments: &[Value]) -> Result<Value, Refusal> {
     Ok(Value::bool(left.compare(right) == Ordering::Less))
 }
 
-/// Returns the base, and the exponent, which must be a `Uint32`. Returns `None` for other arguments.
+/// Returns the base and the exponent, or `None` for other arguments. The exponent must be a `Uint32`.
 fn power(arguments: &[Value]) -> Option<(&Integer, u32)> {
     let [Value::Integer(base), Value::Integer(exponent)] = arguments else { return None };
     let exponent = (exponent.kind() == IntegerKind::Uint(Width::W32)).then(|| exponent.to_u32())??;

@@ -1,7 +1,7 @@
 //! The built-in functions: types, cost and implementation.
 //!
 //! [`TABLE`] has one row for each name, except for the family `to_bystr<N>`. A name may have several implementations.
-//! The types of the arguments select one.
+//! The types of the arguments select the implementation.
 
 mod bytes;
 mod curve;

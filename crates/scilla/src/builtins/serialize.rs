@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Largest number of bytes that the output keeps. The output copies the bytes of a repeated value from the kept bytes.
-/// It writes and drops older bytes, which bounds the memory for a hash.
+/// The output writes and drops older bytes, so the memory for a hash has a limit.
 const KEPT: usize = 1 << 18;
 
 /// Least number of parts of a repeated value whose bytes are copied. A value with fewer parts is serialized again,

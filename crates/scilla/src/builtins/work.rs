@@ -10,8 +10,8 @@ use crate::{
 /// counts as one nanosecond.
 const SHORT: u64 = 256;
 
-/// Returns the work for texts, bytes and digits of any length. A map lookup counts them once for each level of the
-/// map.
+/// Returns the work for the lengths of texts, bytes and digits, or 0 if it is at most [`SHORT`]. A map lookup counts
+/// the lengths once for each level of the map.
 pub(super) fn long(arguments: &[Value]) -> u64 {
     let length = |value: &Value| match value {
         Value::BNum(number) => (number.len() as u64).saturating_mul(weight::DIGIT),
@@ -53,7 +53,8 @@ pub(super) fn signature(arguments: &[Value]) -> u64 {
     sha256(arguments).saturating_add(weight::SIGNATURE)
 }
 
-/// Returns the work of a sum of block numbers. It includes the conversion of the new digits to text.
+/// Returns the work of a sum of block numbers, with the conversion of the new digits to text. Returns 0 for at most
+/// [`SHORT`] digits.
 pub(super) fn badd(arguments: &[Value]) -> u64 {
     let digits = match arguments.first() {
         Some(Value::BNum(number)) => number.len() as u64,

@@ -200,7 +200,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Charges for a node, and evaluates it until it has a result or the next body to evaluate.
+    /// Charges for a node, and evaluates the node until there is a result or a next body to evaluate.
     fn step(&mut self, id: NodeId, floor: usize) -> Evaluation<Step> {
         let code: &'c Code = self.code;
         if self.frame.closure.is_none() {

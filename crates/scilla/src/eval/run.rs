@@ -127,9 +127,9 @@ pub struct Loaded {
 impl Code {
     /// Evaluates the libraries of the program.
     ///
-    /// The program keeps the values for later runs under two conditions. The evaluation counts no nanoseconds of work,
-    /// and the sum of its cost in units and its work in parts of values is at most 1000 plus the number of nodes. A
-    /// later run with the same cost formulas then pays the same charge without an evaluation, if its gas suffices.
+    /// The program keeps the values for later runs if the evaluation counts no nanoseconds of work, and is small. Its
+    /// cost in units plus its work in parts of values must then be at most 1000 plus the number of nodes. A later run
+    /// with the same cost formulas pays the same charge without an evaluation, if its gas suffices.
     ///
     /// # Errors
     ///
@@ -235,7 +235,8 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// If the constraint does not hold, an expression fails, or the parameters do not match the contract.
+    /// If the constraint does not hold, an expression fails, the parameters do not match the contract, or the host
+    /// fails.
     pub fn deploy(&self, init: &[Argument], host: Option<&mut dyn Host>) -> Result<Deployment, Failed> {
         let deployment = match self.initialised(init)? {
             Some(again) => again.initial_fields(init)?,
@@ -264,7 +265,7 @@ impl Loaded {
     ///
     /// # Errors
     ///
-    /// If the parameters do not match the contract, or the gas does not suffice.
+    /// If the parameters do not match the contract, and the errors of [`Code::load`].
     fn initialised(&self, init: &[Argument]) -> Result<Option<Self>, Failed> {
         if !self.settings.rules.initialises_each_run() {
             return Ok(None);
@@ -549,7 +550,7 @@ fn is_storable(value: &Value) -> bool {
 ///
 /// # Errors
 ///
-/// If the file has a field twice, or a field that the contract does not declare with the same type.
+/// If the file has a field twice, a field that the contract does not declare with the same type, or an invalid value.
 pub fn local_state(
     loaded: &Loaded,
     initial: Vec<StateField>,

@@ -88,8 +88,8 @@ impl fmt::Display for Pretty<'_> {
     }
 }
 
-/// Prints a value on the current line if it fits. Otherwise, prints its opening bracket. Returns whether the value is
-/// then open.
+/// Prints a value on the current line if it fits. Otherwise, prints the opening bracket of the value. Returns whether
+/// the value remains open.
 fn pretty_value<'a>(
     key: Option<&str>,
     value: Json<'a>,

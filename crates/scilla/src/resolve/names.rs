@@ -343,7 +343,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Pushes an expression, and the steps that begin and end the scope of these local variables around it.
+/// Pushes an expression, and the steps that begin and end the scope of these local variables around the expression.
 fn push_scope(steps: &mut Vec<Step>, locals: Vec<Arc<str>>, body: ExprId) {
     steps.push(Step::Release(locals.clone()));
     steps.push(Step::Enter(body));

@@ -17,8 +17,8 @@
 //! | 12a | `gasPrice` | a string or number, read like `amount` |
 //! | 13, 14 | `pubKey`, `signature` | hexadecimal |
 //!
-//! `gasLimit` is a string or number. It is read with the rules of C, and never rejected. Where the C++ node expects
-//! text, it converts a number or boolean to its text, and null to the empty text.
+//! `gasLimit` is a string or number. Its text is read with the rules of C, and any text is valid. Where the C++ node
+//! expects text, the node converts a number or boolean to its text, and null to the empty text.
 
 use std::{borrow::Cow, fmt};
 
@@ -160,9 +160,8 @@ impl TransactionRequest {
 
 /// The parameter of `CreateTransaction`.
 ///
-/// The deserializer fails only if the JSON is not an object, which is an error of the protocol layer
-/// (Reference: execution#admission-1). A faulty object is an error of the method, so the deserializer keeps this error
-/// as a value.
+/// The deserializer fails only if the JSON is not an object. This failure is an error of the protocol layer (Reference:
+/// execution#admission-1). A faulty object is an error of the method, so the deserializer keeps this error as a value.
 #[derive(Clone, Debug)]
 pub struct SubmittedTransaction(pub Result<TransactionRequest, TransactionRequestError>);
 

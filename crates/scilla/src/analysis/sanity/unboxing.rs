@@ -17,9 +17,9 @@ type Matched = HashMap<Name, Vec<bool>>;
 struct Pass<'a> {
     subject: Subject<'a>,
     fields: HashSet<&'a Name>,
-    /// The values of the library. If several values have the same name, the first one.
+    /// The values of the library. Of several values with the same name, the map has the first one.
     values: HashMap<&'a Name, ExprId>,
-    /// The procedures. If several procedures have the same name, the first one.
+    /// The procedures. Of several procedures with the same name, the map has the first one.
     procedures: HashMap<&'a Name, &'a Component>,
     matched: Matched,
 }
@@ -225,8 +225,8 @@ impl<'a> Boxed<'a> {
     }
 }
 
-/// Returns, for each parameter, whether it is an option that the body matches on. If several parameters have the same
-/// name, only the last one counts.
+/// Returns, for each parameter, whether the parameter is an option on which the body matches. If several parameters
+/// have the same name, only the last one counts.
 fn flags(parameters: &[(&Name, bool)], matches: &[&Name]) -> Vec<bool> {
     let last = |index: usize, name: &Name| !parameters.iter().skip(index + 1).any(|(other, is)| *is && *other == name);
     let flag =

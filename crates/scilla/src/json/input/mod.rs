@@ -133,7 +133,8 @@ mod tests {
     use super::*;
     use crate::types::adt::DataTypes;
 
-    /// Returns the messages of an error's entries, joined by bars, or "internal" if there is no report.
+    /// Returns the messages of an error's entries, joined by bars. Returns "internal" for an error without a report,
+    /// and "accepted" for no error.
     pub(super) fn error_of<T>(result: Result<T, InputError>) -> String {
         match result {
             Ok(_) => "accepted".into(),
