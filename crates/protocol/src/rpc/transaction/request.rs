@@ -160,8 +160,9 @@ impl TransactionRequest {
 
 /// The parameter of `CreateTransaction`.
 ///
-/// The deserializer fails only if the JSON is not an object. This failure is an error of the protocol layer (Reference:
-/// execution#admission-1). A faulty object is an error of the method, so the deserializer keeps this error as a value.
+/// The deserializer fails only if the JSON is not an object. This failure is an error of the protocol layer
+/// (Reference: execution#admission-1). A faulty object is an error of the method, so the deserializer keeps this error
+/// as a value.
 #[derive(Clone, Debug)]
 pub struct SubmittedTransaction(pub Result<TransactionRequest, TransactionRequestError>);
 
