@@ -123,7 +123,7 @@ fn object_to<O: Output>(out: O, layout: Layout, write: impl FnOnce(&mut Members<
     writer.out
 }
 
-/// Adds members to an object. There must be at least one member, and the order is the byte order of the names.
+/// Adds members to an object. There must be at least one member. Members must be in the byte order of their names.
 pub(crate) struct Members<'w, O = String> {
     writer: &'w mut Writer<O>,
     is_empty: bool,

@@ -322,7 +322,7 @@ impl Code {
         &self.data_types
     }
 
-    /// Returns the fields of the contract, in the order of their declarations. A library or an expression has none.
+    /// Returns the fields of the contract, in the order of their declarations. Other programs have no fields.
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.contract.iter().flat_map(|contract| contract.fields.iter().map(|field| &field.field))
     }

@@ -48,7 +48,7 @@ pub trait Host {
     /// If the change cannot be made.
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError>;
 
-    /// Removes an entry or an inner map. A missing entry or map has no effect. The host decides whether the surrounding
+    /// Removes an entry or an inner map. Has no effect if neither exists. The host decides whether the surrounding
     /// map exists afterwards.
     ///
     /// # Errors

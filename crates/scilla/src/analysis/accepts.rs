@@ -25,8 +25,8 @@ const MAX_PATHS: usize = 256;
 /// Largest number of accepts on one path that a warning lists.
 const MAX_ACCEPTS: usize = 64;
 
-/// Warns of paths through a component that accept more than once, and of contracts that may send money but never accept
-/// it.
+/// Warns of paths through a component that accept more than once, and of contracts that may send money but never
+/// accept an amount.
 pub(crate) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
     let mut accepts = false;
     for component in &subject.contract.components {
