@@ -561,8 +561,8 @@ fn micro_block_info(block: &MicroBlock) -> MbInfo {
     MbInfo { hash: block.header.hash(), tx_root: block.header.tx_root, shard: block.header.shard }
 }
 
-/// Returns the hash of the state delta of changes. The state delta leaves out accounts that were only read (Reference:
-/// execution#changed-accounts).
+/// Returns the hash of the state delta of changes. The state delta leaves out accounts that were only read
+/// (Reference: execution#changed-accounts).
 pub(crate) fn delta_hash(changes: &[Change]) -> StateDeltaHash {
     if changes.is_empty() {
         return StateDeltaHash::ZERO;
