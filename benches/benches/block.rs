@@ -55,8 +55,8 @@ impl Bench {
         Self::over(store, Some(dir), senders)
     }
 
-    /// Creates a chain on disk with `blocks` blocks. Each has a payment of each sender, and `empty` empty blocks follow
-    /// it.
+    /// Creates a chain on disk with `blocks` blocks. Each of these blocks has a payment of each sender. After each of
+    /// them, the chain has `empty` empty blocks.
     fn with_history(senders: usize, blocks: u64, empty: u64) -> Self {
         let mut bench = Self::on_disk(senders);
         for _ in 0..blocks {

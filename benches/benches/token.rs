@@ -112,7 +112,7 @@ impl Bench {
         self.check(self.senders.len() - 1, 1_000_000);
     }
 
-    /// Adds a transfer of each sender to another sender to the pool.
+    /// Adds one transfer of each sender to the pool.
     fn fill(&mut self) {
         let count = self.senders.len();
         for number in 0..count {

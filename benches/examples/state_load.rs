@@ -128,7 +128,8 @@ fn run_contract(dir: &Path, load: Load) -> Store {
     store
 }
 
-/// Commits blocks, and prints measurements of all blocks except the first fifth.
+/// Commits blocks, and prints measurements after each 100 blocks. At the end, prints measurements of all blocks except
+/// the first fifth.
 fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDiff) {
     let (mut meter, mut part) = (Meter::start(), Meter::start());
     for number in 1..=load.blocks {
@@ -165,7 +166,7 @@ fn idle(dir: &Path, load: Load) {
     close(store);
 }
 
-/// Commits each state diff to the store, and then to the peer, so that other load slows both equally.
+/// Commits each state diff to the peer, and then to the store, so that other load slows both equally.
 fn compare(dir: &Path, load: Load) {
     let store = create(&dir.join("silica"), &genesis(load.accounts));
     let start = Instant::now();

@@ -53,7 +53,7 @@ pub fn genesis(count: u64) -> StateDiff {
     StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
 }
 
-/// Returns a state diff that changes `updates` random accounts of `0..count`.
+/// Returns a state diff that changes at most `updates` random accounts of `0..count`.
 pub fn updates(random: &mut Random, count: u64, updates: u64, nonce: u64) -> StateDiff {
     let accounts = (0..updates).map(|_| (address(random.below(count)), account(random, nonce)));
     StateDiff { accounts: accounts.collect(), ..StateDiff::default() }

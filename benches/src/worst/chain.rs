@@ -36,9 +36,9 @@ pub struct Measured {
     pub receipt: Receipt,
     /// Gas for the texts of a deployment, which the receipt does not contain; 0 for a call.
     pub text_gas: u64,
-    /// Time of the first block. No program was compiled before it.
+    /// Time of the first measured block.
     pub cold: Duration,
-    /// Shortest time of all blocks.
+    /// Shortest time of all measured blocks.
     pub time: Duration,
 }
 
@@ -227,7 +227,8 @@ impl Net {
         if receipt.success { Ok(receipt) } else { Err(format!("{receipt:?}")) }
     }
 
-    /// Proposes a block with the transaction `runs` times, and commits it. Returns the shortest time.
+    /// Proposes a block with the transaction `runs` times, at least once, and commits the block once. Returns the
+    /// receipt, the first time and the shortest time.
     fn measure(&mut self, transaction: Transaction, runs: u32) -> Result<Measured, String> {
         let text_gas = match transaction.code.len() {
             0 => 0,
@@ -330,7 +331,7 @@ fn call(to: Address, message: &Message, gas: u64) -> Transaction {
 }
 
 impl Prepared {
-    /// Deploys the programs of a case, and calls the setup. A measured deployment is left out.
+    /// Deploys the programs of a case, and sends the setup messages. A measured deployment is left out.
     ///
     /// # Errors
     ///
@@ -339,7 +340,7 @@ impl Prepared {
         Self::with_senders(case, rules, 0)
     }
 
-    /// Deploys the programs of a case, and calls the setup, on a chain with `senders` accounts that send one
+    /// Deploys the programs of a case, and sends the setup messages, on a chain with `senders` accounts that send one
     /// transaction each.
     fn with_senders(case: Case, rules: Rules, senders: usize) -> Result<Self, String> {
         let mut net = Net::new(rules, senders);

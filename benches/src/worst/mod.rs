@@ -57,8 +57,8 @@ pub struct Case {
     pub program: Deployment,
     /// Calls of the main program before the measured transaction.
     pub setup: Vec<Message>,
-    /// The measured call of the main program, with an additional parameter `times : Uint32`; `None` measures its
-    /// deployment.
+    /// The measured call of the main program, with an additional parameter `times : Uint32`; `None` measures the
+    /// deployment of the main program.
     pub measured: Option<Message>,
 }
 

@@ -17,7 +17,7 @@ pub struct Slowest {
     pub shape: Shape,
     /// The measurement of the transaction.
     pub measured: Measured,
-    /// Number of repetitions of its step.
+    /// Number of repetitions of the step in the transaction.
     pub times: u32,
 }
 

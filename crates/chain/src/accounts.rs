@@ -92,7 +92,8 @@ impl StateReader for Snapshot {
     }
 }
 
-/// Returns the block that increased the logical block number above `logical`, by a binary search over the repeats.
+/// Returns the number of the block that increased the logical block number above `logical`, or `None` if no such block
+/// exists. The function makes a binary search over the repeats.
 fn block_that_moved(state: &Snapshot, logical: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
     let Some(head) = state.head() else { return Ok(None) };
     let repeats = head.totals.repeats;

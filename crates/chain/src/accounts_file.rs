@@ -48,7 +48,7 @@ impl AccountsFile {
         Ok(Self { entries: read? })
     }
 
-    /// Returns the accounts in the order of their address texts in the file.
+    /// Returns the accounts, ascending by the text of the address in the file.
     pub fn entries(&self) -> &[AccountEntry] {
         &self.entries
     }
@@ -83,7 +83,8 @@ impl AccountEntry {
         self.account
     }
 
-    /// Returns the text of the secret key in the file, without a check.
+    /// Returns the text of the secret key in the file without a check, or `None` if the file has no key for this
+    /// account.
     pub fn secret_key(&self) -> Option<&str> {
         self.secret_key.as_deref().map(String::as_str)
     }

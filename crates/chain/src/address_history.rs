@@ -20,11 +20,11 @@ pub struct HistoryRequest {
     pub order: HistoryOrder,
     /// `next` of the previous page, or `None` for the first page.
     pub after: Option<HistoryPlace>,
-    /// Most transactions on a page. A limit of 0 means 1.
+    /// Maximum number of transactions on a page. A limit of 0 means 1.
     pub limit: usize,
-    /// Most steps of the search for a page. A transaction takes one step, and one more for each 256 bytes that the
-    /// transaction and its receipt have in the record. So a payment takes one step. Each block that the search reads on
-    /// its way takes one step. The search reads at least one transaction.
+    /// Maximum number of steps of the search for a page. A transaction takes one step, and one more for each 256 bytes
+    /// that the transaction and its receipt have in the record. So a payment takes one step. Each block that the search
+    /// reads on its way takes one step. The search reads at least one transaction.
     pub effort: usize,
 }
 
@@ -120,7 +120,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Searches towards older transactions. Returns whether the search reached the oldest one.
+    /// Searches towards older transactions. Returns whether the search read the oldest transaction.
     fn backward(&mut self) -> Result<bool, ArchiveError> {
         let head = self.snapshot.latest_tx_block().header.number;
         let from = self.request.after.unwrap_or(HistoryPlace { block: head, position: u32::MAX });
@@ -143,7 +143,7 @@ impl Search<'_> {
         }
     }
 
-    /// Searches towards newer transactions. Returns whether the search reached the newest one.
+    /// Searches towards newer transactions. Returns whether the search read the newest transaction.
     fn forward(&mut self) -> Result<bool, ArchiveError> {
         let (mut block, mut start) = match self.request.after {
             Some(after) => (after.block, after.position.saturating_add(1)),
@@ -225,14 +225,14 @@ impl Search<'_> {
         Ok(self.snapshot.state().transactions_up_to(BlockNumber::new(block))?.unwrap_or(0))
     }
 
-    /// Returns the latest block before `block` that has transactions.
+    /// Returns the latest block before `block` that has transactions, or `None` if no such block exists.
     fn before(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         self.looked_at = self.looked_at.saturating_add(1);
         block.previous().map_or(Ok(None), |before| self.snapshot.state().newest_with_transactions(before))
     }
 
-    /// Returns the first block after `block` that has transactions. The search doubles its step over blocks without
-    /// transactions.
+    /// Returns the first block after `block` that has transactions, or `None` if no such block exists. The search
+    /// doubles its step over blocks without transactions.
     fn behind(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         let head = self.snapshot.latest_tx_block().header.number.get();
         let passed = self.up_to(block.get())?;
@@ -260,8 +260,8 @@ impl Search<'_> {
     }
 }
 
-/// Returns the steps for one transaction of a group: one step, and one for each [`BYTES`] bytes of its share. The store
-/// reads a group as a whole, and all transactions of the group have equal shares of its bytes.
+/// Returns the number of steps for one transaction of a group: one step, and one for each [`BYTES`] bytes of its share.
+/// The store reads a group as a whole, and all transactions of the group have equal shares of its bytes.
 fn weight(group: &TransactionGroup) -> usize {
     let each = group.bytes.checked_div(group.positions.len()).unwrap_or(group.bytes);
     1_usize.saturating_add(each / BYTES)

@@ -213,7 +213,7 @@ impl<'a> Builder<'a> {
 
     /// Executes the transactions of `line` until the micro block has used its gas limit, or `share`: the work of the
     /// block that belongs to this committee. The last transaction may exceed the share, but must leave the work
-    /// `reserve` for later committees. Both are in nanoseconds.
+    /// `reserve` for later committees. `share` and `reserve` are in nanoseconds.
     pub(crate) fn fill(
         &mut self,
         committee: ShardId,
@@ -529,10 +529,10 @@ pub(crate) fn settle(
     Some((null, Some(Account { balance, ..member })))
 }
 
-/// Most work in nanoseconds that failed attempts may add to the time of a block: a quarter of the work of a block.
+/// Maximum work, in nanoseconds, that failed attempts may add to the time of a block: a quarter of the work of a block.
 const MOST_WASTED: u64 = PER_BLOCK / 4;
 
-/// Returns the most work that a transaction can need.
+/// Returns the maximum work that a transaction can need, in nanoseconds.
 pub(crate) fn most_work(transaction: &VerifiedTransaction) -> u64 {
     match transaction.kind() {
         TransactionKind::Payment => Work::payment(transaction.transaction().gas_limit.get()),
@@ -561,7 +561,7 @@ fn micro_block_info(block: &MicroBlock) -> MbInfo {
     MbInfo { hash: block.header.hash(), tx_root: block.header.tx_root, shard: block.header.shard }
 }
 
-/// Returns the hash of the state delta of changes. The state delta leaves out accounts that were only read
+/// Returns the hash of the state delta of changes. The state delta does not contain accounts that were only read
 /// (Reference: execution#changed-accounts).
 pub(crate) fn delta_hash(changes: &[Change]) -> StateDeltaHash {
     if changes.is_empty() {

@@ -8,7 +8,7 @@ use silica_scilla::rules::{Edition, Rules as ScillaRules};
 
 use crate::epoch::Epochs;
 
-/// Most virtual shards. Every Tx block has a micro block for each shard.
+/// Maximum number of virtual shards. Every Tx block has a micro block for each shard.
 pub const MAX_SHARDS: u32 = 1_000;
 
 /// Parameters of a chain.
@@ -66,7 +66,7 @@ pub struct Rules {
     pub checker_gas: Gas,
     /// Charge for starting the interpreter, once for each contract that runs (`SCILLA_RUNNER_INVOKE_GAS`).
     pub runner_gas: Gas,
-    /// Longest code of a deployment in bytes (`MAX_CODE_SIZE_IN_BYTES`).
+    /// Maximum length of the code of a deployment, in bytes (`MAX_CODE_SIZE_IN_BYTES`).
     pub max_code_bytes: u64,
     /// The gas that a failed call pays.
     pub failed_call_gas: FailedCallGas,
@@ -76,7 +76,7 @@ pub struct Rules {
     pub transition_order: TransitionOrder,
     /// Whether a receipt has a transition for a message with an empty tag to a contract.
     pub record_empty_tag_transition: bool,
-    /// Most chained calls of a transaction (`MAX_CONTRACT_EDGES`).
+    /// Maximum number of chained calls of a transaction (`MAX_CONTRACT_EDGES`).
     pub edge_limit: u32,
     /// The calls that count toward the limit of chained calls.
     pub edge_limit_counts: EdgeCount,
@@ -113,7 +113,7 @@ pub enum TransitionOrder {
 /// The calls that count toward the limit of chained calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeCount {
-    /// The calls from the first run to the current one.
+    /// The chained calls on the path from the first run to the current run.
     Path,
     /// All chained calls of the transaction.
     Total,
@@ -163,21 +163,21 @@ pub enum NoncePolicy {
 /// logical number never decreases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// Every block increases the number.
+    /// Every block increases the logical block number.
     EveryBlock,
-    /// Only blocks on request increase the number, and all other blocks repeat it. This policy has no effect on a chain
-    /// that does not permit [edits](ChainConfig::edits).
+    /// Only blocks on request increase the logical block number. All other blocks repeat the number. This policy has no
+    /// effect on a chain that does not permit [edits](ChainConfig::edits).
     OnDemand,
 }
 
 /// The limits of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Most pending transactions (`TXN_STORAGE_LIMIT`).
+    /// Maximum number of pending transactions (`TXN_STORAGE_LIMIT`).
     pub transactions: usize,
-    /// Most pending transactions of a sender.
+    /// Maximum number of pending transactions of a sender.
     pub per_sender: usize,
-    /// Most gapped transactions of a sender.
+    /// Maximum number of gapped transactions of a sender.
     pub gapped_per_sender: usize,
     /// Number of DS epochs after which the pool drops a pending transaction.
     pub lifetime_ds_epochs: u64,
@@ -186,8 +186,8 @@ pub struct PoolLimits {
 }
 
 impl ChainConfig {
-    /// Returns the configuration of a local network for development, with chain id 222, one virtual shard, and a block
-    /// for each transaction.
+    /// Returns the configuration of a local network for development, with chain id 222, one virtual shard, and the
+    /// policy [`NoncePolicy::Exact`].
     pub fn isolated() -> Self {
         Self {
             chain_id: ChainId::new(222),
@@ -286,7 +286,8 @@ impl Rules {
         event_logs_on_failure: false,
     };
 
-    /// Returns the lowest charge of an executed transaction. It includes the size charge of code and data.
+    /// Returns the lowest charge of an executed transaction. For a deployment or call, this is at least the size
+    /// charge.
     pub(crate) fn least_gas(&self, kind: TransactionKind, tx: &Transaction) -> Gas {
         let bytes = |texts: &[&str]| {
             let sum = texts.iter().fold(0_usize, |sum, text| sum.saturating_add(text.len()));
@@ -329,7 +330,7 @@ pub enum ConfigError {
         /// Most virtual shards.
         most: u32,
     },
-    /// A DS epoch has fewer than two blocks, so it has only the vacuous block.
+    /// A DS epoch has fewer than two blocks.
     #[error("blocks per DS epoch: expected at least 2, got {got}")]
     BlocksPerDsEpoch {
         /// The given number.

@@ -25,13 +25,14 @@ pub enum DropReason {
     InsufficientGasLimit = 20,
     /// The balance of the sender is too low (`INSUFFICIENT_BALANCE`).
     InsufficientBalance = 21,
-    /// The gas price is below the minimum (`INSUFFICIENT_GAS`).
+    /// The gas price is below the minimum, or the gas limit is below the charge for starting the checker or the
+    /// interpreter (`INSUFFICIENT_GAS`).
     InsufficientGas = 22,
     /// A transaction with the same sender and nonce has a better rank (`MEMPOOL_SAME_NONCE_LOWER_GAS`).
     Outbid = 24,
     /// The recipient cannot receive money or a call (`INVALID_TO_ACCOUNT`).
     InvalidRecipient = 25,
-    /// Another contract has the address (`FAIL_CONTRACT_ACCOUNT_CREATION`).
+    /// A contract has the address of the new contract already (`FAIL_CONTRACT_ACCOUNT_CREATION`).
     AddressTaken = 26,
     /// The nonce is used (`NONCE_TOO_LOW`).
     NonceTooLow = 27,

@@ -12,7 +12,8 @@ use crate::{
     network::Network,
 };
 
-/// A change of the state without a transaction. An edit of a missing account creates the account.
+/// A change of the state without a transaction. An edit of the balance or the nonce of a missing account creates the
+/// account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
     /// Sets the balance of an account.

@@ -35,7 +35,7 @@ impl FullBlockCounter {
         self.count(header);
     }
 
-    /// Counts empty blocks after the head. `last` is the header of the last one.
+    /// Continues after empty blocks, which are never full. `last` is the header of the last empty block.
     pub(crate) fn pass(&mut self, last: &TxBlockHeader, epochs: Epochs) {
         if last.ds_block != self.ds_block {
             let (ds_block, counted_from) = (last.ds_block, epochs.first_block_of(last.ds_block));

@@ -34,9 +34,10 @@ pub struct GasPriceInputs<'a> {
 }
 
 impl GasPriceInputs<'_> {
-    /// Returns the price of the next DS block. A price above 128 bits becomes the maximum of 128 bits.
+    /// Returns the price of the next DS block. A product of a price and a percentage saturates at 128 bits.
     ///
-    /// The result is never below `floor`. The C++ node can go below it (Reference: execution#gas-price).
+    /// The result is never below `floor`. The price of the C++ node can be below `floor`
+    /// (Reference: execution#gas-price).
     pub fn price(&self) -> GasPrice {
         let mean = self.mean();
         let price = if self.full_blocks < percent(self.blocks, FALL_BELOW_PERCENT) {

@@ -97,7 +97,7 @@ pub struct Genesis {
 /// An inconsistency in the accounts file. The node accepts the file, because it does not use the keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GenesisWarning {
-    /// The secret key belongs to another address.
+    /// The secret key does not belong to the address of the account.
     #[error("account {address}: expected the private key of this account, got that of {owner}")]
     KeyMismatch {
         /// Address of the account.

@@ -90,8 +90,8 @@ impl Chain {
     /// sender. Only chains that permit [edits](ChainConfig::edits) accept such a transaction.
     ///
     /// The signature is zero, and the field of the key [contains the sender](silica_protocol::PublicKey::in_place_of).
-    /// Without a given gas limit, a payment gets the gas of a payment, and other transactions get the highest possible
-    /// limit.
+    /// Without a given gas limit, a payment gets the gas of a payment as its limit. Other transactions get the highest
+    /// limit that the committee accepts and the sender can pay.
     ///
     /// For two transactions of one sender, the caller must [submit](Self::submit) the first before it creates the
     /// second. Otherwise both have the same nonce.
@@ -138,8 +138,8 @@ impl Chain {
         })
     }
 
-    /// Returns the lowest gas limit with which a transaction succeeds against the latest state. Executes the
-    /// transaction about twenty times at most, each time with another limit.
+    /// Returns the lowest gas limit with which a transaction succeeds against the latest state. The function executes
+    /// the transaction several times, each time with a different limit.
     ///
     /// The highest of these limits is the gas limit of the request. Without a gas limit in the request, the search uses
     /// the highest limit that the committee accepts and the sender can pay.
@@ -152,7 +152,7 @@ impl Chain {
     }
 
     /// Runs `work` at the latest head. If later blocks removed the state during the run, `work` runs again at a later
-    /// head.
+    /// head. The maximum is [`SIMULATION_ATTEMPTS`] runs.
     fn at_latest<T>(&self, work: impl Fn(&Simulator<'_>) -> Result<T, SimulationError>) -> Result<T, SimulationError> {
         for _ in 1..SIMULATION_ATTEMPTS {
             match work(&Simulator::new(&self.shared)) {
@@ -223,7 +223,7 @@ impl Chain {
         self.shared.published().state.require_in_place()
     }
 
-    /// Returns the size of the contract cache.
+    /// Returns the number and the size of the programs in the contract cache of block production.
     pub fn code_cache(&self) -> CacheUsage {
         self.shared.network.contract_cache.usage()
     }
@@ -259,8 +259,8 @@ impl Chain {
     }
 
     /// Admits the transactions that were pending at the last stop, and adds them to the pool with the epoch of their
-    /// first arrival. Accepts gapped transactions under each [policy](NoncePolicy), because the policy at their first
-    /// admission may have been another one.
+    /// first arrival. Accepts gapped transactions under each [policy](NoncePolicy), because the policy before the stop
+    /// may have been [`NoncePolicy::Queue`].
     ///
     /// # Errors
     ///

@@ -55,9 +55,9 @@
 //!     admission                       pool    builder, executor   consensus      producer         snapshot
 //! ```
 //!
-//! Only one module creates each type, after the check or the action that the type guarantees. The `verifier` checks a
-//! block of another node: it executes the `Proposal`, compares each member of the headers with the result, and returns
-//! an `ExecutedBlock`.
+//! Each type has one module that creates its values, after the check or the action that the type guarantees. The
+//! `verifier` checks a block of another node: it executes the `Proposal`, compares each member of the headers with the
+//! result, and returns an `ExecutedBlock`.
 //!
 //! # Modules
 //!

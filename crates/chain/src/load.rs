@@ -94,7 +94,7 @@ pub enum OpenError {
     /// The chain cannot run with these parameters.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The chain has other Scilla rules.
+    /// The Scilla rules of the chain differ from the configuration, or could not be read or written.
     #[error(transparent)]
     Rules(#[from] RulesError),
     /// A parameter of the newest block differs from the configuration.

@@ -44,7 +44,7 @@ pub(crate) struct Written {
     blocks: Vec<WrittenBlock>,
     /// Number and timestamp of the first empty block after `blocks`. The store has these empty blocks as ranges.
     passed: Option<(BlockNumber, Timestamp)>,
-    /// The account that gets the rewards of the ranges, in its state after them.
+    /// The account that gets the rewards of the ranges, in its state after the ranges.
     paid: Option<Paid>,
     /// The head that is published after the flush, or `None` if all blocks are flushed.
     published: Option<Arc<Published>>,
@@ -144,7 +144,8 @@ impl Producer {
         if self.failed { Err(BuildError::Failed) } else { Ok(()) }
     }
 
-    /// Returns the head on which the next block is built: the last written one, or the published one.
+    /// Returns the head on which the next block is built: the last written head, or the published head if all blocks
+    /// are flushed.
     fn tip(&self) -> Arc<Published> {
         self.written.published.clone().unwrap_or_else(|| self.shared.published())
     }
@@ -212,7 +213,8 @@ impl Producer {
         Ok(())
     }
 
-    /// Writes a range of at most `blocks` empty blocks after the last written block. Returns their number.
+    /// Writes a range of at most `blocks` empty blocks after the last written block. Returns the number of written
+    /// blocks.
     fn write_range(&mut self, at: Timestamp, blocks: u64) -> Result<u64, PassError> {
         self.require_store()?;
         let shared = Arc::clone(&self.shared);

@@ -36,7 +36,7 @@ pub(crate) enum RangeLength {
     Exactly(u64),
 }
 
-/// Returns the gas price of a DS block, from the last Tx block and the last DS block before it.
+/// A function that returns the gas price of a DS block, from the last Tx block and the last DS block before it.
 pub(crate) type Price<'a> = &'a mut dyn FnMut(BlockNumber, &DsBlockHeader) -> Result<GasPrice, BuildError>;
 
 /// The account of the only member of all committees, which vacuous blocks pay.
@@ -90,7 +90,8 @@ impl ParentState<'_> {
         ))
     }
 
-    /// Returns the number of blocks of a range with this length. The last block number and the last timestamp limit it.
+    /// Returns the number of blocks of a range with this length. The highest block number and the highest timestamp
+    /// limit this number.
     fn possible(self, number: BlockNumber, length: RangeLength) -> u64 {
         let (RangeLength::UpTo(blocks) | RangeLength::Exactly(blocks)) = length;
         let end = BlockNumber::MISSING.get();

@@ -82,15 +82,15 @@ pub(crate) fn catch_up(
     replay.range(store, first.get()..=last.get(), progress)
 }
 
-/// Most blocks that are read together, so that all processors verify their signatures.
+/// Maximum number of blocks that the node reads together, so that all processors verify signatures.
 const TOGETHER: usize = 64;
-/// Number of transactions from which on no further block is read with them.
+/// Number of transactions at which the node reads no further blocks together.
 const TRANSACTIONS_TOGETHER: usize = 8_000;
 /// Least number of blocks for which several threads are faster than one.
 const WORTH_A_THREAD: usize = 2;
 
-/// Reads the next blocks, up to an empty block range or a block that cannot be read. Returns the blocks before it, and
-/// the error if there is one.
+/// Reads the next blocks up to a limit, to an empty block range, or to a block that cannot be read. Returns the blocks
+/// that were read, and the error if a block could not be read.
 fn read_some(
     store: &Store,
     numbers: &mut Peekable<impl Iterator<Item = BlockNumber>>,
@@ -317,7 +317,7 @@ pub enum ReplayError {
     /// The chain cannot run with these parameters.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The chain has other Scilla rules.
+    /// The Scilla rules of the chain differ from the configuration, or could not be read.
     #[error(transparent)]
     Rules(#[from] RulesError),
     /// Block 0 does not belong to the given accounts and key.

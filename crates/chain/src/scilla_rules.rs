@@ -1,8 +1,8 @@
 //! The Scilla rules, as a parameter that the record keeps.
 //!
-//! Blocks do not contain the rules of their execution, and other rules give other receipts. So the node writes the name
-//! of the rules to the record before block 0, as the [label](Store::label) of the chain. A record without a label has
-//! the rules [`Rules::UNNAMED`].
+//! Blocks do not contain the rules of their execution, and different rules give different receipts. So the node writes
+//! the name of the rules to the record before block 0, as the [label](Store::label) of the chain. A record without a
+//! label has the rules [`Rules::UNNAMED`].
 
 use silica_protocol::BlockNumber;
 use silica_scilla::rules::{Rules, UnknownRules};
@@ -38,7 +38,7 @@ pub fn check(store: &Store, configured: Rules) -> Result<(), RulesError> {
 /// Reason why a chain cannot continue with the configured Scilla rules.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
-    /// The blocks were executed with other rules.
+    /// The rules of the record differ from the configuration.
     #[error("Scilla rules of the data directory: expected {configured}, got {stored}")]
     Other {
         /// The rules of the record.

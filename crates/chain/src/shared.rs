@@ -71,7 +71,7 @@ impl Shared {
         Ok(last)
     }
 
-    /// Returns the oldest block of the proof window if `head` is the latest block.
+    /// Returns the number of the oldest block of the proof window if `head` is the latest block.
     pub(crate) fn earliest_proof(&self, head: BlockNumber) -> BlockNumber {
         let window = self.network.config.policy.proof_window.get();
         BlockNumber::new(head.get().saturating_add(1).saturating_sub(window))
@@ -136,7 +136,7 @@ impl Published {
         self.operator_price.unwrap_or_else(|| self.head.ds_block.header.gas_price.max(self.floor_price))
     }
 
-    /// Returns the head to publish after a block. `state` is the store with that block.
+    /// Returns the head to publish after a block. `state` is a snapshot of the store with that block.
     pub(crate) fn after(
         &self,
         tx_block: &Arc<TxBlock>,

@@ -140,7 +140,7 @@ impl<'a> Simulator<'a> {
     }
 
     /// Returns the gas limit of a request. Without a given limit, this is the highest limit that the committee permits
-    /// and the sender can pay.
+    /// and the sender can pay, but at least the lowest limit of the transaction kind.
     fn gas_limit(&self, request: &SimulationRequest) -> Result<Gas, StateError> {
         if let Some(limit) = request.gas_limit {
             return Ok(limit);
@@ -389,7 +389,7 @@ pub enum SimulationError {
     Dropped {
         /// The reason as a status code of the reference.
         reason: DropReason,
-        /// The reason as a text, which names the faulty member.
+        /// The reason as a text.
         why: String,
     },
     /// The transaction fails with the highest gas limit.

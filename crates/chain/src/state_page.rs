@@ -15,7 +15,7 @@ pub struct StatePageRequest {
     pub field: Option<String>,
     /// `next` of the previous page, or `None` for the first page.
     pub after: Option<String>,
-    /// Most entries on the page. A limit of 0 means 1.
+    /// Maximum number of entries on the page. A limit of 0 means 1.
     pub limit: usize,
     /// The page has the state after this block. `None` means the latest block.
     pub block: Option<BlockNumber>,

@@ -1,7 +1,8 @@
 //! The errors of admission.
 //!
-//! The texts of [`AdmissionError`] are the texts of the reference (Reference: execution#admission-checks), word for
-//! word, because clients compare them. Therefore some begin with a capital letter.
+//! The texts of [`AdmissionError`], except the text of [`AdmissionError::State`], are the texts of the reference
+//! (Reference: execution#admission-checks), word for word, because clients compare them. Therefore some texts begin
+//! with a capital letter.
 
 use silica_crypto::VerifyError;
 use silica_protocol::{Address, ChainId, Gas, GasPrice, Nonce, Qa, ShardId, TxHash};
@@ -9,8 +10,8 @@ use silica_state::StateError;
 
 /// Reason why admission rejects a transaction.
 ///
-/// The variants are in the order of the checks. Each variant cites the row of its check
-/// (Reference: execution#admission-checks).
+/// The variants, except [`State`](Self::State), are in the order of the checks. Each of these variants cites the row of
+/// its check (Reference: execution#admission-checks).
 #[derive(Debug, thiserror::Error)]
 pub enum AdmissionError {
     /// The transaction is signed for another network (Reference: execution#admission-16).
@@ -48,7 +49,7 @@ pub enum AdmissionError {
     /// The signature is invalid, or the key is not a point of the curve (Reference: execution#admission-20).
     #[error("Unable to verify transaction")]
     Signature(#[source] VerifyError),
-    /// The null account cannot send (Reference: execution#admission-21).
+    /// The sender is the null account (Reference: execution#admission-21).
     #[error("Invalid address for issuing transactions")]
     NullSender,
     /// The sender has no account (Reference: execution#admission-22).
@@ -169,7 +170,7 @@ pub enum AdmissionError {
 /// Reason why a transaction of a block is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidTransaction {
-    /// The transaction does not pass admission.
+    /// The transaction does not pass a check of admission that does not depend on the state.
     #[error("rejected by admission")]
     Form {
         /// The error of admission.
@@ -178,7 +179,7 @@ pub enum InvalidTransaction {
     /// The transaction is neither a payment, nor a deployment, nor a call.
     #[error("expected a payment, a deployment or a call")]
     NoKind,
-    /// The transaction belongs to another committee.
+    /// The transaction does not belong to the committee of its micro block.
     #[error("committee: expected {expected}, got {got}")]
     Committee {
         /// The committee of the transaction.
@@ -186,7 +187,7 @@ pub enum InvalidTransaction {
         /// The committee of the micro block.
         got: ShardId,
     },
-    /// The micro block has another hash at this position.
+    /// The hash in the micro block is not the hash of the transaction.
     #[error("hash: expected {expected}, got {got}")]
     Hash {
         /// Hash in the micro block.

@@ -113,8 +113,8 @@ impl VerifiedTransaction {
 }
 
 impl VerifiedTransaction {
-    /// Checks a transaction in the micro block of `committee` of another node. The execution makes the checks that read
-    /// the state.
+    /// Checks a transaction of a block that another node made. The transaction is in the micro block of `committee`.
+    /// The execution makes the checks that read the state.
     pub(crate) fn in_block(
         transaction: Transaction,
         committee: ShardId,
@@ -136,8 +136,8 @@ impl VerifiedTransaction {
 
 impl VerifiedTransaction {
     /// Returns a transaction of the micro block of `committee` in the record, or `None` if it is neither a payment, nor
-    /// a deployment, nor a call. There are no other checks, because the node verified the transaction before it
-    /// recorded it.
+    /// a deployment, nor a call. There are no other checks, because the node verified the block of the transaction
+    /// before the write.
     pub(crate) fn recorded(
         transaction: Transaction,
         hash: TxHash,
@@ -246,7 +246,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         if got < minimum { Err(AdmissionError::GasPriceTooLow { got, minimum }) } else { Ok(()) }
     }
 
-    /// Makes the checks that read the state.
+    /// Makes the checks that follow the look-up of the sender.
     fn check_state(
         &self,
         transaction: &Transaction,

@@ -1,7 +1,8 @@
 //! The interface between the chain and the consensus of its nodes.
 //!
 //! An [`Engine`] is a state machine without I/O. It gets events from the node, and calls the [`Application`] to
-//! propose, verify and commit blocks. Then it returns the effects for the node. The chain never calls the engine.
+//! propose, verify and commit blocks. Then the engine returns the effects for the node. The chain never calls the
+//! engine.
 
 mod error;
 mod seal;
@@ -29,10 +30,10 @@ use crate::{
 pub trait Application {
     /// Builds the next block on top of the head, with pending transactions, at the time `at`.
     ///
-    /// The timestamp is `at`, or one microsecond after the timestamp of the head if that is later. While it builds the
-    /// block, the function drops transactions that can never be executed. If the block has no transactions, the dropped
-    /// transactions leave the pool at once, so that no empty block has to be committed. Otherwise, they leave the pool
-    /// at the commit of the block.
+    /// The timestamp is the later of `at` and one microsecond after the timestamp of the head. The function drops
+    /// transactions that can never be executed. If the block has no transactions, the dropped transactions leave the
+    /// pool at once, so that no empty block has to be committed. Otherwise, they leave the pool at the commit of the
+    /// block.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ pub trait Application {
     /// [`CommitError`]: the block does not follow the head, or the store could not be written.
     fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError>;
 
-    /// Writes a block without a flush. The next proposal builds on top of it.
+    /// Writes a block without a flush. The next proposal builds on top of this block.
     ///
     /// Until [`flush`](Self::flush) returns, no reader sees the block, its transactions stay in the pool, and a crash
     /// may remove it. Therefore a caller that writes a block with transactions calls `flush` before it proposes the

@@ -26,7 +26,7 @@ pub fn seal_alone(mut block: ExecutedBlock, key: &KeyPair) -> Result<SealedBlock
     Ok(SealedBlock { block })
 }
 
-/// Returns a signer for the blocks of empty block ranges. It signs as the only member of all committees.
+/// Returns a signer for the blocks of empty block ranges. The signer signs as the only member of all committees.
 /// [`Store::set_signer`](silica_state::Store::set_signer) takes the signer.
 pub fn range_signer(key: &KeyPair) -> Arc<dyn BlockSigner> {
     Arc::new(Alone(key.clone()))
@@ -130,7 +130,7 @@ pub enum SealError {
         /// The error of the verification.
         source: CoSignatureError,
     },
-    /// The signatures belong to another block.
+    /// The headers of the signed proposal and of the executed block differ.
     #[error("the signatures belong to another block")]
     Mismatch,
 }

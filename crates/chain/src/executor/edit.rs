@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{accounts::StateReader, stage::BuildError};
 
-/// Most characters of an unknown field name in an error.
+/// Maximum number of characters of an unknown field name in an error.
 const MAX_SHOWN: usize = 64;
 
 /// An edit of a field, or of an entry of a map.
@@ -186,7 +186,7 @@ pub enum EditError {
     /// The value and its keys have more bytes than a transaction may write.
     #[error("value: the value and its keys are larger than a transaction may write")]
     TooLarge,
-    /// The contract cannot be compiled, or its storage is invalid.
+    /// The contract cannot be compiled, its storage is invalid, or the edit panicked.
     #[error("the contract cannot be loaded")]
     Unusable,
     /// The state could not be read.

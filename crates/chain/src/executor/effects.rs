@@ -9,10 +9,11 @@ use silica_scilla::{
 
 use super::{nesting::is_shallow, outcome::CallFailure, text::text_of};
 
-/// Most levels of a value in messages and events. The JSON readers of receipts have a depth limit.
+/// Maximum number of levels of a value in messages and events. The JSON readers of receipts have a depth limit.
 const MAX_VALUE_DEPTH: usize = 100;
 
-/// Most bytes of all events and messages of a transaction: the names, types and JSON values of their entries.
+/// Maximum number of bytes of all events and messages of a transaction: the names, types and JSON values of their
+/// entries.
 ///
 /// Nodes of the generation 8.1 reject network messages of this size, for example a micro block with its receipts
 /// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml). So no block of the network has a transaction with more.
@@ -21,9 +22,10 @@ const MAX_BYTES: usize = 10_000_000;
 /// Bytes of events and messages for each gas that the transaction has used.
 ///
 /// A transaction pays for each value twice: when it creates or loads the value, and when it sends the value. Each time,
-/// a constructor without arguments costs at least one gas unit. A constructor has about 50 bytes. Its name and type
-/// contain the address of a library, and have about 50 bytes more. So lists of options of such values have about 100
-/// bytes for a gas unit. All other values have far less. Common events have less than one byte for a gas unit.
+/// a constructor without arguments costs at least one unit of the interpreter. A constructor has about 50 bytes. Its
+/// name and type contain the address of a library, and have about 50 bytes more. So lists of options of such values
+/// have about 100 bytes for each unit. All other values have far fewer bytes. Common events have less than one byte for
+/// each unit.
 const BYTES_PER_GAS: u64 = 1_000;
 
 /// Returns the limit of bytes in events and messages for a transaction that has used `gas_used`.

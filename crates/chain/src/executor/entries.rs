@@ -150,12 +150,12 @@ impl Tree {
         Some(tree)
     }
 
-    /// Returns whether entries exist below this path.
+    /// Returns whether the tree has existing entries below this path.
     pub(super) fn has_below(&self) -> bool {
         !self.present.is_empty()
     }
 
-    /// Returns the boundary of this node.
+    /// Returns the boundary at this path, if any.
     pub(super) const fn passed(&self) -> Option<&StorageKey> {
         self.passed.as_ref()
     }
@@ -209,13 +209,13 @@ impl Tree {
         }
     }
 
-    /// Returns the boundaries of all nodes above a path.
+    /// Returns the boundaries of all tree nodes above a path.
     pub(super) fn passed_around(&self, path: &[&str]) -> Vec<Option<StorageKey>> {
         (0..path.len()).map(|len| self.at(path.get(..len)?)?.passed.clone()).collect()
     }
 
-    /// Moves the boundaries of the nodes above a path back after a reverted removal, because the entries below `key`
-    /// are unknown again. `known` has the boundaries from before the removal: entries before them stay known.
+    /// Moves the boundaries of the tree nodes above a path back after a reverted removal, because the entries below
+    /// `key` are unknown again. `known` has the boundaries from before the removal: entries before them stay known.
     pub(super) fn reopen(&mut self, path: &[&str], key: &StorageKey, known: &[Option<StorageKey>]) {
         let (Some((part, path)), Some((known, rest))) = (path.split_first(), known.split_first()) else { return };
         let end = end_of(key, parts(key).len());

@@ -62,7 +62,8 @@ pub(crate) struct Context<'a> {
     pub(crate) block: BlockNumber,
     /// Gas limit of the micro block.
     pub(crate) gas_limit: Gas,
-    /// Minimum gas price. `None` to verify a block, because its proposer may have had another price.
+    /// Minimum gas price. `None` during the verification of a block, because its proposer may have used a different
+    /// price.
     pub(crate) minimum_price: Option<GasPrice>,
     /// Chain id of the network.
     pub(crate) chain_id: ChainId,
@@ -127,7 +128,8 @@ impl<'a> Effort<'a> {
         Self { work, loaded: BTreeMap::new(), before: context.loaded }
     }
 
-    /// Counts gas units that the node charges. If a limit is reached, the next step of the execution returns the error.
+    /// Counts units of the interpreter that the node charges. If a limit is reached, the next step of the execution
+    /// returns the error.
     fn pay(&mut self, units: u64) {
         let _ = self.work.pay(units);
     }

@@ -326,19 +326,19 @@ struct Shelf {
     most: usize,
 }
 
-/// Most bytes of modules. Above that, the least recently used modules are evicted.
+/// Maximum number of bytes of modules. Above this limit, the least recently used modules are evicted.
 const MOST_BYTES: usize = 64 << 20;
-/// Most bytes of compiled programs.
+/// Maximum number of bytes of compiled programs.
 const MOST_CODE: u64 = 128 << 20;
 
 impl ContractCache {
-    /// Returns the contract cache of block production.
+    /// Returns an empty contract cache for block production.
     pub(crate) fn new(rules: Rules) -> Self {
         Self::with_bounds(rules, MOST_BYTES, MOST_CODE)
     }
 
-    /// Returns the contract cache of simulations, with a quarter of the bytes. It is separate, so that simulations of
-    /// other contracts neither evict the contracts of blocks nor delay a block.
+    /// Returns an empty contract cache for simulations, with a quarter of the limits of [`new`](Self::new). This cache
+    /// is separate, so that simulations of other contracts neither evict the contracts of blocks nor delay a block.
     pub(crate) fn of_simulations(rules: Rules) -> Self {
         Self::with_bounds(rules, MOST_BYTES / 4, MOST_CODE / 4)
     }
@@ -348,7 +348,7 @@ impl ContractCache {
         self.rules
     }
 
-    /// Returns the memory that the compiled programs use.
+    /// Returns the number and the size of the compiled programs in the cache.
     pub(crate) fn usage(&self) -> CacheUsage {
         self.codes.usage()
     }
@@ -358,8 +358,8 @@ impl ContractCache {
     }
 
     /// Returns a compiled contract with its parameters. Compiles the contract if it is not in the cache. `count` counts
-    /// the bytes of its texts and of its libraries, whether they are in the cache or not. An error of `count` ends the
-    /// call.
+    /// the bytes of the contract and of its libraries, whether they are in the cache or not. An error of `count` ends
+    /// the call.
     pub(super) fn ready<W: StateReader>(
         &self,
         module: &Arc<Module>,
@@ -431,7 +431,7 @@ impl Shelf {
         Some(Arc::clone(module))
     }
 
-    /// Adds a module, unless another thread has added it meanwhile.
+    /// Adds a module, unless the cache has a module with this hash.
     fn put(&mut self, hash: CodeHash, module: &Arc<Module>) {
         if self.get(&hash).is_some() {
             return;

@@ -39,7 +39,8 @@ pub(crate) struct Overlay<W> {
 enum Undo {
     Account(Address, Box<Slot<Option<Account>>>),
     Entry(Address, StorageKey, Slot<Entry>),
-    /// The removal of all entries at and below a key. The list has the earlier boundaries of the nodes above the key.
+    /// The removal of all entries at and below a key. The list has the earlier boundaries of the tree nodes above the
+    /// key.
     Removed(Address, StorageKey, Vec<Option<StorageKey>>),
     Source(Address),
 }
@@ -82,7 +83,7 @@ impl<W: StateReader> Overlay<W> {
         Ok(())
     }
 
-    /// Returns the value of an entry of contract storage.
+    /// Returns the value of an entry of contract storage, or `None` if the entry does not exist.
     pub(crate) fn entry(&mut self, contract: &Address, key: &StorageKey) -> Result<Entry, StateError> {
         Ok(self.entry_slot(contract, key)?.current.clone())
     }

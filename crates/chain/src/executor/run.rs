@@ -164,7 +164,7 @@ fn settings(rules: Rules) -> Settings {
     Settings { rules, ..Settings::default() }
 }
 
-/// Returns the gas units for the texts of a deployment: one for each byte.
+/// Returns the units of the interpreter for the texts of a deployment: one for each byte.
 pub(super) fn text_units(source: &Source) -> u64 {
     u64::try_from(source.code.len().saturating_add(source.init.len())).unwrap_or(u64::MAX)
 }
@@ -182,8 +182,8 @@ fn charged_for_texts(source: &Source, limit: u64, work: Work) -> Result<Meter, R
 /// Deploys an accepted contract. The host gets the initial values of the fields. Returns the gas that the run reports
 /// as left.
 ///
-/// As in the reference, a success reports gas units, eight of which are one gas (Reference: scilla#units). Callers must
-/// limit the result to the gas that was left before.
+/// As in the reference, a success reports units of the interpreter, eight of which are one gas
+/// (Reference: scilla#units). Callers must limit the result to the gas that was left before.
 pub(super) fn deploy_contract(
     source: &Source,
     code: &Arc<Code>,

@@ -32,25 +32,27 @@ use silica_state::StateError;
 use super::{Overlay, text::text_of};
 use crate::accounts::StateReader;
 
-/// Most bytes that a transaction may write, in keys and values together.
+/// Maximum number of bytes that a transaction may write, in keys and values together.
 ///
 /// The gas of a key does not depend on its length, and with ten texts a transaction can make a thousand keys of a map
-/// with three levels. A common entry costs at least ten gas units and has about 150 bytes. So common entries have less
-/// than 50 MB together at the largest gas limit. The nodes of the network cannot send a state delta above 10 MB
-/// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
+/// with three levels. A common entry costs at least ten units of the interpreter and has about 150 bytes. So common
+/// entries have less than 50 MB together at the largest gas limit. The nodes of the network cannot send a state delta
+/// above 10 MB (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
 pub(super) const MAX_WRITTEN: usize = 64_000_000;
 
-/// Most bytes in the keys that a transaction reads or removes. The first [`COMMON_KEY`] bytes of each key do not count.
+/// Maximum number of bytes in the keys that a transaction reads or removes. The first [`COMMON_KEY`] bytes of each key
+/// do not count.
 pub(super) const MAX_LOOKED_UP: usize = 64_000_000;
 
-/// Most bytes that a transaction may read, in keys and values together. The gas of a read depends on the number of
-/// parts of a value. A part that costs one unit of gas can have a long text.
+/// Maximum number of bytes that a transaction may read, in keys and values together. The gas of a read depends on the
+/// number of parts of a value. A part that costs one unit of the interpreter can have a long text.
 pub(super) const MAX_READ: usize = 256_000_000;
 
-/// Most bytes in the keys of one value together.
+/// Maximum number of bytes in the keys of one value together.
 pub(super) const MAX_KEYS: usize = 100_000;
 
-/// Bytes of a key that its gas pays for. Two addresses and the name of a field have less than half of this length.
+/// Number of bytes of a key that the gas of a read or removal pays for. Two addresses and the name of a field have less
+/// than half of this length.
 const COMMON_KEY: usize = 256;
 
 /// The bytes that a transaction has left, and the work of its current query.
@@ -284,8 +286,8 @@ impl StoredField<'_> {
         Ok(overlay.set_entry(self.contract, &prefix, None)?)
     }
 
-    /// Writes a value where no entry exists. The depth of the recursion is the nesting of maps in the type, which the
-    /// checker limits.
+    /// Writes a value. The caller has removed the entries of an earlier map. The depth of the recursion is the nesting
+    /// of maps in the type, which the checker limits.
     fn write<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -379,7 +381,7 @@ fn texts(keys: &[Key]) -> Result<Vec<String>, StorageFault> {
     Ok(texts)
 }
 
-/// Returns the text of a key. Fails if it and the texts in `before` have more than [`MAX_KEYS`] bytes.
+/// Returns the text of a key. Fails if this text and the texts in `before` have more than [`MAX_KEYS`] bytes.
 fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
     let used: usize = before.iter().map(String::len).sum();
     text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)

@@ -17,7 +17,7 @@ use super::nesting::{MOST_LEVELS, is_shallow, readable_parts};
 /// A call of a contract, or a message that causes no run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedCall {
-    /// Caller: the signer of the transaction, or a contract.
+    /// Sender of the transaction, or the contract that sent the message.
     pub sender: Address,
     /// Recipient of the call or message.
     pub recipient: Address,
@@ -25,8 +25,8 @@ pub struct TracedCall {
     pub amount: Qa,
     /// Tag of the message, even if it causes no run.
     pub tag: String,
-    /// The parameters as an array, as in a message, or null if they are too large. A value that nests too deeply for
-    /// JSON readers is a string with its text.
+    /// The parameters as an array, as in a message. Null if the message has no parameters, or the trace has too few
+    /// bytes left for them. A value that nests too deeply for JSON readers is a string with its text.
     pub params: Json,
     /// The run that the message caused, if any.
     pub run: Option<TracedRun>,
@@ -84,7 +84,7 @@ pub struct TracedValue {
     pub value: Option<Json>,
 }
 
-/// Most statements in the trace of a transaction.
+/// Maximum number of statements in the trace of a transaction.
 const MOST_STEPS: usize = 10_000;
 /// Approximate maximum of bytes in the names, values and sources of a trace. Clients and the node hold a trace as a
 /// whole.
@@ -93,11 +93,11 @@ const MOST_BYTES: usize = 4 << 20;
 const OVERHEAD: usize = 100;
 /// Approximate size in bytes of the largest value in a trace.
 const LARGEST_VALUE: u64 = 16 << 10;
-/// Most parts of a value in a trace.
+/// Maximum number of parts of a value in a trace.
 const MOST_PARTS: u64 = 1 << 10;
 /// Number of JSON levels around the value of a parameter: the array of parameters, and the object of each parameter.
 const LEVELS_OF_PARAMS: usize = 2;
-/// Most bytes of the source of a statement in a trace.
+/// Maximum number of bytes of the source of a statement in a trace.
 const LONGEST_LINE: usize = 200;
 
 /// The recorder of a trace. It has interior mutability, because every step of an execution gets a shared reference to

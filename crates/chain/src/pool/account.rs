@@ -76,18 +76,18 @@ impl Sender {
         self.len().saturating_sub(usize::try_from(executable).unwrap_or(usize::MAX))
     }
 
-    /// Returns the transaction with `nonce`, whatever its lane.
+    /// Returns the rank of the transaction with `nonce` in any lane, or `None` if it does not exist.
     pub(super) fn with_nonce(&self, nonce: Nonce) -> Option<Rank> {
         self.slot(nonce).map(|slot| slot.rank)
     }
 
-    /// Returns the transaction with the highest nonce.
+    /// Returns the highest nonce of a transaction and the rank of this transaction, or `None` without transactions.
     pub(super) fn last(&self) -> Option<(Nonce, Rank)> {
         let last = self.lanes.iter().filter_map(|lane| lane.by_nonce.last_key_value());
         last.max_by_key(|(nonce, _)| **nonce).map(|(nonce, slot)| (*nonce, slot.rank))
     }
 
-    /// Returns the first transaction for `committee` with a nonce above `nonce`.
+    /// Returns the rank of the first transaction for `committee` with a nonce above `nonce`, if any.
     pub(super) fn following(&self, committee: ShardId, nonce: Nonce) -> Option<Rank> {
         let lane = self.lanes.iter().find(|lane| lane.committee == committee)?;
         lane.by_nonce.range(nonce.next()?..).next().map(|(_, slot)| slot.rank)

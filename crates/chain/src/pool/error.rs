@@ -16,25 +16,25 @@ pub enum PoolError {
     /// The pool is full, and the transaction cannot evict another one (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     Full {
-        /// Most transactions in the pool.
+        /// Maximum number of transactions in the pool.
         limit: usize,
     },
-    /// The sender has the most pending transactions that the pool permits (Reference: execution#admission-37).
+    /// The sender has the maximum number of pending transactions (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     SenderFull {
         /// Address of the sender.
         sender: Address,
-        /// Most pending transactions of a sender.
+        /// Maximum number of pending transactions of a sender.
         limit: usize,
     },
-    /// The sender has the most gapped transactions that the pool permits (Reference: execution#pool).
+    /// The sender has the maximum number of gapped transactions (Reference: execution#pool).
     #[error(
         "Txn could not be added as the sender has {limit} pending transactions that need a lower nonce or more balance"
     )]
     SenderGapped {
         /// Address of the sender.
         sender: Address,
-        /// Most gapped transactions of a sender.
+        /// Maximum number of gapped transactions of a sender.
         limit: usize,
     },
     /// A pending transaction with the same sender and nonce has a better rank: a higher gas price, or the same price

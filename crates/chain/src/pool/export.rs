@@ -112,7 +112,8 @@ fn find_entry(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(position..)
 }
 
-/// Reads an entry of version 2, and the number of entries in it. Returns `None` if the entry is damaged.
+/// Reads an entry of version 2. Also returns the number of entries in the file, which each entry contains. Returns
+/// `None` if the entry is damaged.
 fn read_entry_2(rest: &mut &[u8]) -> Option<(Exported, u32)> {
     let start = *rest;
     let _: [u8; ENTRY.len()] = take(rest)?;

@@ -90,7 +90,7 @@ pub(crate) struct Pool {
     drops: BTreeMap<u64, TxHash>,
     /// Counter of arrivals, changes of status and drops. It orders these events.
     clock: u64,
-    /// The transaction that comes first in the next block, because it had no room in an earlier one.
+    /// The transaction that comes first in the next block, because an earlier block had no room for it.
     left_out: Option<TxHash>,
 }
 
@@ -110,7 +110,7 @@ struct Dropped {
 /// The epoch, the time and the origin of a transaction that enters the pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
-    /// The Tx epoch of its first arrival, from which its expiry counts.
+    /// The Tx epoch of the first arrival of the transaction. The lifetime of the transaction begins with this epoch.
     pub(crate) epoch: BlockNumber,
     /// The current time.
     pub(crate) at: Timestamp,
@@ -175,8 +175,8 @@ impl Pool {
 
     /// Adds a transaction. Of two transactions with the same sender and nonce, the pool keeps the better ranked one.
     ///
-    /// `account` is the account of the sender at the published head. The pool reads it only if no other transaction of
-    /// the sender is pending.
+    /// `account` is the account of the sender at the published head. If another transaction of the sender is pending,
+    /// the pool ignores `account`.
     pub(crate) fn insert(
         &mut self,
         transaction: VerifiedTransaction,
@@ -206,7 +206,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Returns the pending transaction with the same sender and nonce.
+    /// Returns the rank of the pending transaction with the same sender and nonce, or `None` if it does not exist.
     fn rival(&self, transaction: &VerifiedTransaction) -> Option<Rank> {
         self.senders.get(&transaction.sender())?.with_nonce(transaction.transaction().nonce)
     }
@@ -216,7 +216,7 @@ impl Pool {
         self.senders.get(sender).map(|sender| sender.nonces().collect()).unwrap_or_default()
     }
 
-    /// Checks the limits for each sender, and returns the class that a new transaction would have.
+    /// Checks the limits of the sender, and returns the class that a new transaction would have.
     fn check_sender(
         &self,
         transaction: &VerifiedTransaction,
@@ -236,11 +236,13 @@ impl Pool {
         Ok(class)
     }
 
-    /// Evicts a transaction if the pool is full. Fails unless `new` has a better class than the transaction with the
-    /// greatest standing, or the same class and a higher gas price.
+    /// Evicts a transaction if the pool is full. The worst transaction is the last one in the [order of
+    /// eviction](standing::Standing). The function fails unless `new` has a better class than the worst transaction, or
+    /// the same class and a higher gas price. It also fails if `new` would have the highest nonce of the sender of the
+    /// worst transaction.
     ///
-    /// The function evicts the last transaction of the sender of that transaction, so that the eviction opens no nonce
-    /// gap. The sender cannot execute the evicted transaction before the transaction with the greatest standing.
+    /// The function evicts the transaction with the highest nonce of the sender of the worst transaction. So the
+    /// eviction opens no nonce gap.
     fn make_room(
         &mut self,
         new: &VerifiedTransaction,
@@ -325,17 +327,19 @@ impl Pool {
         self.indexes.lines.get(&committee).is_some_and(|line| !line.is_empty())
     }
 
-    /// Returns the transaction that comes first in the next block, if there is one.
+    /// Returns the transaction that comes first in the next block. Returns `None` if the pool has chosen no
+    /// transaction, or the chosen transaction is not in a line.
     pub(crate) fn left_out(&self) -> Option<VerifiedTransaction> {
         let transaction = &self.entries.get(&self.left_out?)?.record.transaction;
         let line = self.indexes.lines.get(&transaction.committee())?;
         line.contains(&Rank::of(transaction)).then(|| transaction.clone())
     }
 
-    /// Chooses the transaction that comes first in the next block: the first one that this block had no room for.
-    /// Without this choice, transactions with higher prices could take its room in every block.
+    /// Chooses the transaction that comes first in the next block: the first transaction that the block of `settlement`
+    /// had no room for. Without this choice, transactions with higher prices could take its room in every block.
     ///
-    /// A block that tried such a transaction chooses none. So at least every second block is in the order of prices.
+    /// After a block that tried the chosen transaction, the function chooses no transaction. So at least every second
+    /// block is in the order of prices.
     fn choose_left_out(&mut self, settlement: &Settlement<'_>) {
         let Settlement { included, dropped, postponed, .. } = *settlement;
         let mut tried = included.iter().map(|(transaction, _)| transaction.hash());
@@ -395,8 +399,8 @@ impl Pool {
         }
     }
 
-    /// Applies a range of empty blocks. The first block has the timestamp `at`, and each later block one microsecond
-    /// more.
+    /// Applies a range of empty blocks. The first block has the timestamp `at`, and the timestamp of each later block
+    /// is one microsecond later.
     pub(crate) fn note_empty(&mut self, blocks: RangeInclusive<BlockNumber>, at: Timestamp) {
         let first = blocks.start().get();
         for number in first..=blocks.end().get() {
@@ -482,7 +486,8 @@ impl Pool {
         Some(record)
     }
 
-    /// Removes the entry of a transaction. The caller removes the slot of its sender before or after this call.
+    /// Removes the entry of a transaction. The caller also removes the transaction from its [`Sender`], before or after
+    /// this call.
     fn take(&mut self, hash: &TxHash) -> Option<StatusRecord> {
         let Entry { record, arrival, update } = self.entries.remove(hash)?;
         self.arrivals.remove(&arrival);
@@ -525,7 +530,7 @@ impl Pool {
         }
     }
 
-    /// Returns the status of a pending or dropped transaction.
+    /// Returns the status of a transaction, or `None` if the pool has no status for the hash.
     pub(crate) fn record(&self, hash: &TxHash) -> Option<&StatusRecord> {
         let waiting = self.entries.get(hash).map(|entry| &entry.record);
         waiting.or_else(|| self.dropped.get(hash).map(|dropped| &dropped.record))

@@ -15,7 +15,7 @@ pub enum TxStatus {
     NonceHigh,
     /// The transaction is pending: the last block that tried it had too little gas or work left.
     GasExceeded,
-    /// The transaction was dropped. Its nonce is unused.
+    /// The transaction was dropped, and did not use its nonce.
     Dropped(DropReason),
 }
 

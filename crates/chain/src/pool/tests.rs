@@ -31,7 +31,7 @@ fn time(micros: u64) -> Timestamp {
     Timestamp::new(micros)
 }
 
-/// A new transaction in the Tx epoch `epoch`.
+/// The arrival of a new transaction in the Tx epoch `epoch`.
 fn arrival(epoch: u64, micros: u64) -> Arrival {
     Arrival { epoch: block(epoch), at: time(micros), restored: false }
 }
@@ -72,8 +72,8 @@ fn accounts_after(included: &[(VerifiedTransaction, Receipt)]) -> Vec<(Address, 
     accounts.into_iter().collect()
 }
 
-/// Executes all transactions without a nonce gap, as a block of unlimited size would. Returns the executed and the
-/// other transactions.
+/// Executes all transactions without a nonce gap, as a block of unlimited size would. Returns the executed
+/// transactions, and the transactions with a nonce gap.
 fn drain(pool: Pool, nonces: &mut BTreeMap<Address, u64>) -> (Vec<VerifiedTransaction>, Vec<VerifiedTransaction>) {
     let pool = Mutex::new(pool);
     let mut line = PoolLine::new(&pool, SHARD, None);
@@ -839,7 +839,7 @@ impl Model {
         Ok(())
     }
 
-    /// Checks that the pool has the same transactions in the same classes.
+    /// Checks that the pool and the model have the same transactions in the same classes.
     fn check(&self, pool: &Pool) {
         let expected: BTreeSet<_> = self.pending.iter().map(|(tx, _)| (self.is_gapped(tx), Rank::of(tx))).collect();
         let standings = pool.indexes.standings.iter();

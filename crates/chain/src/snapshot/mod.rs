@@ -46,7 +46,7 @@ impl Snapshot {
         self.published.state.state()
     }
 
-    /// Returns the entry of the latest Tx block in the record.
+    /// Returns the entry of the latest Tx block in the record, or `None` if the record is empty.
     pub fn record_head(&self) -> Option<&silica_state::Head> {
         self.state().head()
     }
@@ -71,14 +71,14 @@ impl Snapshot {
         ChainTip { number: self.published.head.number(), reverts: self.published.reverts.count() }
     }
 
-    /// Returns the lowest block to which the chain was reverted after the first `seen` reverts, or `None` if there were
-    /// no more reverts before this head.
+    /// Returns the number of the lowest block to which the chain was reverted after the first `seen` reverts, or `None`
+    /// if there were no more reverts before this head.
     pub fn reverted_to(&self, seen: u64) -> Option<BlockNumber> {
         self.published.reverts.since(seen)
     }
 
     /// Returns the value that readers derive from this head, and that all its snapshots share. The first call creates
-    /// the value with `create`. The next head has another value.
+    /// the value with `create`. Each head has a separate value.
     ///
     /// Returns `None` if the first call created a value of another type. So a program must use one type only.
     pub fn derived<T: Any + Send + Sync>(&self, create: impl FnOnce() -> T) -> Option<&T> {
@@ -182,13 +182,13 @@ impl Snapshot {
         &self.shared
     }
 
-    /// Returns the oldest and the latest block in the proof window of this head.
+    /// Returns the numbers of the oldest and the latest block in the proof window of this head.
     pub(crate) fn kept(&self) -> (BlockNumber, BlockNumber) {
         let latest = self.published.head.number();
         (self.shared.earliest_proof(latest), latest)
     }
 
-    /// Returns the oldest and the latest block in the proof window of the published head.
+    /// Returns the numbers of the oldest and the latest block in the proof window of the published head.
     pub(crate) fn kept_now(&self) -> (BlockNumber, BlockNumber) {
         let latest = self.shared.published().head.number();
         (self.shared.earliest_proof(latest), latest)

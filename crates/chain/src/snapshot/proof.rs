@@ -47,7 +47,7 @@ impl Snapshot {
         Ok(StateProof { account: view.account_proof(address)?, storage })
     }
 
-    /// Returns the block for a proof if it is in the proof window. `None` means the latest block.
+    /// Returns the number of the block for a proof if the block is in the proof window. `None` means the latest block.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use silica_state::{ArchiveError, FoundTransaction, StateError, StoredTransaction
 use super::Snapshot;
 use crate::pool::{StatusRecord, TxStatus};
 
-/// Most transactions in a list of pending transactions (`PENDING_TXN_QUERY_MAX_RESULTS`).
+/// Maximum number of transactions in a list of pending transactions (`PENDING_TXN_QUERY_MAX_RESULTS`).
 const PENDING_MOST: usize = 1_000;
 
 /// The status of a submitted transaction.
@@ -87,7 +87,8 @@ impl Snapshot {
         self.status_of(&self.find_transaction(hash)?)
     }
 
-    /// Returns the status of a transaction from [`find_transaction`](Self::find_transaction) at this head.
+    /// Returns the status of a transaction that [`find_transaction`](Self::find_transaction) searched at this head.
+    /// Returns `None` if neither the pool nor a block has the transaction.
     ///
     /// # Errors
     ///

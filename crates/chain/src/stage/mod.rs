@@ -1,4 +1,4 @@
-//! The stages of a block. Only one module creates each type, so no stage can be skipped.
+//! The stages of a block. Each type has one module that creates its values, so no stage can be skipped.
 //!
 //! ```text
 //! transactions ─▶ ExecutedBlock ─▶ SealedBlock ─▶ CommittedBlock
@@ -79,7 +79,7 @@ impl ExecutedBlock {
         &self.blocks.micro
     }
 
-    /// Returns the DS block before the Tx block without signatures, if one is due.
+    /// Returns the unsigned DS block before the Tx block, or `None` if no DS block is due.
     pub fn ds_block(&self) -> Option<&DsBlock> {
         self.blocks.ds.as_ref()
     }
