@@ -163,7 +163,7 @@ fn sign_together(message: &[u8], signers: &[KeyPair]) -> Signature {
     combine(&challenge, &responses).expect("the sum is not 0")
 }
 
-/// Measures both verifications in turns, so that other load slows both equally.
+/// Measures the verification of Schnorr and of ECDSA signatures in turns, so that other load slows both equally.
 #[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
 fn turn_by_turn(_: &mut Criterion) {
     let cases: Vec<_> = (0..SIGNERS).map(Case::new).collect();

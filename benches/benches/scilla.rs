@@ -80,7 +80,7 @@ fn holder(number: u32) -> Address {
     address
 }
 
-/// Returns the address that is the key of a map entry.
+/// Returns the address that is the key of a map entry, or `None` if the keys are not one address.
 fn address(keys: &[Key]) -> Option<Address> {
     let [key] = keys else { return None };
     key.value().as_bytes()?.as_ref().try_into().ok()

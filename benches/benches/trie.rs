@@ -109,7 +109,7 @@ impl Ours {
     }
 }
 
-/// The same accounts in `eth_trie`.
+/// The accounts of [`Ours`] in `eth_trie`.
 struct Theirs {
     peer: Peer,
     batches: Batches,

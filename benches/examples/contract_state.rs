@@ -6,8 +6,8 @@
 //! cargo run --profile dist -p silica-benches --example contract_state -- ask 127.0.0.1:5555 PID CONTRACT
 //! ```
 //!
-//! Transactions fill the contract, and the example prints its address. For a response without caches, restart the node
-//! before the request.
+//! Transactions fill the contract, and the example prints the address of the contract. For a response without caches,
+//! restart the node before the request.
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
 use std::{

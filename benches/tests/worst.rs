@@ -53,8 +53,8 @@ const TOO_MUCH: &[&str] = &[
     "deployment with a large type in many places",
 ];
 
-/// Executes a program twice: the proposed block compiles the program, and the committed block finds it in the contract
-/// cache. `Net::measure` asserts that both receipts are equal.
+/// Executes a program twice: the proposed block compiles the program if no setup call did, and the committed block
+/// finds it in the contract cache. `Net::measure` asserts that both receipts are equal.
 fn run(template: &Template, rules: &str) -> Measured {
     let rules = rules.parse().unwrap_or_else(|error| panic!("{rules}: {error}"));
     let mut prepared =

@@ -14,7 +14,8 @@ pub(crate) struct Client {
     requests: Vec<Vec<u8>>,
     /// Number of sent requests.
     sent: usize,
-    /// The first response, including its head. All responses must have a body of this length.
+    /// The first response, including its head. The bodies of all responses must have the length of the body of this
+    /// response.
     answer: Vec<u8>,
 }
 

@@ -33,8 +33,8 @@ fn number_literal(shape: &Shape) -> String {
     format!("BNum {}", "9".repeat(shape.size.clamp(1, LONGEST) as usize))
 }
 
-/// Returns a transition that evaluates an expression `copies` times for each of `times` steps of a fold. `first` has
-/// statements that bind the names in the expression.
+/// Returns a case whose transition evaluates an expression `copies` times for each of `times` steps of a fold. `first`
+/// has statements that bind the names in the expression.
 fn folded(shape: &Shape, library: &str, first: &str, step: impl Fn(u32) -> String) -> Case {
     let copies = each(shape.copies, |copy| format!("let v{copy} = {} in\n", step(copy)));
     Case::call(format!(
@@ -55,8 +55,8 @@ end
     ))
 }
 
-/// Returns a transition that executes statements `copies` times for each of `times` elements of a list. `first` has the
-/// first statements of the procedure, and `fields` is the text before the procedure.
+/// Returns a case whose transition executes statements `copies` times for each of `times` elements of a list. `first`
+/// has the first statements of the procedure, and `fields` is the text before the procedure.
 fn repeated(shape: &Shape, library: &str, fields: &str, first: &str, step: impl Fn(u32) -> String) -> Case {
     let copies = each(shape.copies, |copy| format!("{};\n", step(copy)));
     Case::call(format!(
@@ -219,8 +219,8 @@ field u : Uint32 = Uint32 0";
     repeated(shape, "", fields, &first, step)
 }
 
-/// Adds fields with maps of `size` entries and with a value of `depth` levels. A setup call writes them, and `step`
-/// reads or writes them.
+/// Returns a case with fields for maps of `size` entries and for a value of `depth` levels. A setup call writes these
+/// fields, and `step` reads or writes them.
 fn filled(shape: &Shape, step: impl Fn(u32) -> String) -> Case {
     let (entries, levels) = (shape.size.clamp(1, 3_000), shape.depth.clamp(1, 10_000));
     let fields = format!(

@@ -56,8 +56,8 @@ impl Epochs {
         DsBlockNumber::new((block.get() / self.length).saturating_add(1))
     }
 
-    /// Returns the first Tx block after the DS block `ds_block`. The header of the DS block has this number as its
-    /// epoch.
+    /// Returns the number of the first Tx block after the DS block `ds_block`. The header of the DS block has this
+    /// number as its epoch.
     pub fn first_block_of(self, ds_block: DsBlockNumber) -> BlockNumber {
         match ds_block.get() {
             0 => BlockNumber::new(0),
@@ -66,7 +66,7 @@ impl Epochs {
         }
     }
 
-    /// Returns the block that is `ds_epochs` DS epochs after `block`.
+    /// Returns the number of the block that is `ds_epochs` DS epochs after `block`.
     pub(crate) fn after(self, block: BlockNumber, ds_epochs: u64) -> BlockNumber {
         BlockNumber::new(block.get().saturating_add(ds_epochs.saturating_mul(self.length())))
     }

@@ -1,6 +1,6 @@
 //! Reads the head of a stored chain, and checks that the chain belongs to this network.
 //!
-//! The time of this read does not depend on the length of the chain, because the module reads only the newest blocks.
+//! The time of this read does not depend on the length of the chain, because the module reads only a few blocks.
 
 use std::sync::Arc;
 

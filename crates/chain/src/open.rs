@@ -1,7 +1,7 @@
-//! Opens a chain: writes the genesis blocks to an empty store, or reads the newest block of another store.
+//! Opens a chain: writes the genesis blocks to an empty store, or reads the newest blocks of a store with a chain.
 //!
-//! The time of an opening does not depend on the length of the chain, because only the newest blocks are read. If the
-//! store has lost its state, the function executes the blocks again.
+//! The time of an opening does not depend on the length of the chain, because the function reads only a few blocks. If
+//! the store has lost its state, the function executes the blocks again.
 
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`OpenError`]: the chain has other parameters or another key, or the store could not be read or written.
+/// [`OpenError`]: the parameters are invalid, the parameters or the key of the chain differ from the arguments, or the
+/// store could not be read or written.
 pub fn open(
     store: Store,
     config: ChainConfig,

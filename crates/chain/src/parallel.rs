@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, panic::resume_unwind, thread};
 
-/// Returns the results of `run` for all items, in their order. Each thread gets at least `share` items.
+/// Returns the results of `run` for all items, in their order. Each thread except the last gets at least `share` items.
 ///
 /// The threads end before the function returns. A panic of `run` is also a panic of the caller.
 pub(crate) fn map<'a, T: Sync, R: Send>(items: &'a [T], share: usize, run: impl Fn(&'a T) -> R + Sync) -> Vec<R> {

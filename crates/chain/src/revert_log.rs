@@ -47,7 +47,8 @@ impl RevertLog {
         Self { count, lowest }
     }
 
-    /// Returns the lowest block of all reverts after the first `seen` reverts, or `None` if there were no more.
+    /// Returns the number of the lowest block of all reverts after the first `seen` reverts, or `None` if there were no
+    /// more.
     pub(crate) fn since(&self, seen: u64) -> Option<BlockNumber> {
         self.lowest.iter().find(|(ordinal, _)| *ordinal > seen).map(|(_, block)| *block)
     }

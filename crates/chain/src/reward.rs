@@ -17,8 +17,8 @@ pub struct Settlement {
 }
 
 impl Settlement {
-    /// Adds the `fees` of a DS epoch to the `reserve`, and pays the `reward` from it. If the reserve is lower than the
-    /// reward, pays the whole reserve.
+    /// Adds the `fees` of a DS epoch to the `reserve`, and pays the `reward` from the sum. If the sum is lower than the
+    /// reward, pays the whole sum.
     ///
     /// Returns `None` if the sum of reserve and fees exceeds 128 bits. The supply of a valid genesis makes this
     /// impossible.

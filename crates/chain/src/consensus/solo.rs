@@ -11,7 +11,7 @@ use crate::{
     stage::{CommittedBlock, ExecutedBlock},
 };
 
-/// Most empty blocks that share one flush.
+/// Maximum number of empty blocks that share one flush.
 const GROUP: u32 = 64;
 
 /// Least number of remaining blocks for which the engine requests an empty block range.

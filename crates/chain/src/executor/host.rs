@@ -28,7 +28,7 @@ pub(super) struct ContractHost<'a, W> {
     pub(super) contract: Address,
     /// The data types of the contract.
     pub(super) known: Arc<DataTypes>,
-    /// The gas units that the next read may use.
+    /// The units of the interpreter that the next read may use.
     pub(super) units: u64,
     /// The bytes that the transaction has left to read and write.
     pub(super) quota: StorageQuota,

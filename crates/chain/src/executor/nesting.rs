@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-/// Most levels of a value in a trace or in a state change. A level is an array or object that is not empty. The last
-/// level can contain empty ones.
+/// Maximum number of levels of a value in a trace or in a state change. A level is an array or object that is not
+/// empty. The last level can contain empty arrays and objects.
 ///
 /// `serde_json` reads documents with at most 127 levels by default. A response has at most 110: in a batch, the steps
 /// of a contract after twenty chained calls, the maximum, have 49 levels around a value.

@@ -73,7 +73,7 @@ impl Deposit {
         Ok(overlay.set(&self.sender, Account { balance, ..sender })?)
     }
 
-    /// Returns unused gas to the sender, and increments the nonce. Returns the gas used and the fee.
+    /// Pays the money for unused gas back to the sender, and increments the nonce. Returns the gas used and the fee.
     pub(super) fn settle<W: StateReader>(self, left: u64, overlay: &mut Overlay<W>) -> Result<(Gas, Qa), DropOrFatal> {
         let refund = Gas::new(left).checked_cost(self.price).ok_or(DropReason::Arithmetic)?;
         let used = self.limit.checked_sub(Gas::new(left)).ok_or(DropReason::Arithmetic)?;

@@ -44,7 +44,7 @@ pub(super) fn execute<W: StateReader>(
     Ok(Recorded { receipt: Receipt::payment(gas, context.block), fee })
 }
 
-/// Takes the fee, and increments the nonce.
+/// Returns the account without the fee and with the next nonce, or `None` if a number is out of range.
 fn charge(account: Account, fee: Qa) -> Option<Account> {
     Some(Account { balance: account.balance.checked_sub(fee)?, nonce: account.nonce.next()?, ..account })
 }

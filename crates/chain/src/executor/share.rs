@@ -48,7 +48,7 @@ impl StateReader {
         }
     }
 
-    /// Executes a transaction in a block that has `work_limit` left.
+    /// Executes a transaction in a block that has the work `work_limit` left.
     fn execute(&mut self, work_limit: u64, transaction: Transaction) -> Executed {
         let rules = Rules::V8_1;
         let context = Context {

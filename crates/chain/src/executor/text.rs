@@ -7,9 +7,9 @@ use silica_scilla::{
     value::Value,
 };
 
-/// Most parts of a value that is converted to text. The conversion takes time for each part before the length of the
-/// text is known. The limit is more than twice the parts that the largest gas limit pays for in lists of small numbers.
-/// These have the shortest text for each part.
+/// Maximum number of parts of a value that is converted to text. The conversion takes time for each part before the
+/// length of the text is known. The limit is more than twice the parts that the largest gas limit pays for in lists of
+/// small numbers. Such lists have the shortest text for each part.
 const MAX_PARTS: u64 = 1 << 21;
 
 /// Returns the compact JSON text of a value, as in the state, in keys and in receipts. Returns `None` if the text has

@@ -8,7 +8,8 @@ use silica_protocol::{ShardId, TxHash};
 use super::{Pool, Rank, lock};
 use crate::admission::VerifiedTransaction;
 
-/// Most transactions that are copied from the pool under one lock. Between two batches, other threads can use the pool.
+/// Maximum number of transactions that are copied from the pool under one lock. Between two batches, other threads can
+/// use the pool.
 const BATCH: usize = 256;
 
 /// A source of transactions for one micro block.
@@ -33,7 +34,7 @@ pub(crate) struct PoolLine<'a> {
     first_hash: Option<TxHash>,
     /// The first transactions of lanes, the best rank last.
     batch: Vec<VerifiedTransaction>,
-    /// Rank of the last transaction that a batch copied. The next batch begins after it.
+    /// Rank of the last transaction that a batch copied. The next batch begins after this rank.
     taken: Option<Rank>,
     exhausted: bool,
     /// The next transactions of senders whose earlier transaction this block has executed, by rank.
