@@ -25,7 +25,7 @@ use silica_scilla::{
 /// Gas limit of each call.
 const LIMIT: u64 = 100_000;
 
-/// Least total time of the calls of a program.
+/// Minimum total time of the calls of a program.
 const LEAST: Duration = Duration::from_millis(300);
 
 /// Number of digits of the largest block number literal that fits into a contract.

@@ -128,7 +128,7 @@ fn run_contract(dir: &Path, load: Load) -> Store {
     store
 }
 
-/// Commits blocks, and prints measurements after each 100 blocks. At the end, prints measurements of all blocks except
+/// Commits blocks, and prints measurements after every 100 blocks. At the end, prints measurements of all blocks except
 /// the first fifth.
 fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDiff) {
     let (mut meter, mut part) = (Meter::start(), Meter::start());

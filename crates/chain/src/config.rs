@@ -28,7 +28,8 @@ pub struct ChainConfig {
     pub shard_gas_limit: Gas,
     /// Gas limit of the micro block of the DS committee.
     pub ds_gas_limit: Gas,
-    /// Lowest minimum gas price that a DS block can have. A DS block that this node makes proposes this price.
+    /// Lowest minimum gas price of a DS block, unless the operator has set a price. This node is the only miner, and
+    /// proposes this price.
     pub minimum_gas_price: GasPrice,
     /// Whether an operator may set the minimum gas price, as on isolated networks. If so, the verification of a block
     /// does not check the price.
@@ -327,7 +328,7 @@ pub enum ConfigError {
     Shards {
         /// The given number.
         got: u32,
-        /// Most virtual shards.
+        /// Maximum number of virtual shards.
         most: u32,
     },
     /// A DS epoch has fewer than two blocks.

@@ -152,8 +152,8 @@ pub enum ContractField {
     Map(ContractEntries),
 }
 
-/// The remaining entries of the state of a contract, or of a part of it, in the order of the bytes of their stored
-/// keys. All entries belong to the same state, so later blocks do not change them.
+/// The remaining entries of the state of a contract, or of a part of the state, in the order of the bytes of their
+/// stored keys. All entries belong to the same state, so later blocks do not change them.
 #[derive(Debug)]
 pub struct ContractEntries {
     entries: Entries,

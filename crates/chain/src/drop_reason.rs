@@ -30,7 +30,7 @@ pub enum DropReason {
     InsufficientGas = 22,
     /// A transaction with the same sender and nonce has a better rank (`MEMPOOL_SAME_NONCE_LOWER_GAS`).
     Outbid = 24,
-    /// The recipient cannot receive money or a call (`INVALID_TO_ACCOUNT`).
+    /// The recipient of a payment is a contract, or the recipient of a call does not exist (`INVALID_TO_ACCOUNT`).
     InvalidRecipient = 25,
     /// A contract has the address of the new contract already (`FAIL_CONTRACT_ACCOUNT_CREATION`).
     AddressTaken = 26,

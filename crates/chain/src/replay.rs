@@ -86,7 +86,7 @@ pub(crate) fn catch_up(
 const TOGETHER: usize = 64;
 /// Number of transactions at which the node reads no further blocks together.
 const TRANSACTIONS_TOGETHER: usize = 8_000;
-/// Least number of blocks for which several threads are faster than one.
+/// Minimum number of blocks for which several threads are faster than one.
 const WORTH_A_THREAD: usize = 2;
 
 /// Reads the next blocks up to a limit, to an empty block range, or to a block that cannot be read. Returns the blocks
@@ -180,7 +180,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Executes a block, and writes it or its state to the target if it is valid.
+    /// Executes a block. If the block is valid, writes the block or its state to the target.
     fn step(
         &mut self,
         record: &BlockRecord,
@@ -207,8 +207,8 @@ impl Replay<'_> {
         self.advance(&snapshot, &record.tx_block.header)
     }
 
-    /// Plans the blocks of an empty block range from `number` on, and writes them or their states to the target if they
-    /// are valid.
+    /// Plans the blocks of an empty block range from `number` on. If the stored range is valid, writes the blocks or
+    /// their states to the target.
     fn pass(&mut self, range: &EmptyBlockRange, number: BlockNumber) -> Result<(), ReplayError> {
         let tip = self.head.as_mut().ok_or(ReplayError::Missing { number })?;
         let (ours, states) = tip.pass(range, number, self.network, self.target)?;

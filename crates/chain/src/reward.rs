@@ -12,7 +12,7 @@ use silica_protocol::Qa;
 pub struct Settlement {
     /// The balance of the null account after the payment.
     pub reserve: Qa,
-    /// The amount that the node gets in Qa: the reward, or the rest of the reserve.
+    /// The amount that the node gets in Qa: the reward, or the sum of reserve and fees if this sum is lower.
     pub paid: Qa,
 }
 

@@ -135,9 +135,9 @@ impl VerifiedTransaction {
 }
 
 impl VerifiedTransaction {
-    /// Returns a transaction of the micro block of `committee` in the record, or `None` if it is neither a payment, nor
-    /// a deployment, nor a call. There are no other checks, because the node verified the block of the transaction
-    /// before the write.
+    /// Returns a transaction of the micro block of `committee` in the record, or `None` if the transaction is neither a
+    /// payment, nor a deployment, nor a call. There are no other checks, because the node verified the block of the
+    /// transaction before the write.
     pub(crate) fn recorded(
         transaction: Transaction,
         hash: TxHash,

@@ -87,7 +87,7 @@ pub trait Application {
     /// blocks, and has checked that there are no [candidates](Self::has_candidates).
     ///
     /// The blocks have no signatures on disk: the [signer](silica_state::Store::set_signer) of the store signs a block
-    /// when it is read. Without a signer the function makes no block and returns `None`.
+    /// when a caller reads the block. Without a signer the function makes no block and returns `None`.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use crate::{
 /// Maximum number of empty blocks that share one flush.
 const GROUP: u32 = 64;
 
-/// Least number of remaining blocks for which the engine requests an empty block range.
+/// Minimum number of remaining blocks for which the engine requests an empty block range.
 const RUN: u64 = 16;
 
 /// Whether a written block changes the pool.

@@ -265,7 +265,7 @@ fn outcome<'a, W: StateReader>(
     }
 }
 
-/// Executes a deployment or a call. Reverts its writes if it is not recorded.
+/// Executes a deployment or a call. Reverts all writes if the transaction is not recorded.
 ///
 /// A panic is an internal error, which must not stop other transactions. The transaction is dropped.
 fn undone_unless_recorded<'a, W: StateReader>(

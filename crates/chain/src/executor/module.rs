@@ -31,10 +31,11 @@ pub(super) const LIBRARY_FILE: &str = "input.scillib";
 pub(super) const INIT_FILE: &str = "init.json";
 pub(super) const MESSAGE_FILE: &str = "input_message.json";
 
-/// The entries of init data that the node reads (Reference: execution#init-data). The interpreter reads the others.
+/// The entries of init data that the node reads (Reference: execution#init-data). The interpreter reads the other
+/// entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InitFacts {
-    /// The version of the language, or `None` if it is missing or is not a number.
+    /// The version of the language, or `None` if the entry is missing or is not a number.
     version: Option<u32>,
     pub(crate) is_library: bool,
     /// The external libraries.

@@ -19,7 +19,7 @@ use crate::accounts::{Source, StateReader, Visitor};
 
 /// The accounts and contracts of a block in progress.
 ///
-/// Each micro block is a phase, because its header has a hash of its own changes.
+/// Each micro block is a phase, because the header of a micro block has the hash of the changes of this micro block.
 #[derive(Debug)]
 pub(crate) struct Overlay<W> {
     base: W,

@@ -381,7 +381,7 @@ fn texts(keys: &[Key]) -> Result<Vec<String>, StorageFault> {
     Ok(texts)
 }
 
-/// Returns the text of a key. Fails if this text and the texts in `before` have more than [`MAX_KEYS`] bytes.
+/// Returns the text of a key. Fails if this text and the texts in `before` have more than [`MAX_KEYS`] bytes together.
 fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
     let used: usize = before.iter().map(String::len).sum();
     text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)

@@ -13,7 +13,7 @@ pub enum PoolError {
         /// Hash of the transaction.
         hash: TxHash,
     },
-    /// The pool is full, and the transaction cannot evict another one (Reference: execution#admission-37).
+    /// The pool is full, and the transaction cannot evict a pending transaction (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     Full {
         /// Maximum number of transactions in the pool.

@@ -236,9 +236,9 @@ impl Pool {
         Ok(class)
     }
 
-    /// Evicts a transaction if the pool is full. The worst transaction is the last one in the [order of
-    /// eviction](standing::Standing). The function fails unless `new` has a better class than the worst transaction, or
-    /// the same class and a higher gas price. It also fails if `new` would have the highest nonce of the sender of the
+    /// Evicts a transaction if the pool is full. The worst transaction is the last one in the order of
+    /// [`standing::Standing`]. The function fails unless `new` has a better class than the worst transaction, or the
+    /// same class and a higher gas price. It also fails if `new` would have the highest nonce of the sender of the
     /// worst transaction.
     ///
     /// The function evicts the transaction with the highest nonce of the sender of the worst transaction. So the
@@ -280,7 +280,7 @@ impl Pool {
         self.record_arrival(transaction, epoch, at);
     }
 
-    /// Replaces a transaction by another one of the same sender with the same nonce.
+    /// Replaces a transaction by a new transaction of the same sender with the same nonce.
     fn replace(&mut self, old: &TxHash, transaction: VerifiedTransaction, epoch: BlockNumber, at: Timestamp) {
         if let Some(record) = self.take(old) {
             self.remember(dropped_record(record.transaction, DropReason::Outbid, record.inserted, epoch, at));
@@ -336,7 +336,8 @@ impl Pool {
     }
 
     /// Chooses the transaction that comes first in the next block: the first transaction that the block of `settlement`
-    /// had no room for. Without this choice, transactions with higher prices could take its room in every block.
+    /// had no room for. Without this choice, transactions with higher prices could take the room of this transaction in
+    /// every block.
     ///
     /// After a block that tried the chosen transaction, the function chooses no transaction. So at least every second
     /// block is in the order of prices.

@@ -145,7 +145,7 @@ impl Snapshot {
         Ok(account?)
     }
 
-    /// Returns Tx block `number`, or `None` if it is after the latest one.
+    /// Returns Tx block `number`, or `None` if the latest Tx block has a lower number.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl Snapshot {
         self.published.state.tx_block(number)
     }
 
-    /// Returns the hash of Tx block `number`, or `None` if it is after the latest one.
+    /// Returns the hash of Tx block `number`, or `None` if the latest Tx block has a lower number.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl Snapshot {
         self.published.state.hash_of(number)
     }
 
-    /// Returns DS block `number`, or `None` if it is after the latest one.
+    /// Returns DS block `number`, or `None` if the latest DS block has a lower number.
     ///
     /// # Errors
     ///

@@ -153,7 +153,7 @@ pub struct CommittedBlock {
     pub(crate) dropped: Vec<(VerifiedTransaction, DropReason)>,
 }
 
-/// A written block. After the flush it is the committed block.
+/// A written block, and the data to settle the pool. The flush makes the block a committed block.
 #[derive(Debug)]
 pub(crate) struct WrittenBlock {
     pub(crate) block: CommittedBlock,
