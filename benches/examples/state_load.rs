@@ -156,7 +156,7 @@ fn commit_one(store: &Store, diff: &StateDiff) -> Duration {
     start.elapsed()
 }
 
-/// Adds blocks that change the same few accounts.
+/// Adds blocks that change random accounts among at most 1,000 accounts.
 fn idle(dir: &Path, load: Load) {
     let store = create(dir, &genesis(load.accounts));
     print_size(&store, load.accounts);
@@ -193,7 +193,7 @@ fn compare(dir: &Path, load: Load) {
     close(store);
 }
 
-/// Prepares the same kind of block repeatedly on the same state, which is in memory.
+/// Computes the state roots of many blocks, each on the same state in memory.
 fn prepare(load: Load) {
     let store = Store::ephemeral(StoreOptions { checkpoint_bytes: u64::MAX, ..options() });
     commit(&store, &genesis(load.accounts)).expect("genesis is committed");

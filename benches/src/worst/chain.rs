@@ -279,7 +279,7 @@ impl Net {
         Ok(Attempt::Full(FullBlock { transactions, succeeded, gas, work, execute, verify }))
     }
 
-    /// Executes all blocks again with another store. Returns the cost of the last block.
+    /// Executes all blocks again in a new store. Returns the cost of the last block.
     fn verify_last(&self) -> Result<Cost, String> {
         let scratch = Store::ephemeral(StoreOptions::default());
         let config = self.chain.config().clone();

@@ -65,7 +65,7 @@ pub struct Rules {
     pub call_gas: Gas,
     /// Charge for starting the checker (`SCILLA_CHECKER_INVOKE_GAS`).
     pub checker_gas: Gas,
-    /// Charge for starting the interpreter, once for each contract that runs (`SCILLA_RUNNER_INVOKE_GAS`).
+    /// Charge for starting the interpreter, once for each run (`SCILLA_RUNNER_INVOKE_GAS`).
     pub runner_gas: Gas,
     /// Maximum length of the code of a deployment, in bytes (`MAX_CODE_SIZE_IN_BYTES`).
     pub max_code_bytes: u64,

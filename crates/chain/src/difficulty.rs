@@ -13,7 +13,7 @@ const STEEP_STEP: i64 = 8;
 /// The parameters of the adjustment of a difficulty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adjustment {
-    /// Difficulty in the genesis block, which is also the lowest one.
+    /// Difficulty in the genesis block, which is also the lowest difficulty.
     pub initial: u8,
     /// Number of solutions that the network expects in a DS epoch.
     pub expected: u32,

@@ -7,7 +7,7 @@ use silica_protocol::{DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 const MEAN_WINDOW: u64 = 5;
 /// A Tx block is full if it used at least this share of its gas limit (`GAS_CONGESTION_PERCENT`).
 const FULL_PERCENT: u64 = 80;
-/// Shares of full blocks: below the first share the price decreases, and above the second share it increases
+/// Shares of full blocks: below the first share the price decreases, and above the second share the price increases
 /// (`UNFILLED_PERCENT_LOW`, `_HIGH`).
 const FALL_BELOW_PERCENT: u64 = 10;
 const RISE_ABOVE_PERCENT: u64 = 70;

@@ -94,7 +94,7 @@ pub struct Genesis {
     warnings: Vec<GenesisWarning>,
 }
 
-/// An inconsistency in the accounts file. The node accepts the file, because it does not use the keys.
+/// An inconsistency in the accounts file. The node accepts the file, because the node does not use the keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GenesisWarning {
     /// The secret key does not belong to the address of the account.

@@ -30,7 +30,7 @@ pub struct Chain {
 pub struct Submitted {
     /// The hash of the transaction.
     pub hash: TxHash,
-    /// The committee of the transaction, and the reason for it.
+    /// The committee of the transaction, and the reason for this committee.
     pub routing: Routing,
     /// The address of the new contract; `None` if the transaction is no deployment.
     pub contract: Option<Address>,

@@ -96,7 +96,7 @@
 //!   except a vacuous block. If a vacuous block is due, it comes first, and the transaction goes into the next block.
 //! - The timestamp of a block is the given time, or one microsecond after the previous block if that is later.
 //! - No thread holds a lock while it verifies a signature, executes a transaction or writes a block.
-//! - A head is published as a whole, and only after it is durable.
+//! - A head is published as a whole, and only after its blocks are durable.
 //! - The crate has no HTTP, no RPC method and no error code. Some error texts, such as those of [`AdmissionError`], are
 //!   the texts of the reference, because clients compare them. The store reads and writes all files.
 //! - A failed deployment or call changes only the balance and the nonce of its sender. If the interpreter panics on a

@@ -115,7 +115,8 @@ pub enum OpenError {
         /// Key of this node.
         configured: PublicKey,
     },
-    /// The newest block or its predecessor is missing, or the newest block has a wrong link.
+    /// The newest block or its predecessor is missing, or the newest block does not contain the hash of its
+    /// predecessor.
     #[error("block {number} in the data directory: {what}")]
     Head {
         /// Number of the block.

@@ -22,7 +22,7 @@ use crate::{
 
 /// Opens the chain in `store`. If the store is empty, creates a chain with `genesis` and the genesis time `now`.
 ///
-/// `member` is the public key of the only member of all committees, which verifies the blocks. If the store [lacks
+/// `member` is the public key of the only member of all committees. This key verifies the blocks. If the store [lacks
 /// room](Store::lacks_room), the producer [has failed](Producer::has_failed), and the chain can only be read.
 ///
 /// # Errors

@@ -107,7 +107,8 @@ impl Producer {
     /// function removes later data, which no reader has seen. The pool and the [savepoints](Self::save) stay. Without a
     /// failure, the function does nothing.
     ///
-    /// A snapshot from before the call returns data that it has in memory. Other queries to it can return an error.
+    /// A snapshot from before the call returns data that it has in memory. Other queries to this snapshot can return an
+    /// error.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use silica_state::StateError;
 /// its check (Reference: execution#admission-checks).
 #[derive(Debug, thiserror::Error)]
 pub enum AdmissionError {
-    /// The transaction is signed for another network (Reference: execution#admission-16).
+    /// The chain id of the transaction is not the chain id of this network (Reference: execution#admission-16).
     #[error("CHAIN_ID incorrect")]
     ChainId {
         /// The given chain id.

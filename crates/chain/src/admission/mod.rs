@@ -36,7 +36,7 @@ pub struct VerifiedTransaction {
     committee: ShardId,
 }
 
-/// A transaction without a signature that passed every other check of admission.
+/// A transaction without a signature. It passed all checks of admission except the check of the signature.
 ///
 /// Only a simulation can execute this type. It is not a [`VerifiedTransaction`], so neither the pool nor a block
 /// accepts it.
@@ -57,9 +57,10 @@ pub enum Routing {
     Payment,
     /// A deployment. The shard of the sender executes it.
     Deployment,
-    /// A call whose sender and contract have the same shard. This shard executes it.
+    /// A call without priority whose sender and contract have the same shard. This shard executes the call.
     CallInShard,
-    /// Any other call. The DS committee executes it.
+    /// A call whose sender and contract have different shards, or a call with priority. The DS committee executes the
+    /// call.
     CallToDs,
 }
 

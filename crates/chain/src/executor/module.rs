@@ -323,7 +323,7 @@ struct Shelf {
     uses: u64,
     /// Total weight of the modules, in bytes.
     bytes: usize,
-    /// Limit of the total weight, in bytes. Above it, modules are evicted.
+    /// Limit of the total weight, in bytes. Above this limit, modules are evicted.
     most: usize,
 }
 

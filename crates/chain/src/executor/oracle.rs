@@ -1,5 +1,5 @@
 //! A comparison of two forms of chained messages: values, which the node uses, and text, which the reference uses. Both
-//! must give the same execution.
+//! forms must give the same execution.
 
 use std::{cell::Cell, collections::BTreeMap, fmt::Write as _};
 

@@ -5,8 +5,8 @@ use silica_protocol::{Account, Qa, Receipt};
 use super::{Context, DropOrFatal, Overlay, Recorded};
 use crate::{accounts::StateReader, admission::VerifiedTransaction, pool::DropReason};
 
-/// Executes a payment. The checks have the order of the reference: if several fail, the first one is the reason of the
-/// drop. All values are computed before the first write.
+/// Executes a payment. The checks have the order of the reference: if several checks fail, the first failed check is
+/// the reason of the drop. All values are computed before the first write.
 pub(super) fn execute<W: StateReader>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,

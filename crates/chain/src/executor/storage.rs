@@ -98,7 +98,7 @@ impl StorageQuota {
         StorageFault::TooLarge
     }
 
-    /// Returns whether there is a work limit.
+    /// Returns whether the query has a work limit.
     const fn limits_work(&self) -> bool {
         self.work < u64::MAX
     }
@@ -232,8 +232,8 @@ impl StoredField<'_> {
         self.write(overlay, &mut indices, kind, value, quota)
     }
 
-    /// Removes the value behind `keys`. If the surrounding map has no entries afterwards, it gets a marker, even if the
-    /// map did not exist before.
+    /// Removes the value behind `keys`. If the surrounding map has no entries afterwards, the function writes a marker
+    /// for this map, even if the map did not exist before.
     pub(super) fn delete<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -262,7 +262,7 @@ impl StoredField<'_> {
         StorageKey::entry(self.contract, self.name, indices)
     }
 
-    /// Returns the plain key of a value, and counts its bytes for a read or removal.
+    /// Returns the plain key of a value, and counts the bytes of this key for a read or removal.
     fn looked_up(&self, indices: &[String], quota: &mut StorageQuota) -> Result<StorageKey, StorageFault> {
         let key = self.key(indices);
         quota.seek(&key)?;
@@ -357,7 +357,8 @@ fn read(reader: &mut ValueReader<'_>, text: &[u8], kind: &Type) -> Result<Value,
 }
 
 /// Returns an empty map for each nested map of a type, the outermost first. The list is empty if the type is not a map.
-/// All maps of one depth share an empty map, because making one takes time in proportion to the type.
+/// All maps of one depth share an empty map, because the creation of an empty map takes time in proportion to the size
+/// of the type.
 fn empties(kind: &Type) -> Vec<Map> {
     let maps = std::iter::successors(Some(kind), |kind| type_behind(kind, 1));
     let empty = |kind: &Type| match kind {

@@ -1,6 +1,6 @@
 //! The recorder of traces: the calls of a transaction, and the statements of each call.
 //!
-//! The limits on statements and bytes bound the memory of a trace. The gas limit bounds its time.
+//! The limits on statements and bytes bound the memory of a trace. The gas limit bounds the time of the execution.
 
 use std::cell::RefCell;
 

@@ -106,7 +106,7 @@ pub(crate) fn import(bytes: &[u8]) -> Result<Contents, PoolImportError> {
     Ok(Contents { entries, damaged })
 }
 
-/// Returns `bytes` from the first start of an entry on, or `None` if there is none.
+/// Returns `bytes` from the first start of an entry on, or `None` if `bytes` has no start of an entry.
 fn find_entry(bytes: &[u8]) -> Option<&[u8]> {
     let position = bytes.windows(ENTRY.len()).position(|window| window == ENTRY)?;
     bytes.get(position..)
@@ -163,7 +163,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 /// Reason why no transaction could be read from the bytes of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolImportError {
-    /// The bytes begin with another mark: another program or another version wrote them.
+    /// The bytes do not begin with the mark of a supported version.
     #[error("pool contents: expected the mark {expected:?} at the start")]
     Mark {
         /// The mark of the newest version.

@@ -15,7 +15,7 @@ const BATCH: usize = 256;
 /// A source of transactions for one micro block.
 pub(crate) trait Line {
     /// Returns the transaction with the best rank among the first transactions of all senders in the line, without the
-    /// transactions that earlier calls returned. Returns `None` if none is left.
+    /// transactions that earlier calls returned. Returns `None` if no transaction is left.
     fn next(&mut self) -> Option<VerifiedTransaction>;
 
     /// Adds the next transaction of the sender of `transaction` to the line.

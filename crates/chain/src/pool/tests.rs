@@ -778,7 +778,7 @@ impl Model {
         own
     }
 
-    /// Returns the transactions of a sender that its account can execute one after another.
+    /// Returns the executable transactions of a sender, ascending by nonce.
     fn executable(&self, sender: &Address) -> Vec<VerifiedTransaction> {
         let account = self.account(sender);
         let (mut nonce, mut left, mut executable) = (account.nonce.get(), account.balance.get(), Vec::new());
