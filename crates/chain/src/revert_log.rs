@@ -2,8 +2,8 @@
 
 use silica_protocol::BlockNumber;
 
-/// The latest Tx block, and the number of reverts before it became the latest. If the chain was reverted between two
-/// tips with the same block number, their numbers of reverts differ.
+/// The number of the latest Tx block, and the number of reverts before this block became the latest. If the chain was
+/// reverted between two tips with the same block number, their numbers of reverts differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainTip {
     /// The number of the latest Tx block.
@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 1_024;
 
 /// How often the chain was reverted since it was opened, and to which blocks.
 ///
-/// A recovery of the store counts as a revert to the head: it retires the snapshots of readers, as a revert does.
+/// A recovery of the store counts as a revert to the head, because older snapshots can return errors after both.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RevertLog {
     count: u64,

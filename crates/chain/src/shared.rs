@@ -99,7 +99,7 @@ impl Shared {
 }
 
 /// The published head: the latest block with its state, and the settings in force. Each flush of blocks and each change
-/// of a setting replaces it as a whole.
+/// of a setting replaces the published head as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
     pub(crate) head: Head,
@@ -127,8 +127,8 @@ impl Published {
         self.head.number().next().unwrap_or(BlockNumber::MISSING)
     }
 
-    /// Returns the minimum gas price in force: the setting of the operator, or else the price of the latest DS block,
-    /// which is raised to `floor_price` if it is lower.
+    /// Returns the minimum gas price in force: the setting of the operator. Without a setting, this is the maximum of
+    /// the price of the latest DS block and `floor_price`.
     ///
     /// The price of the genesis DS block is nominal. An SDK that read that price once would send transactions that the
     /// chain rejects from DS block 1 on. Therefore the floor price applies before DS block 1 too.
@@ -165,8 +165,8 @@ impl Published {
     }
 }
 
-/// A value that readers derive from a published head, such as cached responses. The first reader creates the value; it
-/// is dropped with the head.
+/// A value that readers derive from a published head, such as cached responses. The first reader creates the value. The
+/// drop of the head drops the value.
 ///
 /// A clone is empty, because a clone of a [`Published`] becomes another head.
 #[derive(Default)]

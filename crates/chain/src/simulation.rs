@@ -4,8 +4,9 @@
 //! SimulationRequest ─▶ admission without nonce and signature ─▶ executor on the latest state ─▶ Simulation
 //! ```
 //!
-//! A simulation uses the admission and the executor of real transactions. It has its own overlay, which it discards,
-//! and its own contract cache. It does not lock the pool, and block production does not wait for it.
+//! A simulation uses the admission and the executor of real transactions. Each simulation has an overlay, which it
+//! discards. All simulations share a contract cache, which block production does not use. Block production does not
+//! wait for a simulation.
 
 use std::sync::Arc;
 

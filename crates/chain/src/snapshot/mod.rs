@@ -77,8 +77,8 @@ impl Snapshot {
         self.published.reverts.since(seen)
     }
 
-    /// Returns the value that readers derive from this head, and that all its snapshots share. The first call creates
-    /// the value with `create`. Each head has a separate value.
+    /// Returns the value that readers derive from this head. All snapshots of this head share the value. The first call
+    /// creates the value with `create`. Each head has a separate value.
     ///
     /// Returns `None` if the first call created a value of another type. So a program must use one type only.
     pub fn derived<T: Any + Send + Sync>(&self, create: impl FnOnce() -> T) -> Option<&T> {
