@@ -19,9 +19,11 @@ use std::{fmt, str::FromStr};
 /// A release of the interpreter, as a set of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edition {
-    /// Scilla 0.11, which Zilliqa 8.1 ran. Its gas and its list of exceptions differ from later releases.
+    /// Scilla 0.11, which Zilliqa 8.1 ran. Its gas charges, and the components that its exceptions list, differ from
+    /// later releases.
     V0_11,
-    /// Scilla 0.12 to 0.13.5, which Zilliqa 8.2 to 9.3.7 ran. Their list of exceptions differs from `Latest`.
+    /// Scilla 0.12 to 0.13.5, which Zilliqa 8.2 to 9.3.7 ran. The components that their exceptions list differ from
+    /// `Latest`.
     V0_13,
     /// The last state of the interpreter's source, which the successor of Zilliqa 9 runs.
     Latest,
@@ -155,9 +157,9 @@ impl Rules {
         }
     }
 
-    /// Returns whether each run of a contract initialises it. Such a run evaluates and charges the libraries twice,
-    /// and also the constraint and the first values of the fields. Otherwise, a run evaluates the libraries once, and
-    /// only a deployment evaluates the other parts.
+    /// Returns whether each run of a contract initialises it. Such a run evaluates and charges the libraries twice. It
+    /// also evaluates and charges the constraint and the first values of the fields. Otherwise, a run evaluates the
+    /// libraries once, and only a deployment evaluates the other parts.
     pub const fn initialises_each_run(self) -> bool {
         matches!(self.edition, Edition::V0_11)
     }

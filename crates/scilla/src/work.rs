@@ -126,7 +126,7 @@ pub struct Work {
     fresh: u64,
     /// Work that remains in the block, in nanoseconds, or `None` if there is no limit.
     room: Option<u64>,
-    /// The limit that the transaction has reached. It never changes again.
+    /// The limit that the transaction has reached, or `None`. A reached limit never changes.
     end: Option<End>,
 }
 
@@ -261,12 +261,14 @@ impl Work {
         Err(Exhausted)
     }
 
-    /// Returns the remaining work of the transaction, in nanoseconds.
+    /// Returns the work that the limits of the transaction and of the block still permit, in nanoseconds. Returns
+    /// `u64::MAX` if there is no limit.
     pub const fn left(&self) -> u64 {
         self.left_before(0)
     }
 
-    /// Returns the remaining work of the transaction if its gas `units` are charged after the work, in nanoseconds.
+    /// Returns the work that the limits of the transaction and of the block still permit if gas `units` are charged
+    /// after the work, in nanoseconds. Returns `u64::MAX` if there is no limit.
     pub const fn left_before(&self, units: u64) -> u64 {
         let Some(room) = self.room else { return u64::MAX };
         let own = self.left_for_transaction(units);
@@ -300,14 +302,14 @@ impl Work {
         self.loaded
     }
 
-    /// Returns the largest work in a block, in nanoseconds, that a transaction with a limit of `gas` may need.
+    /// Returns the maximum work, in nanoseconds, that a transaction with gas limit `gas` can count for its block.
     pub const fn most(gas: u64) -> u64 {
         let own = FIXED.saturating_add(gas.saturating_mul(PER_GAS));
         let own = if own < PER_TRANSACTION { own } else { PER_TRANSACTION };
         TRANSACTION + LOADED + own
     }
 
-    /// Returns the work of a payment with a limit of `gas`, in nanoseconds.
+    /// Returns the work of a payment with gas limit `gas`, in nanoseconds.
     pub const fn payment(gas: u64) -> u64 {
         gas.saturating_mul(EVALUATION_PER_GAS).saturating_add(TRANSACTION)
     }

@@ -67,7 +67,7 @@ pub struct Import {
 /// A library: values and types.
 #[derive(Clone, Debug)]
 pub struct Library {
-    /// Name after `library`. Its span is the span of the keyword, because reports show it as the place of the
+    /// Name after `library`. Its span is the span of the keyword, because error messages give this position for the
     /// library.
     pub name: Ident,
     /// Span of the name itself.
@@ -81,7 +81,8 @@ pub struct Library {
 pub enum LibraryEntry {
     /// Definition of an algebraic data type.
     Type {
-        /// Name of the type. Its span is the span of the keyword, because reports show it as the place of the type.
+        /// Name of the type. Its span is the span of the keyword, because error messages give this position for the
+        /// type.
         name: Ident,
         /// Constructors, in the order of the source.
         constructors: Vec<ConstructorDefinition>,
@@ -163,7 +164,7 @@ pub struct Component {
 /// The kind of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComponentKind {
-    /// A procedure. Components below it can call it.
+    /// A procedure. Components after the procedure in the source can call it.
     Procedure,
     /// A transition. A message calls it.
     Transition,
@@ -174,7 +175,7 @@ pub enum ComponentKind {
 pub struct Statement {
     /// Kind of the statement, with its parts.
     pub kind: StatementKind,
-    /// Span from the first token to the last one. The first token is the variable on the left or the keyword.
+    /// Span from the first token of the statement to the last token.
     pub span: Span,
 }
 
@@ -190,7 +191,7 @@ pub enum StatementKind {
         /// Expression on the right.
         value: ExprId,
     },
-    /// `x <- & BLOCKNUMBER` and the other reads of the chain.
+    /// `x <- & BLOCKNUMBER`, `x <- & CHAINID` or `x <- & TIMESTAMP(b)`.
     ReadChain {
         /// Variable that the statement binds.
         to: Ident,
@@ -248,7 +249,7 @@ pub enum StatementKind {
         map: Ident,
         /// Keys, from the outermost map inwards.
         keys: Vec<Ident>,
-        /// Whether the statement reads the value or its existence.
+        /// The part of the entry that the statement reads.
         want: Want,
     },
     /// `m[k]… := v`.
@@ -286,7 +287,7 @@ pub enum StatementKind {
         map: Ident,
         /// Keys, from the outermost map inwards.
         keys: Vec<Ident>,
-        /// Whether the statement reads the value or its existence.
+        /// The part of the entry that the statement reads.
         want: Want,
     },
     /// `_return := x`.
@@ -338,7 +339,7 @@ pub struct StatementClause {
 pub struct ExprId(u32);
 
 impl ExprId {
-    /// Returns the index, for tables with the indexes of the arena.
+    /// Returns the index in the arena. Tables with data of expressions use this index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -390,7 +391,7 @@ impl Arena {
         self.expressions.is_empty()
     }
 
-    /// Iterates over all expressions. The parts of an expression come before it.
+    /// Iterates over all expressions. The parts of an expression come before the expression.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Expression> {
         self.expressions.iter_mut()
     }
@@ -556,7 +557,7 @@ pub struct Pattern {
 pub enum PatternKind {
     /// Matches any value, and binds it to a name.
     Binder(Ident),
-    /// Matches a value of this constructor if its arguments match the inner patterns.
+    /// Matches a value of this constructor if the arguments of the value match the inner patterns.
     Constructor(Ident, Vec<Pattern>),
     /// Matches any value.
     Wildcard,

@@ -70,7 +70,7 @@ impl<'a> Lexer<'a> {
         &self.comments
     }
 
-    /// Returns the errors after the last call of this function.
+    /// Returns the errors since the last call of this function.
     pub(super) fn take_errors(&mut self) -> Vec<LexicalError> {
         std::mem::take(&mut self.errors)
     }
@@ -139,7 +139,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips a comment with its inner comments. If the text ends in a comment, the error is at the innermost open
-    /// comment. The place is before the opening of the outermost comment, and after the opening of an inner comment.
+    /// comment. The position is before the opening of the outermost comment, and after the opening of an inner comment.
     fn comment(&mut self) {
         let first = self.at;
         let mut open = vec![first];
@@ -211,8 +211,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reads a string literal. As in the reference, a line break in the literal does not begin a line, and the place of
-    /// the literal is its closing quote. The gold file of `typecheck/bad/str-bad-char-3` shows both rules.
+    /// Reads a string literal. As in the reference, a line break in the literal does not begin a line, and the position
+    /// of the literal is its closing quote. The gold file of `typecheck/bad/str-bad-char-3` shows both rules.
     fn string(&mut self) -> Token {
         let first = self.at;
         self.at += 1;
@@ -263,7 +263,8 @@ impl<'a> Lexer<'a> {
         kind
     }
 
-    /// Skips the bytes of a character that begins no token. The error has the place after the first of these bytes.
+    /// Skips the bytes of a character that begins no token. The position of the error is after the first of these
+    /// bytes.
     fn unexpected(&mut self) -> TokenKind {
         /// Largest number of bytes of a character in UTF-8.
         const LONGEST: usize = 4;

@@ -28,7 +28,7 @@ use crate::{
     work::weight,
 };
 
-/// The types in one module, in tables next to its tree.
+/// The types of the expressions and names of one module.
 #[derive(Clone, Debug, Default)]
 pub struct Typing {
     expressions: HashMap<ExprId, Type>,
@@ -41,12 +41,13 @@ impl Typing {
         self.expressions.get(&id)
     }
 
-    /// Returns the type of a name at its place, or `None` if it has not been typed.
+    /// Returns the type of a name at its source position, or `None` if the checker has not recorded a type.
     pub fn ident(&self, ident: &Ident) -> Option<&Type> {
         self.place(ident.span)
     }
 
-    /// Returns the type at a place. A type variable has the type of the expression that binds it.
+    /// Returns the type at the start of a span, or `None` if the checker has not recorded a type. A type variable has
+    /// the type of the expression that binds it.
     pub fn place(&self, span: Span) -> Option<&Type> {
         self.places.get(&span.start)
     }
@@ -149,7 +150,7 @@ impl<'a> Checker<'a> {
         Err(Fault::Error(self.text.error(at, message)))
     }
 
-    /// Reports an error with a cause. The cause is computed only if the output is for people.
+    /// Reports an error with a cause. The cause is computed only if errors have suggestions.
     fn error_because<T>(
         &self,
         at: Span,
@@ -159,7 +160,7 @@ impl<'a> Checker<'a> {
         Err(Fault::Error(self.text.error(at, message).because(self.vocabulary().and_then(cause))))
     }
 
-    /// Returns the names for suggestions if they belong to this source text.
+    /// Returns the names for suggestions, or `None` if they do not belong to the source text of this module.
     fn vocabulary(&self) -> Option<&'a Vocabulary> {
         self.vocabulary.filter(|known| known.is_of(self.text.source))
     }
@@ -170,7 +171,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Looks up a name, and records its type at its place.
+    /// Looks up a name, and records its type at its source position.
     fn resolve(&mut self, ident: &Ident) -> Outcome<Type> {
         match self.environment.get(&ident.name).cloned() {
             Some(kind) => {
@@ -190,7 +191,7 @@ impl<'a> Checker<'a> {
         idents.iter().map(|ident| self.resolve(ident)).collect()
     }
 
-    /// Binds a name at its place.
+    /// Binds a name, and records its type at its source position.
     fn bind(&mut self, ident: &Ident, kind: Type) {
         self.record(ident.span, &kind);
         self.environment.bind(&ident.name, kind);
@@ -228,7 +229,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the error for a malformed type. Its place is the place of the wrong name, if there is one.
+/// Returns the error for a malformed type. The position of the error is the position of the wrong name, if there is
+/// such a name.
 pub(crate) fn malformed_entry(text: Text<'_>, malformed: &Malformed, vocabulary: Option<&Vocabulary>) -> Entry {
     let at = malformed.ident().map_or(Span::NOWHERE, |ident| ident.span);
     let cause = vocabulary.and_then(|known| match malformed {

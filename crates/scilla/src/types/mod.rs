@@ -18,8 +18,8 @@ use crate::name::Ident;
 
 /// A type of Scilla.
 ///
-/// The name of an algebraic data type has a place in the source for reports of the checker. Equality ignores the
-/// place. Equality is structural: it does not rename bound variables, and does not apply assignability.
+/// The name of an algebraic data type has a source position for error messages of the checker. Equality ignores this
+/// position. Equality is structural: it does not rename bound variables, and does not apply assignability.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// A byte string of 20 bytes, with requirements for its account.
@@ -52,7 +52,7 @@ pub enum AddressType {
     Code,
     /// `ByStr20 with contract field … end`: a contract with at least these fields, by name.
     Contract(Arc<BTreeMap<Arc<str>, Type>>),
-    /// `ByStr20 with library end`.
+    /// `ByStr20 with library end`: a library.
     Library,
 }
 

@@ -109,13 +109,14 @@ fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut Has
     result
 }
 
-/// Renames the bound variables of a type. The new names are neither free in the new types nor bound further outside.
+/// Renames the bound variables of a type. The new names are neither free in the new types nor bound by an outer
+/// `forall`.
 ///
 /// If a name is taken, the renaming appends the first number that makes the name unique.
 struct Renaming {
     /// The names that cannot be used, with the number of their uses.
     taken: HashMap<TypeVariable, usize>,
-    /// The new names of the variables bound further outside, by old name, the innermost last.
+    /// The new names of the variables that an outer `forall` binds, by old name, the innermost last.
     bound: HashMap<TypeVariable, Vec<TypeVariable>>,
 }
 
@@ -194,7 +195,7 @@ struct Replacement<'a> {
 }
 
 impl Replacement<'_> {
-    /// Returns the type after the replacement, or `None` if it does not change. Each visited node costs one unit.
+    /// Returns the type after the replacement, or `None` if the type does not change. Each visited node costs one unit.
     /// Each occurrence of the variable costs the number of nodes of the new type.
     fn within(&self, of: &Type, meter: &mut Meter) -> Result<Option<Type>, Exhausted> {
         meter.charge(charge(of, self.variable, self.size))?;
@@ -275,7 +276,7 @@ pub(crate) mod count {
         NODES.set(NODES.get() + 1);
     }
 
-    /// Returns the number of nodes that weights and replacements of this thread have visited.
+    /// Returns the number of nodes of types that this thread has visited for weights and replacements.
     pub(crate) fn nodes() -> u64 {
         NODES.get()
     }

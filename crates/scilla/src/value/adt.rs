@@ -65,7 +65,7 @@ built_in! {
     pair, "Pair" of "Pair", 0, 2, 2;
 }
 
-/// A value that a constructor made of types and values.
+/// A value of an algebraic data type: a constructor, its type arguments and its arguments.
 pub struct AdtValue {
     constructor: Arc<Constructor>,
     types: Arc<[Type]>,

@@ -124,7 +124,7 @@ impl BNum {
         Self::from_limbs(add(&self.limbs(), &limbs_of(&number.to_string())))
     }
 
-    /// Returns the difference, or `None` if it does not fit into an `Int256`.
+    /// Subtracts a block number. Returns `None` if the difference does not fit into an `Int256`.
     pub fn sub(&self, other: &Self) -> Option<Integer> {
         let (left, right) = (self.limbs(), other.limbs());
         let (sign, difference) = match compare(&left, &right) {

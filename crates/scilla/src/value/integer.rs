@@ -16,7 +16,7 @@ pub enum IntegerKind {
 }
 
 impl IntegerKind {
-    /// Returns the integer type of a primitive type, or `None` for other primitive types.
+    /// Returns the integer type of a primitive type, or `None` if the primitive type is not an integer type.
     pub const fn of(primitive: Primitive) -> Option<Self> {
         if let Primitive::Int(width) = primitive {
             Some(Self::Int(width))

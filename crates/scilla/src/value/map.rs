@@ -183,7 +183,7 @@ impl Map {
         self.kind == other.kind && self.len() == other.len() && pairs.all(|((one, _), (two, _))| one == two)
     }
 
-    /// Returns the memory address of the root, and the number of maps that share it.
+    /// Returns the memory address of the root, and the number of owners of the root. Returns `None` for an empty map.
     pub(super) fn place(&self) -> Option<(usize, usize)> {
         self.root.as_ref().map(|root| (Arc::as_ptr(root).addr(), Arc::strong_count(root)))
     }

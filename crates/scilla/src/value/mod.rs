@@ -135,7 +135,7 @@ impl Value {
         }
     }
 
-    /// Returns the number of values inside this value, including itself, plus the number of nodes of their types. A
+    /// Returns the number of values inside this value, including this value, plus the number of nodes of their types. A
     /// long name of a constructor or a type counts as further nodes.
     ///
     /// A shared value counts once for each occurrence, because JSON and hash input repeat it. Therefore the number

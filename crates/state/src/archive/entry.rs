@@ -35,14 +35,14 @@ impl Totals {
     }
 }
 
-/// The fields of the newest block that most queries need.
+/// The fields of a Tx block that most queries need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Number of the Tx block.
     pub number: BlockNumber,
     /// Hash of the Tx block.
     pub hash: BlockHash,
-    /// Number of the newest DS block.
+    /// Number of the newest DS block at the Tx block.
     pub ds_number: DsBlockNumber,
     /// Root of the account trie.
     pub state_root: StateRoot,
@@ -61,7 +61,7 @@ pub(crate) struct Entry {
     pub(super) made_ds_block: bool,
     /// Whether the next block has the same logical block number.
     pub(super) repeats_number: bool,
-    /// The newest block with transactions, this block included.
+    /// The newest block that has transactions, up to and including this block. `None` if no block has transactions.
     pub(super) newest_with_transactions: Option<BlockNumber>,
     /// Whether the block is in an empty block range. Then the record has no other data of it, and the Tx block is not
     /// signed.
@@ -72,10 +72,10 @@ pub(crate) struct Entry {
     pub(super) edits_len: usize,
 }
 
-/// A group of transactions with its place.
+/// A group of transactions, with its positions in the block and in the section of transactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Located {
-    /// Position of its first transaction in the block.
+    /// Position of the first transaction of the group in the block.
     pub(super) first: u32,
     pub(super) count: u32,
     /// Byte range of the group in the section of transactions.
@@ -217,7 +217,7 @@ impl Entry {
         place(self.head.number)
     }
 
-    /// Returns the groups of transactions with their places.
+    /// Returns the groups of transactions with their positions.
     pub(super) fn located(&self) -> impl Iterator<Item = Located> + '_ {
         self.groups.iter().scan((0_u32, 0_usize), |(first, start), Group { count, len }| {
             let end = start.checked_add(usize::try_from(*len).ok()?)?;
@@ -227,12 +227,12 @@ impl Entry {
         })
     }
 
-    /// Returns the group that contains the transaction at a position.
+    /// Returns the group that contains the transaction at a position, or `None` if the block has no such transaction.
     pub(super) fn group_of(&self, position: u32) -> Option<Located> {
         self.located().find(|group| group.first.saturating_add(group.count) > position)
     }
 
-    /// Returns the number of transactions.
+    /// Returns the number of transactions of the block.
     pub(super) fn transaction_count(&self) -> u32 {
         self.groups.iter().fold(0, |sum, group| sum.saturating_add(group.count))
     }

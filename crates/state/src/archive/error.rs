@@ -36,7 +36,7 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    /// Returns `true` if stored data are damaged, and `false` if data cannot be read.
+    /// Returns whether stored data are damaged.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Db(error) => error.is_damage(),
@@ -132,7 +132,7 @@ pub enum AppendError {
     PrevHash {
         /// Hash of the newest block.
         expected: BlockHash,
-        /// Hash of the previous block in the given block.
+        /// Previous block hash of the given block.
         got: BlockHash,
     },
     /// The number of the given DS block is not the number after the newest DS block.

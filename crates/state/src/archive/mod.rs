@@ -12,7 +12,7 @@
 //! - `record` has the data of an appended block. `section` splits byte strings into values. `entry` has the first value
 //!   of a block, from which a reader finds the other values.
 //! - `range` has the stored form of an empty block range. `ranges` finds and reads these ranges.
-//! - `transactions` and `receipts` have packed forms.
+//! - `transactions` and `receipts` have the packed forms of transactions and receipts.
 //! - `view` has the queries for the blocks up to one block. `hash_index` finds transactions by hash. `deployments`
 //!   finds contracts, and the contracts of a sender.
 //! - `changes` has the files of state diffs, and `head_marker` the head marker.
@@ -225,7 +225,7 @@ impl Archive {
         self.newest().map(|entry| entry.head.clone())
     }
 
-    /// Returns the label of the chain, or `None` if the chain has none.
+    /// Returns the label of the chain, which identifies its Scilla rules, or `None` if the chain has no label.
     pub(crate) fn label(&self) -> Result<Option<String>, ArchiveError> {
         label::read(&self.db)
     }
@@ -250,7 +250,7 @@ impl Archive {
         Ok(self.db.size_on_disk()?.saturating_add(self.changes.size_on_disk()))
     }
 
-    /// Writes a block and flushes it.
+    /// Writes a block with its state diff, and flushes all written blocks.
     #[cfg(test)]
     pub(crate) fn append(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
         self.write(record, diff)?;
@@ -258,7 +258,7 @@ impl Archive {
     }
 
     /// Appends a block with its state diff. Until [`Archive::flush`] returns, a crash may undo the block, and
-    /// [`Archive::view`] does not contain it. The next block can be appended before that.
+    /// [`Archive::view`] does not contain it. The next block can be appended before the flush.
     ///
     /// Checks only that the block follows the last written block, that the micro blocks match the list of the Tx block,
     /// and that the transactions match the lists of the micro blocks. After an error of the engine, the record accepts
@@ -349,7 +349,8 @@ impl Archive {
         Ok(self.hash_of(number)?.and_then(|hash| self.changes.len_of(number, &hash)))
     }
 
-    /// Stores the state diff of a block of the record, unless it is stored already.
+    /// Stores the state diff of a block. Does nothing if the record does not have the block, or the diff is stored
+    /// already.
     pub(crate) fn keep_diff(&self, number: BlockNumber, diff: &[u8]) -> Result<(), AppendError> {
         match self.hash_of(number)? {
             Some(hash) if self.changes.len_of(number, &hash).is_none() => {
@@ -451,7 +452,8 @@ impl Archive {
         Ok(report)
     }
 
-    /// Verifies a block, and adds the number of its values to `values`. Returns whether its state diff is stored.
+    /// Verifies a block, and adds the number of its values to `values`. Returns whether the state diff of the block is
+    /// stored.
     fn check_block(&self, entry: &Entry, before: Option<&Entry>, values: &mut u64) -> Result<bool, ArchiveError> {
         let damaged = |reason: String| ArchiveError::damaged(entry.place(), reason);
         let record = self.record(entry)?;
@@ -503,7 +505,8 @@ impl Archive {
         Entry::decode(&Section::new(Kind::Entry, number.get()).read_framed(&self.db)?, number)
     }
 
-    /// Removes the rows of the block after the head, which was never acknowledged. Rows of later blocks are damage.
+    /// Removes the rows of the block after the head. This block was never acknowledged. Returns an error if rows of
+    /// later blocks exist, or if rows of blocks exist without a head.
     fn discard_after(&self, head: Option<BlockNumber>) -> Result<(), ArchiveError> {
         let mut batch = Batch::default();
         self.list_ranges_after(head, &mut batch)?;
@@ -539,7 +542,7 @@ impl Archive {
         Ok(self.db.apply(batch)?)
     }
 
-    /// Adds the blocks that are missing in the index. First clears an index that belongs to another record.
+    /// Adds the blocks that are missing in the index. First clears the index if its newest block is not in the record.
     fn catch_up(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), ArchiveError> {
         let Extent { blocks: covered, newest: indexed } = self.index.covered();
         let newest = self.newest();
@@ -573,7 +576,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Makes the index entries of a block from the record.
+    /// Returns the index entries of a block, computed from the record.
     fn index_entries(&self, number: u64) -> Result<Vec<hash_index::Entry>, ArchiveError> {
         if self.range_at(BlockNumber::new(number))?.is_some() {
             return Ok(Vec::new());
@@ -615,7 +618,8 @@ fn read_head(db: &Db) -> Result<Option<(Newest, u64)>, OpenArchiveError> {
     Ok(Some((rest().map_err(ArchiveError::malformed(Place::HEAD))?, format)))
 }
 
-/// The newest block of a record with the format of the record, and the open head marker, with whether it names a block.
+/// The newest block of a record with the format of the record, and the open head marker, with a flag. The flag is true
+/// if the head marker names a block.
 type Acknowledged = (Option<(Newest, u64)>, Option<(HeadMarker, bool)>);
 
 /// Reads the newest block, and compares it with the head marker if `head_marker` is a path.

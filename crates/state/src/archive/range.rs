@@ -213,7 +213,7 @@ impl EmptyBlockRange {
         self.template.tx_block.miner
     }
 
-    /// Returns number and hash of the blocks that change the state: the vacuous blocks.
+    /// Returns number and hash of each block that changes the state. These are the vacuous blocks.
     pub(super) fn closings(&self) -> impl Iterator<Item = (BlockNumber, BlockHash)> + '_ {
         self.parts.iter().filter(|part| part.closing.is_some()).map(|part| {
             let end = part.start.saturating_add(part.blocks());
@@ -221,7 +221,8 @@ impl EmptyBlockRange {
         })
     }
 
-    /// Returns the hash of a block. Returns `None` if the block is not in the range, or the range is damaged.
+    /// Returns the hash of a block. Returns `None` if the block is not in the range, or its hash cannot be computed
+    /// because the range is damaged.
     pub(super) fn hash_of(&self, number: BlockNumber) -> Option<BlockHash> {
         let (part, at) = self.find(number)?;
         if at.checked_add(1) == Some(part.blocks()) {
@@ -264,8 +265,8 @@ impl EmptyBlockRange {
         Some(RangeBlock { tx_block, micro_blocks, hash, opens: at == 0 && part.opening.is_some() })
     }
 
-    /// Computes the header of a DS block of the range. Returns it with the number of the first Tx block under this DS
-    /// block. Returns `None` if the DS block is not in the range, or the range is damaged.
+    /// Computes the header of a DS block of the range. Returns the header, and the number of the first Tx block under
+    /// this DS block. Returns `None` if the DS block is not in the range, or the range is damaged.
     pub(super) fn ds_block(&self, number: DsBlockNumber) -> Option<(DsBlockHeader, BlockNumber)> {
         let skipped = number.get().checked_sub(self.template.ds_block.number.get())?;
         let mut opening = self.parts.iter().filter(|part| part.opening.is_some());
@@ -285,7 +286,8 @@ impl EmptyBlockRange {
         BlockNumber::new(self.first().get().saturating_add(place))
     }
 
-    /// Returns the range part of a block, and the position of the block in this part.
+    /// Returns the range part of a block, and the position of the block in this part. Returns `None` if the block is
+    /// not in the range.
     fn find(&self, number: BlockNumber) -> Option<(&RangePart, u64)> {
         let place = number.get().checked_sub(self.first().get())?;
         let after = self.parts.partition_point(|part| part.start <= place);
@@ -308,7 +310,8 @@ impl EmptyBlockRange {
         (hashes.last() == Some(&part.last)).then_some(hashes)
     }
 
-    /// Returns a cursor before the first block of a range part, after its DS block.
+    /// Returns a cursor at the first Tx block of a range part. If the range part begins with a DS block, the cursor has
+    /// already made this DS block.
     fn cursor(&self, part: &RangePart) -> Cursor {
         let before = self.parts.partition_point(|other| other.start < part.start);
         let mut cursor = Cursor::new(&self.template);
@@ -395,7 +398,7 @@ impl Cursor {
         }
     }
 
-    /// Makes the next DS block. The caller sets its hash.
+    /// Makes the next DS block. The caller sets `ds_hash`.
     fn open(&mut self, ds_block: &RangeDsBlock) {
         let RangeDsBlock { ds_difficulty, difficulty, gas_price } = *ds_block;
         self.ds_number = DsBlockNumber::new(self.ds_number.get().saturating_add(1));
@@ -504,7 +507,7 @@ pub(super) struct StoredRange {
     pub(super) range: EmptyBlockRange,
     /// Totals up to the block before the range.
     pub(super) before: Totals,
-    /// The newest block with transactions before the range.
+    /// The newest block before the range that has transactions, or `None` if no such block exists.
     pub(super) newest_with_transactions: Option<BlockNumber>,
 }
 

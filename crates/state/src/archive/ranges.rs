@@ -38,7 +38,7 @@ const BY_DS_BLOCK: u8 = 0x16;
 /// Number of decoded ranges in memory.
 const KEPT: usize = 8;
 
-/// The range in which a DS block was made, the header of the DS block, and the first Tx block under it.
+/// The range in which a DS block was made, the header of the DS block, and the first Tx block under this DS block.
 type InRange = (Arc<StoredRange>, DsBlockHeader, BlockNumber);
 
 /// The most recently read empty block ranges, and the signer of their blocks.
@@ -75,8 +75,8 @@ impl Ranges {
         Some(range)
     }
 
-    /// Returns a function that signs the headers of a block of the range. It fails if the signer is missing or has
-    /// another key.
+    /// Returns a function that signs the headers of a block of the range. The function fails if the signer is missing,
+    /// or its key differs from the key in the range.
     fn signer<'a>(
         &'a self,
         range: &EmptyBlockRange,
@@ -97,7 +97,7 @@ impl Archive {
         self.ranges.seal.get_or_init(|| seal);
     }
 
-    /// Returns the signer of the blocks of empty block ranges.
+    /// Returns the signer of the blocks of empty block ranges, or `None` if no signer is set.
     pub(crate) fn seal(&self) -> Option<Arc<dyn BlockSigner>> {
         self.ranges.seal.get().map(Arc::clone)
     }
@@ -198,7 +198,8 @@ impl Archive {
         self.known_of(number, |entry| entry.head.totals.repeats, |range| Some(range.before.repeats))
     }
 
-    /// Returns the newest block with transactions up to `number`. Costs less than a read of the entry.
+    /// Returns the newest block that has transactions and is not after block `number`. Costs less than a read of the
+    /// entry.
     pub(super) fn newest_with_transactions_at(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         self.known_of(number, |entry| entry.newest_with_transactions, |range| Some(range.newest_with_transactions))
     }
@@ -276,8 +277,8 @@ impl Archive {
         }
     }
 
-    /// Returns the range in which a DS block was made, the header of the DS block, and the first Tx block under it.
-    /// Returns `None` if no range contains the DS block.
+    /// Returns the range in which a DS block was made, the header of the DS block, and the first Tx block under this DS
+    /// block. Returns `None` if no range contains the DS block.
     fn ds_block_in_range(&self, number: DsBlockNumber) -> Result<Option<InRange>, ArchiveError> {
         let end = ds_key(DsBlockNumber::new(number.get().saturating_add(1)));
         let Some(found) = self.db.scan(vec![BY_DS_BLOCK]..end.to_vec()).next_back() else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! The values of the record: byte strings under consecutive numbers. Longer ones are split into parts that fit the
-//! engine.
+//! The values of the record: byte strings under consecutive numbers. Long byte strings are split into parts that fit
+//! the engine.
 //!
 //! ```text
 //! key    table (1)  number (8)  section (1)  part (4)        big endian, so that keys sort by number
@@ -17,7 +17,7 @@ use crate::{
     db::{Batch, Db, MAX_VALUE},
 };
 
-/// Maximum bytes of a part, without its checksum.
+/// Maximum number of bytes of a part, without its checksum.
 pub(super) const PART: usize = MAX_VALUE - SEAL_LEN;
 /// Bytes that the length in front of a section takes.
 const FRAME: usize = 4;
@@ -158,7 +158,8 @@ impl Section {
         true
     }
 
-    /// Adds the section with its length in front, for [`Section::read_framed`]. Returns `false` if it is too long.
+    /// Adds the section with its length in front, for [`Section::read_framed`]. Returns `false` if the section is too
+    /// long.
     pub(super) fn write_framed(self, bytes: &[u8], batch: &mut Batch) -> bool {
         let Ok(len) = u32::try_from(bytes.len()) else { return false };
         self.write(&[&len.to_be_bytes(), bytes].concat(), batch)
@@ -225,7 +226,8 @@ impl Section {
         Ok(Some(payload.to_vec()))
     }
 
-    /// Returns the highest number up to `number` that has a row in the table of `kind`.
+    /// Returns the highest number up to `number` that has a row in the table of `kind`, or `None` if there is no such
+    /// row.
     pub(super) fn newest_up_to(kind: Kind, number: u64, db: &Db) -> Result<Option<u64>, ArchiveError> {
         let (table, _) = kind.code();
         let end = number.checked_add(1).map_or(vec![table.wrapping_add(1)], |end| Self::keys_from(kind, end).start);

@@ -30,12 +30,13 @@ pub struct StoredTransaction {
     pub position: u32,
 }
 
-/// Places in the record that may have the transaction with a hash. The transaction is not read yet.
+/// The positions in the record at which the transaction with a given hash may be. The transaction is not read yet.
 #[derive(Clone, Debug)]
 pub struct FoundTransaction {
     archive: Arc<Archive>,
     hash: TxHash,
-    /// At most one place in almost all cases. The index has only a prefix of the hash, so other transactions may match.
+    /// Block and position of each transaction whose hash has the same prefix as `hash`, because the index has only
+    /// prefixes. In almost all cases, at most one transaction matches.
     places: Vec<(Arc<Entry>, u32)>,
     bytes: usize,
 }
@@ -46,8 +47,8 @@ impl FoundTransaction {
         &self.hash
     }
 
-    /// Returns the number of bytes that [`read`](Self::read) reads: the groups of all places. It is 0 if no transaction
-    /// matches.
+    /// Returns the maximum number of bytes that [`read`](Self::read) reads: the sum of the groups of all matching
+    /// transactions. Returns 0 if no transaction matches.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -139,17 +140,20 @@ impl ArchiveView {
         Ok(self.entry(number)?.map(|entry| entry.head.totals))
     }
 
-    /// Returns the number of transactions up to a Tx block. Does not compute a block of an empty block range.
+    /// Returns the number of transactions up to a Tx block, or `None` if no block has this number yet. Does not compute
+    /// a block of an empty block range.
     pub(crate) fn transactions_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
         self.has(number).then(|| self.archive.transactions_up_to(number)).transpose()
     }
 
-    /// Returns the sum of repeats up to a Tx block. Does not compute a block of an empty block range.
+    /// Returns the sum of repeats up to a Tx block, or `None` if no block has this number yet. Does not compute a block
+    /// of an empty block range.
     pub(crate) fn repeats_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
         self.has(number).then(|| self.archive.repeats_up_to(number)).transpose()
     }
 
-    /// Returns the newest block with transactions up to a Tx block. Does not compute a block of an empty block range.
+    /// Returns the newest block that has transactions and is not after a Tx block. Returns `None` if no such block
+    /// exists, or no block has this number yet. Does not compute a block of an empty block range.
     pub(crate) fn newest_with_transactions(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         if self.has(number) { self.archive.newest_with_transactions_at(number) } else { Ok(None) }
     }
@@ -175,7 +179,7 @@ impl ArchiveView {
         self.entry(number)?.map(|entry| self.archive.micro_blocks(&entry)).transpose()
     }
 
-    /// Finds the places that may have the transaction with a hash. Does not read the transaction.
+    /// Finds the positions in the record at which the transaction with a hash may be. Does not read the transaction.
     pub(crate) fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
         let (mut places, mut bytes) = (Vec::new(), 0_usize);
         for Position { block, position } in self.places_of(hash)? {
@@ -187,7 +191,8 @@ impl ArchiveView {
         Ok(FoundTransaction { archive: Arc::clone(&self.archive), hash: *hash, places, bytes })
     }
 
-    /// Returns the group that contains the transaction at a position of a Tx block.
+    /// Returns the group that contains the transaction at a position of a Tx block, or `None` if there is no such
+    /// transaction.
     pub(crate) fn transaction_group(
         &self,
         number: BlockNumber,
@@ -222,8 +227,8 @@ impl ArchiveView {
         deployments::of_sender(&self.archive.db, sender, head.number)
     }
 
-    /// Returns the transactions of a Tx block in a range of positions. Positions after the last transaction are
-    /// ignored.
+    /// Returns the transactions of a Tx block in a range of positions, or `None` if no block has this number yet.
+    /// Positions after the last transaction are ignored.
     pub(crate) fn transactions(
         &self,
         number: BlockNumber,
@@ -232,8 +237,8 @@ impl ArchiveView {
         self.entry(number)?.map(|entry| self.archive.transactions(&entry, range)).transpose()
     }
 
-    /// Returns the hashes of the transactions of a Tx block in a range of positions. Positions after the last
-    /// transaction are ignored.
+    /// Returns the hashes of the transactions of a Tx block in a range of positions, or `None` if no block has this
+    /// number yet. Positions after the last transaction are ignored.
     pub(crate) fn transaction_hashes(
         &self,
         number: BlockNumber,
@@ -274,7 +279,7 @@ impl ArchiveView {
         }
     }
 
-    /// Returns the places of all transactions whose hash has the same prefix.
+    /// Returns the positions of all transactions whose hash has the same prefix as `hash`.
     fn places_of(&self, hash: &TxHash) -> Result<Vec<Position>, ArchiveError> {
         let Some(newest) = &self.newest else { return Ok(Vec::new()) };
         self.archive.index.find(hash_index::Kind::Transaction, hash.as_bytes(), newest.number())

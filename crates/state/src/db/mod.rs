@@ -356,7 +356,8 @@ impl Scan {
         Ok(last.or_else(|| self.fetched.pop_back()))
     }
 
-    /// Returns `read`, or [`DbError::Retired`] once if the handle was retired during the read.
+    /// Returns `read`. If the handle was retired before the end of the read, returns [`DbError::Retired`] instead, and
+    /// ends the iteration.
     fn in_service(&mut self, read: Result<Option<(Value, Value)>, DbError>) -> Option<Result<(Value, Value), DbError>> {
         if self.ended {
             return None;
@@ -384,7 +385,7 @@ impl DoubleEndedIterator for Scan {
     }
 }
 
-/// Returns whether a range begins before its end. `BTreeMap::range` panics otherwise.
+/// Returns whether the bounds of a range are in order. `BTreeMap::range` panics if the start is after the end.
 fn is_ordered(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
     match bounds {
         (Bound::Included(start) | Bound::Excluded(start), Bound::Excluded(end)) => start < end,

@@ -1,8 +1,8 @@
 //! Tokens to the syntax tree, by recursive descent.
 //!
-//! The first error of a text has the place of the reference's first error. The reference is an LR(1) parser: it
-//! reports an ungrammatical token at the end of that token. It reports other errors after the whole production, at
-//! places that depend on the production. After an error, the parser continues at the next statement, entry or
+//! The first error of a text has the source position of the reference's first error. The reference is an LR(1) parser:
+//! it reports an ungrammatical token at the end of that token. It reports other errors after the whole production, at
+//! positions that depend on the production. After an error, the parser continues at the next statement, entry or
 //! component, so that one run reports several errors. Only the first error of a [`Failure`] is part of consensus.
 //!
 //! Chains of `let`, `fun` and `tfun` have no limit of length. All other nesting has at most [`MAX_NESTING`] levels,
@@ -79,7 +79,7 @@ pub fn parse_expression(file: &str, text: &[u8]) -> Result<ExpressionModule, Fai
 ///
 /// # Errors
 ///
-/// If the text is invalid. The entries have places in the file `Prelude`.
+/// If the text is invalid. The entries have source positions in the file `Prelude`.
 pub fn parse_type(text: &str) -> Result<Type, Failure> {
     let whole = |parser: &mut Parser<'_>| {
         parser.names_are_global = true;
@@ -136,11 +136,11 @@ struct Diagnostic {
 struct Parser<'a> {
     lexer: Lexer<'a>,
     /// The next token, if the parser has read it. Like the reference, the parser reads a token as late as possible,
-    /// because this determines the order of errors.
+    /// because the time of the read determines the order of errors.
     ahead: Option<Token>,
-    /// Place of the last token.
+    /// Span of the last token.
     last: Span,
-    /// Place of the token before the last one.
+    /// Span of the token before the last token.
     before_last: Span,
     errors: Vec<Diagnostic>,
     arena: Arena,
@@ -150,7 +150,7 @@ struct Parser<'a> {
     open_ends: usize,
     /// The open blocks of the current component: the component itself, and its `match` statements.
     open: Vec<Open>,
-    /// The closed matches of the component, each with the place of its `end`.
+    /// The closed matches of the component, each with the source position of its `end`.
     closed: Vec<(Open, u32)>,
     names_are_global: bool,
 }
@@ -260,7 +260,8 @@ impl<'a> Parser<'a> {
 
     // The next functions report errors, and skip tokens after errors.
 
-    /// Reports an error, unless the last error has the same place or the list has [`MAX_ERRORS`] errors already.
+    /// Reports an error, unless the last error has the same source position, or the list has [`MAX_ERRORS`] errors
+    /// already.
     fn report(&mut self, at: u32, message: impl Into<String>) {
         if self.errors.len() < MAX_ERRORS && self.errors.last().is_none_or(|last| last.at != at) {
             self.errors.push(Diagnostic { at, message: message.into(), advice: None });

@@ -1,4 +1,4 @@
-//! Line breaks, and the places of comments.
+//! Line breaks, and the positions of comments.
 //!
 //! The printer converts a tree into a stream of operations: texts, possible or required line breaks, and groups. A
 //! group is on one line if it fits. Operations contain source positions, so that each comment remains before the
@@ -260,8 +260,8 @@ impl Layout<'_> {
     }
 }
 
-/// Returns the width of the comments before a place, and the comments after the place. The width is `None` if a
-/// comment needs a line break.
+/// Returns the width of the comments before a source position, and the comments after this position. The width is
+/// `None` if a comment needs a line break.
 fn inline_width(comments: &[Comment], place: u32) -> (Option<usize>, &[Comment]) {
     let count = comments.iter().take_while(|comment| comment.start < place).count();
     let (before, rest) = comments.split_at_checked(count).unwrap_or((comments, &[]));
@@ -272,13 +272,13 @@ fn inline_width(comments: &[Comment], place: u32) -> (Option<usize>, &[Comment])
     (before.iter().map(width).sum(), rest)
 }
 
-/// Returns whether an empty line comes before a place, with only blanks in between.
+/// Returns whether an empty line comes before a source position, with only blanks in between.
 pub(super) fn is_behind_empty_line(source: &[u8], place: u32) -> bool {
     let before = source.get(..place as usize).unwrap_or_default();
     line_breaks(before.iter().rev().copied()) > 1
 }
 
-/// Returns whether an empty line comes before a place, or before the keyword in front of it.
+/// Returns whether an empty line comes before a source position, or before the keyword in front of this position.
 fn starts_behind_empty_line(source: &[u8], place: u32) -> bool {
     let before = source.get(..place as usize).unwrap_or_default();
     let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();

@@ -25,7 +25,7 @@ use crate::{
 pub struct SexpStyle {
     /// Whether the text has line breaks and indentation.
     pub human_readable: bool,
-    /// Whether the text omits the places of nodes.
+    /// Whether the text omits the source positions of nodes.
     pub without_places: bool,
 }
 
@@ -94,7 +94,7 @@ pub(crate) enum Piece {
     Integer(Primitive, String),
     /// A variant without parts.
     Name(String),
-    /// A missing optional value, or an omitted place.
+    /// A missing optional value, or an omitted source position.
     Nothing,
     /// A number.
     Number(String),
@@ -224,7 +224,7 @@ impl<'a> Writer<'a> {
         self.maybe(ident, Self::ident);
     }
 
-    /// Writes the place of a node, or an empty piece if the tree omits places.
+    /// Writes the source position of a node, or an empty piece if the tree omits source positions.
     fn place(&mut self, span: Span) {
         if self.without_places {
             self.pieces.push(Piece::Nothing);

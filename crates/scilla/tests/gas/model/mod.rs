@@ -1,9 +1,9 @@
 //! The gas of a call, computed by an independent model.
 //!
-//! The model walks the tree instead of the compiled code. It stores names in a list, does not cache sizes, and has
-//! its own cost table from the documented rules. The model records every charge with its place, so it also predicts
-//! the end of a run with less gas. It supports only checked programs whose data are not deep, and numbers of at most
-//! 127 bits.
+//! The model walks the tree instead of the compiled code. It stores names in a list, does not cache sizes, and has its
+//! own cost table from the documented rules. The model records every charge with its source position, so it also
+//! predicts the end of a run with less gas. It supports only checked programs whose data are not deep, and numbers of
+//! at most 127 bits.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "what does not fit the model fails the test")]
 

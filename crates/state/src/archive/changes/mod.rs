@@ -60,7 +60,7 @@ struct Kept {
     unsynced: BTreeSet<u64>,
 }
 
-/// The place of a frame.
+/// The position of a frame in its file.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     hash: BlockHash,
@@ -133,7 +133,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Makes the next append begin a new file. A later revert can then remove this file and keep the earlier files.
+    /// Makes the next append begin a new file. A later revert can then remove the new file and keep the earlier files.
     pub(super) fn begin_file(&self) {
         self.kept().current = None;
     }
@@ -143,7 +143,7 @@ impl Changes {
         self.frame(number, hash).map(|frame| frame.len)
     }
 
-    /// Returns the state diff of a block, or `None` if it is not stored or damaged.
+    /// Returns the state diff of a block, or `None` if the state diff is missing or damaged.
     pub(super) fn read(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<Option<Vec<u8>>> {
         let Some(frame) = self.frame(number, hash) else { return Ok(None) };
         let len = usize::try_from(frame.len).ok().and_then(|len| len.checked_add(HEADER)?.checked_add(SEAL_LEN));
@@ -231,7 +231,7 @@ impl Kept {
         }
     }
 
-    /// Returns the file to append to. Begins a new file if the process has no file yet, or if its file has reached
+    /// Returns the file to append to. Begins a new file if there is no current file, or if the current file has reached
     /// [`ROLL`] bytes.
     fn file_to_append(&mut self) -> u64 {
         let is_full = |name: &u64| self.extents.get(name).is_some_and(|extent| extent.len >= ROLL);

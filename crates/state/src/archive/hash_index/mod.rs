@@ -1,13 +1,13 @@
-//! The hash index: finds the places of transactions in the record by their hashes (`docs/adr/0017-hash-index.md`).
+//! The hash index: finds the positions of transactions in the record by their hashes (`docs/adr/0017-hash-index.md`).
 //!
 //! The index is in the derived database, and can be made again from the record. It maps the first eight bytes of a hash
-//! to the places of transactions with such a hash. The caller reads these places and compares the whole hash.
+//! to the positions of transactions with such a hash. The caller reads these transactions and compares the whole hash.
 //!
 //! The index is a log-structured merge tree. Entries of recent blocks are in the memtable. Other entries are in
-//! segments. A segment is a sorted set of entries, which is written once. The leading bits of the hash divide it into
-//! buckets of 128 to 256 entries on average. Hashes are uniform, so the hash determines the bucket, and a lookup takes
-//! one read for each segment. Segments of similar sizes are merged. Therefore the number of segments grows with the
-//! logarithm of the number of transactions.
+//! segments. A segment is a sorted set of entries, which is written once. The leading bits of the hash divide the
+//! segment into buckets of 128 to 256 entries on average. Hashes are uniform, so the hash determines the bucket, and a
+//! lookup takes one read for each segment. Segments of similar sizes are merged. Therefore the number of segments grows
+//! with the logarithm of the number of transactions.
 //!
 //! ```text
 //! manifest   table (1)                                     format, next segment, blocks covered, newest hash, segments
@@ -49,7 +49,7 @@ use crate::{
     db::{Db, DbError},
 };
 
-/// Entries of a segment when the index is rebuilt from the record.
+/// Number of entries of a segment when the index is rebuilt from the record.
 const REBUILD: usize = 1 << 20;
 
 /// The state that readers use. A change replaces it as a whole.
@@ -71,7 +71,7 @@ struct State {
 pub(super) struct Index {
     db: Db,
     state: RwLock<Arc<State>>,
-    /// Locked while a block is added, so that no set is frozen with half a block.
+    /// Locked while a block is added, so that no memtable is frozen with half a block.
     memtable: Mutex<Memtable>,
     upkeep: Mutex<Upkeep>,
     damaged: AtomicBool,
@@ -108,7 +108,7 @@ impl Index {
         })
     }
 
-    /// Clears the index, because its data belong to another record.
+    /// Removes all entries from the index.
     pub(super) fn reset(&self) -> Result<(), DbError> {
         // The manifest first, so that it never names a removed segment.
         self.db.remove(&[MANIFEST])?;
@@ -130,7 +130,8 @@ impl Index {
         self.damaged.load(Ordering::Relaxed)
     }
 
-    /// Returns the places in blocks up to `newest` that can have this hash, the oldest first.
+    /// Returns the positions of transactions that can have this hash, the oldest first. The transactions are in blocks
+    /// up to `newest`.
     pub(super) fn find(&self, kind: Kind, hash: &[u8; 32], newest: BlockNumber) -> Result<Vec<Position>, ArchiveError> {
         let prefix = prefix(hash);
         let mut state = self.state();
