@@ -1,11 +1,12 @@
-//! Source texts, and places in them.
+//! Source texts, and positions in them.
 
 use std::sync::Arc;
 
 /// A range of bytes of a source text.
 ///
-/// The start of the range is the place that reports show. A string literal begins at its closing quote, because the
-/// reference reports that place. The gold file of `typecheck/bad/str-bad-char-3` shows this place.
+/// The start of the range is the position that error messages show. A string literal begins at its closing quote,
+/// because the reference reports the closing quote. The gold file of `typecheck/bad/str-bad-char-3` shows this
+/// position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// Offset of the first byte.
@@ -15,7 +16,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span of a node without a place. Reports show it as file "", line 0, column 0.
+    /// The span of a node without a source position. Error messages show this span as file "", line 0, column 0.
     pub const NOWHERE: Self = Self { start: u32::MAX, end: u32::MAX };
 
     /// Returns the span from the start of `self` to the end of `last`.
@@ -30,9 +31,9 @@ impl Span {
     }
 }
 
-/// A place in reports: file, line and column.
+/// A position in error messages: file, line and column.
 ///
-/// The default is an unknown place: file "", line 0, column 0.
+/// The default is an unknown position: file "", line 0, column 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Name of the file as the caller gave it. It is "" if unknown, and `Prelude` for recursion principles and for
@@ -76,7 +77,7 @@ impl Source {
         base.rsplit_once('.').map_or(base, |(stem, _)| stem)
     }
 
-    /// Returns the place of a byte. The first byte has the offset 0.
+    /// Returns the position of a byte. The first byte has the offset 0.
     pub fn location(&self, offset: u32) -> Location {
         if offset == u32::MAX {
             return Location::default();
@@ -87,7 +88,7 @@ impl Source {
         Location { file: Arc::clone(&self.file), line, column: offset - start + 1 }
     }
 
-    /// Returns the place where a span starts.
+    /// Returns the position where a span starts.
     pub fn start(&self, span: Span) -> Location {
         self.location(span.start)
     }

@@ -54,7 +54,7 @@ impl StateDiff {
         })
     }
 
-    /// Adds a later diff. Its values replace the earlier values.
+    /// Adds a later diff. The values of the later diff replace the earlier values.
     pub(crate) fn extend(&mut self, later: Self) {
         self.accounts.extend(later.accounts);
         for (address, entries) in later.storage {

@@ -116,7 +116,8 @@ pub struct Contract {
     pub name: Ident,
     /// Parameters that a deployment sets.
     pub parameters: Vec<Parameter>,
-    /// Condition for the parameters. A contract without a condition has the literal `True`, without a place.
+    /// Condition for the parameters. A contract without a condition has the constructor `True`, without a source
+    /// position.
     pub constraint: ExprId,
     /// Fields, in the order of the source.
     pub fields: Vec<Field>,

@@ -10,7 +10,7 @@ pub(super) struct Token {
     /// Offset of the first byte. For a string literal, this is the opening quote, but `span` begins at the closing
     /// quote.
     pub(super) first: u32,
-    /// Place of the token in reports.
+    /// Span of the token in error messages.
     pub(super) span: Span,
 }
 
@@ -43,7 +43,7 @@ macro_rules! fixed_tokens {
         }
 
         impl TokenKind {
-            /// Returns the keyword with this spelling, or `None` if there is none.
+            /// Returns the keyword with this spelling, or `None` if no keyword has this spelling.
             pub(super) fn keyword(text: &str) -> Option<Self> {
                 match text {
                     $($word_text => Some(Self::$word),)*

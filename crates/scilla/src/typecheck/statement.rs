@@ -19,7 +19,7 @@ pub(super) struct Scope {
     /// Types of the fields, including `_balance`, or `None` if a field is invalid. In this case, fields are looked up
     /// among the other names, as in the reference.
     pub(super) fields: Option<HashMap<Name, Type>>,
-    /// The procedures that are declared above.
+    /// The procedures that are declared before the component.
     pub(super) procedures: HashMap<Name, Signature>,
 }
 
@@ -40,7 +40,7 @@ struct Declared {
 }
 
 impl Checker<'_> {
-    /// Checks the types of a component. Returns its parameters and its result.
+    /// Checks the types of a component. Returns the types of its parameters and of its result.
     pub(super) fn component(&mut self, component: &Component, scope: &Scope) -> Outcome<Signature> {
         let (what, for_use) = match component.kind {
             ComponentKind::Procedure => ("procedure", Use::ProcedureParameter),
@@ -182,7 +182,7 @@ impl Checker<'_> {
         self.index(&kind, keys)
     }
 
-    /// Returns the type of the value in a map after these keys.
+    /// Returns the type of the value that these keys select in a nested map.
     fn index(&mut self, map: &Type, keys: &[Ident]) -> Outcome<Type> {
         let mut rest = map;
         for key in keys {

@@ -29,7 +29,7 @@ pub struct Constructor {
 }
 
 impl DataType {
-    /// Returns a constructor and its index, or `None` if the type does not have it.
+    /// Returns a constructor and its index, or `None` if the type does not have the constructor.
     pub fn constructor(&self, name: &Name) -> Option<(usize, &Constructor)> {
         self.constructors.iter().enumerate().find(|(_, constructor)| constructor.name == *name)
     }
@@ -39,8 +39,8 @@ impl DataType {
 #[derive(Clone, Debug)]
 pub struct DataTypes {
     types: Vec<Arc<DataType>>,
-    /// The legal uses of each type. They are computed when the type is added, so that no later step walks its
-    /// constructors.
+    /// The legal uses of each type. They are computed when the type is added, so that no later step walks the
+    /// constructors of the type.
     uses: Vec<Uses>,
     by_name: HashMap<Name, usize>,
     by_constructor: HashMap<Name, (usize, usize)>,

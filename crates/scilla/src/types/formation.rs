@@ -43,7 +43,7 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// Returns the wrong name with its place in the source, or `None` for errors without such a name.
+    /// Returns the wrong name with its source position, or `None` for errors without such a name.
     pub const fn ident(&self) -> Option<&Ident> {
         match self {
             Self::UnknownDataType(of) | Self::Arity { of, .. } => Some(of),
@@ -102,7 +102,7 @@ impl Type {
         Ok(size)
     }
 
-    /// Returns the first unknown data type in the type.
+    /// Returns the first unknown data type in the type, or `None` if all data types are known.
     pub fn unknown_data_type(&self, known: &DataTypes) -> Option<Ident> {
         let mut unknown = None;
         self.visit(|node| {

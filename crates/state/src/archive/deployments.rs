@@ -1,4 +1,4 @@
-//! For each contract and library: the place of its deployment in the record, and its sender.
+//! For each contract and library: the position of its deployment in the record, and the sender of the deployment.
 //!
 //! Code and init data are stored once, in the transaction. Failed deployments have no row. A transaction deploys at
 //! most one contract. The address of a contract derives from sender and nonce, so each address has at most one
@@ -61,7 +61,7 @@ fn write_sender(block: BlockNumber, deployed: &Deployed, batch: &mut Batch) {
 
 /// Makes the rows by sender from the rows by contract, for a record of a format up to 2.
 ///
-/// `read` returns the transaction at a place.
+/// `read` returns the transaction at a position, or `None` if no transaction is there.
 pub(super) fn write_senders(
     db: &Db,
     batch: &mut Batch,
@@ -101,7 +101,8 @@ pub(super) fn of_sender(db: &Db, sender: &Address, newest: BlockNumber) -> Resul
     rows.map(address).collect()
 }
 
-/// Returns the place of the transaction that deployed a contract or library, or `None` if the address has none.
+/// Returns the position of the transaction that deployed a contract or library, or `None` if the address has no
+/// deployment.
 pub(super) fn find(db: &Db, address: &Address) -> Result<Option<Position>, ArchiveError> {
     let key = key(address);
     match db.get(&key)? {
@@ -162,7 +163,7 @@ pub(super) fn block_of_row(key: &[u8], value: &[u8]) -> Result<Option<u64>, Arch
     }
 }
 
-/// Returns the block in the key of a row by sender.
+/// Returns the block number in the key of a row by sender, or `None` if the key is too short.
 fn block_of(key: &[u8]) -> Option<u64> {
     key.get(SENDER..)?.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
 }

@@ -31,8 +31,8 @@ pub struct BlockRecord {
     /// determine them.
     pub edits: StateDiff,
     /// Whether the next block has the same logical block number. The logical number of a block is its number less the
-    /// number of repeats before it. Transactions read the logical number as the block number, and their receipts
-    /// contain it.
+    /// number of repeats in earlier blocks. Transactions read the logical number as the block number, and their
+    /// receipts contain it.
     pub repeats_number: bool,
 }
 
@@ -160,8 +160,8 @@ fn check_parts(record: &BlockRecord) -> Result<Vec<TxHash>, AppendError> {
     Ok(hashes)
 }
 
-/// Verifies in the headers of the micro blocks the hash over all transaction hashes and the hash of the receipts, which
-/// [`prepare`] does not verify.
+/// Verifies two hashes in the headers of the micro blocks: the hash over all transaction hashes, and the hash of the
+/// receipts. [`prepare`] does not verify these hashes.
 pub(super) fn check_hashes(record: &BlockRecord) -> Result<(), &'static str> {
     let mut receipts = record.transactions.iter().map(|(_, receipt)| receipt.to_styled_json());
     for (block, info) in record.micro_blocks.iter().zip(&record.tx_block.micro_blocks) {

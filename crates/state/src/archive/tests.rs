@@ -81,7 +81,7 @@ impl Model {
         model
     }
 
-    /// Adds a block of payments, in which every seventh transaction is a failed call.
+    /// Adds a block with `count` transactions. Every seventh transaction is a failed call, and the others are payments.
     fn grow(&mut self, count: usize) {
         let block = self.blocks.len() as u64;
         let number = self.logical_number();
@@ -102,8 +102,8 @@ impl Model {
         }
     }
 
-    /// Returns whether a block repeats its logical number. The first four blocks do not, so entries of every layout
-    /// exist.
+    /// Returns whether the block after `block` has the same logical number as `block`. The result is false for the
+    /// first four blocks, so entries of every layout exist.
     const fn repeats_number(block: u64) -> bool {
         block >= 4 && !block.is_multiple_of(3)
     }
@@ -329,7 +329,7 @@ fn large_receipts_are_last_in_their_groups() {
     assert_eq!(view.transaction_group(BlockNumber::new(1), 0).unwrap(), None);
 }
 
-/// Transactions of each block: none, few, and more than a group has. Some empty blocks are consecutive.
+/// Number of transactions of each block: none, few, and more than a group has. Some empty blocks are consecutive.
 const COUNTS: [usize; 13] = [0, 3, 0, 0, 70, 1, 2, 0, 8, 0, 0, 0, 5];
 
 #[test]
@@ -630,7 +630,8 @@ fn only_the_next_block_is_appended() {
     check_view(&archive.view(), &model, 2, true);
 }
 
-/// Cuts the power before each write and flush of an append, with and without the bytes since the last flush.
+/// Cuts the power before each write and flush of an append, and keeps none or the first of the writes since the last
+/// flush.
 #[test]
 fn a_cut_append_leaves_the_block_before_or_the_whole_block() {
     let model = Model::with(&[1, 9, 40, 3]);

@@ -70,7 +70,7 @@ pub enum DbError {
 }
 
 impl DbError {
-    /// Returns `true` if stored data are damaged, and `false` if data cannot be read or written for another reason.
+    /// Returns whether the cause of the error is in the stored data: damage, or a form that the engine cannot read.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Panicked { .. } | Self::Unsupported { .. } => true,

@@ -98,7 +98,7 @@ mod disk {
     use super::*;
 
     /// The disk of a database in memory, which outlives the database. After a crash, the disk has all flushed writes,
-    /// and the first of the later writes.
+    /// and can have the first of the later writes.
     ///
     /// Writes reach the disk in order. A test can make the disk fail after a number of writes. At a crash, the test
     /// decides how many writes since the last flush the disk keeps.

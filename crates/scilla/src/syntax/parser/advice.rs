@@ -1,4 +1,4 @@
-//! Advice for people about parse errors. Advice changes neither the error texts nor their places.
+//! Advice for people about parse errors. Advice changes neither the texts nor the source positions of errors.
 
 use super::{Parser, Reported};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     syntax::token::{Token, TokenKind},
 };
 
-/// A cause of an error. Its places are byte offsets in the text.
+/// A cause of an error. Positions in a cause are byte offsets in the text.
 #[derive(Debug)]
 pub(super) enum Advice {
     MissingSemicolon { after: u32 },
@@ -54,7 +54,7 @@ const LONGEST_EXPRESSION: usize = 60;
 const LONGEST_LINE: usize = 512;
 
 impl Parser<'_> {
-    /// Adds advice to the last error, if the error is at this place and has no advice.
+    /// Adds advice to the last error, if the error is at byte offset `at` and has no advice.
     pub(super) fn advise(&mut self, at: u32, advice: Advice) {
         if let Some(last) = self.errors.last_mut().filter(|last| last.at == at) {
             last.advice.get_or_insert(advice);
@@ -178,7 +178,7 @@ impl Parser<'_> {
         at + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len())
     }
 
-    /// Returns the indentation of the line of this place, in blanks.
+    /// Returns the number of blanks at the beginning of the line that contains byte offset `at`.
     fn indentation(&self, at: u32) -> usize {
         let line = self.bytes_between(self.start_of_line(at), at as usize).unwrap_or_default();
         line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()

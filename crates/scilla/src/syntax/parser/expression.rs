@@ -61,7 +61,7 @@ impl Open {
 }
 
 impl Parser<'_> {
-    /// Parses the longest expression at this place.
+    /// Parses the longest expression that begins at the next token.
     pub(super) fn parse_expression(&mut self) -> Parsed<ExprId> {
         let mut stack = Stack::default();
         let result = self.parse_onto(&mut stack);
@@ -90,8 +90,8 @@ impl Parser<'_> {
     }
 
     /// Adds a part to the innermost unfinished expression. If the part completes this expression, adds the expression
-    /// to the unfinished expression around it, and so on. Returns the whole expression if all are complete, or `None`
-    /// if another part must be read.
+    /// to the unfinished expression around it, and so on. Returns the whole expression if all unfinished expressions
+    /// are complete, or `None` if another part must be read.
     fn close(&mut self, stack: &mut Stack, mut part: ExprId) -> Parsed<Option<ExprId>> {
         loop {
             part = match stack.pop() {
@@ -266,8 +266,8 @@ impl Parser<'_> {
         Ok(ExpressionKind::Apply { function, arguments })
     }
 
-    /// Parses an expression that begins with an upper-case name: a number of that type, a value of that namespace, or
-    /// a constructor.
+    /// Parses an expression that begins with an upper-case name: a number literal with its type, a value of a
+    /// namespace, or a constructor.
     fn parse_upper_expression(&mut self) -> Parsed<ExpressionKind> {
         let token = self.bump();
         match self.peek().kind {

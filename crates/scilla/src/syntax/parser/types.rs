@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Parser<'_> {
-    /// Parses the longest type at this place.
+    /// Parses the longest type that begins at the next token.
     pub(super) fn parse_type(&mut self) -> Parsed<Type> {
         self.nested(|parser| {
             if parser.maybe(TokenKind::Forall).is_some() {

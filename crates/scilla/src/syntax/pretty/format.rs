@@ -57,7 +57,7 @@ fn with_comments(ops: Vec<Op>, text: &[u8]) -> String {
     lay_out(&placed, &comments, text)
 }
 
-/// Returns the place of the first token of a text, and the places of its comments.
+/// Returns the byte offset of the first token of a text, and the byte ranges of its comments.
 fn lex(text: &[u8]) -> (u32, Vec<Range<u32>>) {
     let mut lexer = Lexer::new(text);
     let first = lexer.next_token().first;
@@ -65,7 +65,8 @@ fn lex(text: &[u8]) -> (u32, Vec<Range<u32>>) {
     (first, lexer.comments().to_vec())
 }
 
-/// Returns the place of the first token of a text, and its comments. Comments on the same line are joined.
+/// Returns the byte offset of the first token of a text, and the comments of the text. Comments on the same line are
+/// joined.
 fn placed_comments(text: &[u8]) -> (u32, Vec<Comment>) {
     let (first, ranges) = lex(text);
     let mut comments: Vec<Comment> = Vec::new();

@@ -1,7 +1,7 @@
 //! Prints the syntax tree as text, in one style.
 //!
-//! The text parses to the same tree, except for source positions. The formatter also prints the comments of the source, and keeps
-//! empty lines between statements.
+//! The text parses to the same tree, except for source positions. The formatter also prints the comments of the source,
+//! and keeps empty lines between statements.
 
 mod expression;
 mod format;
