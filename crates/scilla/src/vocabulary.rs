@@ -179,10 +179,10 @@ impl Vocabulary {
         Cause::UnknownName { kind: NameKind::Constructor, nearest, help, declared }
     }
 
-    /// Returns the cause for a procedure that cannot be called at this place.
+    /// Returns the cause for a procedure that cannot be called at source position `at`.
     ///
-    /// `is_checked` is true if all procedures above the place have been checked. If the called procedure is above the
-    /// place, it is then unknown because of an error in it, and this error has an entry of its own.
+    /// `is_checked` is true if all procedures before `at` have been checked. A procedure before `at` is then unknown
+    /// only because of an error in the procedure. This error has an entry of its own.
     pub(crate) fn unknown_procedure(&self, ident: &Ident, at: &Location, is_checked: bool) -> Cause {
         let name = ident.name.base();
         let Some(declared) = self.components.get(&**name) else {

@@ -97,7 +97,8 @@ impl Checkpointer {
         }
     }
 
-    /// Returns the error of a failed checkpoint. After a failed checkpoint, the thread writes no checkpoints.
+    /// Returns the error of a failed checkpoint, or `None` if no checkpoint has failed. After a failed checkpoint, the
+    /// thread writes no checkpoints.
     pub(crate) fn failure(&self) -> Option<Arc<StateError>> {
         lock(&self.status.0).failed.clone()
     }

@@ -36,7 +36,7 @@ pub enum StateError {
         /// Address of the account.
         address: Address,
     },
-    /// The diff has a key of another contract.
+    /// The diff of a contract's storage has a key of another contract.
     #[error("expected a storage key of contract {address}, got {key}")]
     ForeignKey {
         /// Address of the contract whose storage the diff changes.

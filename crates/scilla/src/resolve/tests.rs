@@ -46,7 +46,7 @@ fn resolve(text: &str, shelf: &Shelf) -> Result<Program<ContractModule>, Resolve
     contract(module, &Origin::default(), shelf)
 }
 
-/// Returns the errors of a text that cannot be resolved, with their places.
+/// Returns the errors of a text that cannot be resolved, with their source positions.
 fn failure(text: &str, shelf: &Shelf) -> Vec<String> {
     shown(resolve(text, shelf).expect_err("the names are wrong"))
 }

@@ -1,4 +1,4 @@
-//! Positions of the fields of an address type. The type itself does not store them.
+//! Positions of the fields of an address type. The type itself does not store these positions.
 
 use super::{
     lexer::Lexer,

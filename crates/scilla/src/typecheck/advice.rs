@@ -121,7 +121,8 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the part of `actual` at the place of the variable in `expected`, or `None` if there is none.
+/// Returns the part of `actual` at the position that the variable has in `expected`, or `None` if `actual` has no such
+/// part.
 fn part_for<'t>(expected: &Type, actual: &'t Type, variable: &TypeVariable) -> Option<&'t Type> {
     if let Type::Variable(name) = expected {
         return (name == variable).then_some(actual);

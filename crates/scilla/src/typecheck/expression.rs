@@ -78,7 +78,7 @@ impl Checker<'_> {
         self.expression(root)
     }
 
-    /// Enters a node that has a body, or returns `None` if it has no body. `found` is the type of the value of a
+    /// Enters a node that has a body, or returns `None` if the node has no body. `found` is the type of the value of a
     /// `let`.
     fn enter(&mut self, id: ExprId, expression: &Expression, found: Option<Type>) -> Outcome<Option<(Link, ExprId)>> {
         let (wrap, before, body) = match &expression.kind {
@@ -315,7 +315,7 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the parameters of a data type with their arguments.
+/// Returns each parameter of a data type with its argument.
 pub(super) fn parameters_as<'a>(of: &'a DataType, arguments: &'a [Type]) -> Vec<(&'a TypeVariable, &'a Type)> {
     of.parameters.iter().zip(arguments).collect()
 }

@@ -137,7 +137,7 @@ fn check_arity(of: &Ident, got: usize, known: &DataTypes) -> Result<(), Malforme
     if expected == got { Ok(()) } else { Err(Malformed::Arity { of: of.clone(), expected, got }) }
 }
 
-/// Types in brackets, as reports list them: `[A; B]`.
+/// Types in brackets, as error messages list them: `[A; B]`.
 #[derive(Debug)]
 pub(crate) struct TypeList<'a>(pub(crate) &'a [Type]);
 

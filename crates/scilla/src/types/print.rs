@@ -1,4 +1,4 @@
-//! Text form of types, in reports and in JSON.
+//! Text form of types, in error messages and in JSON.
 
 use std::fmt;
 

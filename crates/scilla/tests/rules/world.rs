@@ -34,7 +34,7 @@ fn arguments(entries: &[(&str, Value)]) -> Vec<Argument> {
     entries.iter().map(|(name, value)| Argument { name: (*name).into(), value: value.clone() }).collect()
 }
 
-/// Compiles a contract at address 5.
+/// Compiles a contract. Each of the 20 bytes of its address is 5.
 pub(crate) fn code(text: &str) -> Arc<Code> {
     let origin = Origin { address: Some(format!("0x{}", "05".repeat(20)).into()), ..Origin::default() };
     let module = parse_contract("test.scilla", text.as_bytes()).unwrap();

@@ -22,7 +22,7 @@ const GROUP: usize = 32;
 /// reads its whole group.
 const GROUP_BYTES: usize = 4096;
 
-/// Number of transactions of a group, and their bytes.
+/// Number of transactions of a group, and their length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) count: u32,

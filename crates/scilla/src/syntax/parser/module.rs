@@ -111,7 +111,7 @@ impl Parser<'_> {
         Ok(Library { name_span: name.span, name: Ident::new(name.name, keyword), entries })
     }
 
-    /// Returns the column of the next token.
+    /// Returns the column of the next token in bytes, from 0.
     fn column(&mut self) -> u32 {
         let first = self.peek().first;
         first - self.lexer.lines().last().copied().unwrap_or(0).min(first)

@@ -7,7 +7,7 @@ use crate::syntax::{
 };
 
 impl Parser<'_> {
-    /// Parses the longest pattern at this place.
+    /// Parses the longest pattern that begins at the next token.
     pub(super) fn parse_pattern(&mut self) -> Parsed<Pattern> {
         self.nested(|parser| {
             if !matches!(parser.peek().kind, TokenKind::Cid | TokenKind::Hex) {

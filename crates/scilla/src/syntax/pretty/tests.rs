@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::syntax::{parse_contract, parse_expression, parse_library};
 
-/// Returns the tree of a contract without places.
+/// Returns the tree of a contract without source positions.
 fn tree(text: &str) -> String {
     let module = parse_contract("c.scilla", text.as_bytes()).unwrap_or_else(|failure| panic!("{failure}\n{text}"));
     let ContractModule { source: _, version, imports, library, contract, arena } = module;

@@ -16,7 +16,7 @@ enum Step<'a> {
     Enter(ExprId),
     /// Write the end of a list.
     End,
-    /// Write the end of an expression, and its place.
+    /// Write the end of an expression, and its source position.
     Leave(Span),
 }
 

@@ -3,7 +3,7 @@ use crate::syntax::{parse_contract, parse_expression, parse_library};
 
 const BARE: SexpStyle = SexpStyle { human_readable: false, without_places: true };
 
-/// Checks the S-expression of an expression without places. Ignores the empty place at its end.
+/// Checks the S-expression of an expression without source positions. Ignores the empty source position at its end.
 fn check(text: &str, expected: &str) {
     let module = parse_expression("e.scilexp", text.as_bytes()).unwrap_or_else(|failure| panic!("{failure}: {text}"));
     assert_eq!(expression_sexp(&module, BARE), format!("({expected} ())\n"), "{text}");
@@ -59,7 +59,7 @@ fn literals_of_every_kind_are_written() {
     check("Emp Uint32 Bool", &format!("(Literal (Map ((PrimType Uint32) {}) ()))", adt("Bool", "")));
 }
 
-/// Returns the S-expression of an algebraic data type whose name has no place.
+/// Returns the S-expression of an algebraic data type whose name has no source position.
 fn adt(name: &str, arguments: &str) -> String {
     format!("(ADT (Ident (SimpleLocal {name}) ((fname \"\") (lnum 0) (cnum 0))) ({arguments}))")
 }

@@ -11,7 +11,7 @@ use super::{INSUFFICIENT, Run, Scope, Stop, Text, builtin, value::Value};
 
 /// A function that is applied to values or types.
 pub(super) enum Function<'p> {
-    /// The function that continues a fold. The step receives it.
+    /// The function that continues a fold. The step of the fold receives this function.
     GoOn {
         fold: Fold<'p>,
         rest: Value<'p>,
@@ -46,7 +46,7 @@ impl Function<'_> {
     }
 }
 
-/// Returns the place of the recursion principles.
+/// Returns the source position of the recursion principles.
 pub(super) fn prelude() -> Location {
     Location { file: "Prelude".into(), line: 1, column: 1 }
 }

@@ -1,4 +1,4 @@
-//! Entries of the index: the first eight bytes of a hash, and a place in the record.
+//! Entries of the index: the first eight bytes of a hash, and a position in the record.
 
 /// Bytes of an entry on disk.
 pub(super) const ENTRY: usize = 16;
@@ -11,14 +11,14 @@ pub(crate) enum Kind {
     Transaction,
 }
 
-/// A place in the record: a block, and a position among the objects of one kind in the block.
+/// A position in the record: a block, and a position among the objects of one kind in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) block: u64,
     pub(crate) position: u32,
 }
 
-/// The first eight bytes of a hash, and the place of the object.
+/// The first eight bytes of a hash, and the position of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(super) prefix: u64,

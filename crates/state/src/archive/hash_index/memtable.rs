@@ -1,4 +1,4 @@
-//! The memtable: the entries of the newest blocks, which are in no segment.
+//! The memtable: the entries that are in no segment. They belong to the newest blocks.
 
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -8,7 +8,7 @@ use silica_protocol::BlockHash;
 use super::{Extent, Index, entry::Entry};
 use crate::db::Db;
 
-/// Number of entries that are inserted under one lock. Readers can lock the set between two such insertions.
+/// Number of entries that are inserted under one lock. Readers can lock the memtable between two such insertions.
 const CHUNK: usize = 256;
 
 /// The blocks in the index, in memory or on disk.
@@ -48,7 +48,7 @@ impl Index {
         memtable.extent = Extent { blocks: memtable.extent.blocks.saturating_add(1), newest: Some(block) };
     }
 
-    /// Covers `blocks` blocks without entries. `last` is the hash of the last block.
+    /// Adds the next `blocks` blocks, which have no entries. `last` is the hash of the last block.
     pub(crate) fn pass(&self, blocks: u64, last: BlockHash) {
         let mut memtable = self.memtable();
         memtable.extent = Extent { blocks: memtable.extent.blocks.saturating_add(blocks), newest: Some(last) };
@@ -62,10 +62,10 @@ impl Index {
         memtable.undo.get_or_insert(Undo { since, entries: Vec::new() });
     }
 
-    /// Reverts the index to the blocks of `extent`, and returns it with the handle `db`. Returns `None` if the undo log
-    /// does not reach back to `extent`, or if entries of later blocks are on disk. Both indexes share the entries in
-    /// memory. Therefore the caller must have retired the handle of `self`, and must not call maintenance of `self`
-    /// again.
+    /// Reverts the index to the blocks of `extent`, and returns the index with the handle `db`. Returns `None` if the
+    /// undo log does not reach back to `extent`, or if entries of later blocks are on disk. Both indexes share the
+    /// entries in memory. Therefore the caller must have retired the handle of `self`, and must not call maintenance of
+    /// `self` again.
     pub(crate) fn back_at(&self, extent: Extent, db: Db) -> Option<Self> {
         let (mut upkeep, mut memtable, state) = (self.upkeep(), self.memtable(), self.state());
         let mut undo =
