@@ -96,8 +96,8 @@ pub mod weight {
     pub const LOOKUP: u64 = 2_000;
     /// An entry of a map that is read as a whole, without its bytes. Measured: 1.2 to 3.3 µs, including its bytes.
     pub const ENTRY: u64 = 1_500;
-    /// An entry of the state that is written or removed, including its place in the tries of the block. Measured: 2
-    /// µs for an entry that the block has written before, 7 to 12 µs for a new entry in memory. A higher weight would
+    /// An entry of the state that is written or removed, including the change of the tries of the block. Measured: 2 µs
+    /// for an entry that the block has written before, 7 to 12 µs for a new entry in memory. A higher weight would
     /// bring honest contracts with many writes in a loop near their limit.
     pub const WRITTEN: u64 = 6_000;
     /// A byte of a key in a lookup. Measured: 1 to 2 ns.

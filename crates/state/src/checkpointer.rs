@@ -162,8 +162,8 @@ impl Worker {
         }
     }
 
-    /// Waits for a job. Before that, merges segments of the hash index until a job arrives, no work remains, or a merge
-    /// fails.
+    /// Returns the next job, or `None` if no more jobs can arrive. Merges segments of the hash index until a job
+    /// arrives, no work remains, or a merge fails. Then waits for the job.
     fn next(&self, jobs: &Receiver<Job>) -> Option<Job> {
         loop {
             match jobs.try_recv() {

@@ -77,7 +77,8 @@ impl Checker<'_> {
     }
 }
 
-/// Adds an error to the list. If the gas is exhausted, the error for exhausted gas replaces the list.
+/// Adds an error to the list, and then returns `None`. If the gas is exhausted, returns only the error for exhausted
+/// gas, without the list.
 fn keep<T>(outcome: Outcome<T>, errors: &mut Vec<Entry>) -> Result<Option<T>, Aborted> {
     match outcome {
         Ok(found) => Ok(Some(found)),

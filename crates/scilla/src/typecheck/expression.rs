@@ -291,7 +291,8 @@ impl Checker<'_> {
         self.resolve(scrutinee)
     }
 
-    /// Returns the common type of all branches, or an error if two types differ.
+    /// Returns the common type of all branches. Returns an error if two types are not equivalent, or if there are no
+    /// branches.
     fn common(&self, found: &[Type], at: Span) -> Outcome<Type> {
         if let [first, others @ ..] = found
             && !others.is_empty()

@@ -10,7 +10,7 @@ use crate::{
     types::Type,
 };
 
-/// The gas is exhausted. The list has earlier errors, and this error.
+/// The gas is exhausted. The list ends with the error for exhausted gas, and can have earlier errors before it.
 #[derive(Debug)]
 pub(crate) struct Aborted(pub(crate) Vec<Entry>);
 

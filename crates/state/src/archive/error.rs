@@ -17,7 +17,7 @@ pub enum ArchiveError {
     /// A stored value is missing, or differs from the written value.
     #[error("damaged record: {place}: {reason}")]
     Damaged {
-        /// The place of the damaged value.
+        /// The damaged value.
         place: Place,
         /// Description of the damage.
         reason: String,

@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// A place in the record, for error texts.
+/// The name of a value or of a part of the record, for error texts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Place(PlaceKind);
 

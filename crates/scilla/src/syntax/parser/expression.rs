@@ -125,7 +125,7 @@ impl Parser<'_> {
         self.arena.add(Expression { kind, span: span.to(self.last) })
     }
 
-    /// Reports an unexpected token after an expression, at a place where `what` is expected.
+    /// Reports an unexpected token after an expression, where `what` is expected.
     pub(super) fn unexpected_after_expression(&mut self, what: &str) -> super::Reported {
         use TokenKind::{Hex, Number, ParenOpen, String};
         let hint = match self.peek().kind {

@@ -3,7 +3,7 @@
 //! The first error of a text has the source position of the reference's first error. The reference is an LR(1) parser:
 //! it reports an ungrammatical token at the end of that token. It reports other errors after the whole production, at
 //! positions that depend on the production. After an error, the parser continues at the next statement, entry or
-//! component, so that one run reports several errors. Only the first error of a [`Failure`] is part of consensus.
+//! component, so that one call can report several errors. Only the first error of a [`Failure`] is part of consensus.
 //!
 //! Chains of `let`, `fun` and `tfun` have no limit of length. All other nesting has at most [`MAX_NESTING`] levels,
 //! so that later phases may recurse.

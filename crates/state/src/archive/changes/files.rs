@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::db::Durability;
 
-/// The place of the files of state diffs. A clone is another handle to the same place.
+/// The directory or the memory with the files of state diffs. A clone is another handle to the same files.
 #[derive(Clone, Debug)]
 pub(crate) enum Files {
     /// A directory, which the first append creates.
@@ -21,7 +21,7 @@ pub(crate) enum Files {
 }
 
 impl Files {
-    /// Returns a place in memory without files.
+    /// Returns an empty set of files in memory.
     pub(crate) fn in_memory() -> Self {
         Self::Memory(Memory::default())
     }
