@@ -228,7 +228,7 @@ impl Checker<'_> {
     }
 
     /// Checks the number of type arguments of a constructor. The check of patterns also calls this function for the
-    /// number of parts, because the reference has one error text for both.
+    /// number of parts, because the reference has one error text for both checks.
     pub(super) fn expect_type_arguments(&self, constructor: &Ident, expected: usize, got: usize) -> Outcome<()> {
         self.expect_type_arguments_because(constructor, expected, got, || None)
     }

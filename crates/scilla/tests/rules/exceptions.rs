@@ -25,7 +25,7 @@ procedure Thr () e = { _exception : \"E\" }; throw e end
 procedure It2 (b : Bool) match b with | True => N | False => Thr end end
 ";
 
-/// Returns the first error text of a failed call, and the other error texts without `Raised from `.
+/// Returns the first error text of a failed call, and the later error texts without `Raised from `.
 fn failing(program: &str, edition: Edition, amount: u128, units: u64) -> (String, Vec<String>) {
     let mut world = World::new(&format!("{PRELUDE}{program}"), edition);
     let failed = world.call(amount, units).unwrap_err();

@@ -260,10 +260,10 @@ impl Archive {
     /// Appends a block with its state diff. Until [`Archive::flush`] returns, a crash may undo the block, and
     /// [`Archive::view`] does not contain it. The next block can be appended before the flush.
     ///
-    /// Checks only that the block follows the last written block, that the micro blocks match the list of the Tx block,
-    /// and that the transactions match the lists of the micro blocks. After an error of the engine, the record accepts
-    /// no more blocks, because the engine may have stored the block or not. After an error of the files of state diffs,
-    /// the caller can append the block again.
+    /// Checks that the block follows the last written block. Checks that the micro blocks match the list of the Tx
+    /// block, and that the transactions match the lists of the micro blocks. Makes no other checks. After an error of
+    /// the engine, the record accepts no more blocks, because the engine may have stored the block or not. After an
+    /// error of the files of state diffs, the caller can append the block again.
     pub(crate) fn write(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
@@ -377,8 +377,8 @@ impl Archive {
         self.changes.prune(number).map_err(ArchiveError::Changes)
     }
 
-    /// Returns the last of the consecutive blocks from `number` on that do not change the state and are in the same
-    /// range part. Returns `None` if block `number` is in no empty block range, or changes the state.
+    /// Returns the last of the consecutive blocks, from `number` on, that do not change the state and are in the range
+    /// part of block `number`. Returns `None` if block `number` is in no empty block range, or changes the state.
     pub(crate) fn unchanged_until(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         Ok(self.range_at(number)?.and_then(|range| range.range.unchanged_until(number)))
     }

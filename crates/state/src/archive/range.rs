@@ -231,8 +231,8 @@ impl EmptyBlockRange {
         self.hashes(part)?.get(usize::try_from(at).ok()?).copied()
     }
 
-    /// Returns the last of the consecutive blocks from `number` on that do not change the state, in the range part of
-    /// `number`. Returns `None` if block `number` is not in the range, or changes the state.
+    /// Returns the last of the consecutive blocks, from `number` on, that do not change the state and are in the range
+    /// part of block `number`. Returns `None` if block `number` is not in the range, or changes the state.
     pub(super) fn unchanged_until(&self, number: BlockNumber) -> Option<BlockNumber> {
         let (part, at) = self.find(number)?;
         let last = part.plain.checked_sub(1).filter(|last| at <= *last)?;
@@ -501,7 +501,7 @@ impl RangeBuilder {
     }
 }
 
-/// An empty block range with the totals before it, as the record stores both.
+/// An empty block range with the totals before the range, in the form that the record stores.
 #[derive(Clone, Debug)]
 pub(super) struct StoredRange {
     pub(super) range: EmptyBlockRange,

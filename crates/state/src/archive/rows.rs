@@ -109,8 +109,8 @@ impl RecordImport {
         Ok(Self { db, batch: Batch::default(), bytes: 0 })
     }
 
-    /// Adds a row. Returns `false` and does nothing if the key is in no table of blocks and is not the key of the
-    /// label, or if the checksum is wrong.
+    /// Adds a row. Returns `false` and does nothing if the checksum is wrong, or if the key belongs neither to a table
+    /// of blocks nor to the label.
     ///
     /// # Errors
     ///

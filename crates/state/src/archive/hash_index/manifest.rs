@@ -7,7 +7,7 @@ use crate::codec::{Malformed, Reader, Writer, seal};
 
 /// Table of the manifest in the derived database. The index has this table and all tables with higher numbers.
 pub(super) const MANIFEST: u8 = 0xf0;
-/// Format of the index. An index of another format is made again from the record.
+/// Format of the index. An index with a different format is built again from the record.
 pub(super) const FORMAT: u64 = 1;
 
 pub(super) fn write_manifest(segments: &[Segment], covered: Extent, next_segment: u32) -> Vec<u8> {
