@@ -82,12 +82,12 @@ pub(super) struct Located {
     pub(super) bytes: Range<usize>,
 }
 
-/// Layout of an entry without edits, on a chain without repeats of the logical block number.
+/// Layout of an entry without edits, if [`Totals::repeats`] is 0.
 const LAYOUT: u8 = 1;
-/// Layout of an entry with edits. The length of the edits comes last.
+/// Layout of an entry with edits, if [`Totals::repeats`] is 0. The length of the edits comes last.
 const LAYOUT_WITH_EDITS: u8 = 2;
-/// Layout of all entries after the first repeat of the logical block number. Such an entry ends with the length of the
-/// edits, the number of repeats, and whether the next block repeats the logical block number.
+/// Layout of an entry if [`Totals::repeats`] is not 0. Such an entry ends with the length of the edits, the number of
+/// repeats, and whether the next block repeats the logical block number.
 const LAYOUT_WITH_REPEATS: u8 = 3;
 
 impl Entry {
