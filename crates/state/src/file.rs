@@ -14,7 +14,7 @@ pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Flushes a file or the entries of a directory. Returns when they survive a power failure.
+/// Flushes a file or the entries of a directory. Returns when the file or the entries survive a power failure.
 pub(crate) fn sync(path: &Path) -> io::Result<()> {
     let synced = File::open(path)?.sync_all();
     #[cfg(test)]
@@ -22,7 +22,7 @@ pub(crate) fn sync(path: &Path) -> io::Result<()> {
     synced
 }
 
-/// Returns the sorted names in a directory. Returns none for a file.
+/// Returns the sorted names in a directory. Returns no names for a file.
 #[cfg(test)]
 pub(crate) fn names_in(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).into_iter().flatten();

@@ -4,7 +4,7 @@ use silica_protocol::{Account, Address, DecodeError, StateRoot, StorageRoot, Var
 
 use crate::trie::{ProofError, verify_whole_proof};
 
-/// The facts that the nodes of a state proof prove about the state with a root.
+/// The facts that the nodes of a state proof prove about the state with the given root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProvenState {
     /// The account at the address, or `None` for proven absence.

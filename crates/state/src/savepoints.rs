@@ -10,7 +10,7 @@ use silica_protocol::{BlockHash, BlockNumber};
 
 use crate::{archive::Head, transition::State, versioned_trie::pages::Manifest};
 
-/// Maximum number of savepoints with a state in memory. A state keeps the data in memory that later blocks have
+/// Maximum number of savepoints with a state in memory. Such a state keeps in memory the data that later blocks have
 /// changed.
 const STATES: usize = 8;
 
@@ -28,11 +28,12 @@ pub struct Savepoint {
 /// The state of a savepoint. `None` after [`STATES`] later savepoints.
 type Place = Mutex<Option<SavepointState>>;
 
-/// The state after the block of a savepoint.
+/// The state after the block of a savepoint, and the checkpoints at that time.
 #[derive(Clone, Debug)]
 pub(crate) struct SavepointState {
     pub state: State,
-    /// The checkpoints when the savepoint was created. If the checkpoints differ, pages of the state may be removed.
+    /// The checkpoints when the savepoint was created. If the store has other checkpoints now, pages of the state may
+    /// be removed.
     pub manifest: Manifest,
 }
 
@@ -53,7 +54,7 @@ impl Savepoint {
         self.state.lock().clone()
     }
 
-    /// Drops the state, like many later savepoints do.
+    /// Drops the state, as [`STATES`] later savepoints do.
     #[cfg(test)]
     pub(crate) fn forget_state(&self) {
         *self.state.lock() = None;
@@ -93,7 +94,8 @@ struct All {
 }
 
 impl All {
-    /// Adds the place of a state. Returns the oldest state if the store has more than [`STATES`].
+    /// Adds the place of a state. If the list then has more than [`STATES`] states, removes and returns the oldest
+    /// state.
     fn keep(&mut self, place: &Arc<Place>) -> Option<SavepointState> {
         self.states.retain(|place| place.strong_count() > 0);
         self.states.push_back(Arc::downgrade(place));
@@ -103,7 +105,7 @@ impl All {
 }
 
 impl Savepoints {
-    /// Returns whether checkpoints have to wait for a savepoint.
+    /// Returns whether checkpoints must not begin, because a savepoint exists and is not discarded.
     pub(crate) fn are_heeded(&self) -> bool {
         let all = self.all();
         all.count > 0 && !all.given_up

@@ -100,7 +100,7 @@ impl Snapshot {
         Ok(StateView::new(Arc::clone(&self.core.pages), state))
     }
 
-    /// Returns an account after the newest block.
+    /// Returns an account after the newest block, or `None` if it does not exist.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Snapshot {
         self.state.account(address)
     }
 
-    /// Returns the value of an entry of contract storage after the newest block.
+    /// Returns the value of an entry of contract storage after the newest block, or `None` if the entry does not exist.
     ///
     /// # Errors
     ///
@@ -128,13 +128,13 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`]: the record is damaged or cannot be read. All queries below have the same errors.
+    /// [`ArchiveError`]: the record is damaged or cannot be read.
     pub fn tx_block(&self, number: BlockNumber) -> Result<Option<Arc<TxBlock>>, ArchiveError> {
         self.archive.tx_block(number)
     }
 
-    /// Returns the header of a Tx block, or `None` if no block has this number yet. For a block of an empty block range
-    /// this is cheaper than [`Snapshot::tx_block`], which also signs the block.
+    /// Returns the header of a Tx block, or `None` if no block has this number yet. For a block of an empty block
+    /// range, this function is cheaper than [`Snapshot::tx_block`], because it does not sign the block.
     ///
     /// # Errors
     ///
@@ -180,8 +180,9 @@ impl Snapshot {
         self.archive.transactions_up_to(number)
     }
 
-    /// Returns the number of blocks up to a Tx block that [repeat](crate::BlockRecord::repeats_number) the logical
-    /// block number, or `None` if no block has this number yet. Does not compute a block of an empty block range.
+    /// Returns the number of blocks up to a Tx block [whose next block has the same logical block
+    /// number](crate::BlockRecord::repeats_number), or `None` if no block has this number yet. Does not compute a block
+    /// of an empty block range.
     ///
     /// # Errors
     ///
@@ -211,7 +212,7 @@ impl Snapshot {
     }
 
     /// Returns the header of a DS block, or `None` if no DS block has this number yet. For a DS block of an empty block
-    /// range this is cheaper than [`Snapshot::ds_block`], which also signs the block.
+    /// range, this function is cheaper than [`Snapshot::ds_block`], because it does not sign the block.
     ///
     /// # Errors
     ///
@@ -220,7 +221,8 @@ impl Snapshot {
         self.archive.ds_header(number)
     }
 
-    /// Returns the micro blocks of a Tx block in the order of its list, or `None` if no block has this number yet.
+    /// Returns the micro blocks of a Tx block in the order of the list in the Tx block, or `None` if no block has this
+    /// number yet.
     ///
     /// # Errors
     ///
@@ -280,8 +282,9 @@ impl Snapshot {
         self.archive.transactions(number, range)
     }
 
-    /// Returns the group of transactions at a position of a Tx block, or `None` if the position does not exist. A
-    /// reader reads whole groups. The result has the size of the group in bytes, and no transactions.
+    /// Returns the group of transactions at a position of a Tx block, or `None` if the block or the position does not
+    /// exist. A read of one transaction reads its whole group. The result has the size of the group in bytes, and no
+    /// transactions.
     ///
     /// # Errors
     ///

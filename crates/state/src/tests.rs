@@ -269,7 +269,7 @@ impl Model {
     }
 }
 
-/// Compares a proof with the proof of `eth_trie`. Both libraries must verify it.
+/// Compares a proof with the proof of `eth_trie`. Both libraries must verify the proof.
 fn check_proof(trie: &mut EthTrie<MemoryDB>, key: &str, proof: Vec<Vec<u8>>, value: Option<&[u8]>) {
     let root = root_of(trie);
     // `eth_trie` does not list nodes that are embedded in their parents.
@@ -317,7 +317,7 @@ struct Kept {
 
 impl Kept {
     const NONE: Self = Self { record: 0, state: 0, changes: Some(0) };
-    /// The data that survive the end of the process.
+    /// The unflushed data that survive the end of the process: all writes of this process.
     const OF_PROCESS: Self = Self { record: 0, state: 0, changes: None };
 }
 
@@ -989,7 +989,7 @@ fn reading_all_entries_finds_a_lost_key() {
     assert!(matches!(fixture.store().check(&mut |_, _| {}), Err(StateError::Damaged { .. })));
 }
 
-/// A reader whose span begins before its prefix reads no keys between them.
+/// A span can begin before its prefix. A reader of the span returns no keys before the prefix.
 #[test]
 fn keys_before_a_prefix_are_left_out() {
     let mut fixture = Fixture::new(2);
@@ -1045,7 +1045,8 @@ fn damage_differs_from_an_expired_view() {
     assert!(matches!(old.at(BlockNumber::new(0)), Err(HistoryError::Expired { .. })));
 }
 
-/// The store rejects an entry that cannot be stored before the block, because a failed checkpoint ends the chain.
+/// Before it commits a block, the store rejects an entry that cannot be stored, because a failed checkpoint ends the
+/// chain.
 #[test]
 fn entry_that_no_checkpoint_can_hold_is_refused() {
     let store = Store::ephemeral(StoreOptions::default());
@@ -1100,7 +1101,7 @@ fn append_rejects_states_of_other_blocks() {
     assert_eq!(head.head().unwrap().number.get(), 1);
 }
 
-/// A store in a directory, with blocks that have accounts and contract storage.
+/// Makes a store in a directory, with blocks that have accounts and contract storage.
 fn fill(dir: &Path, options: StoreOptions) {
     let store = Store::open(dir, options).unwrap();
     let mut model = Model::default();

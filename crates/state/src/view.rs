@@ -180,8 +180,8 @@ impl StateView {
 
 /// An iterator over the entries of a contract's storage below a prefix, in the order of their plain keys.
 ///
-/// It reads one batch of entries at a time, and each batch is larger than the previous one. Its memory is limited to
-/// one batch.
+/// It reads one batch of entries at a time, and a batch has at most eight times as many keys as the previous batch. Its
+/// memory is limited to one batch.
 #[derive(Debug)]
 pub struct Entries {
     view: StateView,
@@ -230,11 +230,12 @@ impl Window {
 const FIRST_WINDOW: usize = 2;
 /// Maximum number of keys in a batch. Each batch reads each page of the trie at most once.
 const LARGEST_WINDOW: usize = 1 << 16;
-/// Maximum bytes of the keys of a batch, and of its values.
+/// Maximum bytes of the keys of a batch, and of its values. The values of a batch of [`FIRST_WINDOW`] keys have no
+/// limit.
 const WINDOW_BYTES: usize = 16 << 20;
 
 impl Entries {
-    /// Returns the next entry. Its key is without the contract's address.
+    /// Returns the next entry, or `None` after the last entry. The key is without the contract's address.
     ///
     /// # Errors
     ///

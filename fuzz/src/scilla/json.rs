@@ -51,7 +51,7 @@ pub fn check(data: &[u8]) {
     check_inputs(data, document.root());
 }
 
-/// Checks that a text parses as the same document.
+/// Checks that a text parses as `document`.
 fn check_same(document: &Document, text: &str) {
     let again = parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(again.root().compact().to_string(), document.root().compact().to_string());

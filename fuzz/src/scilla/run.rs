@@ -150,7 +150,7 @@ struct Step {
     /// Messages, events and state after the step.
     result_with: String,
     failure: Option<Failure>,
-    /// Units that were left.
+    /// Interpreter units that are left after the step.
     left: u64,
 }
 

@@ -83,7 +83,7 @@ impl Grammar {
         assert_eq!((self.format)(self.file, formatted.as_bytes()).as_ref(), Ok(&formatted), "formatting settles");
     }
 
-    /// Checks that a text parses as the same tree.
+    /// Checks that a text parses as the tree `written`.
     fn check_same(&self, what: &str, text: &str, written: &Written) {
         match (self.read)(self.file, text.as_bytes()) {
             Ok(again) => assert_eq!(again, *written, "{what} changes it:\n{text}"),

@@ -48,8 +48,8 @@ impl Absent {
         self.0.write()
     }
 
-    /// Removes the keys that a new version adds from the ranges. The caller must call this function before it publishes
-    /// the state of this version.
+    /// Removes keys from the ranges: the keys that a new version adds. The caller must call this function before it
+    /// publishes the state of this version.
     pub(super) fn note_added(&self, version: Version, added: &[(Address, Box<str>)]) {
         let mut known = self.write();
         known.newest = version;
@@ -58,7 +58,8 @@ impl Absent {
         }
     }
 
-    /// Records that a version has no entry with a key from `from` (inclusive) to `end` (exclusive).
+    /// Records that a version has no entry with a key from `from` (inclusive) to `end` (exclusive). Does nothing if the
+    /// version is not the newest version, or if a bound has more than [`LONGEST`] bytes.
     pub(super) fn note(&self, contract: &Address, from: &str, end: &str, version: Version) {
         let mut known = self.write();
         // Only ranges of the newest version are recorded, because a version after `version` may have entries in the
@@ -69,7 +70,7 @@ impl Absent {
     }
 
     /// Returns the first key from `from` on that may have an entry in a version, and the beginning of the next range
-    /// without entries.
+    /// without entries. The beginning is `None` if no such range follows.
     pub(super) fn skip(&self, contract: &Address, from: &str, version: Version) -> (String, Option<String>) {
         let known = self.read();
         let mut from = from.to_owned();
@@ -92,7 +93,8 @@ impl Absent {
 }
 
 impl Known {
-    /// Returns the range that contains a key, with its beginning.
+    /// Returns the range that contains a key, and the beginning of the range. Returns `None` if no range contains the
+    /// key.
     fn around(&self, contract: &Address, key: &str) -> Option<(&str, &Range)> {
         if self.ranges.is_empty() {
             return None;
@@ -118,7 +120,7 @@ impl Known {
         self.insert(contract, from, Range { end, since: self.newest });
     }
 
-    /// Removes a key from its range, which divides the range.
+    /// Removes a key from the range that contains it. The keys before and after the key stay in ranges.
     fn take_out(&mut self, contract: &Address, key: &str) {
         let Some((start, range)) = self.around(contract, key) else { return };
         let (start, range): (Box<str>, _) = (start.into(), range.clone());

@@ -25,8 +25,8 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Returns the layers of a key, the top layer first. Each item has the beginning of the layer's database keys, and
-    /// the rest of the key in the layer.
+    /// Returns the layers of a key, the top layer first. Each element has the beginning of the layer's database keys,
+    /// and the rest of the key in the layer.
     pub(super) fn way<'k>(self, contract: &Address, key: &'k [u8]) -> impl Iterator<Item = (Vec<u8>, &'k [u8])> {
         let mut next = Some((Layer::top(self, contract), key));
         iter::from_fn(move || {
@@ -41,7 +41,7 @@ impl Tables {
     }
 }
 
-/// A layer: the place for the rest of all keys that begin with the same slices.
+/// A layer: the part of the tables with the rests of all keys that begin with the same slices.
 #[derive(Clone)]
 struct Layer {
     table: u8,

@@ -155,7 +155,8 @@ impl Keys {
         Self { db, recent: Arc::default(), absent: Absent::default() }
     }
 
-    /// Starts the undo log of versions after `version`, which must be the newest. The next checkpoint removes the log.
+    /// Starts the undo log of versions after `version`. `version` must be the newest version. The next checkpoint
+    /// removes the log.
     pub(crate) fn remember(&self, version: Version) {
         self.recent.remember(version);
     }
@@ -241,9 +242,9 @@ impl Keys {
         Ok(())
     }
 
-    /// Writes the keys that the state of `version` has and the previous checkpoint does not. Lists the keys that the
-    /// state does not have for removal. The caller must have added the changes of `version`, and must write the
-    /// manifest afterwards.
+    /// Writes the keys that the state of `version` has and the previous checkpoint does not. Lists for removal the keys
+    /// that the state does not have. The caller must have added the changes of `version`, and must write the manifest
+    /// afterwards.
     pub(crate) fn write_checkpoint(&self, number: u64, version: Version) -> Result<(), StateError> {
         let mut from = None;
         while let Some(portion) = self.recent.due(version, from.as_ref(), PORTION) {

@@ -88,12 +88,14 @@ impl Recent {
         }
     }
 
-    /// Starts the undo log of versions after `version`, which must be the newest. The next checkpoint removes the log.
+    /// Starts the undo log of versions after `version`. `version` must be the newest version. The next checkpoint
+    /// removes the log.
     pub(super) fn remember(&self, version: Version) {
         self.write().undo.get_or_insert(Undo { since: version, before: Vec::new() });
     }
 
-    /// Undoes the changes of versions after `version`. Returns `false` if the undo log does not reach back to it.
+    /// Undoes the changes of versions after `version`. Returns `false` if the undo log does not reach back to
+    /// `version`.
     pub(super) fn undo_after(&self, version: Version) -> bool {
         let Noted { contracts, undo } = &mut *self.write();
         let Some(undo) = undo.as_mut().filter(|undo| undo.since <= version) else { return false };
@@ -169,7 +171,7 @@ impl Recent {
         portion
     }
 
-    /// Removes written keys from memory, except keys that a later version has removed.
+    /// Removes written keys from memory, except keys that a version has removed. Also removes the undo log.
     pub(super) fn written(&self, keys: &[(Address, Box<str>)]) {
         let Noted { contracts, undo } = &mut *self.write();
         *undo = None;
@@ -187,7 +189,7 @@ impl Recent {
         }
     }
 
-    /// Removes keys from memory that no version from `floor` on has.
+    /// Removes from memory the keys that no version from `floor` on has. Also removes the undo log.
     pub(super) fn release(&self, floor: Version) {
         let Noted { contracts, undo } = &mut *self.write();
         *undo = None;

@@ -171,7 +171,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// - [`CommitError::Root`]: the last block has another state root.
+    /// - [`CommitError::Root`]: the last block has another state root than `prepared`.
     /// - [`CommitError::NotReplaying`]: the record has no such block, or the store needs no replay.
     /// - The errors of [`Store::commit`].
     pub fn replay(&self, prepared: PreparedState) -> Result<Snapshot, CommitError> {

@@ -45,8 +45,8 @@ pub struct StoreOptions {
     pub checkpoint_bytes: u64,
     /// Number of blocks since the newest checkpoint from which on a checkpoint is due.
     pub checkpoint_blocks: u64,
-    /// Maximum bytes of changes, counted as in `checkpoint_bytes`, since the newest checkpoint with savepoints. Above
-    /// this limit, the store discards all savepoints, see [`Store::holds_too_much`].
+    /// Maximum bytes of changes since the newest checkpoint while savepoints exist, counted as in `checkpoint_bytes`.
+    /// Above this limit, the store discards all savepoints, see [`Store::holds_too_much`].
     pub held_bytes: u64,
     /// Whether opening rebuilds a damaged derived database. Otherwise opening fails.
     pub repair: bool,
@@ -160,7 +160,7 @@ impl Store {
     }
 
     /// Returns the label of the chain: a text that the caller has set, such as the identifier of the Scilla rules of
-    /// the chain. An imported record has the label of the original.
+    /// the chain. Returns `None` if no label is set. An imported record has the label of the original.
     ///
     /// # Errors
     ///
@@ -188,7 +188,8 @@ impl Store {
         StoreReader { published: Arc::clone(&self.published) }
     }
 
-    /// Returns all data of a committed block, even if the state is of an earlier block.
+    /// Returns all data of a committed block, even if the state is of an earlier block. Returns `None` if no block has
+    /// this number yet.
     ///
     /// # Errors
     ///
@@ -203,8 +204,8 @@ impl Store {
         self.core.archive.set_signer(seal);
     }
 
-    /// Returns the signer for blocks of empty block ranges. Without a signer, callers must not write empty block
-    /// ranges.
+    /// Returns the signer for blocks of empty block ranges, or `None` if no signer is set. Without a signer, callers
+    /// must not write empty block ranges.
     pub fn seal(&self) -> Option<Arc<dyn BlockSigner>> {
         self.core.archive.seal()
     }

@@ -297,8 +297,8 @@ pub(super) fn open_error(error: ArchiveError) -> OpenError {
     OpenError::Record(error.into())
 }
 
-/// Opens the record with the hash index in `index`. If opening fails, tries an empty index in memory. If that succeeds,
-/// the damage is in the index database.
+/// Opens the record with the hash index in `index`. If opening fails, tries an empty index in memory. If the second
+/// attempt succeeds, and the disk was not full, the damage is in the index database.
 pub(super) fn open_archive(
     (record, changes): (&Db, &Files),
     index: &Db,

@@ -14,7 +14,8 @@ use crate::{
 const RUN_AHEAD: u64 = 4;
 /// Maximum wait of a block above [`RUN_AHEAD`].
 const BRAKE: Duration = Duration::from_millis(200);
-/// If the changes exceed this multiple of the same option, a block waits until the checkpoint is written.
+/// If the changes exceed this multiple of [`StoreOptions::checkpoint_bytes`](super::StoreOptions), a block waits until
+/// the checkpoint is written.
 const FAR_AHEAD: u64 = 32;
 
 impl Store {

@@ -94,8 +94,9 @@ impl Layout {
         self.marker.as_deref().and_then(Path::parent).map(|dir| dir.join(name))
     }
 
-    /// Returns the maximum bytes that an opening writes. The size of a page table is at most the size of the stored
-    /// tables, or the length of the log divided by [`LOG_PER_TABLE`], whichever is larger.
+    /// Returns the maximum number of bytes that an opening writes: [`ROOM`] and the page tables of both engines. The
+    /// size of a page table is at most the size of the stored tables, or the length of the log divided by
+    /// [`LOG_PER_TABLE`], whichever is larger.
     fn room(&self) -> io::Result<u64> {
         let mut room = ROOM;
         for path in [&self.record, &self.state] {
@@ -133,7 +134,7 @@ fn len(path: &Path) -> io::Result<u64> {
     }
 }
 
-/// Returns the bytes that are free for a file.
+/// Returns the number of free bytes in the file system of a file.
 #[cfg(unix)]
 fn free(path: &Path) -> io::Result<u64> {
     let found = rustix::fs::statvfs(path.parent().unwrap_or(path))?;

@@ -28,8 +28,8 @@ impl Store {
     /// Creates a savepoint at the newest block, so that the chain can revert to this block.
     ///
     /// If no savepoint exists, the call waits for a checkpoint in progress. If much has changed since the newest
-    /// checkpoint, it also writes another one, because each revert could compute these changes again. While a savepoint
-    /// exists, changes stay in memory.
+    /// checkpoint, the call also writes another checkpoint, because each revert could compute these changes again.
+    /// While a savepoint exists, changes stay in memory.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Store {
     }
 
     /// Waits for a checkpoint in progress, because the hash index must not contain blocks after the savepoint. Then
-    /// writes another checkpoint if many changes are not in one. Does nothing if savepoints are in force.
+    /// writes another checkpoint if many changes are in no checkpoint. Does nothing if savepoints are in force.
     fn checkpoint_for_savepoint(&self, writer: &mut Writer, window: &Window) {
         let StoreOptions { checkpoint_bytes, checkpoint_blocks, .. } = self.options;
         let mut is_much = || {
@@ -82,13 +82,13 @@ impl Store {
     /// Reverts the chain to a savepoint: removes the later blocks permanently, and restores the state of the savepoint.
     /// Returns a snapshot of the chain at this block.
     ///
-    /// If the state is not in memory, the store opens again over the same databases. This happens for a savepoint that
-    /// is older than eight others. The store then computes the changes since the newest checkpoint, and the state may
-    /// need a replay. After a discard, a checkpoint of a later block makes the revert fail with
-    /// [`RevertError::Passed`].
+    /// If the state is not in memory, the store opens again over the same databases. This happens, for example, for a
+    /// savepoint that is older than eight other savepoints. The store then computes the changes since the newest
+    /// checkpoint, and the state may need a replay. After a discard, a checkpoint of a later block makes the revert
+    /// fail with [`RevertError::Passed`].
     ///
-    /// A crash leaves a store that opens at one of the two heads. Older snapshots return data from memory. For all
-    /// other queries they return [`DbError::Retired`](crate::DbError::Retired).
+    /// After a crash, the store opens at the savepoint or at the head before the revert. Older snapshots return data
+    /// from memory. For all other queries they return [`DbError::Retired`](crate::DbError::Retired).
     ///
     /// # Errors
     ///
@@ -158,7 +158,8 @@ impl Store {
         Ok(core.map(|core| (core, state)))
     }
 
-    /// Returns a store with another core and the state of the newest block. Moves the backlog of this store to it.
+    /// Returns a store with another core and the state of the newest block. Moves the backlog of this store to the
+    /// returned store.
     fn over(&mut self, core: Core, state: State, head: &Head, databases: Databases) -> Result<Self, OpenError> {
         let writer = self.writer.get_mut();
         let mut backlog = std::mem::take(&mut writer.backlog);

@@ -109,8 +109,8 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
         }
     }
 
-    /// Attaches the newest leaf below the fork where the next key leaves its path, `depth` nibbles from the position.
-    /// Hashes the deeper forks, which are complete.
+    /// Attaches the newest leaf below the fork where the next key leaves the path of this leaf, `depth` nibbles from
+    /// the position. Hashes the deeper forks, which are complete.
     fn close(&mut self, leaf: L, depth: usize) {
         let mut part = Part::Leaf(leaf);
         loop {
@@ -127,7 +127,7 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
         }
     }
 
-    /// Attaches a part below a fork. This determines the topmost node of the part.
+    /// Attaches a part below a fork. The depth of the fork determines the topmost node of the part.
     fn attach(&mut self, part: Part<L>, fork: &mut Fork<L>) {
         let below = fork.depth.saturating_add(1);
         let Some(nibble) = self.path.get(fork.depth) else {
@@ -168,7 +168,7 @@ impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
     }
 }
 
-/// Returns the proof if its path begins with the first `depth` nibbles of `path`.
+/// Returns the proof if the path of the proof begins with the first `depth` nibbles of `path`, and `None` otherwise.
 fn on_path<'a>(proof: &'a mut Option<(Nibbles, &mut Proof)>, path: &[u8], depth: usize) -> Option<&'a mut Proof> {
     let (target, proof) = proof.as_mut()?;
     target.as_slice().starts_with(between(path, 0, depth)).then_some(&mut **proof)

@@ -29,7 +29,7 @@ pub struct MemoryTrie {
 /// A position where paths fork or a key ends. It has a value, or at least two children.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Fork {
-    /// The nibbles from the fork above to this fork, without the nibble that selects it among the children.
+    /// The nibbles from the fork above to this fork, without the nibble that selects this fork among the children.
     path: Nibbles,
     value: Option<Vec<u8>>,
     children: [Option<Box<Self>>; 16],
@@ -53,13 +53,13 @@ impl MemoryTrie {
         }
     }
 
-    /// Sets the value of a key, and returns the previous value. An empty value removes the key, because the trie has no
-    /// empty values.
+    /// Sets the value of a key, and returns the previous value, or `None` if the key is new. An empty value removes the
+    /// key, because the trie has no empty values.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
         if value.is_empty() { self.remove(key) } else { insert(&mut self.root, Nibbles::of_key(key).as_slice(), value) }
     }
 
-    /// Removes a key, and returns its value.
+    /// Removes a key, and returns its value, or `None` if the trie does not have the key.
     pub fn remove(&mut self, key: &[u8]) -> Option<Vec<u8>> {
         remove(&mut self.root, Nibbles::of_key(key).as_slice())
     }

@@ -79,8 +79,8 @@ fn split(list: bool, len: usize, rest: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     Some((list, payload, after))
 }
 
-/// Reads a length that takes `count + 1` bytes, and then this number of bytes. The length must be above 55 and have no
-/// leading zero.
+/// Reads a length that takes `count + 1` bytes, and then as many bytes as the length states. The length must be above
+/// 55 and have no leading zero.
 fn long(list: bool, count: usize, rest: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     let (len, rest) = rest.split_at_checked(count.checked_add(1)?)?;
     if len.first() == Some(&0) {

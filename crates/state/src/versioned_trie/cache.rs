@@ -55,8 +55,8 @@ impl<V: Clone> Cache<V> {
         Some(entry.value.clone())
     }
 
-    /// Inserts a value of about `bytes` bytes, and evicts other values while the cache exceeds its limit. Does not
-    /// store a value that exceeds the limit alone.
+    /// Inserts a value of about `bytes` bytes, and evicts values of the same shard while the shard exceeds its part of
+    /// the limit. Does not keep a value that exceeds this part alone.
     pub(crate) fn insert(&self, key: &[u8], value: V, bytes: usize) {
         let bytes = bytes.saturating_add(OVERHEAD).saturating_add(key.len());
         // Dropped after the lock, because values can be large trees.

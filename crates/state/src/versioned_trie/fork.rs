@@ -69,8 +69,8 @@ const NO_NODE: NodeRef = NodeRef::Hash([0; 32]);
 
 impl Fork {
     /// Computes the fork of at least two digits. `reference` returns the reference to the tree below a digit. `old` is
-    /// an earlier fork of the same prefix, with the mask of the digits that have changed after it. Unchanged classes
-    /// are not hashed again.
+    /// an earlier fork of the same prefix, with the mask of the digits whose references differ from the earlier fork.
+    /// Unchanged classes are not hashed again.
     pub(crate) fn new<'a>(mask: u16, reference: impl Fn(u8) -> &'a NodeRef, old: Option<(&Self, u16)>) -> Self {
         let mut tops = [NO_NODE; 2];
         for ((class, top), same) in CLASSES.iter().zip(&mut tops).zip([0, 1]) {
@@ -94,7 +94,8 @@ impl Fork {
         Self { mask, tops, node, lead: lead.into() }
     }
 
-    /// Returns the fork below a prefix with only one digit. `lead` and `node` belong to the tree below this digit.
+    /// Returns the fork below a prefix that only one digit follows. `lead` and `node` belong to the tree below this
+    /// digit.
     pub(crate) fn chain(digit: u8, lead: &[u8], node: NodeRef) -> Self {
         let lead = digit_path(digit).iter().chain(lead).copied().collect();
         Self { mask: bit(digit), tops: [NO_NODE; 2], node, lead }

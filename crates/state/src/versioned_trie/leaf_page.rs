@@ -61,7 +61,7 @@ struct Packed {
     prefix: Key,
     depth: usize,
     bytes: Box<[u8]>,
-    /// Mask of the digits after the prefix. `starts` has the place of the first leaf of each digit in `bytes`.
+    /// Mask of the digits after the prefix. `starts` has the position in `bytes` of the first leaf of each digit.
     mask: u16,
     starts: Box<[u32]>,
     /// The references to the nodes below each digit. Empty if only one digit follows the prefix.

@@ -75,7 +75,7 @@ pub(crate) struct Manifest {
 const PART: usize = 4096;
 /// First byte of the value of a page that is stored in parts.
 const PARTS_KIND: u8 = 3;
-/// Maximum bytes of key and value of a leaf. The number of parts of its page must fit into 16 bits.
+/// Maximum bytes of key and value of a leaf together. The number of parts of its page must fit into 16 bits.
 pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;
 /// Layout number of the derived database. Opening rebuilds a database of an earlier layout, and rejects a database of a
 /// later layout.
@@ -345,7 +345,8 @@ impl PageStore {
         Ok(())
     }
 
-    /// Makes views of versions before `version` unreadable. The caller must do this before it reuses their slots.
+    /// Makes views of versions before `version` unreadable. The caller must call this function before it reuses slots
+    /// of these versions.
     pub(crate) fn raise_floor(&self, version: Version) {
         self.floor.fetch_max(version, Ordering::SeqCst);
     }

@@ -10,7 +10,8 @@ use std::{
     thread,
 };
 
-/// Returns the result of `run` for each item, in the order of the items. Uses all processors for two items or more.
+/// Returns the result of `run` for each item, in the order of the items. Uses one thread for each item, but no more
+/// threads than processors.
 ///
 /// The threads end with the call. The start of a thread costs less than a hundredth of the time of a block with a
 /// thousand changes. A panic of `run` continues in the caller.

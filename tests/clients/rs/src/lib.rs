@@ -53,14 +53,15 @@ pub fn root_of<'a>(entries: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Ve
     trie.root_hash().expect("in memory").to_vec()
 }
 
-/// Returns a value of a trie. The keys of both tries are lower-case hexadecimal digits as ASCII, and are not hashed.
+/// Returns the value of a key, or `None` if the proof shows that the trie does not have the key. The keys of both tries
+/// are lower-case hexadecimal digits as ASCII, and are not hashed.
 fn value_in(root: &[u8], key: &str, nodes: Vec<Vec<u8>>) -> Result<Option<Vec<u8>>, TrieError> {
     let root: [u8; 32] = root.try_into().map_err(|_| TrieError::InvalidProof)?;
     let trie = EthTrie::new(Arc::new(MemoryDB::new(true)));
     trie.verify_proof(root.into(), key.to_ascii_lowercase().as_bytes(), nodes)
 }
 
-/// Returns a length-delimited field of a protobuf message.
+/// Returns a length-delimited field of a protobuf message, or `None` if the message does not have the field.
 fn bytes_field(mut message: &[u8], wanted: u64) -> Option<&[u8]> {
     fn varint(message: &mut &[u8]) -> Option<u64> {
         let mut value = 0u64;
