@@ -9,7 +9,7 @@ use silica_tests::{
 
 use crate::{INVALID_PARAMS, balance, check_error};
 
-/// Returns a valid payment with a change before the signature.
+/// Returns the parameter of a signed payment. Before the signature, `change` changes the valid payment.
 fn payment(change: impl FnOnce(&mut Payment)) -> Value {
     let payer = Wallet::funded(0);
     let mut payment = payer.payment(1, Wallet::funded(1).address(), 5);
@@ -17,7 +17,7 @@ fn payment(change: impl FnOnce(&mut Payment)) -> Value {
     payment.json()
 }
 
-/// Returns a valid request with a change after the signature.
+/// Returns the parameter of a signed payment. After the signature, `change` changes the valid parameter.
 fn request(change: impl FnOnce(&mut Value)) -> Value {
     let mut request = payment(|_| {});
     change(&mut request);

@@ -85,7 +85,7 @@ fn file(directory: &Directory, name: &str, text: &str, mode: u32) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Deploys the greeting contract of test account 1, and returns its address.
+/// Deploys the greeting contract from test account 1. Returns the address of the contract.
 fn deploy_hello(node: &Node, directory: &Directory) -> Address {
     let source = file(directory, "hello.scilla", HELLO, 0o600);
     let owner = Wallet::funded(0).address().to_bech32();

@@ -74,7 +74,8 @@ impl Chain {
     }
 }
 
-/// Deploys the greeting contract of the first funded account. Returns the hash and the address of the contract.
+/// Deploys the greeting contract from the first funded account. Returns the hash of the deployment and the address of
+/// the contract.
 pub(crate) fn deploy_hello(node: &Node, nonce: u64) -> (String, String) {
     let owner = Wallet::funded(0);
     let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});

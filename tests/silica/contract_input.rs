@@ -106,7 +106,7 @@ impl Trial {
         }
     }
 
-    /// Checks that the node drops a transaction with the number of this status.
+    /// Checks that the node drops a transaction, and that the error has the number of this status.
     #[track_caller]
     fn check_dropped(&mut self, status: u8, change: impl FnOnce(&mut Payment)) {
         self.check_refused(-8, &format!("Error Code: {status}"), change);

@@ -31,7 +31,7 @@ fn prefixed(hash: &str) -> String {
     format!("0x{hash}")
 }
 
-/// Deploys the greeting contract. Returns the hash and the prefixed address.
+/// Deploys the greeting contract. Returns the hash of the deployment, and the prefixed address of the contract.
 fn deploy(node: &Node, nonce: u64) -> (String, String) {
     let (hash, contract) = deploy_hello(node, nonce);
     (hash, prefixed(&contract))

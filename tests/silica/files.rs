@@ -19,15 +19,16 @@ use crate::{block_modes::eventually, height, pay_once};
 /// Permission bits of the group and of all other users.
 const OTHERS: u32 = 0o077;
 
-/// Returns a directory of the test, and the path of a data directory in it, which does not exist.
+/// Returns a directory of the test, and a path in this directory for a data directory. The data directory does not
+/// exist yet.
 fn directories() -> (Directory, PathBuf) {
     let directory = Directory::new();
     let data = directory.path().join("data");
     (directory, data)
 }
 
-/// Returns a directory of the test, and the path of a data directory in it. A node made this data directory with one
-/// payment, and has stopped.
+/// Returns a directory of the test, and the path of a data directory in it. The data directory has the chain of a
+/// stopped node, with one payment.
 fn stopped_chain() -> (Directory, PathBuf) {
     let (directory, data) = directories();
     let node = Node::start_in(&data, &[]);

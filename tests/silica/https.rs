@@ -116,7 +116,7 @@ fn read_body(stream: &mut impl Read, head: &str) -> io::Result<Vec<u8>> {
     Ok(body)
 }
 
-/// Passes the bodies of requests to the node, and its responses back.
+/// Passes the bodies of requests to the node, and returns the responses of the node to the client.
 fn forward(stream: impl Read + Write, node: SocketAddr) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     while let Some(head) = read_head(&mut stream)? {
@@ -129,7 +129,7 @@ fn forward(stream: impl Read + Write, node: SocketAddr) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts a server with this certificate, which passes requests to the node.
+/// Starts a server with this certificate, and returns its address. The server passes requests to the node.
 fn terminate_tls(certificate: &[u8], node: &Node) -> SocketAddr {
     let certificates = CertificateDer::pem_slice_iter(certificate).map(Result::unwrap).collect();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
@@ -146,7 +146,8 @@ fn terminate_tls(certificate: &[u8], node: &Node) -> SocketAddr {
     })
 }
 
-/// Starts a proxy that connects every request to one server. Returns its URL, and the first lines of the requests.
+/// Starts a proxy that connects every request to one server. Returns the URL of the proxy, and a channel with the first
+/// line of each request.
 fn proxy(server: SocketAddr) -> (String, Receiver<String>) {
     let (sender, requests) = channel();
     let address = listen(move |stream| {
@@ -173,7 +174,7 @@ fn proxy(server: SocketAddr) -> (String, Receiver<String>) {
     (format!("http://{address}"), requests)
 }
 
-/// Starts a server that returns these bytes for each request.
+/// Starts a server that returns these bytes for each request. Returns the URL of the server.
 fn answering(answer: impl Into<Vec<u8>>) -> String {
     let answer: Arc<[u8]> = answer.into().into();
     let address = listen(move |stream| {
@@ -309,7 +310,7 @@ fn no_proxy_names_hosts_without_a_proxy() {
     assert!(requests.try_recv().is_ok());
 }
 
-/// Starts a proxy that returns these bytes for each `CONNECT`.
+/// Starts a proxy that returns these bytes for each `CONNECT`. Returns the URL of the proxy.
 fn answering_proxy(answer: &'static str) -> String {
     let address = listen(move |stream| {
         let mut stream = BufReader::new(stream);

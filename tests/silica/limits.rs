@@ -21,8 +21,8 @@ fn post_with(node: &Node, headers: &str, body: &Value) -> Answer {
     connection.read().unwrap()
 }
 
-/// Returns the number of calls in a batch with a result. Checks that all later calls fail, with the time of the next
-/// attempt.
+/// Returns the number of calls at the start of a batch that have a result. Checks that all later calls fail, with the
+/// time until the next attempt.
 #[track_caller]
 fn answered(answers: &Value) -> usize {
     let answers = answers.as_array().unwrap();

@@ -96,7 +96,7 @@ fn documented(node: &Node, method: &str, params: &Value) -> Value {
     result
 }
 
-/// Sends the first payment of a funded account to an account without money. Returns its hash.
+/// Sends the first payment of a funded account to an account without money. Returns the hash of the payment.
 fn pay_once(node: &Node, payer: usize) -> String {
     let payment = Wallet::funded(payer).payment(1, Wallet::stranger(7).address(), 1_000_000_000_000).json();
     let result = node.result("CreateTransaction", &json!([payment]));
@@ -108,7 +108,7 @@ fn height(node: &Node) -> u64 {
     node.result("GetLatestTxBlock", &json!([]))["header"]["BlockNum"].as_str().unwrap().parse().unwrap()
 }
 
-/// Sends a payment from the first funded account to an account without money. Returns its hash.
+/// Sends a payment from the first funded account to an account without money. Returns the hash of the payment.
 fn pay(node: &Node, nonce: u64, amount: u128) -> String {
     let payment = Wallet::funded(0).payment(nonce, Wallet::stranger(1).address(), amount);
     node.result("CreateTransaction", &json!([payment.json()]));

@@ -14,8 +14,8 @@ use silica_tests::{
     node::{Finished, run},
 };
 
-/// Returns the directory with a data directory and a dump of an earlier version without stored rules, and with their
-/// contracts. The README in this directory describes their origin.
+/// Returns the directory with the chains of earlier versions, as data directories and dumps, and with their contracts.
+/// The README in this directory describes the origin of these files.
 fn chains() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/chains")
 }

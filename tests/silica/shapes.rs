@@ -39,7 +39,7 @@ const WITHOUT_FORM: [(&str, &str); 6] = [
     ("silica_traceTransaction", "each statement uses and binds something else; the tests of traces look at them"),
 ];
 
-/// Methods of this node that the documentation lacks, each with their purpose.
+/// Methods of this node that the documentation lacks, each with its purpose.
 const UNDOCUMENTED: [(&str, &str); 17] = [
     ("rpc.discover", "the OpenRPC document of the interface"),
     ("silica_addBalance", "for developers: a faucet"),
@@ -60,7 +60,7 @@ const UNDOCUMENTED: [(&str, &str); 17] = [
     ("silica_snapshot", "for developers: keeps the chain as it is"),
 ];
 
-/// Methods with null as the documented result if the value does not exist.
+/// Methods whose documented result is null if the value does not exist.
 const NULLABLE: [&str; 5] = [
     "GetSmartContractSubState",
     "eth_getBlockByHash",

@@ -27,7 +27,7 @@ const KEYS: [&str; 2] = [
 ];
 const ADDRESSES: [&str; 2] = ["dda52b7725798135ae5c08395554dd5794764a93", "0cb67ceba33ebd6e223f45df8122228080d994e5"];
 
-/// Waits until the condition holds, or panics after the patience for the process.
+/// Waits until the condition holds. Panics if the process exceeds a limit of [`Patience`].
 #[track_caller]
 fn wait(process: u32, what: &str, mut holds: impl FnMut() -> bool) {
     let mut patience = Patience::with(process);

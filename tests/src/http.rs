@@ -21,7 +21,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Returns the value of a header, by its name in lower case.
+    /// Returns the value of a header, by its name in lower case. Returns `None` if the response does not have the
+    /// header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }

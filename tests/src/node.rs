@@ -144,7 +144,7 @@ pub struct Finished {
     pub output: String,
 }
 
-/// Runs a command of the binary, and waits for its end.
+/// Runs a command of the binary, and waits for the end of the process.
 ///
 /// # Panics
 ///
@@ -162,7 +162,8 @@ pub struct Refusal {
     pub code: i64,
     /// Error text.
     pub message: String,
-    /// The member `data`. It is null in an error of a method, and absent in an error of the protocol layer.
+    /// The member `data`. It is an object or null in an error of a method, and absent in an error of the protocol
+    /// layer.
     pub data: Option<Value>,
 }
 
@@ -192,7 +193,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// If the node does not start. The message contains its output.
+    /// If the node does not start. The message contains the output of the node.
     pub fn start_in(data: &Path, args: &[&str]) -> Self {
         Self::try_start_in(data, args)
             .unwrap_or_else(|end| panic!("the node does not start ({}):\n{}", end.status, end.output))
@@ -202,7 +203,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// If the node does not start. The message contains its output.
+    /// If the node does not start. The message contains the output of the node.
     pub fn start_in_memory(args: &[&str]) -> Self {
         Self::start_with(command(&[&["--ephemeral", "--listen", "127.0.0.1:0"], args].concat()))
     }
@@ -211,7 +212,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// If the node does not start. The message contains its output.
+    /// If the node does not start. The message contains the output of the node.
     pub fn start_with(command: Command) -> Self {
         let mut process = Process::spawn(command);
         match process.wait_for_endpoint() {
@@ -456,7 +457,7 @@ impl Node {
         self.interrupt("TERM")
     }
 
-    /// Sends the signal with this name, waits for the end of the process, and returns its result.
+    /// Sends the signal with this name, waits for the end of the process, and returns the result of the process.
     ///
     /// # Panics
     ///

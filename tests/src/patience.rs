@@ -61,7 +61,7 @@ impl Patience {
         Self { process, most_asleep, most_busy, begun_busy, asleep: Duration::ZERO, looked: Instant::now() }
     }
 
-    /// Returns the time that counts up to the last check: the time asleep plus the processor time.
+    /// Returns the time that counts: the time asleep up to the last check, plus the processor time up to this call.
     pub fn spent(&self) -> Duration {
         self.asleep + time_of(&self.process).saturating_sub(self.begun_busy)
     }

@@ -26,8 +26,8 @@ const WITH_CIRCLES: [&str; 9] = [
 /// The name of the file of the directory itself.
 const DIRECTORY: &str = "mod.rs";
 
-/// The imports between the files of a directory, by the importing file. Each imported file has the place of its first
-/// import.
+/// The imports between the files of a directory, by the importing file. Each imported file has the path and the line of
+/// its first import.
 type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
 
 /// Returns the imports between the files of the directory of `directory`.
@@ -48,8 +48,8 @@ fn imports<'a>(krate: &'a Crate, directory: &'a File) -> Imports<'a> {
     imports
 }
 
-/// Returns a circle of files, or `None` if the files form no circle. Each file has the place of its import of the next
-/// file.
+/// Returns a circle of files, or `None` if the files form no circle. Each file has the path and the line of the import
+/// of the next file.
 fn circle<'a>(imports: &Imports<'a>) -> Option<Vec<(&'a str, String)>> {
     let mut done = BTreeSet::new();
     imports.keys().find_map(|file| visit(file, imports, &mut Vec::new(), &mut done))

@@ -28,7 +28,7 @@ pub struct Savepoint {
 /// The state of a savepoint. `None` after [`STATES`] later savepoints.
 type Place = Mutex<Option<SavepointState>>;
 
-/// The state after the block of a savepoint, and the checkpoints at that time.
+/// The state after the block of a savepoint, and the checkpoints when the savepoint was created.
 #[derive(Clone, Debug)]
 pub(crate) struct SavepointState {
     pub state: State,

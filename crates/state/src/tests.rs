@@ -317,7 +317,7 @@ struct Kept {
 
 impl Kept {
     const NONE: Self = Self { record: 0, state: 0, changes: Some(0) };
-    /// The unflushed data that survive the end of the process: all writes of this process.
+    /// The unflushed data that survive the end of the process: no writes of the databases, and all bytes of the files.
     const OF_PROCESS: Self = Self { record: 0, state: 0, changes: None };
 }
 

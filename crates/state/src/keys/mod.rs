@@ -185,7 +185,8 @@ impl Keys {
         self.recent.note(version, changes);
     }
 
-    /// Records that a version has no entry with a key from `from` (inclusive) to `end` (exclusive).
+    /// Records that a version has no entry with a key from `from` (inclusive) to `end` (exclusive). Ignores the range
+    /// if the version is not the newest version.
     pub(crate) fn note_absent(&self, contract: &Address, from: &str, end: &str, version: Version) {
         self.absent.note(contract, from, end, version);
     }

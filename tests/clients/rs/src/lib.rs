@@ -61,7 +61,8 @@ fn value_in(root: &[u8], key: &str, nodes: Vec<Vec<u8>>) -> Result<Option<Vec<u8
     trie.verify_proof(root.into(), key.to_ascii_lowercase().as_bytes(), nodes)
 }
 
-/// Returns a length-delimited field of a protobuf message, or `None` if the message does not have the field.
+/// Returns a length-delimited field of a protobuf message, or `None` if the message does not have the field or is
+/// malformed.
 fn bytes_field(mut message: &[u8], wanted: u64) -> Option<&[u8]> {
     fn varint(message: &mut &[u8]) -> Option<u64> {
         let mut value = 0u64;

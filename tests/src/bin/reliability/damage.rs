@@ -151,7 +151,7 @@ fn blocks(references: &[Value]) -> usize {
     references.first().and_then(|answers| answers.get("blocks")).and_then(Value::as_array).map_or(0, Vec::len)
 }
 
-/// Returns the files in turn, so that each file is damaged about as often as the others.
+/// Returns the file for a trial. The trials take the files in turn, so that each file is damaged about equally often.
 fn choose_file(directory: &Path, case: u64) -> PathBuf {
     let mut files = Vec::new();
     list_files(directory, &mut files);
@@ -272,7 +272,8 @@ fn assert_same(answers: &Value, reference: &Value, case: &str) {
     }
 }
 
-/// The database engine panics over some damaged files. The node catches these panics; other panics fail the test.
+/// Checks that all panics come from the database engine. The engine panics over some damaged files, and the node
+/// catches these panics.
 fn assert_orderly(output: &str, case: &str) {
     let mut panics = output.lines().filter(|line| line.contains("panicked at"));
     assert!(panics.all(|line| line.contains("/sled-")), "{case}:\n{output}");

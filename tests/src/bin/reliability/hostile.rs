@@ -38,9 +38,9 @@ const MARGIN: u64 = 200 << 20;
 /// resident.
 const DATA_MARGIN: u64 = 3 * MARGIN;
 
-/// Number of blocks with a large event during the attack that uses them. The same number of such blocks is made before
-/// the attack. The caches of records fill with such blocks without a hostile client: 20 blocks add 37 MB, and 100
-/// blocks add 38 MB. So the caches of the idle process are full.
+/// Number of blocks with a large event during the attack that uses them. At least the same number of such blocks is
+/// made before the attack. The caches of records fill with such blocks without a hostile client: 20 blocks add 37 MB,
+/// and 100 blocks add 38 MB. So the caches of the idle process are full.
 pub(crate) const SHOUTS: u64 = 20;
 
 /// Time in which other clients call the node before an attack.
@@ -58,8 +58,8 @@ const CONNECTIONS: usize = 900 + 10;
 /// slot.
 const NEW_PATIENCE: Duration = Duration::from_mins(1);
 
-/// Shortest time before the node disconnects a slow client that holds memory while others wait for memory. The node
-/// measures in milliseconds, so its result can be 1 ms too short.
+/// Shortest time before the node disconnects a slow client that holds memory while other requests wait for memory. The
+/// node measures in milliseconds, so its result can be 1 ms too short.
 const CROWDED: Duration = Duration::from_millis(2_000 - 1);
 
 /// Shortest delay of a subscriber that the node disconnects, as the sum of the delays of its latest reads.
@@ -87,7 +87,8 @@ struct Attack {
     name: &'static str,
     /// Attacks the node until `Target::is_over`.
     act: fn(&Target<'_>),
-    /// Number of blocks with a large event that are made before the attack.
+    /// Number of blocks with a large event that are made before the attack, in addition to one such block before each
+    /// attack.
     shouts: u64,
 }
 
@@ -199,7 +200,7 @@ impl Target<'_> {
         call
     }
 
-    /// Returns the message that subscribes to the events of the contract.
+    /// Returns the message that subscribes to the large events of the contract.
     pub(crate) fn subscription(&self) -> String {
         json!({"query": "EventLog", "addresses": [format!("0x{}", self.shout)]}).to_string()
     }
@@ -230,7 +231,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Starts a node, makes `shouts` blocks with a large event, and runs the attack `act` while other clients call the
+/// Starts a node, makes `shouts` + 1 blocks with a large event, and runs the attack `act` while other clients call the
 /// node. Prints measurements, and returns the limits that the node exceeded.
 ///
 /// # Panics
@@ -304,7 +305,7 @@ const HOARD: usize = 40_000;
 /// Number of transactions in the large block.
 const CROWD: u64 = 1_000;
 
-/// Makes blocks and contracts with large responses, and `shouts` blocks with a large event. A subscriber reads the
+/// Makes blocks and contracts with large responses, and `shouts` + 1 blocks with a large event. A subscriber reads the
 /// events.
 fn prepare(node: &Node, shouts: u64) -> Target<'_> {
     let wallet = Wallet::funded(0);
@@ -512,7 +513,7 @@ struct Demand<'a> {
     is_right: Judge<'a>,
 }
 
-/// The number of served, refused and disconnected requests.
+/// The numbers of served, refused and disconnected requests.
 #[derive(Default)]
 struct Tally {
     right: AtomicU64,

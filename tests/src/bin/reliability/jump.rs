@@ -84,8 +84,8 @@ impl Seen {
         self.blocks.iter().map(|(number, _)| *number).max().unwrap_or(0)
     }
 
-    /// Checks the noted blocks, reads a sample of further blocks, and notes them. Returns the number of the newest
-    /// block.
+    /// Checks the noted blocks. Then reads a sample of further blocks, and notes the blocks of the sample. Returns the
+    /// number of the newest block.
     fn check(&mut self, node: &Node, dice: &mut Dice) -> u64 {
         for (number, block) in &self.blocks {
             assert_eq!(read(node, *number), *block, "block {number} as it was seen");
@@ -113,7 +113,7 @@ impl Seen {
         latest
     }
 
-    /// Sends a payment. The node acknowledges it when it is in a block.
+    /// Sends a payment. The node acknowledges the payment when the payment is in a block.
     fn pay(&mut self, node: &Node) {
         let payment = Wallet::funded(0).payment(self.payments + 1, Wallet::funded(1).address(), 1);
         node.result("CreateTransaction", &json!([payment.json()]));

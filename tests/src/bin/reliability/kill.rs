@@ -86,7 +86,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
     );
 }
 
-/// Starts the node, and kills it after `after`, which is usually before the end of the start.
+/// Starts the node, and kills the process after the time `after`. The start of a node usually takes longer.
 fn kill_at_start(data: &Path, after: Duration) {
     let path = data.to_str().expect("temporary paths are UTF-8");
     let mut command = silica_tests::node::command(&["--data-dir", path, "--listen", "127.0.0.1:0"]);

@@ -121,7 +121,7 @@ fn check_end(end: &Finished, signals: usize) {
     assert!(!end.output.contains("panicked"), "{}", end.output);
 }
 
-/// Starts the node, and sends the signal after `after`, which is usually before the end of the start.
+/// Starts the node, and sends SIGTERM after the time `after`. The start of a node usually takes longer.
 fn stop_at_start(data: &Path, after: Duration) {
     let path = data.to_str().expect("temporary paths are UTF-8");
     let line = ["--data-dir", path, "--listen", "127.0.0.1:0", "--block-mode", "interval=15"];

@@ -1,7 +1,7 @@
 //! Senders that deploy tokens and transfer them. The nonce of a sender determines the expected state of each token.
 //!
-//! In each group of [`PERIOD`] transactions of a sender, the first deploys a token. Each other transaction transfers
-//! tokens, and their number equals its nonce.
+//! In each group of [`PERIOD`] transactions of a sender, the first deploys a token. Each other transaction is a
+//! transfer. The number of transferred tokens equals the nonce of the transaction.
 
 use std::collections::BTreeMap;
 

@@ -13,8 +13,8 @@ const RHYTHM: Duration = Duration::from_millis(20);
 /// Length of the time before the last poll. Delays in this time count.
 const KNOWN: Duration = Duration::from_secs(5);
 
-/// A connection whose client polls for incoming bytes. If two polls are further apart than the interval, the client was
-/// busy or not scheduled.
+/// A connection whose client polls for incoming bytes. If the time between two polls is longer than [`RHYTHM`], the
+/// client was busy or not scheduled.
 #[derive(Debug)]
 pub(crate) struct Watched {
     stream: TcpStream,
