@@ -18,7 +18,7 @@ use crate::{
     versioned_trie::pages::{Manifest, PageStore},
 };
 
-/// The part of the state history that this process computed, the oldest state first.
+/// The part of the state history since the start of this process or the latest revert, the oldest state first.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     states: Arc<[State]>,
@@ -56,7 +56,7 @@ impl Window {
         self.newest().version.saturating_sub(self.length.saturating_sub(1)).max(1)
     }
 
-    /// Returns the state of a version, or `None` if this process has not computed it.
+    /// Returns the state of a version, or `None` if this part of the state history does not contain it.
     pub(crate) fn get(&self, version: Version) -> Option<&State> {
         let behind = usize::try_from(self.newest().version.checked_sub(version)?).ok()?;
         let at = self.states.len().checked_sub(1)?.checked_sub(behind)?;
@@ -72,11 +72,12 @@ pub(crate) fn on_disk(manifest: &Manifest) -> impl Iterator<Item = State> {
     checkpoints.into_iter().chain(begin)
 }
 
-/// The states of the state history from before the start of this process. They are computed at the first request, from
-/// a checkpoint and the later state diffs.
+/// The states of the state history from before the start of this process, or before the latest revert. They are
+/// computed at the first request, from a checkpoint and the later state diffs.
 #[derive(Debug)]
 pub(crate) struct RecomputedStates {
-    /// The version at the start of this process. The states from this version on are not in this cache.
+    /// The version at the start of this process, or after the latest revert. The states from this version on are not in
+    /// this cache.
     end: Version,
     made: Mutex<Made>,
 }
@@ -135,7 +136,7 @@ impl RecomputedStates {
     }
 }
 
-/// Number of changed leaves after which a step ends. It limits the memory of a step.
+/// Number of changed leaves after which a step ends. The constant limits the memory of a step.
 const STEP: usize = 200_000;
 
 /// Computes the state of a later version from the state diffs on disk, and compares its root with the root in the
@@ -194,14 +195,14 @@ fn advance(
     Ok((state, keys))
 }
 
-/// Blocks and bytes of changes since the newest checkpoint.
+/// Number of blocks with a state diff since the newest checkpoint, and bytes of their changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pending {
     pub blocks: u64,
     pub bytes: u64,
 }
 
-/// The blocks since the newest checkpoint, with the bytes of their changes.
+/// The blocks with a state diff since the newest checkpoint, with the bytes of their changes.
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointBacklog {
     blocks: VecDeque<(Version, u64)>,

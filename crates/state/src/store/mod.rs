@@ -43,7 +43,7 @@ pub struct StoreOptions {
     /// Bytes of changes since the newest checkpoint from which on a checkpoint is due: state diffs, and 32 bytes for
     /// each transaction.
     pub checkpoint_bytes: u64,
-    /// Number of blocks since the newest checkpoint from which on a checkpoint is due.
+    /// Number of blocks with a state diff since the newest checkpoint from which on a checkpoint is due.
     pub checkpoint_blocks: u64,
     /// Maximum bytes of changes since the newest checkpoint while savepoints exist, counted as in `checkpoint_bytes`.
     /// Above this limit, the store discards all savepoints, see [`Store::holds_too_much`].
@@ -153,7 +153,7 @@ impl Store {
         self.core.archive.indexed()
     }
 
-    /// Returns the version of the newest checkpoint.
+    /// Returns the version of the newest checkpoint, or 0 without a checkpoint.
     #[cfg(test)]
     pub(crate) fn durable(&self) -> u64 {
         self.core.pages.durable()

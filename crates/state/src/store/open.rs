@@ -47,8 +47,8 @@ pub enum OpenOutcome {
         /// The reason why the derived database was rebuilt, or `None` without a rebuild.
         rebuilt: Option<String>,
     },
-    /// The state is lost, and the state diffs of the oldest blocks do not exist. The caller must execute the blocks
-    /// again, with [`Store::replay`] for each.
+    /// The state of the newest block is lost, because state diffs are missing. The caller must execute the blocks from
+    /// `from` on again, with [`Store::replay`] for each.
     NeedsReplay {
         /// Number of the first block to execute.
         from: BlockNumber,
@@ -62,13 +62,15 @@ pub enum OpenOutcome {
 impl Store {
     /// Opens the store in a directory. Creates the directory if it does not exist.
     ///
-    /// Computes the state of the newest block from the newest checkpoint and the later state diffs. Rebuilds a damaged
-    /// derived database from the record, see [`Store::outcome`]. On a full disk, opening uses the space that an earlier
-    /// opening has reserved, see [`Store::lacks_room`].
+    /// Computes the state of the newest block from the newest checkpoint and the later state diffs. If
+    /// [`StoreOptions::repair`] is set, the function rebuilds a damaged derived database from the record, see
+    /// [`Store::outcome`]. On a full disk, opening uses the space that an earlier opening has reserved, see
+    /// [`Store::lacks_room`].
     ///
     /// # Errors
     ///
-    /// [`OpenError`]: the directory is in use, cannot be read or written, or the record of blocks is damaged.
+    /// [`OpenError`]: the directory is in use, cannot be read or written, or the record of blocks is damaged. Without
+    /// [`StoreOptions::repair`], also a damaged derived database is an error.
     pub fn open(dir: &Path, options: StoreOptions) -> Result<Self, OpenError> {
         Self::open_with_progress(dir, options, &mut |_, _| {})
     }

@@ -72,8 +72,8 @@ impl Store {
         self.lacks_room
     }
 
-    /// Reserves disk space for the next opening, if the store is durable. A failure is ignored, because only an opening
-    /// on a full disk needs the reserve.
+    /// Reserves disk space for the next opening, if the durability is [`Durability::Flush`]. A failure is ignored,
+    /// because only an opening on a full disk needs the reserve.
     pub(super) fn extend_reserve(&self) {
         if self.options.durability == Durability::Flush {
             let _: io::Result<()> = self.databases.layout.extend_reserve();

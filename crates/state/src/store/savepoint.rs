@@ -18,8 +18,8 @@ use crate::{
     window::{Pending, RecomputedStates, Window},
 };
 
-/// Maximum number of blocks since the newest checkpoint while savepoints exist. Above this number, the store discards
-/// all savepoints.
+/// Maximum number of blocks with a state diff since the newest checkpoint while savepoints exist. Above this number,
+/// the store discards all savepoints.
 const MOST_HELD_BLOCKS: u64 = 1 << 18;
 /// Divisor of the limits of a checkpoint. Each revert may compute the remaining changes again.
 const MUCH: u64 = 16;
@@ -68,8 +68,8 @@ impl Store {
     }
 
     /// Returns whether the store has discarded all savepoints, because too much has changed since the newest
-    /// checkpoint. These changes are in memory, and make an opening slow. Checkpoints ignore the savepoints until the
-    /// last one is dropped.
+    /// checkpoint. These changes are in memory, and make an opening slow. Checkpoints ignore the savepoints until all
+    /// savepoints are dropped.
     pub fn holds_too_much(&self) -> bool {
         self.databases.savepoints.are_given_up()
     }

@@ -37,7 +37,7 @@ pub(crate) struct PageStore {
     manifest: RwLock<Manifest>,
     /// The lowest version whose views are readable. A checkpoint reuses slots of pages of earlier versions.
     floor: AtomicU64,
-    /// The version of the newest finished checkpoint.
+    /// The version of the newest finished checkpoint, or 0 without a checkpoint.
     durable: AtomicU64,
     marker: Option<PathBuf>,
     marked: Once,
@@ -133,7 +133,7 @@ impl PageStore {
         &self.keys
     }
 
-    /// Returns the version of the newest finished checkpoint.
+    /// Returns the version of the newest finished checkpoint, or 0 without a checkpoint.
     pub(crate) fn durable(&self) -> Version {
         self.durable.load(Ordering::Acquire)
     }

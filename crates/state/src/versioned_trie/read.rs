@@ -47,7 +47,7 @@ impl Source<'_> {
 
     /// Returns the values of several keys, in no particular order. Each value has the number that is next to its key in
     /// `keys`. The keys must be in ascending order. Keys without a leaf are left out. Returns `None` if the values take
-    /// more than `most` bytes. Reads each page once.
+    /// more than `most` bytes, with [`VALUE_OVERHEAD`] bytes added for each value. Reads each page once.
     pub(crate) fn values(
         &self,
         tree: &Link,

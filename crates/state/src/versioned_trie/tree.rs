@@ -39,7 +39,7 @@ pub(crate) struct Tree {
     /// The position of the nibble in the key where the path of `reference` begins, or [`UNPLACED`] for a tree without
     /// parent.
     at: u8,
-    /// Slot of the page of this tree in the newest checkpoint, or 0 if it has no page.
+    /// Slot of the page of this tree in the newest checkpoint, or 0 if no checkpoint has set the slot.
     slot_tag: AtomicU8,
     weight: u64,
     born: Version,
@@ -170,17 +170,17 @@ impl Tree {
         usize::from(self.at)
     }
 
-    /// Returns the weight of the leaves, which is about their size on disk in bytes.
+    /// Returns the weight of the leaves, which is approximately the size of the leaves on disk in bytes.
     pub(crate) const fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// Returns the version that made the tree: the version of its newest change.
+    /// Returns the version that made the tree: the version of its newest change, or 0 for a tree from disk.
     pub(crate) const fn born(&self) -> Version {
         self.born
     }
 
-    /// Returns the slot of the page that a checkpoint wrote for this tree, or `None` if it has no page.
+    /// Returns the slot of the page of this tree, or `None` if no checkpoint has set the slot.
     pub(crate) fn slot_tag(&self) -> Option<Slot> {
         Slot::from_byte(self.slot_tag.load(Ordering::Acquire))
     }
@@ -210,8 +210,8 @@ impl Tree {
         self.with_body(Body::Stored(Stored { slot, fork }))
     }
 
-    /// Returns a stub if the tree is on disk, and otherwise the tree itself. The next version stores the result in
-    /// place of an unchanged tree.
+    /// Returns a stub if a checkpoint up to version `durable` contains the tree, and otherwise the tree itself. The
+    /// next version stores the result in place of an unchanged tree.
     pub(crate) fn released(tree: &Link, durable: Version) -> Link {
         match (tree.body(), tree.slot_tag()) {
             (Body::LeafPage(_) | Body::Branch(_), Some(slot)) if tree.born <= durable => tree.to_stub(slot),
@@ -385,8 +385,8 @@ impl Branch {
         if self.fork.mask.is_power_of_two() { self.children().next() } else { None }
     }
 
-    /// Replaces or removes children. `updates` are in the order of their digits, and `None` removes a child. Returns
-    /// `None` if no child is left.
+    /// Adds, replaces or removes children. `updates` are in the order of their digits, and `None` removes a child.
+    /// Returns `None` if no child is left.
     pub(crate) fn update<L: Load>(
         &self,
         weight: u64,
