@@ -137,7 +137,7 @@ impl Trial {
     }
 
     /// Deploys with parameters that do not match, and returns the error codes. If the checker cannot read the
-    /// parameters, it ends without a report.
+    /// parameters, the receipt has no report of the checker.
     fn unfit_deployment(&mut self, code: &str, data: &str) -> Value {
         let receipt = self.send(|it| (it.code, it.data) = (code.to_owned(), data.to_owned())).unwrap();
         let errors = receipt["errors"]["0"].clone();

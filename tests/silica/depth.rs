@@ -50,7 +50,7 @@ fn number(name: &str, value: u32) -> Value {
     json!([{"vname": name, "type": "Uint32", "value": value.to_string()}])
 }
 
-/// Simulates a call, executes it, and compares the receipts.
+/// Simulates a call, executes it, and compares the receipts. Returns the receipt.
 #[track_caller]
 fn call(chain: &mut Chain, contract: Address, tag: &str, params: &Value) -> Value {
     let data = json!({"_tag": tag, "params": params}).to_string();

@@ -149,7 +149,7 @@ impl Chain {
         if ["CheckPause", "TogglePause"].contains(&method) { &self.timed } else { &self.node }
     }
 
-    /// Returns parameters with which a method succeeds, with a case for each shape of the result.
+    /// Returns lists of parameters with which a method succeeds: one list for each shape of the result.
     fn parameters(&self, method: &str) -> Vec<Value> {
         let latest = crate::height(&self.node).to_string();
         match method {

@@ -61,7 +61,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The error of the operating system, or [`io::ErrorKind::InvalidData`] for a response that is not HTTP.
+    /// The error of the operating system, [`io::ErrorKind::UnexpectedEof`] if the connection ends before the response,
+    /// or [`io::ErrorKind::InvalidData`] for a response that is not HTTP.
     pub fn request(&mut self, verb: &str, path: &str, body: &[u8]) -> io::Result<Answer> {
         let head = format!(
             "{verb} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
@@ -95,7 +96,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The error of the operating system, or [`io::ErrorKind::InvalidData`] for a response that is not HTTP.
+    /// The error of the operating system, [`io::ErrorKind::UnexpectedEof`] if the connection ends before the response,
+    /// or [`io::ErrorKind::InvalidData`] for a response that is not HTTP.
     pub fn read(&mut self) -> io::Result<Answer> {
         let status_line = self.line()?;
         let status =
@@ -157,7 +159,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The error of the operating system.
+    /// The error of the operating system, or [`io::ErrorKind::UnexpectedEof`] if the connection ends before `length`
+    /// bytes.
     pub fn read_bytes(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.reader.read_exact(&mut bytes)?;

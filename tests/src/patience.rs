@@ -66,7 +66,7 @@ impl Patience {
         self.asleep + time_of(&self.process).saturating_sub(self.begun_busy)
     }
 
-    /// Checks the process, if enough time has passed since the last check.
+    /// Checks the process, if at least 50 ms have passed since the last check.
     ///
     /// # Errors
     ///

@@ -31,7 +31,8 @@ pub fn is_root(purpose: &str) -> bool {
 ///
 /// # Panics
 ///
-/// If the process has ended, or its memory is not readable.
+/// If the process has ended, if this process is not permitted to read the memory, or if a byte string has fewer than 8
+/// bytes.
 #[expect(
     clippy::indexing_slicing,
     reason = "all places are within what was read, and needles are longer than a beginning"

@@ -201,7 +201,7 @@ pub enum Format {
         /// Case of the letters; `None` if all digits are decimal.
         case: Option<Case>,
     },
-    /// A number in the format of Ethereum: `0x` and hexadecimal digits without leading zeros.
+    /// A number in the format of Ethereum: `0x` and fewer than 40 lower-case hexadecimal digits without leading zeros.
     Quantity,
     /// Any other text.
     Text,

@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct State {
     pub top: Top,
     pub version: Version,
-    /// For a state that was computed again after a restart: the keys of contract storage that blocks since its
+    /// For a state that was computed again after a restart: the keys of contract storage that blocks since the previous
     /// checkpoint have added. `None` for other states.
     pub older: Option<Arc<Recent>>,
 }

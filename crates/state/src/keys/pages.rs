@@ -102,15 +102,16 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// Returns the page of a layer that contains a place: the last page that begins at this place or before it.
+    /// Returns the page of a layer that contains a place: the last page that begins at this place or before it. Returns
+    /// `None` if no such page exists.
     fn covering(&self, layer: &[u8], place: &[u8]) -> Result<Option<(Value, Value)>, StateError> {
         let range = layer.to_vec()..[place, &[0]].concat();
         Ok(self.db.scan(range).next_back().transpose()?)
     }
 
-    /// Writes the items of a page. Divides a page above [`PAGE`], and writes the last part first, so that no item is
-    /// missing at any time. After an interruption, the first part also has the items of the other parts. Readers ignore
-    /// these, because another page begins at their place.
+    /// Writes the items of a page, or removes a page without items. Divides a page above [`PAGE`], and writes the last
+    /// part first, so that no item is missing at any time. After an interruption, the first part also has the items of
+    /// the other parts. Readers ignore these, because another page begins at their place.
     fn write(&self, at: Vec<u8>, items: &BTreeSet<Vec<u8>>) -> Result<(), StateError> {
         if items.is_empty() {
             self.trim_before(&at)?;
@@ -169,7 +170,8 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// An iterator over the keys of a span. It has one key, and one page for each slice of the key in memory.
+/// An iterator over the keys of a span. In memory, the iterator has one key, and at most two pages for each layer of
+/// the key.
 pub(super) struct KeyScan<'a> {
     pages: Pages<'a>,
     /// The position of the last of `layers`.

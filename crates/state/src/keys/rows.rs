@@ -100,7 +100,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// An iterator over the keys of a span. It has one key, and one scan for each of its slices in memory.
+/// An iterator over the keys of a span. In memory, the iterator has one key, and one scan for each layer of the key.
 pub(super) struct KeyScan<'a> {
     rows: Rows<'a>,
     /// The position of the last of `layers`.

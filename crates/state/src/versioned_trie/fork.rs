@@ -106,9 +106,9 @@ impl Fork {
         top_of(step, &self.lead, &self.node)
     }
 
-    /// Adds the branch nodes on the path to `digit`, and returns the digit below which the path continues. If both
-    /// classes have digits, and the class of `digit` has only one digit, the result is this one digit. `reference`
-    /// returns the same references as for [`Fork::new`].
+    /// Adds the branch nodes on the path to `digit`, and returns the digit below which the path continues, or `None` if
+    /// the path ends here. If both classes have digits, and the class of `digit` has only one digit, the result is this
+    /// one digit. `reference` returns the same references as for [`Fork::new`].
     pub(crate) fn prove<'a>(&self, digit: u8, reference: impl Fn(u8) -> &'a NodeRef, proof: &mut Proof) -> Option<u8> {
         let class = class_mask(digit);
         let members = self.mask & class;

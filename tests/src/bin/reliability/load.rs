@@ -47,7 +47,7 @@ pub(crate) struct Load {
     accepted: [u64; SENDERS],
 }
 
-/// Sends transactions from every sender. After `life`, calls `end`, which must end the node.
+/// Sends transactions from every sender. After the time `life`, calls `end`. The function `end` must end the node.
 pub(crate) fn load(node: &Node, instant: bool, turn: u64, life: Duration, end: impl FnOnce()) -> Load {
     let load = Mutex::new(Load::default());
     let ending = AtomicBool::new(false);

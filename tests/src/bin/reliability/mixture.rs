@@ -78,6 +78,7 @@ enum Held {
 
 impl Held {
     /// Acts in one of ten ways over a new connection: requests with a random body, or parts of requests and messages.
+    /// Returns the connection, or `None` after an error.
     fn draw(target: &Target<'_>, bodies: &[String], dice: &mut Dice) -> Option<Self> {
         let body = dice.choose(bodies)?;
         let over_http = |bytes: &[u8]| target.connect_and_send(bytes).ok();
