@@ -160,8 +160,8 @@ fn dump_without_rules_is_loaded_and_dumped_as_it_was() {
     check_goes_on(&data, &[]);
 }
 
-/// A chain with the rules of revision 2, which has no work limits: its state root, its contract, and the gas of a call
-/// that exceeds the work limit of revision 3.
+/// Values of a chain with the rules of revision 2: the state root, the address of the contract, and the gas of a call.
+/// Revision 2 has no work limits. The call exceeds the work limit of revision 3.
 const REVISION_2: (&str, &str, &str) = (
     "0328cf904f18a53e08b25069240da4e798f48f01d7a0f064ec17dfbfde9d8327",
     "97ef723bc7e64cdd01e40b753c0c1f0d2a98bf6d",

@@ -12,7 +12,7 @@ use crate::{check_error, check_result, documented, height, pay_once};
 
 const NO_BLOCK: &str = "18446744073709551615";
 
-/// Starts a node with blocks 1 to `count`. The first ten have a payment each, and the others are empty.
+/// Starts a node with blocks 1 to `count`. The first ten blocks have a payment each, and all later blocks are empty.
 fn chain_of(count: u64) -> Node {
     let node = Node::start(&["--block-mode", "manual"]);
     for nonce in 1..=count.min(10) {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use silica_crypto::{KeyPair, SecretKey, sign};
 use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version};
 
-/// Published secret keys of the accounts with money on a new chain. Nine keys come from the isolated server, and public
-/// test suites for local networks use the other two keys. The keys protect no money.
+/// Published secret keys of the accounts with money on a new chain. Nine keys come from the isolated server, and two
+/// keys from public test suites for local networks. The keys protect no money.
 pub const FUNDED_KEYS: [&str; 11] = [
     "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3",
     "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89",

@@ -59,7 +59,7 @@
 //! - `transition`: the next version, from a version and a state diff.
 //! - `savepoints`, `view`, `window`: the savepoints; queries to one version; the state history.
 //! - `checkpointer`, `snapshot`: the thread that writes checkpoints; queries to the chain at one block.
-//! - `store`: the writer, which joins all of these.
+//! - `store`: the writer, which uses all other modules.
 //!
 //! # Limits of the crate
 //!

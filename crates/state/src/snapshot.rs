@@ -240,7 +240,8 @@ impl Snapshot {
         self.find_transaction(hash)?.read()
     }
 
-    /// Finds the transaction with a hash without reading it, for callers that need its size before they read it.
+    /// Finds the transaction with a hash, and does not read the transaction. A caller can get the size of the
+    /// transaction before it reads the transaction.
     ///
     /// # Errors
     ///

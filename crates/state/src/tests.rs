@@ -1011,7 +1011,7 @@ fn keys_before_a_prefix_are_left_out() {
     fixture.model().check_whole(snapshot.state());
 }
 
-/// Reads one batch after the other, also with values so large that a batch must become smaller.
+/// Reads all batches of entries, also with values so large that a batch must become smaller.
 #[test]
 fn entries_come_in_windows() {
     let store = Store::ephemeral(StoreOptions::default());

@@ -1,4 +1,4 @@
-//! The state history: the states after the newest blocks, which stay readable.
+//! The state history: the readable states after the newest blocks.
 
 use std::{
     collections::{BTreeMap, VecDeque},

@@ -45,7 +45,7 @@ const MESSAGE: &str = r#"{
 struct Parts<'a> {
     /// The text before the first line that starts another part.
     main: &'a str,
-    /// Names and texts of the other parts.
+    /// Names and texts of the parts after the first part.
     others: Vec<(&'a str, &'a str)>,
 }
 

@@ -1,8 +1,8 @@
 //! The evaluator: a deployment and messages, with checked and unchecked programs.
 //!
-//! The parts of an input: `init` is an init file, each `message` is a message, and `world` is a state file. Only the
-//! other accounts of `world` are used. Missing parts are generated from the types of the parameters, with two calls of
-//! each transition.
+//! The parts of an input: `init` is an init file, each `message` is a message, and `world` is a state file. Of `world`,
+//! only the accounts in `_external` are used. Missing parts are generated from the types of the parameters, with two
+//! calls of each transition.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -139,8 +139,8 @@ struct Inputs {
     init: Vec<Argument>,
     messages: Vec<Message>,
     world: MemoryHost,
-    /// Whether values must have the types of their fields. This is true if the checker accepted the program, and the
-    /// program has no address type with requirements (`ByStr20 with`), which files do not have.
+    /// Whether values must have the types of their fields. The value is true if the checker accepted the program, and
+    /// the program has no address type with requirements (`ByStr20 with`). Files do not have such types.
     keeps_types: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A cache of key ranges without entries, which earlier queries found.
+//! A cache of key ranges without entries. Queries find these ranges.
 //!
 //! Removed keys stay on disk until no readable state contains them. A query over a million such keys finds no entry.
 //! With this cache, later queries to the same state or a newer one skip the range. When a block adds a key, the cache

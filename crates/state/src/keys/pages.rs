@@ -1,4 +1,5 @@
-//! Keys on disk in pages. A page has the keys from its own place to the place of the next page.
+//! Keys on disk in pages. The place of a page is the first item that the page can have. The items of a page are before
+//! the place of the next page.
 //!
 //! ```text
 //! table | contract (20)                   | place of the page, empty for the first page
@@ -111,7 +112,7 @@ impl<'a> Pages<'a> {
 
     /// Writes the items of a page, or removes a page without items. Divides a page above [`PAGE`], and writes the last
     /// part first, so that no item is missing at any time. After an interruption, the first part also has the items of
-    /// the other parts. Readers ignore these, because another page begins at their place.
+    /// the other parts. Readers ignore these items, because another page begins at their place.
     fn write(&self, at: Vec<u8>, items: &BTreeSet<Vec<u8>>) -> Result<(), StateError> {
         if items.is_empty() {
             self.trim_before(&at)?;
@@ -315,7 +316,8 @@ impl KeyScan<'_> {
     }
 }
 
-/// Encodes the items of a page: for each, the length in common with the previous item, and the other bytes.
+/// Encodes the items of a page. Each item has the number of first bytes in common with the previous item, and the
+/// remaining bytes.
 fn encode<'i>(items: impl Iterator<Item = &'i (impl AsRef<[u8]> + 'i + ?Sized)>) -> Vec<u8> {
     let mut out = Writer::with_capacity(PAGE);
     let mut before: &[u8] = &[];

@@ -98,7 +98,8 @@ impl Store {
         Ok(prepared)
     }
 
-    /// Appends a block, and makes it durable before readers see it. Returns a snapshot of the chain at this block.
+    /// Appends a block, and makes the block durable before readers see the block. Returns a snapshot of the chain at
+    /// this block.
     ///
     /// # Errors
     ///
@@ -194,7 +195,7 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Returns a snapshot of the chain at the newest block, which may not be flushed.
+    /// Returns a snapshot of the chain at the newest appended block. This block may not be flushed yet.
     fn newest(&self, writer: &Writer) -> Snapshot {
         writer.written.clone().unwrap_or_else(|| self.snapshot())
     }

@@ -6,7 +6,7 @@ use crate::{db::ENGINE_PARAMETERS, error::OpenError, file::sync, layout::Layout}
 
 impl Layout {
     /// Flushes the directory entries of the record's files, and the file with the parameters of its engine. The engine
-    /// does not flush these. The code that writes the other files of the store also flushes them.
+    /// does not flush them. All other files of the store are flushed where they are written.
     pub(super) fn sync(&self, dir: &Path) -> Result<(), OpenError> {
         let parent = dir.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
         let entries = [Some(self.record.join(ENGINE_PARAMETERS)), Some(self.record.clone()), Some(dir.to_owned())];

@@ -76,8 +76,8 @@ impl fmt::Debug for Nibbles {
     }
 }
 
-/// Returns the two nibbles of the ASCII character of a lower-case hexadecimal digit `d`: 3 and `d` for 0 to 9, and 6
-/// and `d - 9` for a to f.
+/// Returns the two nibbles of the ASCII character of a lower-case hexadecimal digit `d`. The nibbles are 3 and `d` for
+/// 0 to 9, and 6 and `d - 9` for a to f.
 ///
 /// # Examples
 ///

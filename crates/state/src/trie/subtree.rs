@@ -108,7 +108,8 @@ impl Subtree {
         self.reference().map_or(EMPTY_ROOT, NodeRef::to_hash)
     }
 
-    /// Adds the topmost node to a proof, unless it is the branch node at the first fork, which the proof has already.
+    /// Adds the topmost node to a proof. Adds no node if the topmost node is the branch node at the first fork, because
+    /// the proof already has this branch node.
     ///
     /// A call for the subtree at the beginning of the keys completes the proof.
     pub fn prove_top(&self, proof: &mut Proof) {

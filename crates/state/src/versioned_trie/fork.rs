@@ -101,7 +101,7 @@ impl Fork {
         Self { mask: bit(digit), tops: [NO_NODE; 2], node, lead }
     }
 
-    /// Returns the reference to the topmost node. The path begins at the prefix, or one nibble before it with `step`.
+    /// Returns the reference to the topmost node. The path begins with the nibbles of `step`, which end at the prefix.
     pub(crate) fn reference(&self, step: &[u8]) -> NodeRef {
         top_of(step, &self.lead, &self.node)
     }

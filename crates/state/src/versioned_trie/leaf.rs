@@ -126,7 +126,7 @@ impl LeafView<'_> {
     }
 }
 
-/// The bytes of a value. Values of up to 30 bytes, which are almost all, need no separate allocation.
+/// The bytes of a value. Values of up to 30 bytes need no separate allocation. Almost all values are so short.
 #[derive(Clone, Debug)]
 pub(crate) enum Bytes {
     Short(u8, [u8; SHORT]),

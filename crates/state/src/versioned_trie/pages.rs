@@ -67,7 +67,8 @@ pub(crate) struct Checkpoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub current: Option<Checkpoint>,
-    /// The previous checkpoint. `None` from the beginning of the next checkpoint on, which reuses its slots.
+    /// The previous checkpoint. `None` from the beginning of the next checkpoint on, because the next checkpoint reuses
+    /// the slots.
     pub previous: Option<Checkpoint>,
 }
 
@@ -326,7 +327,7 @@ impl PageStore {
         self.trees.insert(key, tree, bytes);
     }
 
-    /// Replaces the manifest. Readers get it when it is durable.
+    /// Replaces the manifest. Readers get the new manifest when it is durable.
     pub(crate) fn write_manifest(&self, manifest: Manifest) -> Result<(), StateError> {
         let key = Owner::Accounts.pointer_key();
         let mut value = Writer::new();

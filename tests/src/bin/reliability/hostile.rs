@@ -1,4 +1,4 @@
-//! Attacks of hostile clients, one kind after the other, while other clients continue their work.
+//! Attacks of hostile clients, one kind of attack after another. During each attack, other clients continue their work.
 //!
 //! During each attack, the memory of the node stays below a limit, and the node answers or rejects every request
 //! correctly. Other clients over a kept connection wait at most ten times as long as before the attack. The test
@@ -51,7 +51,8 @@ const SLOWER: u32 = 10;
 /// The percentile before an attack counts as at least this time, so that a very fast machine does not fail the test.
 const LEAST_CALM: Duration = Duration::from_millis(5);
 
-/// Largest number of open sockets of the node: 900 client connections, which is the default, and 10 other sockets.
+/// Largest number of open sockets of the node: 900 client connections (the default limit), and 10 sockets for other
+/// purposes.
 const CONNECTIONS: usize = 900 + 10;
 
 /// Limit of the 99th percentile over new connections, in time of the node's own work. A new connection can wait for a
@@ -222,7 +223,7 @@ pub(crate) fn at_once(threads: usize, act: impl Fn(usize) + Sync) {
     });
 }
 
-/// Sets the flag when this value is dropped, which also happens after a panic.
+/// Sets the flag when this value is dropped, also after a panic.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -523,7 +524,7 @@ struct Tally {
 
 impl Tally {
     /// Sends a request over a new connection, and returns whether it was served. If the memory budget is too small for
-    /// all requests, the node disconnects slow clients and answers the others.
+    /// all requests, the node disconnects slow clients and answers all other clients.
     fn ask(&self, target: &Target<'_>, demand: &Demand<'_>) -> bool {
         let begun = Instant::now();
         let mut connection = Connection::open(target.node.address()).expect("it can be reached");

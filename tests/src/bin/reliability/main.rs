@@ -1,6 +1,6 @@
-//! Long reliability tests: `reliability kill LOOPS`, `reliability jump LOOPS`, `reliability stop LOOPS` and
-//! `reliability damage CASES`, each with an optional seed, `reliability hostile SECONDS`, and
-//! `reliability mixture SECONDS` with an optional seed.
+//! Long reliability tests: `reliability kill LOOPS`, `reliability jump LOOPS`, `reliability stop LOOPS`, `reliability
+//! damage CASES`, `reliability mixture SECONDS` and `reliability hostile SECONDS`. All except `hostile` take a seed as
+//! an optional second argument.
 //!
 //! All tests use the `silica` binary that `SILICA_BINARY` names, or build one. They print a line for each trial, and a
 //! summary. They fail at the first violation, and keep the data directory of that trial.

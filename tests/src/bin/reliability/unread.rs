@@ -76,7 +76,7 @@ pub(crate) fn small_answers(target: &Target<'_>) {
     }
 }
 
-/// Sends one body after the other: over HTTP for an even `number`, and over WebSocket for an odd `number`.
+/// Sends the bodies in turn: over HTTP for an even `number`, and over WebSocket for an odd `number`.
 fn over_either(target: &Target<'_>, number: usize, bodies: &[String]) {
     for body in bodies.iter().cycle().skip(number / 2).take_while(|_| !target.is_over()) {
         if number.is_multiple_of(2) {
