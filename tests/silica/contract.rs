@@ -1,5 +1,5 @@
-//! Contracts: deployments, calls and their data, and contract methods for accounts without a contract (Reference:
-//! interface#contract-methods, interface#contract-state).
+//! Contracts: deployments, calls and their data, and contract methods for accounts without a contract
+//! (Reference: interface#contract-methods, interface#contract-state).
 
 use serde_json::{Value, json};
 use silica_protocol::{Account, Address, StorageKey};

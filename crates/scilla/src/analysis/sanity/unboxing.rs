@@ -170,8 +170,8 @@ impl<'a> Pass<'a> {
         });
     }
 
-    /// Returns the variables whose value is an option from a map lookup, if the component neither matches on the variable
-    /// nor passes it to other code.
+    /// Returns the variables whose value is an option from a map lookup, if the component neither matches on the
+    /// variable nor passes it to other code.
     fn left_boxed(&self, component: &'a Component) -> Vec<&'a Ident> {
         let mut boxed = Boxed::default();
         for statement in &component.body {
