@@ -151,7 +151,8 @@ pub struct StateField {
 /// A host in memory. The command line fills this host from the input files.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryHost {
-    /// Fields of the contract. A store moves the field to the front, as in the reference.
+    /// Fields of the contract. A store of a whole field moves the field to the front, as in the reference. A store of a
+    /// map entry does not change the order.
     pub fields: Vec<StateField>,
     /// Fields of other accounts.
     pub accounts: BTreeMap<Address, Vec<StateField>>,

@@ -17,8 +17,8 @@ pub struct ProvenState {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateProofError {
-    /// The first list does not begin at the state root. It belongs to the state of another block.
-    #[error("accountProof: no node has the hash {root}, the state root: it proves the state of another block")]
+    /// The first list has no node with the hash of the state root. The list is incomplete, or belongs to another block.
+    #[error("accountProof: no node has the state root {root}; the proof is incomplete or belongs to another block")]
     OtherState {
         /// The given state root.
         root: StateRoot,
@@ -31,7 +31,7 @@ pub enum StateProofError {
     NotAnAccount(#[source] DecodeError),
     /// The second list does not begin at the storage root of the account that the first list proves.
     #[error(
-        "stateProof: no node has the hash {root}, the account's storage root: it proves the storage of another state"
+        "stateProof: no node has the account's storage root {root}; the proof is incomplete or belongs to another state"
     )]
     OtherStorage {
         /// The storage root of the account.

@@ -17,7 +17,7 @@ use silica_state::StateError;
 use super::{
     ContractCache, Overlay,
     module::LoadError,
-    storage::{StorageFault, StorageQuota, StoredField},
+    storage::{MAX_KEYS, MAX_WRITTEN, StorageFault, StorageQuota, StoredField},
 };
 use crate::{accounts::StateReader, stage::BuildError};
 
@@ -183,8 +183,8 @@ pub enum EditError {
     /// The value does not have the type of the field.
     #[error("value: {0}")]
     Value(#[source] ValueError),
-    /// The value and its keys have more bytes than a transaction may write.
-    #[error("value: the value and its keys are larger than a transaction may write")]
+    /// The value and its keys have more bytes than a transaction may write, or the keys alone are too long.
+    #[error("value: expected at most {MAX_WRITTEN} bytes of value and keys, and at most {MAX_KEYS} bytes of keys")]
     TooLarge,
     /// The contract cannot be compiled, its storage is invalid, or the edit panicked.
     #[error("the contract cannot be loaded")]

@@ -37,7 +37,7 @@ pub enum DbCommand {
 /// Options that select the data directory. [`Settings::data_dir`](crate::Settings::data_dir) evaluates them.
 #[derive(Debug, Args)]
 pub struct DbArgs {
-    /// TOML file of a node's options. Its data-dir applies if neither the flag nor the environment variable is set.
+    /// TOML file of a node's options. Its key `data-dir` applies if neither `--data-dir` nor `SILICA_DATA_DIR` is set.
     #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
     pub config: Option<PathBuf>,
     /// Directory of the chain.

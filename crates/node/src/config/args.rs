@@ -134,8 +134,8 @@ pub struct RunArgs {
     /// listen on this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
     pub developer: Developer,
-    /// Hosts, in addition to loopback, under which clients can call methods for developers and read `/metrics`: names
-    /// or addresses, separated by commas. `/metrics` is readable under every IP address.
+    /// Values of the header `Host`, in addition to loopback, with which clients can call methods for developers and
+    /// read `/metrics`: names or addresses, separated by commas. `/metrics` also accepts every IP address as `Host`.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
     pub allowed_hosts: Option<List<Host>>,
     /// Origins, in addition to loopback, whose web pages can call methods for developers, as `https://ide.example`,

@@ -366,7 +366,8 @@ impl Arena {
     ///
     /// # Panics
     ///
-    /// If the index belongs to another arena.
+    /// If the arena has no expression with this index. An index from another arena can return a wrong expression
+    /// instead.
     #[expect(clippy::indexing_slicing, reason = "places are only made by the arena they belong to")]
     pub fn get(&self, id: ExprId) -> &Expression {
         &self.expressions[id.index()]
@@ -376,7 +377,8 @@ impl Arena {
     ///
     /// # Panics
     ///
-    /// If the index belongs to another arena.
+    /// If the arena has no expression with this index. An index from another arena can return a wrong expression
+    /// instead.
     #[expect(clippy::indexing_slicing, reason = "places are only made by the arena they belong to")]
     pub fn get_mut(&mut self, id: ExprId) -> &mut Expression {
         &mut self.expressions[id.index()]
