@@ -7,8 +7,8 @@ use silica_protocol::{Address, BlockNumber, StateRoot};
 use crate::{
     archive::{AppendError, ArchiveError, OpenArchiveError},
     db::DbError,
+    layout::LARGEST_LEAF,
     version::Version,
-    versioned_trie::pages::LARGEST_LEAF,
 };
 
 /// Reason why a query to the state failed, or a state was not computed.

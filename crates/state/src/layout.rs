@@ -24,6 +24,11 @@ pub(crate) mod space {
     pub(crate) const LONG_GONE_KEYS: u8 = 0x08;
 }
 
+/// Bytes of a part of a long trie page.
+pub(crate) const PART: usize = 4096;
+/// Maximum bytes of key and value of a leaf together. The number of parts of its page must fit into 16 bits.
+pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;
+
 /// Returns the path of the record of a store.
 pub(crate) fn record_path(dir: &Path) -> PathBuf {
     Layout::of(dir).record

@@ -25,9 +25,8 @@ use crate::{
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
     file::{SYNCED, names_in},
-    layout::space,
+    layout::{LARGEST_LEAF, space},
     trie::{keccak256, verify_proof},
-    versioned_trie::pages::LARGEST_LEAF,
 };
 
 /// A generator of numbers that are the same in each run of the test (xorshift64).

@@ -8,11 +8,12 @@ use crate::{
     diff::{StateDiff, StorageDiff},
     error::StateError,
     keys::{KeyChanges, Recent},
+    layout::LARGEST_LEAF,
     version::Version,
     versioned_trie::{
         key::{Key, Owner},
         leaf::{Bytes, Change, Leaf, Tail},
-        pages::{Checkpoint, LARGEST_LEAF, PageStore, Source},
+        pages::{Checkpoint, PageStore, Source},
         parallel,
         tree::Top,
         update::Update,

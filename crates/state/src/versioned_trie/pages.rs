@@ -24,6 +24,7 @@ use crate::{
     error::StateError,
     file::create_anew,
     keys::Keys,
+    layout::PART,
     trie::EMPTY_ROOT,
     version::Version,
 };
@@ -72,12 +73,8 @@ pub(crate) struct Manifest {
     pub previous: Option<Checkpoint>,
 }
 
-/// Bytes of a part of a long page.
-const PART: usize = 4096;
 /// First byte of the value of a page that is stored in parts.
 const PARTS_KIND: u8 = 3;
-/// Maximum bytes of key and value of a leaf together. The number of parts of its page must fit into 16 bits.
-pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;
 /// Layout number of the derived database. Opening rebuilds a database of an earlier layout, and rejects a database of a
 /// later layout.
 const LAYOUT: u8 = 3;
