@@ -1,6 +1,12 @@
 //! The block modes: at arrival, at intervals, on request.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{
+    ops::RangeInclusive,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use silica_chain::{
     ChainConfig, CommittedBlock, Edit, EditError, ExecutedBlock, InvalidBlock, Proposal, SealedBlock,
@@ -61,6 +67,23 @@ fn several_arrivals_share_a_block() {
     let blocks = committed(&net.arrival());
     assert_eq!(blocks.len(), 1);
     assert_eq!(blocks[0].transactions().len(), 5);
+}
+
+#[test]
+fn each_published_block_of_a_step_calls_the_listener() {
+    let mut config = ChainConfig::isolated();
+    config.shard_gas_limit = silica_protocol::Gas::new(100);
+    let mut net = Net::new(config);
+    for from in 1..=5 {
+        net.pay(from, user(9), 1, 0);
+    }
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&calls);
+    net.chain.on_publish(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(committed(&net.arrival()).len(), 3);
+    assert_eq!(calls.load(Ordering::Relaxed), 3);
 }
 
 #[test]
