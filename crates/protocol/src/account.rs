@@ -1,5 +1,7 @@
 //! Accounts: the values of the account trie.
 
+use alloc::vec::Vec;
+
 use crate::{
     amount::Qa,
     error::DecodeError,
@@ -131,7 +133,7 @@ impl ContractAccount {
         let (code_hash, rest) = bytes.strip_prefix(&CODE_HASH)?.split_first_chunk()?;
         let storage_root = match rest {
             [] => None,
-            root => Some(StorageRoot::from_slice(root.strip_prefix(&STORAGE_ROOT)?).filter(|root| !root.is_zero())?),
+            root => Some(StorageRoot::try_from(root.strip_prefix(&STORAGE_ROOT)?).ok().filter(|root| !root.is_zero())?),
         };
         Some(Self { code_hash: CodeHash::new(*code_hash), storage_root })
     }

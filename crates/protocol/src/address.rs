@@ -1,6 +1,11 @@
 //! Addresses of 20 bytes: hexadecimal, checksum, bech32, derivation from keys and nonces.
 
-use std::sync::LazyLock;
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use bech32::{Bech32, Fe32, Hrp, primitives::decode::CheckedHrpstring};
 
@@ -28,7 +33,14 @@ fixed_bytes! {
     Address, 20
 }
 
-static HRP: LazyLock<Hrp> = LazyLock::new(|| Hrp::parse("zil").expect("three lower-case letters are a valid prefix"));
+impl From<&PublicKey> for Address {
+    /// Returns the address of the account of a public key, as [`Address::from_public_key`] does.
+    fn from(key: &PublicKey) -> Self {
+        Self::from_public_key(key)
+    }
+}
+
+const HRP: Hrp = Hrp::parse_unchecked("zil");
 
 /// Prefix and separator of a bech32 address.
 const BECH32_PREFIX: &str = "zil1";
@@ -41,6 +53,7 @@ const BECH32_CHECKSUM_LEN: usize = 6;
 
 /// Reason why text is not a bech32 address with the prefix `zil`. The error message names the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Bech32Error {
     /// The text does not begin with `zil1`.
     #[error("{BECH32_PREFIX} at the beginning")]
@@ -83,6 +96,7 @@ impl Bech32Error {
 
 /// Reason why text is not an address in the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// The text is not 40 hexadecimal digits.
     #[error(transparent)]
@@ -186,7 +200,7 @@ impl Address {
     /// Returns the address in bech32 (BIP-173) with the prefix `zil`.
     #[expect(clippy::missing_panics_doc, reason = "it does not panic")]
     pub fn to_bech32(&self) -> String {
-        bech32::encode::<Bech32>(*HRP, &self.0).expect("twenty bytes are below the length limit of bech32")
+        bech32::encode::<Bech32>(HRP, &self.0).expect("twenty bytes are below the length limit of bech32")
     }
 
     /// Reads an address in bech32 (BIP-173) with the prefix `zil`, in lower case.
@@ -212,7 +226,7 @@ impl Address {
         }
         let decoded = CheckedHrpstring::new::<Bech32>(text).ok();
         let bytes: Option<Vec<u8>> = decoded.map(|decoded| decoded.byte_iter().collect());
-        bytes.and_then(|bytes| Self::from_slice(&bytes)).ok_or_else(|| {
+        bytes.and_then(|bytes| Self::try_from(&bytes[..]).ok()).ok_or_else(|| {
             let got = text.chars().skip(BECH32_LEN.saturating_sub(BECH32_CHECKSUM_LEN)).collect();
             AddressError::Bech32(Bech32Error::Checksum { got })
         })

@@ -1,6 +1,7 @@
 //! Money in Qa, the smallest unit, with arithmetic that checks for overflow.
 
-use std::{fmt, str::FromStr};
+use alloc::{format, string::String};
+use core::{fmt, iter::Sum, str::FromStr};
 
 use crate::number::{NumberError, parse_decimal};
 
@@ -12,6 +13,7 @@ const MAX_AMOUNT_LEN: usize = 64;
 
 /// Reason why text is not an amount with a unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AmountError {
     /// The text is not digits with an optional point, followed by a unit.
     #[error("expected an amount with its unit, such as 1.5 ZIL, 2000 Li or 7 Qa")]
@@ -50,6 +52,25 @@ pub enum AmountError {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Qa(u128);
+
+impl From<u128> for Qa {
+    fn from(qa: u128) -> Self {
+        Self(qa)
+    }
+}
+
+impl From<Qa> for u128 {
+    fn from(amount: Qa) -> Self {
+        amount.0
+    }
+}
+
+impl Sum<Qa> for Option<Qa> {
+    /// Returns the sum, or `None` if it does not fit 128 bits.
+    fn sum<I: Iterator<Item = Qa>>(mut amounts: I) -> Self {
+        amounts.try_fold(Qa::ZERO, Qa::checked_add)
+    }
+}
 
 impl Qa {
     /// The amount of 0 Qa.
@@ -140,6 +161,14 @@ impl Qa {
         }
     }
 
+    /// Returns the product, or `None` if it does not fit 128 bits.
+    pub const fn checked_mul(self, factor: u128) -> Option<Self> {
+        match self.0.checked_mul(factor) {
+            Some(qa) => Some(Self(qa)),
+            None => None,
+        }
+    }
+
     /// Returns the number of Qa in 16 bytes, big endian. The protobuf messages have amounts in this form.
     pub const fn to_be_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
@@ -190,6 +219,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn sums_and_products_are_checked() {
+        let sum = |amounts: &[Qa]| amounts.iter().copied().sum::<Option<Qa>>();
+        assert_eq!(sum(&[]), Some(Qa::ZERO));
+        assert_eq!(sum(&[Qa::new(1), Qa::new(2)]), Some(Qa::new(3)));
+        assert_eq!(sum(&[Qa::MAX, Qa::new(1)]), None);
+        assert_eq!(Qa::new(3).checked_mul(4), Some(Qa::new(12)));
+        assert_eq!(Qa::MAX.checked_mul(2), None);
+    }
 
     #[test]
     fn text_is_decimal_digits() {

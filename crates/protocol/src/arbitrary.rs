@@ -17,7 +17,7 @@ use crate::{
     DsBlockNumber, EventLog, Exception, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock, MicroBlockHeader, Nonce, Peer,
     PublicKey, Qa, Receipt, ReceiptError, ReceiptsHash, Reserved, ShardId, ShardingHash, Signature, StateDelta,
     StateDeltaHash, StateRoot, StorageKey, StorageRoot, SwInfo, SwVersion, Timestamp, Transaction, Transition, TxBlock,
-    TxBlockHeader, TxHash, TxRoot, Version, Votes,
+    TxBlockHeader, TxHash, TxRoot, UnsignedTransaction, Version, Votes,
 };
 
 /// Declares the properties of a type with `encode` and `decode`.
@@ -128,7 +128,7 @@ fn any_key() -> impl Strategy<Value = PublicKey> {
 }
 
 fn any_signature() -> impl Strategy<Value = Signature> {
-    any::<([u8; 32], [u8; 32])>().prop_map(|halves| Signature::from_slice(&[halves.0, halves.1].concat()).unwrap())
+    any::<([u8; 32], [u8; 32])>().prop_map(|halves| Signature::try_from(&[halves.0, halves.1].concat()[..]).unwrap())
 }
 
 /// Returns numbers of all sizes, so that each length of a varint occurs.
@@ -144,17 +144,19 @@ pub(crate) fn any_transaction() -> impl Strategy<Value = Transaction> {
     let parties = (any_address(), any_key(), any_signature());
     let numbers = (prop_oneof![Just(0), any::<u32>()], any_u64(), any_qa(), any_qa(), any_u64());
     let text = || prop_oneof![Just(String::new()), any::<String>(), "[a-z]{120,140}"];
-    (parties, numbers, text(), text()).prop_map(|(parties, numbers, code, data)| Transaction {
-        version: Version::from_packed(numbers.0),
-        nonce: Nonce::new(numbers.1),
-        to: parties.0,
-        amount: numbers.2,
-        gas_price: GasPrice::new(numbers.3),
-        gas_limit: Gas::new(numbers.4),
-        code,
-        data,
-        sender_key: parties.1,
-        signature: parties.2,
+    (parties, numbers, text(), text()).prop_map(|(parties, numbers, code, data)| {
+        let unsigned = UnsignedTransaction {
+            version: Version::from_packed(numbers.0),
+            nonce: Nonce::new(numbers.1),
+            to: parties.0,
+            amount: numbers.2,
+            gas_price: GasPrice::new(numbers.3),
+            gas_limit: Gas::new(numbers.4),
+            code,
+            data,
+            sender_key: parties.1,
+        };
+        unsigned.with_signature(parties.2)
     })
 }
 
@@ -319,7 +321,7 @@ pub(crate) fn any_ds_header() -> impl Strategy<Value = DsBlockHeader> {
     let software = (version(), version()).prop_map(|(node, interpreter)| SwInfo { node, interpreter });
     let peer = any::<([u8; 4], u16)>().prop_map(|(ip, port)| Peer::new(Ipv4Addr::from(ip), port));
     let committee = (btree_map(any_key(), peer, 0..4), vec(any_key(), 0..3), any_hash(ShardingHash::new));
-    let reserved = vec(any::<u8>(), 128).prop_map(|bytes| Reserved::from_slice(&bytes).unwrap());
+    let reserved = vec(any::<u8>(), 128).prop_map(|bytes| Reserved::try_from(&bytes[..]).unwrap());
     let counts = || btree_map(any::<u32>(), any::<u32>(), 0..3);
     let votes = (counts(), counts()).prop_map(|(ds, miners)| Votes { ds, miners });
     (any_base(), numbers, any_key(), software, committee, reserved, btree_map(any::<u32>(), votes, 0..3)).prop_map(

@@ -1,6 +1,10 @@
 //! The macro that declares types with a fixed number of bytes, and its functions for hexadecimal text.
 
-use std::fmt;
+use alloc::{
+    format,
+    string::{String, ToString},
+};
+use core::fmt;
 
 /// Reason why text is not the hexadecimal form of a fixed number of bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,7 +108,7 @@ fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8]))
         let (digits, _) = buffer.split_at_mut(chunk.len().saturating_mul(2));
         hex::encode_to_slice(chunk, digits).expect("there are two digits for each byte");
         change_case(digits);
-        f.write_str(std::str::from_utf8(digits).expect("digits are ASCII"))?;
+        f.write_str(core::str::from_utf8(digits).expect("digits are ASCII"))?;
     }
     Ok(())
 }
@@ -131,11 +135,6 @@ macro_rules! fixed_bytes {
                 Self(bytes)
             }
 
-            /// Copies a slice, or returns `None` if its length is not [`Self::LEN`].
-            pub fn from_slice(bytes: &[u8]) -> Option<Self> {
-                bytes.try_into().ok().map(Self)
-            }
-
             /// Returns a reference to the bytes.
             pub const fn as_bytes(&self) -> &[u8; $len] {
                 &self.0
@@ -152,37 +151,65 @@ macro_rules! fixed_bytes {
             }
         }
 
+        impl Default for $name {
+            /// Returns [`Self::ZERO`].
+            fn default() -> Self {
+                Self::ZERO
+            }
+        }
+
+        impl From<[u8; $len]> for $name {
+            fn from(bytes: [u8; $len]) -> Self {
+                Self(bytes)
+            }
+        }
+
+        impl From<$name> for [u8; $len] {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+
+        impl TryFrom<&[u8]> for $name {
+            type Error = core::array::TryFromSliceError;
+
+            /// Copies a slice whose length is [`Self::LEN`].
+            fn try_from(bytes: &[u8]) -> Result<Self, Self::Error> {
+                bytes.try_into().map(Self)
+            }
+        }
+
         impl AsRef<[u8]> for $name {
             fn as_ref(&self) -> &[u8] {
                 &self.0
             }
         }
 
-        impl std::fmt::LowerHex for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        impl core::fmt::LowerHex for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 $crate::bytes::fmt_lower(&self.0, f)
             }
         }
 
-        impl std::fmt::UpperHex for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        impl core::fmt::UpperHex for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 $crate::bytes::fmt_upper(&self.0, f)
             }
         }
 
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 $crate::bytes::fmt_lower(&self.0, f)
             }
         }
 
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 write!(f, concat!(stringify!($name), "({})"), self)
             }
         }
 
-        impl std::str::FromStr for $name {
+        impl core::str::FromStr for $name {
             type Err = $crate::bytes::HexError;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -249,11 +276,13 @@ mod tests {
 
     #[test]
     fn slices_must_have_the_length() {
-        assert_eq!(Address::from_slice(&[1; 20]), Some(Address::new([1; 20])));
-        assert_eq!(Address::from_slice(&[1; 19]), None);
-        assert_eq!(Address::from_slice(&[1; 21]), None);
+        assert_eq!(Address::try_from(&[1; 20][..]).unwrap(), Address::new([1; 20]));
+        assert!(Address::try_from(&[1; 19][..]).is_err());
+        assert!(Address::try_from(&[1; 21][..]).is_err());
+        assert_eq!(<[u8; 20]>::from(Address::from([1; 20])), [1; 20]);
+        assert_eq!(Address::default(), Address::ZERO);
         assert!(Address::ZERO.is_zero());
-        assert!(!Address::from_slice(&[&[0; 19][..], &[1]].concat()).unwrap().is_zero());
+        assert!(!Address::try_from(&[&[0; 19][..], &[1]].concat()[..]).unwrap().is_zero());
     }
 
     proptest! {

@@ -1,9 +1,12 @@
 //! The error of the decoders of binary messages.
 
+use alloc::string::String;
+
 /// Reason why bytes are not the expected message.
 ///
 /// An error names a field with the name of its message, a dot, and the name of the field in the protobuf definition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The bytes are not a protobuf message with the expected fields.
     #[error("malformed {message}: {reason}")]

@@ -1,6 +1,6 @@
 //! Gas, gas prices, and fees in Qa.
 
-use std::{fmt, str::FromStr};
+use core::{fmt, str::FromStr};
 
 use crate::{
     amount::Qa,
@@ -57,6 +57,18 @@ impl Gas {
     }
 }
 
+impl From<u64> for Gas {
+    fn from(units: u64) -> Self {
+        Self(units)
+    }
+}
+
+impl From<Gas> for u64 {
+    fn from(gas: Gas) -> Self {
+        gas.0
+    }
+}
+
 impl fmt::Display for Gas {
     /// Writes the number of gas units in decimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,6 +98,18 @@ impl GasPrice {
     /// Returns the price in Qa per gas unit.
     pub const fn get(self) -> Qa {
         self.0
+    }
+}
+
+impl From<Qa> for GasPrice {
+    fn from(qa: Qa) -> Self {
+        Self(qa)
+    }
+}
+
+impl From<GasPrice> for Qa {
+    fn from(price: GasPrice) -> Self {
+        price.0
     }
 }
 

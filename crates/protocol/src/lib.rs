@@ -5,33 +5,42 @@
 //!
 //! # Examples
 //!
-//! A payment of the Zilliqa main network with its signature:
+//! A payment that a remote signer signed, as text for `CreateTransaction`. The crate `silica-crypto` has key pairs,
+//! which sign with [`TransactionBuilder::sign`].
 //!
 //! ```
-//! use silica_protocol::{Address, ChainId, Gas, GasPrice, Nonce, Qa, Transaction, TransactionKind, Version};
+//! use silica_protocol::{Address, ChainId, Gas, Qa, Transaction, TransactionKind};
 //!
-//! let payment = Transaction {
-//!     version: Version::of_chain(ChainId::new(1)),
-//!     nonce: Nonce::new(96538),
-//!     to: Address::from_checksum("0x43b358e23092E2d367cedCD08c513FDca2162C01")?,
-//!     amount: Qa::ZERO,
-//!     gas_price: GasPrice::new("2000000000".parse()?),
-//!     gas_limit: Gas::new(1),
-//!     code: String::new(),
-//!     data: String::new(),
-//!     sender_key: "0235372f21184432428abcdf99385fff3a4ec346942b51facbe9589ddf482c5d45".parse()?,
-//!     signature: "1a7cd80504d1bd75c50f751c08fc36acc0f1a94852048179bcc927a3d5bc297a\
-//!                 f01fb0a9cadbec9ab870d330c8e2931e7025ae1293ce66b7429abc44e785f16b"
-//!         .parse()?,
-//! };
+//! let to = Address::parse("0x43b358e23092E2d367cedCD08c513FDca2162C01")?;
+//! let sender = "0235372f21184432428abcdf99385fff3a4ec346942b51facbe9589ddf482c5d45".parse()?;
+//! let payment = Transaction::payment(to, Qa::ZERO).chain_id(ChainId::MAINNET).nonce(96538).gas_limit(Gas::new(1));
+//! let payment = payment.build(sender)?;
 //! assert_eq!(payment.kind(), Some(TransactionKind::Payment));
-//! // Version, then nonce, then recipient: protobuf, ascending by field.
-//! assert_eq!(payment.core_bytes()[..12], [0x08, 0x81, 0x80, 0x04, 0x10, 0x9a, 0xf2, 0x05, 0x1a, 20, 0x43, 0xb3]);
-//! let hash = "0a9b4733bff6be2d48020f42e561a89d735eeb809eda257b6a56712223e842eb".parse()?;
-//! assert_eq!(payment.hash(), hash);
+//! // The signer gets these bytes: version, then nonce, then recipient.
+//! assert_eq!(payment.signing_payload()[..12], [0x08, 0x81, 0x80, 0x04, 0x10, 0x9a, 0xf2, 0x05, 0x1a, 20, 0x43, 0xb3]);
+//!
+//! let signature = "1a7cd80504d1bd75c50f751c08fc36acc0f1a94852048179bcc927a3d5bc297a\
+//!                  f01fb0a9cadbec9ab870d330c8e2931e7025ae1293ce66b7429abc44e785f16b";
+//! let payment = payment.with_signature(signature.parse()?);
+//! assert_eq!(payment.hash(), "0a9b4733bff6be2d48020f42e561a89d735eeb809eda257b6a56712223e842eb".parse()?);
 //! assert_eq!(Transaction::decode(&payment.encode())?, payment);
+//! assert_eq!(Transaction::from_request_json(&payment.to_request_json())?, payment);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # What to use for what
+//!
+//! | Task | Items |
+//! |---|---|
+//! | Money and numbers | [`Qa`], [`Gas`], [`GasPrice`], [`Nonce`], [`BlockNumber`], [`Timestamp`] |
+//! | Networks | [`ChainId`], [`Version`] |
+//! | Addresses and keys | [`Address`], [`PublicKey`], [`Signature`], [`Signer`] |
+//! | Make and sign a transaction | [`Transaction`], [`TransactionBuilder`], [`UnsignedTransaction`] |
+//! | Deploy and call contracts | [`InitData`], [`TransitionCall`], [`ContractParam`] |
+//! | Read the result of a transaction | [`Receipt`], [`EventLog`], [`ReceiptError`] |
+//! | Read blocks | [`TxBlock`], [`DsBlock`], [`MicroBlock`], [`CoSignatures`] |
+//! | Read state | [`Account`], [`StorageKey`], [`MapKey`], [`StateDelta`] |
+//! | JSON-RPC | [`rpc`] |
 //!
 //! # Modules
 //!
@@ -43,10 +52,11 @@
 //!   [`Version`] and [`ChainId`].
 //! - `address`, `gas`, `proto`: [`Address`]; [`Gas`] and [`GasPrice`]; the private protobuf messages, and the checks of
 //!   all decoders.
-//! - `account`, `block`, `contract`, `impersonation`, `simulation`, `transaction`: [`Account`]; [`TxBlock`],
-//!   [`DsBlock`] and [`MicroBlock`] with headers and hashes; [`InitData`] and the keys of storage; placeholders for
-//!   keys; [`SimulationRequest`]; [`Transaction`], whose `encode` writes the bytes to sign.
-//! - `receipt`, `state_delta`: [`Receipt`] and [`StateDelta`].
+//! - `account`, `block`, `contract`, `impersonation`, `simulation`: [`Account`]; [`TxBlock`], [`DsBlock`] and
+//!   [`MicroBlock`] with headers and hashes; [`InitData`], [`TransitionCall`] and the keys of storage; placeholders for
+//!   keys; [`SimulationRequest`].
+//! - `receipt`, `state_delta`, `transaction`: [`Receipt`]; [`StateDelta`]; [`Transaction`], its builder, and its form
+//!   without a signature.
 //! - [`rpc`]: the JSON of requests and responses. Only the types of this module have a JSON form.
 //!
 //! # Invariants
@@ -61,7 +71,10 @@
 //! - The crate does not check curves, tries or chains. A [`PublicKey`] can lie outside the curve, and a [`Signature`]
 //!   can be false. A root can belong to no trie, and a block can have no predecessor. `silica-crypto`, `silica-state`
 //!   and `silica-chain` check these.
+#![cfg_attr(not(any(test, feature = "rpc")), no_std)]
 #![warn(clippy::arithmetic_side_effects)]
+
+extern crate alloc;
 
 mod account;
 mod address;
@@ -79,6 +92,7 @@ mod key;
 mod number;
 mod proto;
 mod receipt;
+#[cfg(feature = "rpc")]
 pub mod rpc;
 mod simulation;
 mod state_delta;
@@ -95,7 +109,10 @@ pub use crate::{
         SwInfo, SwVersion, TxBlock, TxBlockHeader, Votes, pack_bits,
     },
     bytes::HexError,
-    contract::{ContractParam, InitData, InitDataError, StorageKey, index_text, stored_value},
+    contract::{
+        ContractParam, InitData, InitDataBuilder, InitDataError, MapKey, MapKeyError, StorageKey, TransitionCall,
+        index_text, stored_value,
+    },
     error::DecodeError,
     gas::{Gas, GasPrice},
     hash::{
@@ -108,6 +125,12 @@ pub use crate::{
     simulation::SimulationRequest,
     state_delta::{AccountDelta, BalanceChange, DeployedContract, StateDelta},
     styled_json::to_styled_json,
-    transaction::{Transaction, TransactionKind},
+    transaction::{
+        BuildError, SignTransactionError, Signer, Transaction, TransactionBuilder, TransactionKind, UnsignedTransaction,
+    },
     version::{ChainId, Version},
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

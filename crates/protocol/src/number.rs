@@ -1,9 +1,11 @@
 //! Counters: block numbers, nonces, shard numbers and times, each with its own type.
 
-use std::{fmt, str::FromStr};
+use alloc::string::String;
+use core::{fmt, str::FromStr};
 
 /// Reason why text is not a number of the expected type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NumberError {
     /// The text is not a sequence of decimal digits.
     #[error("expected decimal digits, got {got:?}")]
@@ -64,6 +66,18 @@ macro_rules! counter {
                     Some(value) => Some(Self(value)),
                     None => None,
                 }
+            }
+        }
+
+        impl From<$int> for $name {
+            fn from(value: $int) -> Self {
+                Self(value)
+            }
+        }
+
+        impl From<$name> for $int {
+            fn from(value: $name) -> Self {
+                value.0
             }
         }
 

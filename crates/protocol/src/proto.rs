@@ -4,6 +4,11 @@
 //! `optional` field is written even if it is zero; a plain scalar is omitted if it is zero. Fields that the reference
 //! never writes are not declared: a message that contains them is not canonical (Reference: formats#protobuf).
 
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+
 use prost::Message;
 
 use crate::{error::DecodeError, key::PublicKey};

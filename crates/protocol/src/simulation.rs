@@ -1,5 +1,7 @@
 //! The request for a simulation: a transaction without signature.
 
+use alloc::string::String;
+
 use crate::{
     address::Address,
     amount::Qa,

@@ -1,6 +1,8 @@
 //! State deltas: the changes of state of a block or micro block, in the form that the reference hashes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 use prost::Message;
 
@@ -179,12 +181,15 @@ impl AccountDelta {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arbitrary::{any_state_delta, check_refused, codec_properties, wrong_length};
+    use crate::{
+        arbitrary::{any_state_delta, check_refused, codec_properties, wrong_length},
+        contract::MapKey,
+    };
 
     codec_properties!(codec, StateDelta, any_state_delta());
 
     fn delta() -> StateDelta {
-        let key = StorageKey::entry(&Address::ZERO, "n", &["\"1\""]);
+        let key = StorageKey::map_entry(&Address::ZERO, "n", [MapKey::uint(1)]);
         let account = AccountDelta {
             balance: BalanceChange::between(Qa::new(9), Qa::new(4)),
             nonce_increase: 1,

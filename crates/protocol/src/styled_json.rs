@@ -3,7 +3,13 @@
 //! This is the output of jsoncpp 1.7 and 1.8 with default settings, byte for byte (Reference: formats#styled-json). The
 //! layout of these releases is part of the protocol.
 
-use std::fmt::{self, Display, Write};
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt::{self, Display, Write};
 
 use serde_json::{Map, Number, Value};
 
@@ -131,7 +137,7 @@ pub(crate) struct Members<'w, O = String> {
 
 impl<O: Output> Members<'_, O> {
     fn name(&mut self, name: &str) -> &mut Writer<O> {
-        self.writer.begin_item(std::mem::take(&mut self.is_empty));
+        self.writer.begin_item(core::mem::take(&mut self.is_empty));
         self.writer.write_name(name);
         self.writer
     }

@@ -1,6 +1,6 @@
 //! Chain id and message version in one number.
 
-use std::{fmt, str::FromStr};
+use core::{fmt, str::FromStr};
 
 use crate::number::{NumberError, parse_decimal};
 
@@ -10,6 +10,13 @@ use crate::number::{NumberError, parse_decimal};
 pub struct ChainId(u16);
 
 impl ChainId {
+    /// The main network (Reference: formats#version).
+    pub const MAINNET: Self = Self(1);
+    /// The developer test network (Reference: formats#version).
+    pub const TESTNET: Self = Self(333);
+    /// An isolated server, which is one node on the machine of a developer (Reference: formats#version).
+    pub const ISOLATED: Self = Self(222);
+
     /// Wraps a number. All numbers of 16 bits are valid.
     pub const fn new(id: u16) -> Self {
         Self(id)
@@ -18,6 +25,18 @@ impl ChainId {
     /// Returns the number as an integer.
     pub const fn get(self) -> u16 {
         self.0
+    }
+}
+
+impl From<u16> for ChainId {
+    fn from(id: u16) -> Self {
+        Self(id)
+    }
+}
+
+impl From<ChainId> for u16 {
+    fn from(id: ChainId) -> Self {
+        id.0
     }
 }
 
@@ -42,9 +61,10 @@ impl FromStr for ChainId {
 ///
 /// ```
 /// use silica_protocol::{ChainId, Version};
-/// let version = Version::of_chain(ChainId::new(333));
+/// let version = Version::of_chain(ChainId::TESTNET);
 /// assert_eq!(version.to_string(), "21823489");
-/// assert_eq!((version.chain_id(), version.message_version()), (ChainId::new(333), 1));
+/// assert_eq!((version.chain_id(), version.message_version()), (ChainId::TESTNET, 1));
+/// assert_eq!("21823489".parse(), Ok(version));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(u32);
@@ -84,6 +104,15 @@ impl Version {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl FromStr for Version {
+    type Err = NumberError;
+
+    /// Reads the number of a `version` member in decimal digits, without sign or space.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse_decimal(text, u32::MAX).map(Self)
     }
 }
 

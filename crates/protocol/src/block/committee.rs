@@ -1,6 +1,7 @@
 //! Committees: public keys of members, their network addresses, and hashes of both.
 
-use std::{fmt, net::Ipv4Addr};
+use alloc::vec::Vec;
+use core::{fmt, net::Ipv4Addr};
 
 use prost::Message;
 

@@ -1,5 +1,7 @@
 //! The two rounds of collective signatures of a block.
 
+use alloc::{vec, vec::Vec};
+
 use crate::{
     error::DecodeError,
     key::Signature,

@@ -1,6 +1,6 @@
 //! DS blocks: committees, difficulty and gas price of a DS epoch.
 
-use std::collections::BTreeMap;
+use alloc::{collections::BTreeMap, format, string::ToString, vec::Vec};
 
 use prost::Message;
 

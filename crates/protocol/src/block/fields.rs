@@ -3,6 +3,8 @@
 //! A node that makes millions of empty blocks at once hashes a header for each block. The bytes equal the bytes of the
 //! messages in [`proto`](crate::proto). Tests compare them.
 
+use alloc::vec::Vec;
+
 use crate::hash::{BlockHash, CommitteeHash};
 
 /// Initial capacity in bytes. Most headers are shorter.

@@ -1,5 +1,7 @@
 //! Micro blocks: the transactions of one shard in a Tx epoch.
 
+use alloc::vec::Vec;
+
 use prost::Message;
 
 use crate::{

@@ -1,5 +1,7 @@
 //! Tx blocks: one final block for each Tx epoch.
 
+use alloc::vec::Vec;
+
 use prost::Message;
 
 use crate::{

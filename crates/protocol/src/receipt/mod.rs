@@ -1,6 +1,11 @@
 //! Receipts: the results of executed transactions.
 
-use std::collections::BTreeMap;
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use crate::{
     address::Address,
@@ -107,7 +112,7 @@ impl ReceiptsHash {
 
 /// Returns the texts of an error and its sources, because a [`DecodeError`] contains text only.
 fn error_chain(error: &ReceiptTextError) -> String {
-    let sources = std::iter::successors(std::error::Error::source(error), |error| error.source());
+    let sources = core::iter::successors(core::error::Error::source(error), |error| error.source());
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 

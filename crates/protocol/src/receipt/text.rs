@@ -1,6 +1,10 @@
 //! The text of a receipt: styled JSON. Its bytes are hashed.
 
-use std::collections::BTreeMap;
+use alloc::{
+    collections::BTreeMap,
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,6 +21,7 @@ use crate::{
 
 /// Reason why text is not a receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReceiptTextError {
     /// The text is not JSON with the members of a receipt.
     #[error("malformed receipt: {reason}")]

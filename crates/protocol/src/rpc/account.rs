@@ -1,7 +1,9 @@
 //! Accounts: their balances, and state proofs.
 
-use std::{borrow::Cow, fmt};
+use alloc::{borrow::Cow, vec::Vec};
+use core::fmt;
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -9,7 +11,8 @@ use super::text::Dec;
 use crate::{account::Account, amount::Qa, bytes::fmt_upper};
 
 /// Balance and nonce of an account (`GetBalance`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Balance {
     /// Balance of the account, in Qa.
     pub balance: Dec<Qa>,
@@ -24,7 +27,8 @@ impl From<&Account> for Balance {
 }
 
 /// State proof: the nodes of two tries that prove the value of a variable of a contract (`GetStateProof`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StateProof {
     /// Nodes of the account trie from the root to the account of the contract, in the order of their bytes.
     #[serde(rename = "accountProof", default, skip_serializing_if = "Vec::is_empty")]
@@ -53,6 +57,12 @@ impl StateProof {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProofNode(pub Vec<u8>);
 
+impl AsRef<[u8]> for ProofNode {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl fmt::Display for ProofNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt_upper(&self.0, f)
@@ -71,6 +81,7 @@ impl<'de> Deserialize<'de> for ProofNode {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for ProofNode {
     fn inline_schema() -> bool {
         true

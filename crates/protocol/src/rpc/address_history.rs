@@ -1,7 +1,14 @@
 //! The transactions of an address: parameters and result of `silica_getTransactionsForAddress`.
 
-use std::borrow::Cow;
+#[cfg(feature = "schema")]
+use alloc::borrow::Cow;
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -36,6 +43,7 @@ impl Default for HistoryOptions {
 
 /// Reason why a JSON object has no valid [`HistoryOptions`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HistoryOptionsError {
     /// The object has an unknown member.
     #[error("expected cursor, limit or order, got {member:?}")]
@@ -123,6 +131,7 @@ impl<'de> Deserialize<'de> for HistoryOptionsParam {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for HistoryOptionsParam {
     fn schema_name() -> Cow<'static, str> {
         HistoryOptionsJson::schema_name()
@@ -134,23 +143,25 @@ impl JsonSchema for HistoryOptionsParam {
 }
 
 /// Options for the list of the transactions of an address.
+#[cfg(feature = "schema")]
 #[derive(JsonSchema)]
-#[schemars(rename = "HistoryOptions")]
+#[cfg_attr(feature = "schema", schemars(rename = "HistoryOptions"))]
 #[expect(dead_code, reason = "it is only described")]
 struct HistoryOptionsJson {
     /// The `next` of the previous page; absent for the first page.
     cursor: Option<String>,
     /// Largest number of transactions on the page; 100 if absent.
-    #[schemars(range(min = 1, max = 1000))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     limit: Option<u32>,
     /// Order of the transactions; the newest first if absent.
     order: Option<HistoryOrderJson>,
 }
 
 /// Order of a list of transactions.
+#[cfg(feature = "schema")]
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "HistoryOrder")]
+#[cfg_attr(feature = "schema", schemars(rename = "HistoryOrder"))]
 #[expect(dead_code, reason = "it is only described")]
 enum HistoryOrderJson {
     /// The newest transactions first.
@@ -160,8 +171,9 @@ enum HistoryOrderJson {
 }
 
 /// A page of the transactions of an address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "AddressHistory")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "AddressHistory"))]
 pub struct AddressHistoryJson {
     /// The cursor of the next page; null on the last page.
     pub next: Option<String>,
@@ -171,8 +183,9 @@ pub struct AddressHistoryJson {
 }
 
 /// A transaction in which an address has a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "AddressTransaction")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "AddressTransaction"))]
 pub struct AddressTransactionJson {
     /// Amount of the transaction, in Qa. A failed transaction does not move it.
     pub amount: Dec<Qa>,
@@ -193,9 +206,10 @@ pub struct AddressTransactionJson {
 }
 
 /// A role of an address in a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "AddressRole")]
+#[cfg_attr(feature = "schema", schemars(rename = "AddressRole"))]
 pub enum AddressRoleJson {
     /// The address is the contract of the deployment, which can have failed.
     Contract,

@@ -1,5 +1,8 @@
 //! Tx blocks and DS blocks, lists of them, and lists of their transactions.
 
+use alloc::{string::String, vec::Vec};
+
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +27,9 @@ pub enum RewardKind {
 }
 
 /// A Tx block (`GetTxBlock`, `GetLatestTxBlock`, `GetTxBlockVerbose`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TxBlock")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TxBlock"))]
 pub struct TxBlockJson {
     /// The parts of the block that the header does not contain.
     pub body: TxBlockBodyJson,
@@ -34,8 +38,9 @@ pub struct TxBlockJson {
 }
 
 /// The body of a Tx block: hash, signatures and micro blocks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TxBlockBody")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TxBlockBody"))]
 pub struct TxBlockBodyJson {
     /// For each member of the DS committee, whether it took part in the first round of signing; in the verbose form
     /// only.
@@ -60,8 +65,9 @@ pub struct TxBlockBodyJson {
 }
 
 /// The header of a Tx block, with its timestamp.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TxBlockHeader")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TxBlockHeader"))]
 pub struct TxBlockHeaderJson {
     /// Number of the block; 18446744073709551615 if the requested block does not exist.
     #[serde(rename = "BlockNum")]
@@ -117,8 +123,9 @@ pub struct TxBlockHeaderJson {
 }
 
 /// A micro block in the list of its Tx block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "MicroBlockInfo")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "MicroBlockInfo"))]
 pub struct MbInfoJson {
     /// Hash of the micro block.
     #[serde(rename = "MicroBlockHash")]
@@ -206,8 +213,9 @@ impl From<&MbInfo> for MbInfoJson {
 }
 
 /// A DS block (`GetDsBlock`, `GetLatestDsBlock`, `GetDsBlockVerbose`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "DsBlock")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DsBlock"))]
 pub struct DsBlockJson {
     /// For each member of the DS committee, whether it took part in the first round of signing; in the verbose form
     /// only.
@@ -231,8 +239,9 @@ pub struct DsBlockJson {
 }
 
 /// The header of a DS block, with its timestamp.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "DsBlockHeader")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DsBlockHeader"))]
 pub struct DsBlockHeaderJson {
     /// Number of the block; 18446744073709551615 if the requested block does not exist.
     #[serde(rename = "BlockNum")]
@@ -288,19 +297,21 @@ pub struct DsBlockHeaderJson {
 }
 
 /// Address on which a node listens.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Peer")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Peer"))]
 pub struct PeerJson {
     /// IPv4 address in dotted decimal form.
     #[serde(rename = "IP")]
-    pub ip: std::net::Ipv4Addr,
+    pub ip: core::net::Ipv4Addr,
     /// Port number of the peer-to-peer network.
     pub port: u32,
 }
 
 /// Versions of the interpreter and of the node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SwInfo")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SwInfo"))]
 pub struct SwInfoJson {
     /// Version of the Scilla interpreter.
     #[serde(rename = "Scilla")]
@@ -311,13 +322,15 @@ pub struct SwInfoJson {
 }
 
 /// Version of a program: major, minor, fix, the first DS block with this version, and four bytes of the commit hash.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SwVersion")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SwVersion"))]
 pub struct SwVersionJson(pub u32, pub u32, pub u32, pub Dec<DsBlockNumber>, pub u32);
 
 /// Votes on a governance proposal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Proposal")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Proposal"))]
 pub struct ProposalJson {
     /// Votes of the DS committee; absent if there are none.
     #[serde(rename = "DSVotes", default, skip_serializing_if = "Vec::is_empty")]
@@ -331,8 +344,9 @@ pub struct ProposalJson {
 }
 
 /// Number of votes for one value of a proposal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Vote")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Vote"))]
 pub struct VoteJson {
     /// Number of votes for the value.
     #[serde(rename = "VoteCount")]
@@ -432,7 +446,7 @@ impl From<&SwVersion> for SwVersionJson {
 
 impl From<(&u32, &Votes)> for ProposalJson {
     fn from((id, votes): (&u32, &Votes)) -> Self {
-        let list = |votes: &std::collections::BTreeMap<u32, u32>| {
+        let list = |votes: &alloc::collections::BTreeMap<u32, u32>| {
             votes.iter().map(|(&value, &count)| VoteJson { count, value }).collect()
         };
         Self { ds_votes: list(&votes.ds), id: *id, shard_votes: list(&votes.miners) }
@@ -440,10 +454,11 @@ impl From<(&u32, &Votes)> for ProposalJson {
 }
 
 /// The serialised bytes of a block (`GetRawDSBlock`, `GetRawTxBlock`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RawBlock {
     /// The bytes as upper-case hexadecimal digits.
-    #[schemars(regex(pattern = "^([0-9A-F]{2})+$"))]
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^([0-9A-F]{2})+$")))]
     pub data: String,
 }
 
@@ -455,7 +470,8 @@ impl RawBlock {
 }
 
 /// One page of a list of blocks, newest first (`TxBlockListing`, `DSBlockListing`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BlockListing {
     /// The blocks of the page, at most ten.
     #[serde(rename = "data")]
@@ -466,7 +482,8 @@ pub struct BlockListing {
 }
 
 /// Number and hash of a block in a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BlockListingEntry {
     /// Number of the block.
     #[serde(rename = "BlockNum")]
@@ -478,7 +495,8 @@ pub struct BlockListingEntry {
 
 /// Hashes of the transactions of a block, by shard (`GetTransactionsForTxBlock`). An array has the hashes of the micro
 /// block of a shard at the position of the shard number. A shard without a micro block is null.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
 pub struct TransactionsByShard(pub Vec<Option<Vec<Hex<TxHash>>>>);
 
@@ -499,7 +517,8 @@ impl FromIterator<(ShardId, Vec<TxHash>)> for TransactionsByShard {
 }
 
 /// One page of a block's transactions (`GetTransactionsForTxBlockEx`, `GetTxnBodiesForTxBlockEx`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TransactionsPage<T> {
     /// Number of the page, counted from 0.
     #[serde(rename = "CurrPage")]

@@ -1,5 +1,8 @@
 //! Contracts: their code, state, interface and parameters.
 
+use alloc::{string::String, vec::Vec};
+
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,22 +11,25 @@ use super::text::{Dec, Hex};
 use crate::{address::Address, contract::ContractParam, number::BlockNumber};
 
 /// The source code of a contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ContractCode {
     /// Source code in Scilla.
     pub code: String,
 }
 
 /// A contract that an account deployed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SmartContract {
     /// Address of the contract.
     pub address: Hex<Address>,
 }
 
 /// A page of the state of a contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "StatePage")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "StatePage"))]
 pub struct StatePageJson {
     /// Number of the Tx block. The page has the state after this block.
     pub block: Dec<BlockNumber>,
@@ -34,8 +40,9 @@ pub struct StatePageJson {
 }
 
 /// A field of a contract, or an entry of a map field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "StateEntry")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "StateEntry"))]
 pub struct StateEntryJson {
     /// Keys of nested maps as text without quotes, from the outermost map; empty for a whole field.
     pub indices: Vec<String>,
@@ -48,8 +55,9 @@ pub struct StateEntryJson {
 
 /// The interface of a contract: parameters, fields, transitions and events, as the Scilla checker reports them. Types
 /// have the form in which Scilla prints them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ContractInterface")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ContractInterface"))]
 pub struct ContractInterfaceJson {
     /// Data types that the contract defines or uses.
     #[serde(rename = "ADTs")]
@@ -72,8 +80,9 @@ pub struct ContractInterfaceJson {
 }
 
 /// A name in a contract with its type.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TypedName")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TypedName"))]
 pub struct TypedNameJson {
     /// Type, in the form in which Scilla prints it.
     #[serde(rename = "type")]
@@ -84,8 +93,9 @@ pub struct TypedNameJson {
 }
 
 /// A field of a contract, with its type.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "FieldInfo")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "FieldInfo"))]
 pub struct FieldInfoJson {
     /// Number of nested maps at the start of the type: 2 for `Map Uint32 (Map Uint32 String)`.
     pub depth: u32,
@@ -98,8 +108,9 @@ pub struct FieldInfoJson {
 }
 
 /// A transition, a procedure or an event, with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ContractComponent")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ContractComponent"))]
 pub struct ComponentJson {
     /// The parameters, in the order of the source.
     pub params: Vec<TypedNameJson>,
@@ -109,8 +120,9 @@ pub struct ComponentJson {
 }
 
 /// A data type of Scilla.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "DataType")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DataType"))]
 pub struct DataTypeJson {
     /// The constructors of the data type.
     #[serde(rename = "tmap")]
@@ -124,8 +136,9 @@ pub struct DataTypeJson {
 }
 
 /// A constructor of a data type.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "DataTypeConstructor")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "DataTypeConstructor"))]
 pub struct ConstructorJson {
     /// Types of the arguments of the constructor.
     #[serde(rename = "argtypes")]
@@ -136,8 +149,9 @@ pub struct ConstructorJson {
 }
 
 /// A Scilla value with its name and type.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ContractParam")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ContractParam"))]
 pub struct ContractParamJson {
     /// Type, in the form in which Scilla prints it.
     #[serde(rename = "type")]

@@ -3,6 +3,13 @@
 //! A stored entry has a path: the name of a field, then the keys of its maps. In the text, each map is an object. So
 //! the state of a contract with a map `balances` is `{"balances":{"0xab…":"5"},"owner":"0xcd…"}`.
 
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
 use serde_json::Value;
 
 use crate::{
@@ -86,7 +93,7 @@ impl StateWriter {
     }
 
     fn begin(&mut self, out: &mut Vec<u8>) {
-        out.extend(std::mem::take(&mut self.head).as_bytes());
+        out.extend(core::mem::take(&mut self.head).as_bytes());
     }
 
     fn open(&mut self, name: &str, out: &mut Vec<u8>) {
@@ -100,7 +107,7 @@ impl StateWriter {
     fn close(&mut self, kept: usize, out: &mut Vec<u8>) {
         let closed = self.open.len().saturating_sub(kept);
         if closed > 0 {
-            out.extend(std::iter::repeat_n(b'}', closed));
+            out.extend(core::iter::repeat_n(b'}', closed));
             self.open.truncate(kept);
             self.has_members = true;
         }
@@ -157,7 +164,7 @@ fn is_plain(inner: &[u8]) -> bool {
 /// Writes a stored value as [`stored_value`] reads it.
 fn write_value(value: &[u8], out: &mut Vec<u8>) {
     match value {
-        [b'"', inner @ .., b'"'] if is_plain(inner) && std::str::from_utf8(inner).is_ok() => out.extend(value),
+        [b'"', inner @ .., b'"'] if is_plain(inner) && core::str::from_utf8(inner).is_ok() => out.extend(value),
         _ => out.extend(stored_value(value).to_string().as_bytes()),
     }
 }

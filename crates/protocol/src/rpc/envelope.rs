@@ -21,7 +21,8 @@
 //! A request borrows from its body. Its parameters stay text until a method reads them. Its `id` stays text as well, so
 //! that the response repeats it without a conversion.
 
-use std::{borrow::Cow, fmt};
+use alloc::{borrow::Cow, string::ToString, vec::Vec};
+use core::fmt;
 
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -93,7 +94,7 @@ impl<'a> Body<'a> {
     /// Reads strict JSON without comments, and ignores the text after the first value. Returns `None` if the body is
     /// not strict JSON, or has too many levels.
     fn read(body: &'a [u8], batch_limit: usize) -> Option<Self> {
-        let read = if let Ok(text) = std::str::from_utf8(body) {
+        let read = if let Ok(text) = core::str::from_utf8(body) {
             // The body is valid UTF-8, so the parser does not check each string again.
             let levels = Levels::AtMost(MAX_DEPTH.saturating_sub(1));
             serde_json::Deserializer::from_str(text).deserialize_any(BodyVisitor { batch_limit, levels })
@@ -902,7 +903,7 @@ mod tests {
     #[test]
     fn documented_protocol_errors_are_reproduced() {
         const EXAMPLES: &str =
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rpc-examples/_protocol-errors.json"));
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/rpc-examples/_protocol-errors.json"));
         let examples: Value = serde_json::from_str(EXAMPLES).unwrap();
         let examples = examples["examples"].as_array().unwrap();
         assert_eq!(examples.len(), 8);

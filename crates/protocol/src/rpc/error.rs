@@ -1,7 +1,9 @@
 //! The error codes, and the error object of a response.
 
-use std::{borrow::Cow, fmt};
+use alloc::{borrow::Cow, string::String};
+use core::fmt;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::{Value, json};
@@ -9,9 +11,10 @@ use serde_json::{Value, json};
 /// An error code of a response.
 ///
 /// The crate `silica-node` chooses the code of each failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct RpcErrorCode(i32);
 
 impl RpcErrorCode {

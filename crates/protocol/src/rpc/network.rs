@@ -2,6 +2,9 @@
 //!
 //! Only rates are floating-point numbers. `node::statistics` computes them.
 
+use alloc::{string::String, vec::Vec};
+
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +15,8 @@ use crate::{
 };
 
 /// Statistics of the chain (`GetBlockchainInfo`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BlockchainInfo {
     /// Number of the latest DS block.
     #[serde(rename = "CurrentDSEpoch")]
@@ -53,7 +57,8 @@ pub struct BlockchainInfo {
 }
 
 /// Number of nodes in each shard (`GetShardingStructure`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ShardingStructure {
     /// One number of nodes for each shard, without the DS committee.
     #[serde(rename = "NumPeers")]
@@ -61,7 +66,8 @@ pub struct ShardingStructure {
 }
 
 /// The current DS committee (`GetCurrentDSComm`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DsCommittee {
     /// Number of the latest DS block.
     #[serde(rename = "CurrentDSEpoch")]
@@ -78,7 +84,8 @@ pub struct DsCommittee {
 }
 
 /// The miners of a DS epoch (`GetMinerInfo`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MinerInfo {
     /// Public keys of the DS committee, without guards.
     #[serde(rename = "dscommittee")]
@@ -88,7 +95,8 @@ pub struct MinerInfo {
 }
 
 /// The miners of a shard (`GetMinerInfo`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ShardMiners {
     /// Public keys of the members, without guards.
     pub nodes: Vec<PrefixedUpperHex<PublicKey>>,
@@ -97,7 +105,8 @@ pub struct ShardMiners {
 }
 
 /// A node of the network (`GetShardMembers`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NodeInfo {
     /// IP address and port of the node, in angle brackets.
     #[serde(rename = "NetworkInfo")]
@@ -108,7 +117,8 @@ pub struct NodeInfo {
 }
 
 /// The software of this node (`GetVersion`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NodeVersion {
     /// Commit hash of the build; absent if unknown.
     #[serde(rename = "Commit", default, skip_serializing_if = "Option::is_none")]

@@ -35,7 +35,7 @@ pub fn integral(json: &str) -> Option<i128> {
     if digits().skip(point).any(|digit| digit != b'0') {
         return None;
     }
-    let padded = digits().chain(std::iter::repeat(b'0')).take(point);
+    let padded = digits().chain(core::iter::repeat(b'0')).take(point);
     let mut value = 0i128;
     for digit in padded {
         value = value.checked_mul(10)?.checked_add(i128::from(digit.checked_sub(b'0')?))?;

@@ -1,7 +1,12 @@
 //! Receipts: the results of executed transactions.
 
-use std::collections::BTreeMap;
+use alloc::{
+    collections::BTreeMap,
+    string::{String, ToString},
+    vec::Vec,
+};
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +27,9 @@ use crate::{
 /// A successful payment or deployment has only the members `cumulative_gas`, `epoch_num` and `success`. A failed
 /// transaction always has `errors` and `exceptions`. They can be empty: clients expect both, although the C++ node
 /// omits empty ones.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Receipt")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Receipt"))]
 pub struct ReceiptJson {
     /// Whether the called contract accepted the money; absent unless a contract ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,8 +56,9 @@ pub struct ReceiptJson {
 }
 
 /// An event that a contract emitted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "EventLog")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "EventLog"))]
 pub struct EventLogJson {
     /// Name of the event.
     #[serde(rename = "_eventname")]
@@ -63,8 +70,9 @@ pub struct EventLogJson {
 }
 
 /// An error of the interpreter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Exception")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Exception"))]
 pub struct ExceptionJson {
     /// Line in the source of the contract, from 1; 0 if unknown.
     pub line: u32,
@@ -73,8 +81,9 @@ pub struct ExceptionJson {
 }
 
 /// A message that a contract sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Transition")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Transition"))]
 pub struct TransitionJson {
     /// Whether the called contract accepted the money; absent if the message ran no contract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,8 +100,9 @@ pub struct TransitionJson {
 }
 
 /// The content of a message of a contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ContractMessage")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ContractMessage"))]
 pub struct ContractMessageJson {
     /// Amount of money in the message, in Qa.
     #[serde(rename = "_amount")]

@@ -3,8 +3,14 @@
 //! Both methods are extensions of this node, so their requests and errors have forms that the reference does not have.
 //! Most members are optional. An error names the expected and the given value.
 
-use std::borrow::Cow;
+#[cfg(feature = "schema")]
+use alloc::borrow::Cow;
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -25,6 +31,7 @@ use crate::{
 
 /// Reason why a JSON object has no valid [`SimulationRequest`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SimulatedTransactionError {
     /// A required member is absent.
     #[error("{member}: expected {expected}, got nothing")]
@@ -155,6 +162,7 @@ impl<'de> Deserialize<'de> for SimulatedTransactionParam {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for SimulatedTransactionParam {
     fn schema_name() -> Cow<'static, str> {
         SimulatedTransactionJson::schema_name()
@@ -166,9 +174,10 @@ impl JsonSchema for SimulatedTransactionParam {
 }
 
 /// An unsigned transaction for a simulation.
+#[cfg(feature = "schema")]
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "SimulatedTransaction")]
+#[cfg_attr(feature = "schema", schemars(rename = "SimulatedTransaction"))]
 #[expect(dead_code, reason = "it is only described")]
 struct SimulatedTransactionJson {
     /// Amount of money for the recipient, in Qa; 0 if absent.
@@ -191,9 +200,10 @@ struct SimulatedTransactionJson {
 }
 
 /// The result of a simulated transaction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Simulation")]
+#[cfg_attr(feature = "schema", schemars(rename = "Simulation"))]
 pub struct SimulationJson {
     /// The accounts that the transaction would change, by address.
     pub changes: Vec<AccountChangeJson>,
@@ -214,9 +224,10 @@ pub struct SimulationJson {
 }
 
 /// Changes of an account. Members that would not change are absent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "AccountChange")]
+#[cfg_attr(feature = "schema", schemars(rename = "AccountChange"))]
 pub struct AccountChangeJson {
     /// Address of the account.
     pub address: Hex<Address>,
@@ -235,8 +246,9 @@ pub struct AccountChangeJson {
 }
 
 /// A value before and after a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct ChangeJson<T> {
     /// The value after the transaction.
     pub new: T,
@@ -245,8 +257,9 @@ pub struct ChangeJson<T> {
 }
 
 /// Change of a field of a contract, or of an entry of a map field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "VariableChange")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "VariableChange"))]
 pub struct VariableChangeJson {
     /// Keys of nested maps as text without quotes, from the outermost map; empty for a whole field.
     pub indices: Vec<String>,
@@ -260,9 +273,10 @@ pub struct VariableChangeJson {
 }
 
 /// A gas estimate for a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "GasEstimate")]
+#[cfg_attr(feature = "schema", schemars(rename = "GasEstimate"))]
 pub struct GasEstimateJson {
     /// The lowest gas limit with which the transaction succeeds, in gas units.
     pub gas_limit: Dec<Gas>,

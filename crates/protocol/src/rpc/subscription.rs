@@ -2,7 +2,7 @@
 //!
 //! The types borrow their contents where possible, because the node serialises one block for many sessions.
 
-use std::borrow::Cow;
+use alloc::{borrow::Cow, boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
@@ -132,7 +132,7 @@ mod tests {
 
     /// Returns the messages of the documentation, by topic.
     fn documented() -> Vec<(String, Value)> {
-        let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rpc-examples/_websocket.json"));
+        let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/rpc-examples/_websocket.json"));
         let document: Value = serde_json::from_str(text).unwrap();
         let example =
             |example: &Value| (example["topic"].as_str().unwrap().to_owned(), example["notification"].clone());

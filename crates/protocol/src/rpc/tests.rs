@@ -26,8 +26,8 @@ use crate::{
     arbitrary::{any_ds_block, any_receipt, any_transaction, any_tx_block},
 };
 
-const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rpc-examples");
-const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vectors");
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/rpc-examples");
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/vectors");
 
 fn load(folder: &str, name: &str) -> Value {
     let path = format!("{folder}/{name}.json");

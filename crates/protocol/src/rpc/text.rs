@@ -5,8 +5,10 @@
 //! type of a field states the form: `Dec<BlockNumber>` is a block number as decimal text. Deserializers accept any
 //! letter case, with or without prefix, because servers write different forms.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use alloc::borrow::Cow;
+use core::{fmt, str::FromStr};
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -49,6 +51,7 @@ impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for Dec<T> {
     }
 }
 
+#[cfg(feature = "schema")]
 impl<T> JsonSchema for Dec<T> {
     fn inline_schema() -> bool {
         true
@@ -113,6 +116,8 @@ macro_rules! hexadecimal {
             }
         }
 
+
+#[cfg(feature = "schema")]
         impl<T: FixedBytes> JsonSchema for $name<T> {
             fn inline_schema() -> bool {
                 true
@@ -124,7 +129,7 @@ macro_rules! hexadecimal {
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 let digits = T::LEN.saturating_mul(2);
-                json_schema!({ "type": "string", "pattern": format!("^{}[{}]{{{digits}}}$", $prefix, $class) })
+                json_schema!({ "type": "string", "pattern": alloc::format!("^{}[{}]{{{digits}}}$", $prefix, $class) })
             }
         }
     };

@@ -1,5 +1,8 @@
 //! Traces: the steps of a transaction in contracts, for `silica_traceTransaction` and `silica_traceCall`.
 
+use alloc::{string::String, vec::Vec};
+
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,8 +15,9 @@ use super::{
 use crate::{address::Address, amount::Qa, gas::Gas, hash::TxHash, number::BlockNumber};
 
 /// The trace of a transaction in a block.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TransactionTrace")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TransactionTrace"))]
 pub struct TransactionTraceJson {
     /// Number of the Tx block with the transaction.
     pub block: Dec<BlockNumber>,
@@ -30,8 +34,9 @@ pub struct TransactionTraceJson {
 }
 
 /// The trace of a simulated transaction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "CallTrace")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "CallTrace"))]
 pub struct CallTraceJson {
     /// The call of a contract, with all calls that it would cause; null for payments and deployments.
     pub call: Option<TracedCallJson>,
@@ -43,8 +48,9 @@ pub struct CallTraceJson {
 
 /// A call of a contract, or a message of a contract that caused no run. Such a message has no tag, goes to an account
 /// without a contract, or was not delivered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TracedCall")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TracedCall"))]
 pub struct TracedCallJson {
     /// Money of the call, in Qa.
     pub amount: Dec<Qa>,
@@ -63,9 +69,10 @@ pub struct TracedCallJson {
 }
 
 /// A run of the interpreter for one contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "TracedRun")]
+#[cfg_attr(feature = "schema", schemars(rename = "TracedRun"))]
 pub struct TracedRunJson {
     /// Whether the contract accepted the money.
     pub accepted: bool,
@@ -80,9 +87,10 @@ pub struct TracedRunJson {
 }
 
 /// An executed statement. A `match` or `forall` is a statement itself, and its inner statements follow.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "TracedStep")]
+#[cfg_attr(feature = "schema", schemars(rename = "TracedStep"))]
 pub struct TracedStepJson {
     /// The variable that the statement bound; null if it bound none or failed.
     pub bound: Option<TracedValueJson>,
@@ -107,8 +115,9 @@ pub struct TracedStepJson {
 }
 
 /// A variable of a statement, with its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TracedValue")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TracedValue"))]
 pub struct TracedValueJson {
     /// Name of the variable in the source.
     pub name: String,

@@ -3,6 +3,8 @@
 //! A node hashes and checks thousands of transactions. So this module writes the bytes directly, without the copies of
 //! a protobuf message. A test compares the bytes with the bytes of the message in `proto`.
 
+use alloc::vec::Vec;
+
 use prost::{bytes::BufMut, encoding::encode_varint};
 
 use crate::{
@@ -17,7 +19,7 @@ use crate::{
         ProtoTransaction, ProtoTransactionCoreInfo, decode, expect_bytes, expect_canonical, expect_present,
         expect_text, expect_value, expect_wrapped,
     },
-    transaction::Transaction,
+    transaction::{Transaction, UnsignedTransaction},
     version::Version,
 };
 
@@ -29,11 +31,11 @@ const PREFIX_MAX: usize = 11;
 /// Largest number of bytes around the core information: the hash, a tag with a length, and the signature.
 const FRAME_MAX: usize = 34 + PREFIX_MAX + 68;
 
-impl Transaction {
+impl UnsignedTransaction {
     /// Returns the core information. The sender signs these bytes, and their SHA-256 is the hash of the transaction.
     ///
     /// A caller that needs both the bytes and the hash computes [`sha256`] of the bytes.
-    pub fn core_bytes(&self) -> Vec<u8> {
+    pub fn signing_payload(&self) -> Vec<u8> {
         self.with_core(|parts| parts.concat())
     }
 
@@ -42,49 +44,7 @@ impl Transaction {
         self.with_core(|parts| TxHash::new(sha256(parts)))
     }
 
-    /// Returns the serialised transaction, which is stored and relayed: hash, core information and signature
-    /// (`ProtoTransaction`).
-    pub fn encode(&self) -> Vec<u8> {
-        self.with_core(|parts| {
-            let len: usize = parts.iter().map(|part| part.len()).sum();
-            let mut out = Vec::with_capacity(len.saturating_add(FRAME_MAX));
-            // Field 1, with the 32 bytes of the hash.
-            out.put_slice(&[0x0a, 32]);
-            out.put_slice(&sha256(parts));
-            put_length(&mut out, 0x12, len);
-            for part in parts {
-                out.put_slice(part);
-            }
-            // Field 3, a message that has the 64 bytes of the signature in its field 1.
-            out.put_slice(&[0x1a, 66, 0x0a, 64]);
-            out.put_slice(self.signature.as_bytes());
-            out
-        })
-    }
-
-    /// Reads a serialised transaction.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] for the first missing, invalid or not canonical field. The field `tranid` is invalid if it is
-    /// not the hash of the core information.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        const NAME: &str = "ProtoTransaction";
-        let message: ProtoTransaction = decode(NAME, bytes)?;
-        let info = expect_present("ProtoTransaction.info", message.info)?;
-        let signature = expect_wrapped("ProtoTransaction.signature", message.signature.as_ref())?;
-        let transaction = Self::from_core(info, Signature::new(signature))?;
-        // The serialised form contains the hash. If all bytes are equal, the given hash is correct.
-        let canonical = transaction.encode();
-        if canonical != bytes {
-            let hash = TxHash::new(expect_bytes("ProtoTransaction.tranid", &message.tranid)?);
-            expect_value("ProtoTransaction.tranid", &transaction.hash(), &hash)?;
-            expect_canonical(NAME, &canonical, bytes)?;
-        }
-        Ok(transaction)
-    }
-
-    fn from_core(info: ProtoTransactionCoreInfo, signature: Signature) -> Result<Self, DecodeError> {
+    fn from_core(info: ProtoTransactionCoreInfo) -> Result<Self, DecodeError> {
         Ok(Self {
             version: Version::from_packed(info.version),
             nonce: Nonce::new(expect_present("CoreInfo.nonce", info.nonce)?),
@@ -95,7 +55,6 @@ impl Transaction {
             code: expect_text("CoreInfo.code", info.code.unwrap_or_default())?,
             data: expect_text("CoreInfo.data", info.data.unwrap_or_default())?,
             sender_key: PublicKey::new(expect_wrapped("CoreInfo.senderpubkey", info.senderpubkey.as_ref())?),
-            signature,
         })
     }
 
@@ -132,6 +91,50 @@ impl Transaction {
         if self.gas_limit != Gas::ZERO {
             put_number(out, 0x38, self.gas_limit.get());
         }
+    }
+}
+
+impl Transaction {
+    /// Returns the serialised transaction, which is stored and relayed: hash, core information and signature
+    /// (`ProtoTransaction`).
+    pub fn encode(&self) -> Vec<u8> {
+        self.with_core(|parts| {
+            let len: usize = parts.iter().map(|part| part.len()).sum();
+            let mut out = Vec::with_capacity(len.saturating_add(FRAME_MAX));
+            // Field 1, with the 32 bytes of the hash.
+            out.put_slice(&[0x0a, 32]);
+            out.put_slice(&sha256(parts));
+            put_length(&mut out, 0x12, len);
+            for part in parts {
+                out.put_slice(part);
+            }
+            // Field 3, a message that has the 64 bytes of the signature in its field 1.
+            out.put_slice(&[0x1a, 66, 0x0a, 64]);
+            out.put_slice(self.signature.as_bytes());
+            out
+        })
+    }
+
+    /// Reads a serialised transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] for the first missing, invalid or not canonical field. The field `tranid` is invalid if it is
+    /// not the hash of the core information.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        const NAME: &str = "ProtoTransaction";
+        let message: ProtoTransaction = decode(NAME, bytes)?;
+        let info = expect_present("ProtoTransaction.info", message.info)?;
+        let signature = expect_wrapped("ProtoTransaction.signature", message.signature.as_ref())?;
+        let transaction = UnsignedTransaction::from_core(info)?.with_signature(Signature::new(signature));
+        // The serialised form contains the hash. If all bytes are equal, the given hash is correct.
+        let canonical = transaction.encode();
+        if canonical != bytes {
+            let hash = TxHash::new(expect_bytes("ProtoTransaction.tranid", &message.tranid)?);
+            expect_value("ProtoTransaction.tranid", &transaction.hash(), &hash)?;
+            expect_canonical(NAME, &canonical, bytes)?;
+        }
+        Ok(transaction)
     }
 }
 
@@ -182,14 +185,14 @@ mod tests {
         fn parts_are_the_message(transaction in any_transaction()) {
             let core_message = to_message(&transaction);
             let core = core_message.encode_to_vec();
-            proptest::prop_assert_eq!(&transaction.core_bytes(), &core);
+            proptest::prop_assert_eq!(&transaction.signing_payload(), &core);
             proptest::prop_assert_eq!(transaction.hash().to_bytes(), sha256(&[&core]));
-            proptest::prop_assert_eq!(transaction.encode(), seal(core_message, transaction.signature).encode_to_vec());
+            proptest::prop_assert_eq!(transaction.encode(), seal(core_message, transaction.signature()).encode_to_vec());
         }
     }
 
     /// Returns the core information as a protobuf message.
-    fn to_message(transaction: &Transaction) -> ProtoTransactionCoreInfo {
+    fn to_message(transaction: &UnsignedTransaction) -> ProtoTransactionCoreInfo {
         let text = |text: &str| Some(text.as_bytes().to_vec()).filter(|bytes| !bytes.is_empty());
         ProtoTransactionCoreInfo {
             version: transaction.version.packed(),
@@ -213,8 +216,8 @@ mod tests {
         }
     }
 
-    fn transaction() -> Transaction {
-        Transaction {
+    fn transaction() -> UnsignedTransaction {
+        UnsignedTransaction {
             version: Version::from_packed(65_537),
             nonce: Nonce::new(1),
             to: Address::new([1; 20]),
@@ -224,7 +227,6 @@ mod tests {
             code: String::new(),
             data: String::from("{}"),
             sender_key: PublicKey::new([2; 33]),
-            signature: SIGNATURE,
         }
     }
 
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn longest_head_fits() {
-        let longest = Transaction {
+        let longest = UnsignedTransaction {
             version: Version::from_packed(u32::MAX),
             nonce: Nonce::new(u64::MAX),
             amount: Qa::MAX,
@@ -247,7 +249,8 @@ mod tests {
             data: String::new(),
             ..transaction()
         };
-        assert_eq!(longest.core_bytes().len(), HEAD_MAX);
+        assert_eq!(longest.signing_payload().len(), HEAD_MAX);
+        let longest = longest.with_signature(SIGNATURE);
         assert_eq!(Transaction::decode(&longest.encode()), Ok(longest));
     }
 

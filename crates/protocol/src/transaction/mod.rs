@@ -1,7 +1,16 @@
-//! Transactions: the fields that a sender signs, and the kinds of transactions.
+//! Transactions: the fields that a sender signs, the signed form, and the kinds of transactions.
 
+mod builder;
 mod encode;
+mod sign;
 
+use alloc::string::String;
+use core::ops::Deref;
+
+pub use self::{
+    builder::{BuildError, SignTransactionError, TransactionBuilder},
+    sign::Signer,
+};
 use crate::{
     address::Address,
     amount::Qa,
@@ -11,9 +20,11 @@ use crate::{
     version::Version,
 };
 
-/// A signed transaction.
+/// A transaction without a signature.
+///
+/// [`sign`](Self::sign) and [`with_signature`](Self::with_signature) make a [`Transaction`] of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transaction {
+pub struct UnsignedTransaction {
     /// Chain id and message version.
     pub version: Version,
     /// Nonce of the transaction: the nonce of the account of the sender plus 1.
@@ -32,8 +43,46 @@ pub struct Transaction {
     pub data: String,
     /// Public key of the sender.
     pub sender_key: PublicKey,
-    /// Signature of the core information with `sender_key`.
-    pub signature: Signature,
+}
+
+/// A transaction with a signature.
+///
+/// All fields of [`UnsignedTransaction`] can be read, and none can be changed. A `Transaction` comes from
+/// [`TransactionBuilder::sign`], [`UnsignedTransaction::sign`], [`UnsignedTransaction::with_signature`],
+/// [`decode`](Self::decode) or [`from_request_json`](Self::from_request_json). The type does not guarantee that the
+/// signature is valid: the crate `silica-crypto` verifies it.
+///
+/// # Examples
+///
+/// ```compile_fail
+/// fn raise(transaction: &mut silica_protocol::Transaction) {
+///     transaction.gas_limit = silica_protocol::Gas::new(100);
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    unsigned: UnsignedTransaction,
+    signature: Signature,
+}
+
+impl Transaction {
+    /// Returns the signature of the [payload](UnsignedTransaction::signing_payload) with the key of the sender.
+    pub const fn signature(&self) -> Signature {
+        self.signature
+    }
+
+    /// Returns the transaction without its signature.
+    pub fn into_unsigned(self) -> UnsignedTransaction {
+        self.unsigned
+    }
+}
+
+impl Deref for Transaction {
+    type Target = UnsignedTransaction;
+
+    fn deref(&self) -> &Self::Target {
+        &self.unsigned
+    }
 }
 
 /// The kind of a transaction. Recipient, code and data determine it.
@@ -47,7 +96,7 @@ pub enum TransactionKind {
     Call,
 }
 
-impl Transaction {
+impl UnsignedTransaction {
     /// Returns the kind of the transaction, or `None` for an invalid combination of fields, such as code with a
     /// recipient that is not the null address (Reference: execution#transaction-kinds).
     pub fn kind(&self) -> Option<TransactionKind> {
@@ -79,8 +128,8 @@ mod tests {
     use super::*;
     use crate::version::ChainId;
 
-    fn transaction(to: Address, code: &str, data: &str) -> Transaction {
-        Transaction {
+    fn transaction(to: Address, code: &str, data: &str) -> UnsignedTransaction {
+        UnsignedTransaction {
             version: Version::of_chain(ChainId::new(1)),
             nonce: Nonce::new(9),
             to,
@@ -90,7 +139,6 @@ mod tests {
             code: code.to_owned(),
             data: data.to_owned(),
             sender_key: PublicKey::new([2; 33]),
-            signature: Signature::ZERO,
         }
     }
 

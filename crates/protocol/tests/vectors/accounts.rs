@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use silica_protocol::{
     Account, AccountDelta, Address, BalanceChange, BlockNumber, CodeHash, ContractAccount, DeployedContract, InitData,
-    Nonce, Qa, Receipt, ReceiptsHash, StateDelta, StorageKey, VariableHash, sha256, to_styled_json,
+    MapKey, Nonce, Qa, Receipt, ReceiptsHash, StateDelta, StorageKey, VariableHash, sha256, to_styled_json,
 };
 
 use crate::case::{Case, for_each_case};
@@ -64,18 +64,16 @@ fn storage_entry(case: &mut Case) {
     let name = case.text("name");
     let contract: Address = case.parse("contract");
     let (field, indices) = (case.text("vname"), case.parse_list::<String>("indices"));
-    let key = StorageKey::entry(&contract, &field, &indices);
+    let key = key_of(&contract, &field, &indices.iter().map(String::as_str).collect::<Vec<_>>());
     let hash: VariableHash = case.parse("variable_hash");
     assert_eq!(key.as_str().as_bytes(), case.bytes("plain_key"), "{name}");
     assert_eq!(key.variable_hash(), hash, "{name}");
     // The key in the storage trie is the hexadecimal text of the hash.
     assert_eq!(hash.to_string().as_bytes(), case.bytes("trie_key"), "{name}");
-    match (&*field, &*indices) {
-        ("_addr", []) => assert_eq!(key, StorageKey::address(&contract)),
-        ("_version", []) => assert_eq!(key, StorageKey::version(&contract)),
-        ("_depth", [field]) => assert_eq!(key, StorageKey::depth(&contract, field)),
-        ("_type", [field]) => assert_eq!(key, StorageKey::type_of(&contract, field)),
-        (field, _) => assert!(!field.starts_with('_'), "{name}"),
+    match &*field {
+        "_addr" => assert_eq!(key, StorageKey::address(&contract)),
+        "_version" => assert_eq!(key, StorageKey::version(&contract)),
+        _ => {}
     }
     if case.has("value") {
         let value = case.bytes("value");
@@ -118,9 +116,22 @@ fn storage_key(contract: &Address, plain: &[u8]) -> StorageKey {
     let text = std::str::from_utf8(plain).unwrap();
     let parts: Vec<_> = text.split_terminator(StorageKey::SEPARATOR).collect();
     assert_eq!(parts[0], contract.to_string());
-    let key = StorageKey::entry(contract, parts[1], &parts[2..]);
+    let key = key_of(contract, parts[1], &parts[2..]);
     assert_eq!(key.as_str(), text);
     key
+}
+
+/// Returns the key with these parts. The keys of maps have quotes.
+fn key_of(contract: &Address, field: &str, indices: &[&str]) -> StorageKey {
+    match (field, indices) {
+        ("_depth", [field]) => StorageKey::depth(contract, field),
+        ("_type", [field]) => StorageKey::type_of(contract, field),
+        ("_addr" | "_version", []) => StorageKey::field(contract, field),
+        _ => {
+            assert!(!field.starts_with('_'), "{field}");
+            StorageKey::map_entry(contract, field, indices.iter().map(|key| MapKey::from_json(*key).unwrap()))
+        }
+    }
 }
 
 fn receipt(case: &mut Case) -> (String, String) {

@@ -12,7 +12,7 @@ pub(crate) struct Case {
 
 /// Reads a vector file, and calls `check` with each case.
 pub(crate) fn for_each_case(file: &str, mut check: impl FnMut(&mut Case)) {
-    let path = format!("{}/../../tests/data/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/data/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
     let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     let cases = file["cases"].as_array().unwrap();
     assert!(!cases.is_empty());

@@ -1,5 +1,5 @@
 use silica_protocol::{
-    Address, ChainId, GasPrice, Nonce, Signature, Transaction, TransactionKind, TxHash, Version, sha256,
+    Address, ChainId, GasPrice, Nonce, Transaction, TransactionKind, TxHash, UnsignedTransaction, Version, sha256,
 };
 
 use crate::case::{Case, for_each_case};
@@ -13,9 +13,9 @@ fn transaction_vectors_hold() {
         assert_eq!(transaction.version.chain_id().get(), u16::try_from(case.number("chain_id")).unwrap());
         assert_eq!(transaction.version.message_version(), u16::try_from(case.number("msg_version")).unwrap());
         assert_eq!(transaction.sender(), case.parse("sender_address"), "{name}");
-        assert_eq!(transaction.core_bytes(), case.bytes("core_info"), "{name}");
+        assert_eq!(transaction.signing_payload(), case.bytes("core_info"), "{name}");
         assert_eq!(transaction.hash(), case.parse("hash"), "{name}");
-        assert_eq!(transaction.hash().to_bytes(), sha256(&[&transaction.core_bytes()]));
+        assert_eq!(transaction.hash().to_bytes(), sha256(&[&transaction.signing_payload()]));
         // Some published transactions have altered values. Their hash and signature do not match.
         let valid = case.flag("signature_valid");
         if case.has("published_hash") {
@@ -45,7 +45,7 @@ fn kind(name: &str) -> TransactionKind {
 }
 
 fn transaction(request: &mut Case) -> Transaction {
-    Transaction {
+    let unsigned = UnsignedTransaction {
         version: Version::from_packed(request.small("version")),
         nonce: Nonce::new(request.number("nonce")),
         to: Address::from_checksum(&request.text("toAddr")).unwrap(),
@@ -55,8 +55,8 @@ fn transaction(request: &mut Case) -> Transaction {
         code: request.text("code"),
         data: request.text("data"),
         sender_key: request.parse("pubKey"),
-        signature: request.parse::<Signature>("signature"),
-    }
+    };
+    unsigned.with_signature(request.parse("signature"))
 }
 
 #[test]

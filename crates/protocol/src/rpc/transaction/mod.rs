@@ -1,12 +1,17 @@
 //! Transactions: their submission, their status, and their form after execution.
 
+mod json;
 mod request;
 mod status;
 
+use alloc::{string::String, vec::Vec};
+
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    json::TransactionJsonError,
     request::{SubmittedTransaction, TransactionRequest, TransactionRequestError},
     status::{
         ObjectId, PendingStatus, PendingTransaction, PendingTransactions, TransactionProgress, TransactionStatus,
@@ -24,11 +29,12 @@ use crate::{
     key::{PublicKey, Signature},
     number::Nonce,
     receipt::Receipt,
-    transaction::Transaction,
+    transaction::{Transaction, UnsignedTransaction},
 };
 
 /// The result of `CreateTransaction`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CreateTransactionResult {
     /// Address of the new contract, for deployments only.
     #[serde(rename = "ContractAddress", default, skip_serializing_if = "Option::is_none")]
@@ -42,8 +48,9 @@ pub struct CreateTransactionResult {
 }
 
 /// The committee that executes a submitted transaction. The texts are part of the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub enum SubmissionInfo {
     /// The shard of the sender executes the payment.
     #[serde(rename = "Non-contract txn, sent to shard")]
@@ -61,8 +68,9 @@ pub enum SubmissionInfo {
 }
 
 /// An executed transaction (`GetTransaction`, `GetTxnBodiesForTxBlock`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Transaction")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Transaction"))]
 pub struct TransactionJson {
     /// Hash of the transaction.
     #[serde(rename = "ID")]
@@ -100,8 +108,9 @@ pub struct TransactionJson {
 impl TransactionJson {
     /// Returns the JSON form of a transaction with the hash `id`.
     pub fn new(id: TxHash, transaction: Transaction, receipt: Receipt) -> Self {
-        let Transaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key, signature } =
-            transaction;
+        let signature = transaction.signature();
+        let UnsignedTransaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key } =
+            transaction.into_unsigned();
         Self {
             id: id.into(),
             amount: amount.into(),
@@ -120,7 +129,8 @@ impl TransactionJson {
 }
 
 /// The latest transactions, newest first (`GetRecentTransactions`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RecentTransactions {
     /// Hashes of at most 100 transactions.
     #[serde(rename = "TxnHashes")]

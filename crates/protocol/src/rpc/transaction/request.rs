@@ -20,8 +20,13 @@
 //! `gasLimit` is a string or number. Its text is read with the rules of C, and any text is valid. Where the C++ node
 //! expects text, the node converts a number or boolean to its text, and null to the empty text.
 
-use std::{borrow::Cow, fmt};
+use alloc::{
+    borrow::Cow,
+    string::{String, ToString},
+};
+use core::fmt;
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -42,7 +47,7 @@ use crate::{
         number::{self, integral},
         text::{Dec, Hex},
     },
-    transaction::Transaction,
+    transaction::{Transaction, UnsignedTransaction},
     version::Version,
 };
 
@@ -57,6 +62,7 @@ pub struct TransactionRequest {
 
 /// Reason why a JSON object is not a valid transaction. Its text is the message of the error response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TransactionRequestError {
     /// A required member is absent (Reference: execution#admission-3).
     #[error("Missing components in Json Data Object")]
@@ -173,6 +179,7 @@ impl<'de> Deserialize<'de> for SubmittedTransaction {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for SubmittedTransaction {
     fn schema_name() -> Cow<'static, str> {
         TransactionRequestJson::schema_name()
@@ -300,7 +307,7 @@ impl Members<'_> {
         let data = optional("data", self.data)?;
 
         let gas_price = number::amount(&price_text).ok_or_else(|| Error::GasPrice { got: got(gas_price) })?;
-        let transaction = Transaction {
+        let unsigned = UnsignedTransaction {
             version: Version::from_packed(version),
             nonce: Nonce::new(nonce),
             to,
@@ -310,9 +317,9 @@ impl Members<'_> {
             code: code.into_owned(),
             data: data.into_owned(),
             sender_key: pub_key.parse().map_err(Error::PublicKey)?,
-            signature: signature.parse().map_err(Error::Signature)?,
         };
-        Ok(TransactionRequest { transaction, priority })
+        let signature = signature.parse().map_err(Error::Signature)?;
+        Ok(TransactionRequest { transaction: unsigned.with_signature(signature), priority })
     }
 }
 
@@ -361,17 +368,18 @@ impl Serialize for TransactionRequest {
 }
 
 /// A signed transaction for `CreateTransaction`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "TransactionRequest")]
+#[cfg_attr(feature = "schema", schemars(rename = "TransactionRequest"))]
 struct TransactionRequestJson<'a> {
     /// Amount of money for the recipient, in Qa.
     amount: Dec<Qa>,
     /// Source code of the contract to deploy.
-    #[schemars(default)]
+    #[cfg_attr(feature = "schema", schemars(default))]
     code: &'a str,
     /// JSON text: init data of a deployment, or message of a call.
-    #[schemars(default)]
+    #[cfg_attr(feature = "schema", schemars(default))]
     data: &'a str,
     /// Gas limit of the transaction, in gas units.
     gas_limit: Dec<Gas>,
@@ -380,7 +388,7 @@ struct TransactionRequestJson<'a> {
     /// Nonce of the transaction: the nonce of the account of the sender plus 1.
     nonce: u64,
     /// Whether the DS committee executes the transaction.
-    #[schemars(default)]
+    #[cfg_attr(feature = "schema", schemars(default))]
     priority: bool,
     /// Public key of the sender.
     pub_key: Hex<PublicKey>,
@@ -403,7 +411,7 @@ impl<'a> From<&'a TransactionRequest> for TransactionRequestJson<'a> {
             nonce: transaction.nonce.get(),
             priority: *priority,
             pub_key: transaction.sender_key.into(),
-            signature: transaction.signature.into(),
+            signature: transaction.signature().into(),
             to_addr: transaction.to.to_checksum(),
             version: transaction.version.packed(),
         }
@@ -646,7 +654,7 @@ mod tests {
     #[test]
     fn needed_members_are_enough() {
         let request = read(&valid()).unwrap();
-        let expected = Transaction {
+        let expected = UnsignedTransaction {
             version: Version::from_packed(65537),
             nonce: Nonce::new(1),
             to: TO.parse().unwrap(),
@@ -656,8 +664,8 @@ mod tests {
             code: String::new(),
             data: String::new(),
             sender_key: KEY.parse().unwrap(),
-            signature: SIGNATURE.parse().unwrap(),
         };
+        let expected = expected.with_signature(SIGNATURE.parse().unwrap());
         assert_eq!(request, TransactionRequest { transaction: expected, priority: false });
     }
 
@@ -743,8 +751,7 @@ mod tests {
 
     #[test]
     fn checksum_vectors_hold() {
-        const VECTORS: &str =
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vectors/addresses.json"));
+        const VECTORS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/vectors/addresses.json"));
         const EIP55: [&str; 5] = [
             "4bAf5fada8E5dB92C3D3242618C5b47133ae003c",
             "7587A6D9B4DEF93C9c02475F5854C45eB4D9DAC4",
@@ -791,14 +798,14 @@ mod tests {
     #[test]
     fn vectors_of_requests_give_their_bytes() {
         const VECTORS: &str =
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vectors/transactions.json"));
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/vectors/transactions.json"));
         let vectors: Value = serde_json::from_str(VECTORS).unwrap();
         let cases = vectors["cases"].as_array().unwrap();
         assert_eq!(cases.len(), 37);
         for case in cases {
             let request = TransactionRequest::from_json(&case["request"].to_string()).unwrap();
             let transaction = request.transaction;
-            assert_eq!(hex::encode(transaction.core_bytes()), case["core_info"], "{}", case["name"]);
+            assert_eq!(hex::encode(transaction.signing_payload()), case["core_info"], "{}", case["name"]);
             assert_eq!(transaction.hash().to_string(), case["hash"], "{}", case["name"]);
             assert_eq!(transaction.sender().to_string(), case["sender_address"], "{}", case["name"]);
         }
@@ -807,7 +814,7 @@ mod tests {
     #[test]
     fn documented_requests_are_read() {
         const EXAMPLES: &str =
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rpc-examples/CreateTransaction.json"));
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/rpc-examples/CreateTransaction.json"));
         let examples: Value = serde_json::from_str(EXAMPLES).unwrap();
         let examples = examples["examples"].as_array().unwrap();
         assert_eq!(examples.len(), 3);

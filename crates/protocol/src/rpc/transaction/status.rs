@@ -2,6 +2,12 @@
 //!
 //! The numbers in `status` and `modificationState` come from the pool (Reference: execution#statuses).
 
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +19,12 @@ use crate::{
     key::Signature,
     number::{BlockNumber, Nonce, Timestamp},
     rpc::text::{Dec, Hex, PrefixedUpperHex},
-    transaction::Transaction,
+    transaction::{Transaction, UnsignedTransaction},
 };
 
 /// A submitted transaction with its status (`GetTransactionStatus`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TransactionStatus {
     /// Hash of the transaction.
     #[serde(rename = "ID")]
@@ -89,8 +96,8 @@ pub struct TransactionProgress {
 impl TransactionStatus {
     /// Returns the JSON form of a transaction with the hash `id`.
     pub fn new(id: TxHash, transaction: &Transaction, progress: TransactionProgress) -> Self {
-        let Transaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key: _, signature } =
-            transaction;
+        let UnsignedTransaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key: _ } =
+            &**transaction;
         let TransactionProgress { status, modification_state, success, inserted, updated, modified } = progress;
         Self {
             id: id.into(),
@@ -106,7 +113,7 @@ impl TransactionStatus {
             modification_state,
             nonce: (*nonce).into(),
             sender: transaction.sender().into(),
-            signature: (*signature).into(),
+            signature: transaction.signature().into(),
             status,
             success,
             to: (*to).into(),
@@ -116,7 +123,8 @@ impl TransactionStatus {
 }
 
 /// Key of a document in the store of the C++ node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ObjectId {
     /// 24 hexadecimal digits: the first digits of the hash of the transaction.
     #[serde(rename = "$oid")]
@@ -130,7 +138,8 @@ impl From<TxHash> for ObjectId {
 }
 
 /// The pending transactions (`GetPendingTxns`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PendingTransactions {
     /// The transactions, in the order of their last change of status, newest first.
     #[serde(rename = "Txns")]
@@ -138,7 +147,8 @@ pub struct PendingTransactions {
 }
 
 /// A pending transaction with its status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PendingTransaction {
     /// Hash of the transaction.
     #[serde(rename = "TxnHash")]
@@ -149,7 +159,8 @@ pub struct PendingTransaction {
 }
 
 /// Whether a transaction is confirmed, pending or dropped (`GetPendingTxn`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PendingStatus {
     /// Number of the status of the transaction; 0 if the transaction is confirmed or unknown.
     #[serde(rename = "code")]

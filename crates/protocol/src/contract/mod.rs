@@ -1,9 +1,22 @@
 //! Contracts: init data with their stored form, code hash, and the keys of contract storage.
 
-use std::fmt;
+mod map_key;
+mod message;
+
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::{borrow::Borrow, fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
+pub use self::{
+    map_key::{MapKey, MapKeyError},
+    message::{InitDataBuilder, TransitionCall},
+};
 use crate::{
     address::Address,
     hash::{CodeHash, VariableHash, sha256},
@@ -23,6 +36,15 @@ pub struct ContractParam {
 }
 
 impl ContractParam {
+    /// Creates a parameter. The value has the JSON form of Scilla, in which integers are strings.
+    pub fn new(name: impl Into<String>, type_name: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self { name: name.into(), type_name: type_name.into(), value: value.into() }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({ "vname": self.name, "type": self.type_name, "value": self.value })
+    }
+
     /// Reads an object with `vname`, `type` and `value`, and ignores other members. The error is the name of the
     /// missing or invalid member.
     pub(crate) fn from_json(value: &Value) -> Result<Self, &'static str> {
@@ -58,6 +80,7 @@ pub struct InitData {
 
 /// Reason why text is not the init data of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InitDataError {
     /// The text is not JSON.
     #[error("init data is not JSON: {reason}")]
@@ -82,6 +105,11 @@ pub enum InitDataError {
 }
 
 impl InitData {
+    /// Begins init data without parameters.
+    pub fn builder() -> InitDataBuilder {
+        InitDataBuilder::default()
+    }
+
     /// Reads a JSON array of parameters.
     ///
     /// # Errors
@@ -123,6 +151,22 @@ impl InitData {
     }
 }
 
+impl FromStr for InitData {
+    type Err = InitDataError;
+
+    /// Reads a JSON array of parameters, as [`InitData::parse`] does.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for InitData {
+    /// Writes JSON without spaces, for the `data` member of a deployment.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.array.fmt(f)
+    }
+}
+
 const fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -150,9 +194,9 @@ impl CodeHash {
 /// # Examples
 ///
 /// ```
-/// use silica_protocol::{Address, StorageKey};
+/// use silica_protocol::{Address, MapKey, StorageKey};
 /// let contract: Address = "6d84363526a2d764835f8cf52dfeefe80a360fac".parse()?;
-/// let key = StorageKey::entry(&contract, "zilToPolyTxHashMap", &["\"0\""]);
+/// let key = StorageKey::map_entry(&contract, "zilToPolyTxHashMap", [MapKey::uint(0)]);
 /// assert_eq!(
 ///     key.variable_hash().to_string(),
 ///     "a0bd91de66d97e6930118179ba4f1836c366c4cb3309a6b354d26f52abb2aac6",
@@ -168,42 +212,59 @@ impl StorageKey {
     /// The stored value of an empty map.
     pub const EMPTY_MAP: [u8; 2] = [0x12, 0];
 
-    /// Returns the key of a field or, with `indices`, of an entry of a map field. An index is the JSON text of a map
-    /// key, with its quotes.
-    pub fn entry(contract: &Address, field: &str, indices: &[impl AsRef<str>]) -> Self {
-        let mut key = contract.to_string();
-        key.push(Self::SEPARATOR);
-        for part in std::iter::once(field).chain(indices.iter().map(AsRef::as_ref)) {
-            key.push_str(part);
-            key.push(Self::SEPARATOR);
-        }
-        Self(key)
+    /// Returns the key of a field. The keys of the entries of a map begin with the key of its field.
+    pub fn field(contract: &Address, name: &str) -> Self {
+        let mut key = Self(contract.to_string());
+        key.0.push(Self::SEPARATOR);
+        key.with_part(name)
+    }
+
+    /// Returns the key of an entry of a map field. Nested maps have several keys, the outermost first.
+    pub fn map_entry(contract: &Address, field: &str, keys: impl IntoIterator<Item: Borrow<MapKey>>) -> Self {
+        keys.into_iter().fold(Self::field(contract, field), |key, part| key.with_part(part.borrow().as_str()))
+    }
+
+    fn with_part(mut self, part: &str) -> Self {
+        self.0.push_str(part);
+        self.0.push(Self::SEPARATOR);
+        self
     }
 
     /// Returns the key of the entry with the address of the contract. This entry makes the storage root of each
     /// contract unique.
     pub fn address(contract: &Address) -> Self {
-        Self::entry(contract, "_addr", NO_INDEX)
+        Self::field(contract, "_addr")
     }
 
     /// Returns the key of the entry with the version of Scilla.
     pub fn version(contract: &Address) -> Self {
-        Self::entry(contract, "_version", NO_INDEX)
+        Self::field(contract, "_version")
     }
 
     /// Returns the key of the entry with the map depth of a field.
     pub fn depth(contract: &Address, field: &str) -> Self {
-        Self::entry(contract, "_depth", &[field])
+        Self::metadata(contract, "_depth", [field])
     }
 
     /// Returns the key of the entry with the type of a field.
     pub fn type_of(contract: &Address, field: &str) -> Self {
-        Self::entry(contract, "_type", &[field])
+        Self::metadata(contract, "_type", [field])
+    }
+
+    /// Returns the key of an entry that the node writes in addition to the fields. Its parts are names of fields, which
+    /// have no quotes.
+    pub fn metadata<'a>(contract: &Address, name: &str, fields: impl IntoIterator<Item = &'a str>) -> Self {
+        fields.into_iter().fold(Self::field(contract, name), Self::with_part)
     }
 
     /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the address of the contract; `None` if the text of the key does not begin with an address.
+    pub fn contract(&self) -> Option<Address> {
+        self.0.split_once(Self::SEPARATOR)?.0.parse().ok()
     }
 
     /// Returns the key of the entry in the storage trie.
@@ -216,8 +277,6 @@ impl StorageKey {
         Self(text)
     }
 }
-
-const NO_INDEX: &[&str] = &[];
 
 impl fmt::Display for StorageKey {
     /// Writes the key with the visible character `␖` in place of each separator.
@@ -283,6 +342,15 @@ mod tests {
     }
 
     #[test]
+    fn keys_name_their_contract() {
+        let contract = Address::new([0xab; 20]);
+        assert_eq!(StorageKey::map_entry(&contract, "m", [MapKey::uint(1)]).contract(), Some(contract));
+        for text in ["", "abab", &contract.to_string(), "zz\u{16}m\u{16}"] {
+            assert_eq!(StorageKey::from_text(text.to_owned()).contract(), None, "{text}");
+        }
+    }
+
+    #[test]
     fn keys_show_their_separators() {
         let key = StorageKey::depth(&Address::ZERO, "n");
         assert_eq!(key.to_string(), format!("{}␖_depth␖n␖", Address::ZERO));
@@ -291,9 +359,9 @@ mod tests {
     #[test]
     fn fields_and_entries_have_different_keys() {
         let keys = [
-            StorageKey::entry(&Address::ZERO, "ab", NO_INDEX),
-            StorageKey::entry(&Address::ZERO, "a", &["b"]),
-            StorageKey::entry(&Address::ZERO, "a", &["b", ""]),
+            StorageKey::field(&Address::ZERO, "ab"),
+            StorageKey::map_entry(&Address::ZERO, "a", [MapKey::string("b")]),
+            StorageKey::map_entry(&Address::ZERO, "a", [MapKey::string("b"), MapKey::string("")]),
             StorageKey::address(&Address::ZERO),
             StorageKey::version(&Address::ZERO),
         ];

@@ -1,0 +1,113 @@
+//! The JSON text of one signed transaction, for programs that exchange transactions as text.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+};
+
+use super::{TransactionRequest, TransactionRequestError};
+use crate::transaction::Transaction;
+
+/// Reason why text is not the JSON of a signed transaction. The error names the member.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransactionJsonError {
+    /// The text is no JSON.
+    #[error("transaction is not JSON: {reason}")]
+    Json {
+        /// The error of the JSON parser.
+        reason: String,
+    },
+    /// A member is absent, unknown or invalid. The error inside has the text of the wire.
+    #[error("{}", description(.0))]
+    Member(TransactionRequestError),
+}
+
+impl Transaction {
+    /// Returns the JSON object that `CreateTransaction` accepts, without priority. [`TransactionRequest`] has a
+    /// priority.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use silica_protocol::{Address, ChainId, PublicKey, Qa, Signature, Transaction};
+    /// let payment = Transaction::payment(Address::new([7; 20]), Qa::ZERO).chain_id(ChainId::new(222)).nonce(1);
+    /// let payment = payment.build(PublicKey::new([2; 33]))?.with_signature(Signature::new([3; 64]));
+    /// let json = payment.to_request_json();
+    /// assert_eq!(Transaction::from_request_json(&json)?, payment);
+    ///
+    /// let error = Transaction::from_request_json(&json.replace("nonce", "once")).unwrap_err();
+    /// assert_eq!(error.to_string(), "transaction has no member nonce");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[expect(clippy::missing_panics_doc, reason = "it does not panic")]
+    pub fn to_request_json(&self) -> String {
+        let request = TransactionRequest { transaction: self.clone(), priority: false };
+        serde_json::to_string(&request).expect("the members are texts and numbers")
+    }
+
+    /// Reads the JSON object of a signed transaction with the rules of `CreateTransaction`, and ignores the priority.
+    /// The function does not verify the signature.
+    ///
+    /// # Errors
+    ///
+    /// [`TransactionJsonError`] for the first member that is absent, unknown or invalid.
+    pub fn from_request_json(json: &str) -> Result<Self, TransactionJsonError> {
+        if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(json) {
+            return Err(TransactionJsonError::Json { reason: error.to_string() });
+        }
+        TransactionRequest::from_json(json).map(|request| request.transaction).map_err(TransactionJsonError::Member)
+    }
+}
+
+/// Returns the text for a developer, with the member and the value.
+fn description(error: &TransactionRequestError) -> String {
+    use TransactionRequestError as Error;
+
+    match error {
+        Error::Missing { member } => format!("transaction has no member {member}"),
+        Error::Unexpected { member } => format!("transaction has the unknown member {member:?}"),
+        Error::Nonce { got } => format!("nonce: expected an integral number, got {got}"),
+        Error::Amount { got } => format!("amount: expected text with a number below 2^128, got {got}"),
+        Error::Version { got } => format!("version: expected an integral number, got {got}"),
+        Error::PublicKeySize { got } => format!("pubKey: expected 66 characters, got {got}"),
+        Error::SignatureSize { got } => format!("signature: expected 128 characters, got {got}"),
+        Error::Checksum(error) => format!("toAddr: {error}"),
+        Error::Priority { got } => format!("priority: expected a boolean, got {got}"),
+        Error::Range { member, got } => format!("{member}: {got} is out of range"),
+        Error::NotText { member } => format!("{member}: expected text"),
+        Error::GasPrice { got } => format!("gasPrice: expected a number below 2^128, got {got}"),
+        Error::PublicKey(error) => format!("pubKey: {error}"),
+        Error::Signature(error) => format!("signature: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, expected: &str) {
+        assert_eq!(Transaction::from_request_json(json).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn errors_name_the_member() {
+        check("{", "transaction is not JSON: EOF while parsing an object at line 1 column 1");
+        check("{}", "transaction has no member amount");
+        let with = |member: &str, value: &str| {
+            let key = "0205273e54f262f8717a687250591dcfb5755b8ce4e3bd340c7abefd0de1276574";
+            let mut object = serde_json::json!({
+                "version": 65537, "nonce": 1, "toAddr": "0".repeat(40), "amount": "0", "pubKey": key,
+                "gasPrice": "1", "gasLimit": "50", "signature": "0".repeat(128),
+            });
+            object[member] = serde_json::from_str(value).unwrap();
+            object.to_string()
+        };
+        check(&with("nonce", "\"1\""), "nonce: expected an integral number, got \"1\"");
+        check(&with("version", "-1"), "version: -1 is out of range");
+        check(&with("memo", "1"), "transaction has the unknown member \"memo\"");
+        check(&with("pubKey", "\"ab\""), "pubKey: expected 66 characters, got 2");
+        check(&with("code", "[]"), "code: expected text");
+    }
+}
