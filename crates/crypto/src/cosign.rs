@@ -233,15 +233,15 @@ mod tests {
     fn signs_alone_in_both_rounds() {
         let key = KeyPair::generate(&mut Digests(0));
         let cosignatures = cosign_alone(HEADER, &key).unwrap();
-        assert_eq!(verify(&cosignatures, HEADER, &[key.public()]), Ok(()));
-        assert_eq!(verify_first_round(&cosignatures, HEADER, &[key.public()]), Ok(()));
+        assert_eq!(verify(&cosignatures, HEADER, &[key.public_key()]), Ok(()));
+        assert_eq!(verify_first_round(&cosignatures, HEADER, &[key.public_key()]), Ok(()));
         assert_eq!((&cosignatures.b1, &cosignatures.b2), (&vec![true], &vec![true]));
         assert_eq!(cosign_alone(HEADER, &key), Ok(cosignatures.clone()));
 
-        let other = KeyPair::generate(&mut Digests(1)).public();
+        let other = KeyPair::generate(&mut Digests(1)).public_key();
         let mismatch = Err(CoSignatureError::Signature { round: 2, source: VerifyError::Mismatch });
         assert_eq!(verify(&cosignatures, HEADER, &[other]), mismatch);
-        assert_eq!(verify(&cosignatures, b"another header", &[key.public()]), mismatch);
+        assert_eq!(verify(&cosignatures, b"another header", &[key.public_key()]), mismatch);
         assert_eq!(cosign_alone(&[], &key), Err(SignError::EmptyMessage));
     }
 
@@ -255,12 +255,12 @@ mod tests {
         let signed = [
             cosignatures.cs1,
             cosignatures.cs2,
-            schnorr::sign(HEADER, &key).unwrap(),
-            schnorr::sign(&message, &key).unwrap(),
-            schnorr::sign(&[&[0x11], HEADER].concat(), &key).unwrap(),
-            schnorr::sign(&[&[0x11], &message[..]].concat(), &key).unwrap(),
+            key.sign(HEADER).unwrap(),
+            key.sign(&message).unwrap(),
+            key.sign(&[&[0x11], HEADER].concat()).unwrap(),
+            key.sign(&[&[0x11], &message[..]].concat()).unwrap(),
         ];
-        let commitments = signed.map(|signature| schnorr::commitment(&signature, &key.public()).unwrap());
+        let commitments = signed.map(|signature| schnorr::commitment(&signature, &key.public_key()).unwrap());
         for (position, commitment) in commitments.iter().enumerate() {
             assert!(!commitments[..position].contains(commitment), "commitment {position} repeats");
         }

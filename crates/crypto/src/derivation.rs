@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha512;
 use zeroize::Zeroizing;
 
-use crate::{error::SecretKeyError, key::SecretKey, scalar::Scalar};
+use crate::{curve::Scalar, error::SecretKeyError, key::SecretKey};
 
 /// The HMAC key of the derivation of the first key (BIP-32).
 const MASTER: &[u8] = b"Bitcoin seed";
@@ -52,7 +52,7 @@ impl DerivableKey {
     /// [`SecretKeyError::Range`] if the index is 2^31 or more, or gives no valid key. About one index in 2^127 gives no
     /// valid key.
     pub fn child(&self, index: u32) -> Result<Self, SecretKeyError> {
-        let parent = self.secret.public();
+        let parent = self.secret.public_key();
         self.derive(parent.as_bytes(), Some(index).filter(|index| *index < HARDENED))
     }
 

@@ -2,28 +2,9 @@
 //!
 //! A signature is r and s, each a big-endian number of 32 bytes.
 
-use secp256k1::{
-    Message,
-    ecdsa::{RecoverableSignature, RecoveryId, Signature},
-};
-use sha2::{Digest, Sha256};
+use silica_protocol::sha256;
 
-/// Reason why the arguments of an ECDSA function have no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EcdsaError {
-    /// The key is not the compressed form of a point.
-    #[error("key: expected a compressed point of secp256k1")]
-    Key,
-    /// The recovery id is above 3.
-    #[error("recovery id: expected 0, 1, 2 or 3")]
-    RecoveryId,
-    /// r or s is not below the order of the group.
-    #[error("signature: expected r and s below the order of secp256k1")]
-    Signature,
-    /// No public key matches the signature.
-    #[error("signature: no public key matches it")]
-    Unrecoverable,
-}
+use crate::{curve, error::EcdsaError};
 
 /// Returns whether the signature over the SHA-256 of the message is valid for the key.
 ///
@@ -33,9 +14,7 @@ pub enum EcdsaError {
 ///
 /// [`EcdsaError::Key`] and [`EcdsaError::Signature`] name the malformed argument.
 pub fn verify_ecdsa(message: &[u8], signature: &[u8; 64], key: &[u8; 33]) -> Result<bool, EcdsaError> {
-    let key = secp256k1::PublicKey::from_byte_array_compressed(*key).map_err(|_| EcdsaError::Key)?;
-    let signature = Signature::from_compact(signature).map_err(|_| EcdsaError::Signature)?;
-    Ok(signature.verify(digest(message), &key).is_ok())
+    curve::verify_ecdsa(sha256(&[message]), signature, key)
 }
 
 /// Recovers the public key of a signature over the SHA-256 of the message. The result is uncompressed: the byte 4, x
@@ -48,25 +27,12 @@ pub fn verify_ecdsa(message: &[u8], signature: &[u8; 64], key: &[u8; 33]) -> Res
 /// [`EcdsaError::RecoveryId`] and [`EcdsaError::Signature`] name the malformed argument. [`EcdsaError::Unrecoverable`]:
 /// no public key matches the arguments.
 pub fn recover_ecdsa(message: &[u8], signature: &[u8; 64], recovery_id: u32) -> Result<[u8; 65], EcdsaError> {
-    let id = match recovery_id {
-        0 => RecoveryId::Zero,
-        1 => RecoveryId::One,
-        2 => RecoveryId::Two,
-        3 => RecoveryId::Three,
-        _ => return Err(EcdsaError::RecoveryId),
-    };
-    let signature = RecoverableSignature::from_compact(signature, id).map_err(|_| EcdsaError::Signature)?;
-    let key = signature.recover_ecdsa(digest(message)).map_err(|_| EcdsaError::Unrecoverable)?;
-    Ok(key.serialize_uncompressed())
-}
-
-fn digest(message: &[u8]) -> Message {
-    Message::from_digest(Sha256::digest(message).into())
+    curve::recover_ecdsa(sha256(&[message]), signature, recovery_id)
 }
 
 #[cfg(test)]
 mod tests {
-    use secp256k1::SecretKey;
+    use secp256k1::{Message, SecretKey, ecdsa::RecoverableSignature};
 
     use super::*;
     use crate::testing::order_plus;
@@ -76,7 +42,8 @@ mod tests {
     fn signed() -> ([u8; 64], u32, secp256k1::PublicKey) {
         let secret = SecretKey::from_secret_bytes([7; 32]).unwrap();
         let (id, signature) =
-            RecoverableSignature::sign_ecdsa_recoverable(digest(MESSAGE), &secret).serialize_compact();
+            RecoverableSignature::sign_ecdsa_recoverable(Message::from_digest(sha256(&[MESSAGE])), &secret)
+                .serialize_compact();
         (signature, id as u32, secp256k1::PublicKey::from_secret_key(&secret))
     }
 

@@ -1,9 +1,10 @@
 //! The error types, one for each operation. No error text contains secret bytes.
 
-use silica_protocol::PublicKey;
+use silica_protocol::{MbInfoHash, PublicKey};
 
 /// Reason why bytes or a text are not a secret key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SecretKeyError {
     /// The text does not have 64 digits.
     #[error("secret key: expected 64 hexadecimal digits, got {got}")]
@@ -22,8 +23,15 @@ pub enum SecretKeyError {
     Range,
 }
 
+/// Error of the source of random numbers of the operating system.
+#[cfg(feature = "getrandom")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot get random numbers of the operating system")]
+pub struct RandomError(#[from] getrandom::Error);
+
 /// Reason why a message cannot be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SignError {
     /// The message has no bytes.
     #[error("message is empty")]
@@ -32,6 +40,7 @@ pub enum SignError {
 
 /// Reason why a signature does not verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum VerifyError {
     /// The message has no bytes.
     #[error("message is empty")]
@@ -55,6 +64,7 @@ pub enum VerifyError {
 
 /// Reason why points have no sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AggregateError {
     /// There are no points.
     #[error("expected at least one point, got none")]
@@ -74,6 +84,7 @@ pub enum AggregateError {
 
 /// Reason why bytes are not a value of a multisignature round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RoundValueError {
     /// A commit point is not the compressed form of a point.
     #[error("commit point: expected a compressed point of secp256k1, got {bytes}")]
@@ -94,6 +105,7 @@ pub enum RoundValueError {
 
 /// Reason why a response to a challenge is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ResponseError {
     /// The key is not the compressed form of a point.
     #[error("public key: expected a compressed point of secp256k1, got {key}")]
@@ -108,6 +120,7 @@ pub enum ResponseError {
 
 /// Reason why a proof of possession is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PossessionError {
     /// The signed submission does not contain the key.
     #[error("submission does not contain the public key {key}")]
@@ -122,6 +135,7 @@ pub enum PossessionError {
 
 /// Reason why a co-signature of a block is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CoSignatureError {
     /// The bitmap does not have one bit for each member.
     #[error("round {round}: expected a bitmap of {expected} bits, got {got}")]
@@ -160,4 +174,38 @@ pub enum CoSignatureError {
         /// The fault of the signature.
         source: VerifyError,
     },
+}
+
+/// Reason why a Tx block is not a block of a committee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TxBlockError {
+    /// The committee did not sign the header.
+    #[error(transparent)]
+    CoSignature(#[from] CoSignatureError),
+    /// The list of micro blocks is not the list whose hash is in the header.
+    #[error("list of micro blocks: expected the hash {expected}, got {got}")]
+    MicroBlocks {
+        /// The hash in the header.
+        expected: MbInfoHash,
+        /// The hash of the list.
+        got: MbInfoHash,
+    },
+}
+
+/// Reason why the arguments of an ECDSA function have no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EcdsaError {
+    /// The key is not the compressed form of a point.
+    #[error("key: expected a compressed point of secp256k1")]
+    Key,
+    /// The recovery id is above 3.
+    #[error("recovery id: expected 0, 1, 2 or 3")]
+    RecoveryId,
+    /// r or s is not below the order of the group.
+    #[error("signature: expected r and s below the order of secp256k1")]
+    Signature,
+    /// No public key matches the signature.
+    #[error("signature: no public key matches it")]
+    Unrecoverable,
 }

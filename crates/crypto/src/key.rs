@@ -6,7 +6,9 @@ use rand_core::CryptoRng;
 use silica_protocol::{Address, PublicKey};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{error::SecretKeyError, scalar::Scalar};
+#[cfg(feature = "getrandom")]
+use crate::error::RandomError;
+use crate::{curve::Scalar, error::SecretKeyError};
 
 /// A secret key: a number from 1 to n - 1, where n is the order of secp256k1.
 ///
@@ -45,6 +47,25 @@ impl SecretKey {
         scalar.map(Self::new).ok_or(SecretKeyError::Range)
     }
 
+    /// Parses 64 hexadecimal digits in any letter case, with or without `0x`. Does not take constant time.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretKeyError`] names the fault: the length, a character, or the range of the number.
+    #[expect(clippy::missing_panics_doc, reason = "the length and the digits are checked before")]
+    pub fn from_hex(text: &str) -> Result<Self, SecretKeyError> {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        if digits.len() != 2 * Self::LEN {
+            return Err(SecretKeyError::Length { got: digits.chars().count() });
+        }
+        if let Some(position) = digits.chars().position(|digit| !digit.is_ascii_hexdigit()) {
+            return Err(SecretKeyError::Digit { position });
+        }
+        let mut bytes = Zeroizing::new([0; Self::LEN]);
+        hex::decode_to_slice(digits, &mut *bytes).expect("there are two digits for each byte");
+        Self::from_bytes(*bytes)
+    }
+
     /// Creates a random key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         Self::new(random_scalar(rng))
@@ -65,7 +86,7 @@ impl SecretKey {
     }
 
     /// Computes the public key.
-    pub fn public(&self) -> PublicKey {
+    pub fn public_key(&self) -> PublicKey {
         self.0.base_point()
     }
 
@@ -77,18 +98,18 @@ impl SecretKey {
 impl FromStr for SecretKey {
     type Err = SecretKeyError;
 
-    /// Parses 64 hexadecimal digits in any letter case, with or without `0x`. Does not take constant time.
+    /// Parses the text as [`from_hex`](Self::from_hex).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let digits = text.strip_prefix("0x").unwrap_or(text);
-        if digits.len() != 2 * Self::LEN {
-            return Err(SecretKeyError::Length { got: digits.chars().count() });
-        }
-        if let Some(position) = digits.chars().position(|digit| !digit.is_ascii_hexdigit()) {
-            return Err(SecretKeyError::Digit { position });
-        }
-        let mut bytes = Zeroizing::new([0; Self::LEN]);
-        hex::decode_to_slice(digits, &mut *bytes).expect("there are two digits for each byte");
-        Self::from_bytes(*bytes)
+        Self::from_hex(text)
+    }
+}
+
+impl TryFrom<[u8; Self::LEN]> for SecretKey {
+    type Error = SecretKeyError;
+
+    /// Creates a key as [`from_bytes`](Self::from_bytes).
+    fn try_from(bytes: [u8; Self::LEN]) -> Result<Self, Self::Error> {
+        Self::from_bytes(bytes)
     }
 }
 
@@ -103,13 +124,15 @@ impl fmt::Debug for SecretKey {
 /// # Examples
 ///
 /// ```
-/// use silica_crypto::{KeyPair, SecretKey};
-/// let pair = KeyPair::from_secret(SecretKey::from_bytes([1; 32])?);
+/// use silica_crypto::{KeyPair, verify};
+/// let key = KeyPair::from_hex("0x0101010101010101010101010101010101010101010101010101010101010101")?;
 /// assert_eq!(
-///     format!("{pair:?}"),
+///     format!("{key:?}"),
 ///     "KeyPair { public: PublicKey(031b84c5567b126440995d3ed5aaba0565d71e1834604819ff9c17f5e9d5dd078f), .. }",
 /// );
-/// # Ok::<(), silica_crypto::SecretKeyError>(())
+/// let signature = key.sign(b"pay 1 ZIL")?;
+/// verify(b"pay 1 ZIL", &signature, &key.public_key())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyPair {
@@ -118,15 +141,35 @@ pub struct KeyPair {
 }
 
 impl KeyPair {
-    /// Creates the key pair of a secret key.
-    pub fn from_secret(secret: SecretKey) -> Self {
-        let public = secret.public();
-        Self { secret, public }
+    /// Parses the secret key from 64 hexadecimal digits in any letter case, with or without `0x`. Does not take
+    /// constant time.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretKeyError`] names the fault: the length, a character, or the range of the number.
+    pub fn from_hex(text: &str) -> Result<Self, SecretKeyError> {
+        SecretKey::from_hex(text).map(Self::from)
+    }
+
+    /// Creates a random key pair with random numbers of the operating system.
+    ///
+    /// # Errors
+    ///
+    /// [`RandomError`] if the operating system has no random numbers.
+    #[cfg(feature = "getrandom")]
+    pub fn random() -> Result<Self, RandomError> {
+        let mut bytes = Zeroizing::new([0; SecretKey::LEN]);
+        loop {
+            getrandom::fill(&mut *bytes)?;
+            if let Some(scalar) = Scalar::from_bytes(*bytes) {
+                return Ok(SecretKey::new(scalar).into());
+            }
+        }
     }
 
     /// Creates a random key pair.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
-        Self::from_secret(SecretKey::generate(rng))
+        SecretKey::generate(rng).into()
     }
 
     /// Returns the secret key.
@@ -135,13 +178,30 @@ impl KeyPair {
     }
 
     /// Returns the public key.
-    pub fn public(&self) -> PublicKey {
+    pub fn public_key(&self) -> PublicKey {
         self.public
     }
 
     /// Returns the address of the account of this key pair.
     pub fn address(&self) -> Address {
         Address::from_public_key(&self.public)
+    }
+}
+
+impl From<SecretKey> for KeyPair {
+    /// Computes the public key of a secret key.
+    fn from(secret: SecretKey) -> Self {
+        let public = secret.public_key();
+        Self { secret, public }
+    }
+}
+
+impl FromStr for KeyPair {
+    type Err = SecretKeyError;
+
+    /// Parses the text as [`from_hex`](Self::from_hex).
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::from_hex(text)
     }
 }
 
@@ -173,7 +233,12 @@ mod tests {
     #[test]
     fn public_keys_of_secret_keys() {
         for case in vectors("schnorr", "keypair") {
-            assert_eq!(key_pair(&case["private_key"]).public(), public_key(&case["public_key"]), "{}", case["name"]);
+            assert_eq!(
+                key_pair(&case["private_key"]).public_key(),
+                public_key(&case["public_key"]),
+                "{}",
+                case["name"]
+            );
         }
         for case in vectors("schnorr", "keypair_invalid") {
             let read = SecretKey::from_bytes(array(&case["private_key"]));
@@ -186,7 +251,7 @@ mod tests {
         for case in vectors("addresses", "pubkey_to_address") {
             if case["private_key"].is_string() {
                 let pair = key_pair(&case["private_key"]);
-                assert_eq!(pair.public(), public_key(&case["public_key"]));
+                assert_eq!(pair.public_key(), public_key(&case["public_key"]));
                 assert_eq!(pair.address().to_string(), case["address"].as_str().unwrap());
             }
         }
@@ -200,6 +265,24 @@ mod tests {
         assert_eq!(digits.to_uppercase().parse(), Ok(key.clone()));
         assert_eq!(format!("0x{digits}").parse(), Ok(key.clone()));
         assert_eq!(SecretKey::from_bytes(*key.to_bytes()), Ok(key));
+    }
+
+    #[test]
+    fn key_pairs_have_the_conversions_of_their_secret_key() {
+        let digits = "0f494b8312e8d257e51730c78f8fe3b47b6840c59aaaec7c2ebe404a2de8b25a";
+        let secret = SecretKey::from_hex(digits).unwrap();
+        let pair = KeyPair::from(secret.clone());
+        assert_eq!(KeyPair::from_hex(digits), Ok(pair.clone()));
+        assert_eq!(format!("0x{digits}").parse(), Ok(pair));
+        assert_eq!(SecretKey::try_from(*secret.to_bytes()), Ok(secret));
+        assert_eq!(KeyPair::from_hex("0x"), Err(SecretKeyError::Length { got: 0 }));
+        assert_eq!(SecretKey::try_from([0; 32]), Err(SecretKeyError::Range));
+    }
+
+    #[cfg(feature = "getrandom")]
+    #[test]
+    fn random_keys_differ() {
+        assert_ne!(KeyPair::random().unwrap(), KeyPair::random().unwrap());
     }
 
     #[test]
@@ -243,7 +326,7 @@ mod tests {
         let pair = KeyPair::generate(&mut Digests(0));
         let place = |pair: &KeyPair| pair.secret().scalar().as_bytes().as_ptr();
         assert_eq!(place(&pair), place(&pair.clone()));
-        assert_eq!(place(&pair), place(&KeyPair::from_secret(pair.secret().clone())));
+        assert_eq!(place(&pair), place(&KeyPair::from(pair.secret().clone())));
     }
 
     #[test]

@@ -1,35 +1,49 @@
 //! EC-Schnorr signatures and multisignatures over secp256k1, as Zilliqa defines them.
 //!
 //! ```
-//! use silica_crypto::{KeyPair, SecretKey, VerifyError, sign, verify};
+//! use silica_crypto::{KeyPair, VerifyError, verify};
 //!
-//! let key = KeyPair::from_secret(SecretKey::from_bytes([7; 32])?);
-//! let signature = sign(b"pay 1 ZIL", &key)?;
-//! assert_eq!(verify(b"pay 1 ZIL", &signature, &key.public()), Ok(()));
-//! assert_eq!(verify(b"pay 9 ZIL", &signature, &key.public()), Err(VerifyError::Mismatch));
+//! let key = KeyPair::from_hex("0x0f494b8312e8d257e51730c78f8fe3b47b6840c59aaaec7c2ebe404a2de8b25a")?;
+//! let signature = key.sign(b"pay 1 ZIL")?;
+//! assert_eq!(verify(b"pay 1 ZIL", &signature, &key.public_key()), Ok(()));
+//! assert_eq!(verify(b"pay 9 ZIL", &signature, &key.public_key()), Err(VerifyError::Mismatch));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Modules
+//! # What to use for what
 //!
-//! Layers, lowest first:
+//! | Task | Items |
+//! |---|---|
+//! | read or create a key | [`KeyPair::from_hex`], [`KeyPair::generate`], [`KeyPair`]`::random` |
+//! | sign and verify | [`KeyPair::sign`], [`verify`]; [`Nonces`] for another derivation of nonces |
+//! | derive keys from a seed or a mnemonic | [`DerivableKey`], `Mnemonic` |
+//! | read and write a keystore file of a wallet | `Keystore` |
+//! | get a trusted state root from a block | [`verify_tx_block`] |
+//! | sign as a committee, verify a co-signature | [`cosign`], [`multisig`] |
+//! | execute the functions of Scilla | [`verify_ecdsa`], [`recover_ecdsa`], `bn254` |
 //!
-//! - `error`, `scalar`, [`bn254`], `ecdsa`: all error types; arithmetic modulo the group order, and the sum s·G + r·P,
-//!   by libsecp256k1; the pairing-friendly curve and the ECDSA functions of Scilla.
-//! - `key`: [`SecretKey`]s, which are erased on drop, and [`KeyPair`]s.
-//! - `derivation`, `nonce`: [`DerivableKey`]s, which form a hierarchy of keys from one seed; [`Nonces`], the secret
-//!   numbers of signatures.
-//! - `schnorr`: [`sign`] and [`verify`].
-//! - [`multisig`]: one signature of several signers.
-//! - [`cosign`]: the two rounds of multisignatures for a block.
+//! # Features
+//!
+//! - `native` (default): the curve by libsecp256k1, a library in C.
+//! - `portable`: the curve by the crate `k256`, in pure Rust and without a C compiler. Both features give equal results.
+//!   If both are on, `native` has priority. At least one must be on.
+//! - `getrandom`: `KeyPair::random`, with random numbers of the operating system.
+//! - `mnemonic`: `Mnemonic`, the words of BIP-39 with the key paths of Zilliqa wallets.
+//! - `keystore`: `Keystore`, the files in which wallets keep a key under a password.
+//! - `bn254`: the module `bn254`, the pairing-friendly curve of Scilla.
 //!
 //! # Constant time
 //!
-//! The time of these operations does not depend on secrets, as far as libsecp256k1 guarantees constant time:
+//! The time of these operations does not depend on secrets:
 //!
 //! - the creation of a [`SecretKey`] from bytes, and the comparison of two secret keys;
-//! - the computation of a public key or commit point, which libsecp256k1 also blinds;
+//! - the computation of a public key or commit point;
 //! - the computation of a response k − r·d.
+//!
+//! With `native`, this holds as far as libsecp256k1 guarantees constant time. It also blinds the computation of points.
+//! With `portable`, this holds as far as `k256` guarantees it: its operations on secrets are written to take constant
+//! time on processors whose multiplication takes constant time. There is no blinding, and its authors know of no
+//! independent audit of the arithmetic.
 //!
 //! The derivation of nonces hashes secrets of fixed length. The number of attempts depends on secrets, but exceeds one
 //! only about once in 2^127 signatures.
@@ -39,35 +53,77 @@
 //!
 //! # Invariants
 //!
-//! - Secret numbers are erased when the value that owns them is dropped. This excludes copies that the compiler or
-//!   libsecp256k1 leave in dead stack frames.
+//! - Secret numbers are erased when the value that owns them is dropped. This excludes copies that the compiler,
+//!   libsecp256k1 or `k256` leave in dead stack frames.
 //! - No error text and no `Debug` text has secret bytes.
-//! - The crate has no source of randomness: callers pass one as an argument. Functions without that argument are
-//!   deterministic.
-//! - The crate signs bytes. It has no type for a transaction or a block header. Callers determine the keys of a
-//!   committee, and check that each member has proved possession of its key.
+//! - Without `getrandom`, the crate has no source of randomness: callers pass one as an argument. All other functions
+//!   are deterministic.
+//! - The crate signs bytes, and has no rule for transactions or headers. Callers determine the keys of a committee, and
+//!   check that each member has proved possession of its key.
+//!
+//! # Modules
+//!
+//! Layers, lowest first:
+//!
+//! - `error`, `number`, `bn254`: all error types; numbers as bytes; the pairing-friendly curve of Scilla.
+//! - `curve`: arithmetic modulo the group order, and sums of points, by one of two implementations.
+//! - `ecdsa`: the ECDSA functions of Scilla.
+//! - `key`: [`SecretKey`]s, which are erased on drop, and [`KeyPair`]s.
+//! - `derivation`, `nonce`: [`DerivableKey`]s, which form a hierarchy of keys from one seed; [`Nonces`], the secret
+//!   numbers of signatures.
+//! - `keystore`, `mnemonic`: keystore files of wallets, and mnemonics.
+//! - `schnorr`: the signatures of [`KeyPair::sign`], and [`verify`].
+//! - [`multisig`], `transaction`: one signature of several signers; [`VerifySignature`].
+//! - [`cosign`]: the two rounds of multisignatures for a block.
+//! - `tx_block`: [`verify_tx_block`].
 
+#[cfg(feature = "bn254")]
 pub mod bn254;
 pub mod cosign;
+mod curve;
 mod derivation;
 mod ecdsa;
 mod error;
 mod key;
+#[cfg(feature = "keystore")]
+mod keystore;
+#[cfg(feature = "mnemonic")]
+mod mnemonic;
 pub mod multisig;
 mod nonce;
-mod scalar;
+mod number;
 mod schnorr;
 #[cfg(test)]
 mod testing;
+mod transaction;
+mod tx_block;
 
+#[cfg(not(any(feature = "native", feature = "portable")))]
+compile_error!("silica-crypto: expected the feature `native` (libsecp256k1) or `portable` (k256), got neither");
+
+#[doc(no_inline)]
+pub use silica_protocol as protocol;
+
+#[cfg(feature = "getrandom")]
+pub use crate::error::RandomError;
+#[cfg(feature = "keystore")]
+pub use crate::keystore::{Keystore, KeystoreError};
+#[cfg(feature = "mnemonic")]
+pub use crate::mnemonic::{Mnemonic, MnemonicError};
 pub use crate::{
     derivation::DerivableKey,
-    ecdsa::{EcdsaError, recover_ecdsa, verify_ecdsa},
+    ecdsa::{recover_ecdsa, verify_ecdsa},
     error::{
-        AggregateError, CoSignatureError, PossessionError, ResponseError, RoundValueError, SecretKeyError, SignError,
-        VerifyError,
+        AggregateError, CoSignatureError, EcdsaError, PossessionError, ResponseError, RoundValueError, SecretKeyError,
+        SignError, TxBlockError, VerifyError,
     },
     key::{KeyPair, SecretKey},
     nonce::Nonces,
-    schnorr::{sign, sign_with, sign_with_rng, verify},
+    schnorr::verify,
+    transaction::VerifySignature,
+    tx_block::verify_tx_block,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -16,7 +16,7 @@
 //! # impl rand_core::TryCryptoRng for Rng {}
 //! # let mut rng = Rng(0);
 //! let signers = [KeyPair::generate(&mut rng), KeyPair::generate(&mut rng)];
-//! let keys = signers.each_ref().map(KeyPair::public);
+//! let keys = signers.each_ref().map(KeyPair::public_key);
 //! let message = b"a block header";
 //!
 //! // Each signer commits, first to the hash of a point, then to the point.
@@ -34,7 +34,7 @@
 //! let mut responses = Vec::new();
 //! for ((secret, signer), point) in secrets.into_iter().zip(&signers).zip(&points) {
 //!     let response = secret.respond(&challenge, signer.secret())?;
-//!     response.check(&challenge, &signer.public(), point)?;
+//!     response.check(&challenge, &signer.public_key(), point)?;
 //!     responses.push(response);
 //! }
 //! let signature = multisig::combine(&challenge, &responses)?;
@@ -52,9 +52,10 @@ use rand_core::CryptoRng;
 use silica_protocol::{PublicKey, Signature, sha256};
 
 use crate::{
+    curve::{Scalar, is_point, sum, sum_of_points},
     error::{AggregateError, PossessionError, ResponseError, RoundValueError, SignError, VerifyError},
     key::{KeyPair, SecretKey, random_scalar},
-    scalar::{NoSum, Scalar, decode, join, reduce, sum},
+    number::{NoSum, join, reduce},
     schnorr::{self, Domain, challenge, respond, verify_in},
 };
 
@@ -106,7 +107,7 @@ impl CommitPoint {
     /// [`RoundValueError::CommitPoint`] if the bytes are not a point.
     pub fn from_bytes(bytes: [u8; PublicKey::LEN]) -> Result<Self, RoundValueError> {
         let bytes = PublicKey::new(bytes);
-        if decode(&bytes).is_some() { Ok(Self(bytes)) } else { Err(RoundValueError::CommitPoint { bytes }) }
+        if is_point(&bytes) { Ok(Self(bytes)) } else { Err(RoundValueError::CommitPoint { bytes }) }
     }
 
     /// Returns the compressed form.
@@ -126,7 +127,7 @@ impl CommitPoint {
     /// [`AggregateError::Empty`] if there are no points, and [`AggregateError::Infinity`] if the sum is the point at
     /// infinity.
     pub fn aggregate(points: &[Self]) -> Result<Self, AggregateError> {
-        total(points.iter().map(|point| &point.0)).map(Self)
+        sum_of_points(&points.iter().map(|point| point.0).collect::<Vec<_>>()).map(Self)
     }
 }
 
@@ -221,7 +222,7 @@ impl Response {
 /// [`AggregateError::Point`] if a key is not a point, [`AggregateError::Empty`] if there are no keys, and
 /// [`AggregateError::Infinity`] if the sum is the point at infinity.
 pub fn aggregate_keys(keys: &[PublicKey]) -> Result<PublicKey, AggregateError> {
-    total(keys)
+    sum_of_points(keys)
 }
 
 /// Combines the responses of all signers to a signature.
@@ -256,7 +257,7 @@ pub fn verify(message: &[u8], signature: &Signature, aggregate: &PublicKey) -> R
 ///
 /// [`SignError::EmptyMessage`] if the submission has no bytes.
 pub fn prove_possession(submission: &[u8], key: &KeyPair) -> Result<Signature, SignError> {
-    schnorr::sign(submission, key)
+    key.sign(submission)
 }
 
 /// Verifies a proof of possession, and checks that the submission contains this key.
@@ -270,20 +271,6 @@ pub fn verify_possession(submission: &[u8], proof: &Signature, key: &PublicKey) 
         return Err(PossessionError::KeyAbsent { key: *key });
     }
     Ok(schnorr::verify(submission, proof, key)?)
-}
-
-fn total<'a>(points: impl IntoIterator<Item = &'a PublicKey>) -> Result<PublicKey, AggregateError> {
-    let points: Vec<_> = points
-        .into_iter()
-        .enumerate()
-        .map(|(position, bytes)| decode(bytes).ok_or(AggregateError::Point { position, bytes: *bytes }))
-        .collect::<Result<_, _>>()?;
-    if points.is_empty() {
-        return Err(AggregateError::Empty);
-    }
-    let sum =
-        secp256k1::PublicKey::combine_keys(&points.iter().collect::<Vec<_>>()).map_err(|_| AggregateError::Infinity)?;
-    Ok(PublicKey::new(sum.serialize()))
 }
 
 #[cfg(test)]
@@ -305,7 +292,7 @@ mod tests {
     fn sign_together(message: &[u8], signers: &[KeyPair], rng: &mut Digests) -> (Signature, PublicKey) {
         let secrets: Vec<_> = signers.iter().map(|_| CommitSecret::generate(rng)).collect();
         let points: Vec<_> = secrets.iter().map(CommitSecret::point).collect();
-        let keys: Vec<_> = signers.iter().map(KeyPair::public).collect();
+        let keys: Vec<_> = signers.iter().map(KeyPair::public_key).collect();
         let key = aggregate_keys(&keys).unwrap();
         let challenge = Challenge::new(&CommitPoint::aggregate(&points).unwrap(), &key, message).unwrap();
         let respond = |(secret, signer): (CommitSecret, &KeyPair)| secret.respond(&challenge, signer.secret()).unwrap();
@@ -334,7 +321,7 @@ mod tests {
 
     #[test]
     fn aggregation_says_what_is_wrong() {
-        let key = signers(1)[0].public();
+        let key = signers(1)[0].public_key();
         let [prefix, x @ ..] = key.to_bytes();
         let bad = compressed(prefix, [0xff; 32]);
         assert_eq!(aggregate_keys(&[]), Err(AggregateError::Empty));
@@ -380,7 +367,7 @@ mod tests {
                 assert_eq!(point.hash(), CommitHash::new(array(&part["commit_point_hash"])), "{name}");
                 let response = secret.respond(&challenge, signer.secret()).unwrap();
                 assert_eq!(response.as_bytes(), &array(&part["response"]), "{name}");
-                assert_eq!(response.check(&challenge, &signer.public(), point), Ok(()), "{name}");
+                assert_eq!(response.check(&challenge, &signer.public_key(), point), Ok(()), "{name}");
                 responses.push(response);
             }
             let combined = combine(&challenge, &responses).unwrap();
@@ -407,15 +394,15 @@ mod tests {
         let signer = &signers(1)[0];
         let secret = CommitSecret::generate(&mut Digests(9));
         let point = secret.point();
-        let challenge = Challenge::new(&point, &signer.public(), MESSAGE).unwrap();
+        let challenge = Challenge::new(&point, &signer.public_key(), MESSAGE).unwrap();
         let response = secret.respond(&challenge, signer.secret()).unwrap();
-        assert_eq!(response.check(&challenge, &signer.public(), &point), Ok(()));
+        assert_eq!(response.check(&challenge, &signer.public_key(), &point), Ok(()));
         let key = PublicKey::ZERO;
         assert_eq!(response.check(&challenge, &key, &point), Err(ResponseError::Key { key }));
-        let other = Challenge::new(&point, &signer.public(), b"another message").unwrap();
-        assert_eq!(response.check(&other, &signer.public(), &point), Err(ResponseError::Mismatch));
+        let other = Challenge::new(&point, &signer.public_key(), b"another message").unwrap();
+        assert_eq!(response.check(&other, &signer.public_key(), &point), Err(ResponseError::Mismatch));
         let cancelling = Response(challenge.0.times(signer.secret().scalar()).negated());
-        assert_eq!(cancelling.check(&challenge, &signer.public(), &point), Err(ResponseError::Mismatch));
+        assert_eq!(cancelling.check(&challenge, &signer.public_key(), &point), Err(ResponseError::Mismatch));
     }
 
     #[test]
@@ -428,7 +415,7 @@ mod tests {
         assert_eq!(CommitPoint::from_bytes(bytes.to_bytes()), Err(RoundValueError::CommitPoint { bytes }));
         let point = CommitSecret::generate(&mut Digests(0)).point();
         assert_eq!(CommitPoint::from_bytes(*point.as_bytes()), Ok(point));
-        assert_eq!(Challenge::new(&point, &signers(1)[0].public(), &[]), Err(RoundValueError::EmptyMessage));
+        assert_eq!(Challenge::new(&point, &signers(1)[0].public_key(), &[]), Err(RoundValueError::EmptyMessage));
     }
 
     #[test]
@@ -455,16 +442,16 @@ mod tests {
         let signers = signers(3);
         let (signed, key) = sign_together(MESSAGE, &signers, &mut Digests(7));
         assert_eq!(check(MESSAGE, &signed, &key), Ok(()));
-        let two = aggregate_keys(&[signers[0].public(), signers[1].public()]).unwrap();
+        let two = aggregate_keys(&[signers[0].public_key(), signers[1].public_key()]).unwrap();
         assert_eq!(check(MESSAGE, &signed, &two), Err(VerifyError::Mismatch));
     }
 
     #[test]
     fn ordinary_and_collective_signatures_do_not_pass_for_each_other() {
         let signers = signers(1);
-        let key = signers[0].public();
+        let key = signers[0].public_key();
         let (collective, _) = sign_together(MESSAGE, &signers, &mut Digests(7));
-        let ordinary = schnorr::sign(MESSAGE, &signers[0]).unwrap();
+        let ordinary = signers[0].sign(MESSAGE).unwrap();
         assert_eq!(schnorr::verify(MESSAGE, &collective, &key), Err(VerifyError::Mismatch));
         assert_eq!(verify(MESSAGE, &ordinary, &key), Err(VerifyError::Mismatch));
     }
@@ -472,15 +459,15 @@ mod tests {
     #[test]
     fn possession_is_proven_for_the_key_in_the_submission() {
         let [owner, rogue] = <[KeyPair; 2]>::try_from(signers(2)).unwrap();
-        let submission = [b"block 7", &owner.public().as_bytes()[..], b"nonce 9"].concat();
+        let submission = [b"block 7", &owner.public_key().as_bytes()[..], b"nonce 9"].concat();
         let proof = prove_possession(&submission, &owner).unwrap();
-        assert_eq!(verify_possession(&submission, &proof, &owner.public()), Ok(()));
+        assert_eq!(verify_possession(&submission, &proof, &owner.public_key()), Ok(()));
 
         let forged = prove_possession(&submission, &rogue).unwrap();
         let mismatch = Err(PossessionError::Signature(VerifyError::Mismatch));
-        assert_eq!(verify_possession(&submission, &forged, &owner.public()), mismatch);
-        let absent = Err(PossessionError::KeyAbsent { key: rogue.public() });
-        assert_eq!(verify_possession(&submission, &forged, &rogue.public()), absent);
+        assert_eq!(verify_possession(&submission, &forged, &owner.public_key()), mismatch);
+        let absent = Err(PossessionError::KeyAbsent { key: rogue.public_key() });
+        assert_eq!(verify_possession(&submission, &forged, &rogue.public_key()), absent);
         assert_eq!(prove_possession(&[], &owner), Err(SignError::EmptyMessage));
     }
 

@@ -13,10 +13,7 @@ use sha2::Sha256;
 use silica_protocol::sha256;
 use zeroize::Zeroizing;
 
-use crate::{
-    key::SecretKey,
-    scalar::{Scalar, reduce},
-};
+use crate::{curve::Scalar, key::SecretKey, number::reduce};
 
 /// The text that zilliqa-js appends to its personalization string (`packages/zilliqa-js-crypto/src/schnorr.ts`).
 const ZILLIQA_JS_ALGORITHM: &[u8; 16] = b"Schnorr+SHA256  ";

@@ -9,37 +9,42 @@ use rand_core::CryptoRng;
 use silica_protocol::{PublicKey, Signature, sha256};
 
 use crate::{
+    curve::{Scalar, sum},
     error::{SignError, VerifyError},
     key::KeyPair,
     nonce::Nonces,
-    scalar::{NoSum, Scalar, join, reduce, sum},
+    number::{NoSum, halves, join, reduce},
 };
 
-/// Signs a message with a nonce of RFC 6979. A second signature of the same message is therefore equal to the first.
-///
-/// # Errors
-///
-/// [`SignError::EmptyMessage`], because the reference rejects empty messages.
-pub fn sign(message: &[u8], key: &KeyPair) -> Result<Signature, SignError> {
-    sign_with(message, key, Nonces::deterministic(key.secret(), message))
-}
+impl KeyPair {
+    /// Signs a message with a nonce of RFC 6979. A second signature of the same message is therefore equal to the
+    /// first.
+    ///
+    /// # Errors
+    ///
+    /// [`SignError::EmptyMessage`], because the reference rejects empty messages.
+    pub fn sign(&self, message: &[u8]) -> Result<Signature, SignError> {
+        self.sign_with(message, Nonces::deterministic(self.secret(), message))
+    }
 
-/// Signs a message with a nonce derived from key, message and random bytes.
-///
-/// # Errors
-///
-/// [`SignError::EmptyMessage`], because the reference rejects empty messages.
-pub fn sign_with_rng(message: &[u8], key: &KeyPair, rng: &mut impl CryptoRng) -> Result<Signature, SignError> {
-    sign_with(message, key, Nonces::hedged(key.secret(), message, rng))
-}
+    /// Signs a message with a nonce derived from key, message and random bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`SignError::EmptyMessage`], because the reference rejects empty messages.
+    pub fn sign_with_rng(&self, message: &[u8], rng: &mut impl CryptoRng) -> Result<Signature, SignError> {
+        self.sign_with(message, Nonces::hedged(self.secret(), message, rng))
+    }
 
-/// Signs a message with the given nonces. The caller must have created these nonces for this message and this key only.
-///
-/// # Errors
-///
-/// [`SignError::EmptyMessage`], because the reference rejects empty messages.
-pub fn sign_with(message: &[u8], key: &KeyPair, nonces: Nonces) -> Result<Signature, SignError> {
-    sign_in(Domain::Signature, message, key, nonces)
+    /// Signs a message with the given nonces. The caller must have created these nonces for this message and this key
+    /// only.
+    ///
+    /// # Errors
+    ///
+    /// [`SignError::EmptyMessage`], because the reference rejects empty messages.
+    pub fn sign_with(&self, message: &[u8], nonces: Nonces) -> Result<Signature, SignError> {
+        sign_in(Domain::Signature, message, self, nonces)
+    }
 }
 
 /// Verifies a signature. Does not allocate memory.
@@ -82,7 +87,7 @@ pub(crate) fn sign_in(
 
 /// Signs with the nonce `k`. Returns `None` if r or s would be 0.
 fn sign_with_nonce(domain: Domain, message: &[u8], key: &KeyPair, k: &Scalar) -> Option<Signature> {
-    let r = Scalar::from_bytes(challenge(domain, &k.base_point(), &key.public(), message))?;
+    let r = Scalar::from_bytes(challenge(domain, &k.base_point(), &key.public_key(), message))?;
     let s = respond(k, &r, key.secret().scalar())?;
     Some(Signature::new(join(r.as_bytes(), s.as_bytes())))
 }
@@ -97,13 +102,13 @@ pub(crate) fn verify_in(
         return Err(VerifyError::EmptyMessage);
     }
     let commitment = commitment(signature, key)?;
-    let (r, _) = halves(signature);
+    let (r, _) = halves(signature.as_bytes());
     if challenge(domain, &commitment, key, message) == r { Ok(()) } else { Err(VerifyError::Mismatch) }
 }
 
 /// Returns s·G + r·P. For a valid signature, this sum is the commitment of the signer.
 pub(crate) fn commitment(signature: &Signature, key: &PublicKey) -> Result<PublicKey, VerifyError> {
-    let (r, s) = halves(signature);
+    let (r, s) = halves(signature.as_bytes());
     let r = Scalar::from_bytes(r).ok_or(VerifyError::Challenge)?;
     let s = Scalar::from_bytes(s).ok_or(VerifyError::Response)?;
     sum(&s, &r, key).map_err(|reason| match reason {
@@ -124,12 +129,6 @@ pub(crate) fn challenge(domain: Domain, commitment: &PublicKey, key: &PublicKey,
 /// Returns k − r·d, or `None` if it is 0. Takes constant time in `k` and `d`.
 pub(crate) fn respond(k: &Scalar, r: &Scalar, d: &Scalar) -> Option<Scalar> {
     d.times(r).negated().plus(k)
-}
-
-fn halves(signature: &Signature) -> ([u8; 32], [u8; 32]) {
-    let bytes = signature.as_bytes();
-    let half = |bytes: Option<&[u8; 32]>| *bytes.expect("a signature is twice 32 bytes long");
-    (half(bytes.first_chunk()), half(bytes.last_chunk()))
 }
 
 #[cfg(test)]
@@ -165,8 +164,8 @@ mod tests {
             let (key, message) = (key_pair(&case["private_key"]), bytes(&case["message"]));
             let signed = sign_with_nonce(Domain::Signature, &message, &key, &scalar(&case["k"]));
             assert_eq!(signed, Some(signature(&case["signature"])), "{}", case["name"]);
-            assert_eq!(key.public(), public_key(&case["public_key"]));
-            assert_eq!(check(&message, &signed.unwrap(), &key.public()), Ok(()));
+            assert_eq!(key.public_key(), public_key(&case["public_key"]));
+            assert_eq!(check(&message, &signed.unwrap(), &key.public_key()), Ok(()));
         }
     }
 
@@ -177,10 +176,10 @@ mod tests {
             let k = scalar(&case["k"]);
             assert_eq!(k.base_point(), public_key(&case["commitment"]));
             if case["challenge_preimage"].is_string() {
-                let preimage = [k.base_point().as_bytes(), key.public().as_bytes(), &message[..]].concat();
+                let preimage = [k.base_point().as_bytes(), key.public_key().as_bytes(), &message[..]].concat();
                 assert_eq!(preimage, bytes(&case["challenge_preimage"]));
             }
-            assert_eq!(sign(&message, &key), Ok(signature(&case["signature"])), "{}", case["name"]);
+            assert_eq!(key.sign(&message), Ok(signature(&case["signature"])), "{}", case["name"]);
         }
     }
 
@@ -190,26 +189,26 @@ mod tests {
             let (key, message) = (key_pair(&case["private_key"]), bytes(&case["message"]));
             let personalisation = bytes(&case["personalisation"])[..32].try_into().unwrap();
             let nonces = Nonces::zilliqa_js(&message, &array(&case["entropy"]), &personalisation);
-            assert_eq!(sign_with(&message, &key, nonces), Ok(signature(&case["signature"])), "{}", case["name"]);
+            assert_eq!(key.sign_with(&message, nonces), Ok(signature(&case["signature"])), "{}", case["name"]);
         }
     }
 
     #[test]
     fn signs_with_random_numbers() {
         let key = signer(0);
-        let signed = [0, 1, 1].map(|seed| sign_with_rng(MESSAGE, &key, &mut Digests(seed)).unwrap());
+        let signed = [0, 1, 1].map(|seed| key.sign_with_rng(MESSAGE, &mut Digests(seed)).unwrap());
         assert_ne!(signed[0], signed[1]);
         assert_eq!(signed[1], signed[2]);
-        assert_ne!(Ok(signed[0]), sign(MESSAGE, &key));
-        assert_eq!(check(MESSAGE, &signed[0], &key.public()), Ok(()));
+        assert_ne!(Ok(signed[0]), key.sign(MESSAGE));
+        assert_eq!(check(MESSAGE, &signed[0], &key.public_key()), Ok(()));
     }
 
     #[test]
     fn empty_messages_are_not_signed() {
         let key = signer(0);
-        assert_eq!(sign(&[], &key), Err(SignError::EmptyMessage));
-        assert_eq!(sign_with_rng(&[], &key, &mut Digests(0)), Err(SignError::EmptyMessage));
-        assert_eq!(sign_with(&[], &key, Nonces::deterministic(key.secret(), &[])), Err(SignError::EmptyMessage));
+        assert_eq!(key.sign(&[]), Err(SignError::EmptyMessage));
+        assert_eq!(key.sign_with_rng(&[], &mut Digests(0)), Err(SignError::EmptyMessage));
+        assert_eq!(key.sign_with(&[], Nonces::deterministic(key.secret(), &[])), Err(SignError::EmptyMessage));
     }
 
     #[test]
@@ -227,8 +226,8 @@ mod tests {
 
     /// Verifies a test vector. A signature or key with a wrong length does not verify.
     fn verifies(case: &Value) -> bool {
-        let signature = Signature::from_slice(&bytes(&case["signature"]));
-        let key = PublicKey::from_slice(&bytes(&case["public_key"]));
+        let signature = Signature::try_from(&bytes(&case["signature"])[..]).ok();
+        let key = PublicKey::try_from(&bytes(&case["public_key"])[..]).ok();
         let (Some(signature), Some(key)) = (signature, key) else { return false };
         check(&bytes(&case["message"]), &signature, &key).is_ok()
     }
@@ -248,11 +247,11 @@ mod tests {
     #[test]
     fn errors_name_the_argument() {
         let key = signer(0);
-        let signed = sign(MESSAGE, &key).unwrap();
-        let (r, s) = halves(&signed);
-        let check_halves = |r, s| check(MESSAGE, &Signature::new(join(&r, &s)), &key.public());
+        let signed = key.sign(MESSAGE).unwrap();
+        let (r, s) = halves(signed.as_bytes());
+        let check_halves = |r, s| check(MESSAGE, &Signature::new(join(&r, &s)), &key.public_key());
         assert_eq!(check_halves(r, s), Ok(()));
-        assert_eq!(check(&[], &signed, &key.public()), Err(VerifyError::EmptyMessage));
+        assert_eq!(check(&[], &signed, &key.public_key()), Err(VerifyError::EmptyMessage));
         for out_of_range in [[0; 32], order_plus(0), order_plus(1), [0xff; 32]] {
             assert_eq!(check_halves(out_of_range, s), Err(VerifyError::Challenge));
             assert_eq!(check_halves(r, out_of_range), Err(VerifyError::Response));
@@ -261,13 +260,13 @@ mod tests {
             assert_eq!(check_halves(in_range, s), Err(VerifyError::Mismatch));
             assert_eq!(check_halves(r, in_range), Err(VerifyError::Mismatch));
         }
-        let [prefix, x @ ..] = key.public().to_bytes();
+        let [prefix, x @ ..] = key.public_key().to_bytes();
         for key in [PublicKey::ZERO, compressed(4, x), compressed(prefix, [0; 32]), compressed(prefix, [0xff; 32])] {
             assert_eq!(check(MESSAGE, &signed, &key), Err(VerifyError::Key { key }));
         }
         assert_eq!(check(MESSAGE, &signed, &compressed(prefix ^ 1, x)), Err(VerifyError::Mismatch));
-        assert_eq!(check(MESSAGE, &signed, &signer(1).public()), Err(VerifyError::Mismatch));
-        assert_eq!(check(b"another message", &signed, &key.public()), Err(VerifyError::Mismatch));
+        assert_eq!(check(MESSAGE, &signed, &signer(1).public_key()), Err(VerifyError::Mismatch));
+        assert_eq!(check(b"another message", &signed, &key.public_key()), Err(VerifyError::Mismatch));
     }
 
     #[test]
@@ -276,7 +275,7 @@ mod tests {
         let r = Scalar::from_bytes([5; 32]).unwrap();
         let s = r.times(key.secret().scalar()).negated();
         let forged = Signature::new(join(r.as_bytes(), s.as_bytes()));
-        assert_eq!(check(MESSAGE, &forged, &key.public()), Err(VerifyError::Mismatch));
+        assert_eq!(check(MESSAGE, &forged, &key.public_key()), Err(VerifyError::Mismatch));
     }
 
     proptest! {
@@ -284,10 +283,10 @@ mod tests {
 
         #[test]
         fn signatures_verify(d in any_scalar(), message in prop::collection::vec(any::<u8>(), 1..300)) {
-            let key = KeyPair::from_secret(SecretKey::from_bytes(d).unwrap());
-            let signed = sign(&message, &key).unwrap();
-            prop_assert_eq!(check(&message, &signed, &key.public()), Ok(()));
-            prop_assert_eq!(sign(&message, &key), Ok(signed));
+            let key = KeyPair::from(SecretKey::from_bytes(d).unwrap());
+            let signed = key.sign(&message).unwrap();
+            prop_assert_eq!(check(&message, &signed, &key.public_key()), Ok(()));
+            prop_assert_eq!(key.sign(&message), Ok(signed));
         }
 
         #[test]
@@ -305,8 +304,8 @@ mod tests {
         #[test]
         fn no_flipped_bit_goes_unnoticed(key in any_key_pair(), place in 0_usize..97 + 9, bit in 0_u8..8) {
             let mut message = MESSAGE.to_vec();
-            let mut signed = sign(&message, &key).unwrap().to_bytes();
-            let mut public = key.public().to_bytes();
+            let mut signed = key.sign(&message).unwrap().to_bytes();
+            let mut public = key.public_key().to_bytes();
             match place {
                 0..64 => signed[place] ^= 1 << bit,
                 64..97 => public[place - 64] ^= 1 << bit,

@@ -13,12 +13,10 @@ use serde_json::Value;
 use silica_protocol::{PublicKey, Signature, sha256};
 
 use crate::{
+    curve::Scalar,
     key::{KeyPair, SecretKey},
-    scalar::Scalar,
+    number::ORDER,
 };
-
-/// Order of the group, big endian.
-pub(crate) const ORDER: [u8; 32] = secp256k1::constants::CURVE_ORDER;
 
 /// Returns the test vectors of one kind from a file. Panics if there are none.
 pub(crate) fn vectors(file: &str, kind: &str) -> Vec<Value> {
@@ -29,7 +27,7 @@ pub(crate) fn vectors(file: &str, kind: &str) -> Vec<Value> {
 }
 
 pub(crate) fn all_vectors(file: &str) -> Vec<Value> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vectors/");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/vectors/");
     let text = fs::read_to_string(format!("{folder}{file}.json")).unwrap();
     let mut document: Value = serde_json::from_str(&text).unwrap();
     serde_json::from_value(document["cases"].take()).unwrap()
@@ -54,7 +52,7 @@ pub(crate) fn signature(value: &Value) -> Signature {
 }
 
 pub(crate) fn key_pair(value: &Value) -> KeyPair {
-    KeyPair::from_secret(SecretKey::from_bytes(array(value)).unwrap())
+    KeyPair::from(SecretKey::from_bytes(array(value)).unwrap())
 }
 
 pub(crate) fn scalar(value: &Value) -> Scalar {
@@ -65,6 +63,13 @@ pub(crate) fn scalar(value: &Value) -> Scalar {
 pub(crate) fn order_plus(distance: i8) -> [u8; 32] {
     let mut bytes = ORDER;
     bytes[31] = bytes[31].checked_add_signed(distance).unwrap();
+    bytes
+}
+
+/// Returns a number below 256, as big-endian bytes.
+pub(crate) fn small(number: u8) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[31] = number;
     bytes
 }
 
@@ -142,7 +147,7 @@ pub(crate) fn point(key: &PublicKey) -> Option<ProjectivePoint> {
 /// Encodes a point with k256. Returns `None` for the point at infinity.
 pub(crate) fn encode(point: ProjectivePoint) -> Option<PublicKey> {
     let infinite: bool = point.is_identity().into();
-    (!infinite).then(|| PublicKey::from_slice(&point.to_affine().to_bytes()).unwrap())
+    (!infinite).then(|| PublicKey::try_from(&point.to_affine().to_bytes()[..]).unwrap())
 }
 
 /// Creates a scalar with k256. Returns `None` for 0, and for numbers of n or more.
