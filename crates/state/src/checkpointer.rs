@@ -71,7 +71,7 @@ impl Checkpointer {
         })
     }
 
-    /// Ends the thread after the present checkpoint. No later call begins a checkpoint.
+    /// Ends the thread after the present checkpoint. A later [`request`](Self::request) does nothing.
     pub(crate) fn stop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -80,9 +80,9 @@ impl Checkpointer {
         }
     }
 
-    /// Begins a checkpoint of a state. Does nothing if a checkpoint is in progress, a checkpoint has failed, or
-    /// `is_allowed` returns false. No checkpoint can begin during the call of `is_allowed`, because its result depends
-    /// on the newest checkpoint.
+    /// Begins a checkpoint of a state. Does nothing before genesis and after [`stop`](Self::stop). Also does nothing if
+    /// a checkpoint is in progress, a checkpoint has failed, or `is_allowed` returns false. No checkpoint can begin
+    /// during the call of `is_allowed`, because its result depends on the newest checkpoint.
     pub(crate) fn request(&self, state: &State, is_allowed: impl FnOnce() -> bool) {
         let Some(block) = state.block() else { return };
         let mut status = lock(&self.status.0);
@@ -233,6 +233,6 @@ mod tests {
         lock(&checkpointer.status.0).failed = Some(Arc::new(StateError::CheckpointPanicked));
         checkpointer.request(&state, || unreachable!("none is written any more"));
         checkpointer.wait();
-        assert_eq!(state.root(), StateRoot::new(crate::trie::EMPTY_ROOT));
+        assert_eq!(state.root(), StateRoot::new(silica_proof::trie::EMPTY_ROOT));
     }
 }

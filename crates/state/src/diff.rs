@@ -42,8 +42,8 @@ impl StateDiff {
         self.storage.values().map(BTreeMap::len).fold(self.accounts.len(), usize::saturating_add)
     }
 
-    /// Returns whether `later` removes all entries of a contract that this diff sets. A merged diff would then not show
-    /// that the contract had storage, and its account would get no storage root.
+    /// Returns whether, for any contract, this diff sets entries, and `later` removes all of them and sets no entry. A
+    /// merged diff would then not show that the contract had storage, and its account would get no storage root.
     pub(crate) fn is_undone_by(&self, later: &Self) -> bool {
         later.storage.iter().any(|(address, removed)| {
             let Some(entries) = self.storage.get(address) else { return false };
@@ -115,7 +115,7 @@ impl StateDiff {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use silica_protocol::{CodeHash, ContractAccount, Nonce, Qa, StorageRoot};
+    use silica_protocol::{CodeHash, ContractAccount, MapKey, Nonce, Qa, StorageRoot};
 
     use super::*;
 
@@ -129,7 +129,7 @@ mod tests {
         });
         let address = any::<[u8; 20]>().prop_map(Address::new);
         let key = any::<(u8, u16)>().prop_map(|(contract, index)| {
-            StorageKey::entry(&Address::new([contract; 20]), "field", &[index.to_string()])
+            StorageKey::map_entry(&Address::new([contract; 20]), "field", [MapKey::uint(index.into())])
         });
         let entries = prop::collection::btree_map(key, any::<Option<Vec<u8>>>(), 0..8);
         let accounts = prop::collection::btree_map(address.clone(), account, 0..20);

@@ -19,7 +19,7 @@ pub enum StateError {
     #[error(transparent)]
     Db(#[from] DbError),
     /// A value of the derived database is missing, or its hash differs from the hash in its parent. The next opening
-    /// rebuilds the database.
+    /// rebuilds the database if [`StoreOptions::repair`](crate::StoreOptions::repair) is true.
     #[error("damaged state: {what}: {reason}")]
     Damaged {
         /// The damaged value.
@@ -73,7 +73,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Returns whether the read failed because a revert of the chain retired its handle.
+    /// Returns whether the operation failed because a revert or a recovery of the store retired its handle.
     pub const fn is_retired(&self) -> bool {
         matches!(self, Self::Db(DbError::Retired) | Self::Archive(ArchiveError::Db(DbError::Retired)))
     }
@@ -162,7 +162,7 @@ pub enum CommitError {
         /// The newest block of the record.
         head: BlockNumber,
     },
-    /// The state is that of the newest block.
+    /// The state includes the newest block, or the record does not have the last block of the prepared states.
     #[error("no block to execute again: the state includes the newest block")]
     NotReplaying,
     /// The record cannot be read.
@@ -192,7 +192,7 @@ pub enum RevertError {
         /// Number of the block of the savepoint.
         number: BlockNumber,
     },
-    /// The store has blocks that are not flushed, or executes blocks again.
+    /// The store is before genesis, has blocks that are not flushed, or executes blocks again.
     #[error("the store has blocks that are not flushed or not executed")]
     Busy,
     /// The blocks cannot be read. Nothing has changed.
@@ -217,8 +217,7 @@ impl RevertError {
     }
 }
 
-/// Reason why a store did not recover from a failed write. The attempt changed no acknowledged block, and the next
-/// attempt may succeed.
+/// Reason why a store did not recover from a failed write. The attempt changed no acknowledged block.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
@@ -271,7 +270,8 @@ pub enum OpenError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The record is of a later format, damaged, or lacks acknowledged blocks.
+    /// The record is of a later format, is damaged, or differs from the head marker, or one of its files cannot be
+    /// used.
     #[error("cannot open the record of blocks")]
     Record(#[from] OpenArchiveError),
     /// The database of the record cannot be opened.

@@ -6,52 +6,48 @@
 //!
 //! # Examples
 //!
-//! From an address to a proved value:
+//! From an address to a proved value. The store needs a block for each state, so the example makes the first block:
 //!
 //! ```
-//! use silica_protocol::{
-//!     Account, Address, CoSignatures, DsBlock, DsBlockHeader, MbInfoHash, Nonce, PublicKey, Qa, Timestamp, TxBlock,
-//!     TxBlockHeader,
+//! use silica_state::{
+//!     BlockRecord, StateDiff, Store, StoreOptions,
+//!     proof::StateProof,
+//!     protocol::{Account, Address, PublicKey, Qa, Timestamp},
 //! };
-//! use silica_state::{BlockRecord, StateDiff, Store, StoreOptions, trie::verify_proof};
 //!
 //! let store = Store::ephemeral(StoreOptions::default());
 //! let address = Address::new([0x2a; 20]);
-//! let account = Account { balance: Qa::new(1_000), nonce: Nonce::new(1), contract: None };
+//! let account = Account { balance: Qa::new(1_000), ..Account::default() };
 //! let diff = StateDiff { accounts: [(address, account)].into(), ..StateDiff::default() };
 //! let state = store.extend(store.prepare(), &diff)?;
-//!
-//! let member = PublicKey::new([2; 33]);
-//! let header = TxBlockHeader {
-//!     state_root: state.root(),
-//!     mb_info_hash: MbInfoHash::of(&[]),
-//!     ..TxBlockHeader::genesis(member)
-//! };
-//! let (cosignatures, timestamp) = (CoSignatures::unsigned(1), Timestamp::new(0));
-//! let genesis = BlockRecord {
-//!     tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: cosignatures.clone(), timestamp },
-//!     micro_blocks: Vec::new(),
-//!     ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
-//!     transactions: Vec::new(),
-//!     edits: StateDiff::default(),
-//!     repeats_number: false,
-//! };
+//! let genesis = BlockRecord::genesis(state.root(), PublicKey::new([2; 33]), Timestamp::new(0));
 //! let snapshot = store.commit(&genesis, state)?;
 //!
 //! assert_eq!(snapshot.account(&address)?, Some(account));
-//! let proof = snapshot.state().account_proof(&address)?;
-//! let proved = verify_proof(&snapshot.state().root().to_bytes(), address.to_string().as_bytes(), &proof)?;
-//! assert_eq!(proved, Some(account.encode()));
+//! let proof = StateProof { account: snapshot.state().account_proof(&address)?, state: Vec::new() };
+//! assert_eq!(proof.verify_account(&snapshot.state().root(), &address)?, Some(account));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # What to use for what
+//!
+//! | Task | Item |
+//! |---|---|
+//! | Open or create a store | [`Store::open`], [`Store::ephemeral`], [`StoreOptions`] |
+//! | Write a block and its state | [`Store::prepare`], [`Store::extend`], [`Store::commit`], [`BlockRecord`] |
+//! | Read blocks and transactions | [`Snapshot`] |
+//! | Read accounts and contract storage of a block | [`Snapshot::state`], [`StateView`] |
+//! | Make a proof | [`StateView::account_proof`], [`StateView::storage_proof`] |
+//! | Verify a proof, or use a trie without a store | the crate [`proof`] |
+//! | Return to an earlier block | [`Savepoint`] |
 //!
 //! # Modules
 //!
 //! Layers, lowest first:
 //!
-//! - `codec`, `file`, `layout`, [`trie`], `version`: the bytes of stored values; file functions that `std` lacks; paths
-//!   and tables of a store; the Merkle-Patricia trie as pure functions; version numbers.
-//! - `db`, `diff`, `proof`: the engine; state diffs; the verification of proofs.
+//! - `codec`, `file`, `layout`, `version`: the bytes of stored values; file functions that `std` lacks; paths and tables
+//!   of a store; version numbers.
+//! - `db`, `diff`: the engine; state diffs.
 //! - `archive`: the record of blocks.
 //! - `error`: the errors of the store.
 //! - `keys`: the key index, which has the plain keys of contract storage in their order.
@@ -76,7 +72,6 @@ mod error;
 mod file;
 mod keys;
 mod layout;
-mod proof;
 mod savepoints;
 mod snapshot;
 mod store;
@@ -84,11 +79,13 @@ mod store;
 #[expect(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "an overflow fails the test")]
 mod tests;
 mod transition;
-pub mod trie;
 mod version;
 mod versioned_trie;
 mod view;
 mod window;
+
+pub use silica_proof as proof;
+pub use silica_protocol as protocol;
 
 pub use crate::{
     archive::{
@@ -99,9 +96,12 @@ pub use crate::{
     db::{DbError, Durability, is_engine_panic},
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, HistoryError, OpenError, RecoverError, RevertError, StateError},
-    proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
     savepoints::Savepoint,
     snapshot::Snapshot,
     store::{Append, CheckReport, OpenOutcome, PreparedState, Store, StoreOptions, StoreReader},
     view::{Entries, StateView},
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

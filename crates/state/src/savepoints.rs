@@ -79,9 +79,9 @@ impl Drop for Savepoint {
     }
 }
 
-/// The savepoints of a store. While they are in force, no checkpoint begins and the hash index is not written. So only
-/// the record has data of later blocks on disk. After the store discards the savepoints, checkpoints ignore them, and
-/// also later savepoints, until all are dropped.
+/// The savepoints of a store. While they are in force, no checkpoint begins and the hash index is not written. So on
+/// disk, only the record and the files of state diffs have data of later blocks. After the store discards the
+/// savepoints, checkpoints ignore them, and also later savepoints, until all are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Savepoints(Mutex<All>);
 

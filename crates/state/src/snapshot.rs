@@ -79,8 +79,9 @@ impl Snapshot {
     /// # Errors
     ///
     /// - [`HistoryError::Future`]: the snapshot does not have the block.
-    /// - [`HistoryError::Expired`]: the block is before the state history.
-    /// - [`HistoryError::State`]: the state cannot be computed again after a restart.
+    /// - [`HistoryError::Expired`]: the block is before the state history, or the data to compute its state are
+    ///   removed.
+    /// - [`HistoryError::State`]: the state is not in memory since a restart or revert, and its computation failed.
     pub fn at(&self, number: BlockNumber) -> Result<StateView, HistoryError> {
         let newest = self.window.newest().version;
         let version = number.get().saturating_add(1);
@@ -231,7 +232,7 @@ impl Snapshot {
         self.archive.micro_blocks_of(number)
     }
 
-    /// Returns the transaction with a hash, or `None` if it does not exist.
+    /// Returns the transaction with a hash, or `None` if no block of the snapshot contains it.
     ///
     /// # Errors
     ///
@@ -240,8 +241,8 @@ impl Snapshot {
         self.find_transaction(hash)?.read()
     }
 
-    /// Finds the transaction with a hash, and does not read the transaction. A caller can get the size of the
-    /// transaction before it reads the transaction.
+    /// Finds the positions in the record at which the transaction with a hash may be. Does not read the transaction.
+    /// The caller can first check [how many bytes](FoundTransaction::bytes) a read takes.
     ///
     /// # Errors
     ///

@@ -12,8 +12,9 @@ use std::{
 
 use eth_trie::{EthTrie, MemoryDB, Trie};
 use proptest::{collection::vec, prelude::*};
+use silica_proof::trie::{keccak256, verify};
 use silica_protocol::{
-    Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader,
+    Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader, MapKey,
     MbInfoHash, Nonce, PublicKey, Qa, StateRoot, StorageKey, StorageRoot, Timestamp, TxBlock, TxBlockHeader,
 };
 
@@ -26,7 +27,6 @@ use crate::{
     db::{Db, DbOptions, Disk},
     file::{SYNCED, names_in},
     layout::{LARGEST_LEAF, space},
-    trie::{keccak256, verify_proof},
 };
 
 /// A generator of numbers that are the same in each run of the test (xorshift64).
@@ -74,20 +74,21 @@ fn storage_key(contract: &Address, number: u64) -> StorageKey {
     match (number, number % 6) {
         (0, _) => StorageKey::version(contract),
         // Keys of several slices. Many of them have all slices except the last in common.
-        (_, 0) => StorageKey::entry(contract, "long", &[long(30 * (number % 5), number)]),
-        (_, 1) => StorageKey::entry(contract, "nested", &[(number % 7).to_string(), number.to_string()]),
-        _ => StorageKey::entry(contract, "map", &[number.to_string()]),
+        (_, 0) => StorageKey::map_entry(contract, "long", [MapKey::string(&long(30 * (number % 5), number))]),
+        (_, 1) => {
+            StorageKey::map_entry(contract, "nested", [MapKey::uint((number % 7).into()), MapKey::uint(number.into())])
+        }
+        _ => StorageKey::map_entry(contract, "map", [MapKey::uint(number.into())]),
     }
 }
 
 /// Returns a prefix of storage keys that some entries have.
 fn storage_prefix(contract: &Address, random: &mut Random) -> StorageKey {
-    let none: &[&str] = &[];
     let key = storage_key(contract, random.below(300));
     match random.below(6) {
         0 => StorageKey::from_text(contract.to_string()),
-        1 => StorageKey::entry(contract, random.one_of(&["map", "nested", "long", "none"]), none),
-        2 => StorageKey::entry(contract, "nested", &[random.below(8).to_string()]),
+        1 => StorageKey::field(contract, random.one_of(&["map", "nested", "long", "none"])),
+        2 => StorageKey::map_entry(contract, "nested", [MapKey::uint(random.below(8).into())]),
         3 => key,
         _ => {
             let cut = 40 + random.below(key.as_str().len() as u64 - 39) as usize;
@@ -275,7 +276,7 @@ fn check_proof(trie: &mut EthTrie<MemoryDB>, key: &str, proof: Vec<Vec<u8>>, val
     let listed: BTreeSet<_> =
         proof.iter().filter(|node| node.len() >= 32 || keccak256(&[node]) == root).cloned().collect();
     assert_eq!(listed, trie.get_proof(key.as_bytes()).unwrap().into_iter().collect());
-    assert_eq!(verify_proof(&root, key.as_bytes(), &proof).unwrap().as_deref(), value);
+    assert_eq!(verify(&root, key.as_bytes(), &proof).unwrap().as_deref(), value);
     if !proof.is_empty() {
         assert_eq!(trie.verify_proof(root.into(), key.as_bytes(), proof).unwrap().as_deref(), value);
     }
@@ -807,7 +808,7 @@ fn contract_that_lost_its_storage_is_recovered() {
         fixture.check_window(1);
     }
     let root = fixture.store().snapshot().account(&address).unwrap().unwrap().contract.unwrap().storage_root;
-    assert_eq!(root, Some(StorageRoot::new(crate::trie::EMPTY_ROOT)));
+    assert_eq!(root, Some(StorageRoot::new(silica_proof::trie::EMPTY_ROOT)));
 }
 
 /// The first checkpoint is written when the chain has fewer blocks than the state history can have.
@@ -995,7 +996,7 @@ fn keys_before_a_prefix_are_left_out() {
     let address = contract(0);
     let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
     let account = Account { contract: Some(account), ..Account::default() };
-    let key = |field, number: u32| StorageKey::entry(&address, field, &[number.to_string()]);
+    let key = |field, number: u32| StorageKey::map_entry(&address, field, [MapKey::uint(number.into())]);
     let map = |value: Option<Vec<u8>>| (0..40).map(move |number| (key("map", number), value.clone()));
     let entries = map(Some(vec![1])).chain([(key("list", 1), Some(vec![2]))]).collect();
     let diff = StateDiff { accounts: [(address, account)].into(), storage: [(address, entries)].into() };
@@ -1004,8 +1005,7 @@ fn keys_before_a_prefix_are_left_out() {
     let gone = map(None).filter(|(place, _)| *place != key("map", 9)).collect();
     fixture.commit_diff(StateDiff { storage: [(address, gone)].into(), ..StateDiff::default() }).unwrap();
     let snapshot = fixture.store().snapshot();
-    let none: &[&str] = &[];
-    let (prefix, from) = (StorageKey::entry(&address, "map", none), StorageKey::from_text(address.to_string()));
+    let (prefix, from) = (StorageKey::field(&address, "map"), StorageKey::from_text(address.to_string()));
     assert_eq!(snapshot.state().entries(&address, &prefix, Some(&from)).unwrap().count(), 1);
     fixture.model().check_whole(snapshot.state());
 }
@@ -1018,7 +1018,7 @@ fn entries_come_in_windows() {
     let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
     let account = Account { contract: Some(account), ..Account::default() };
     let mut model = Model::default();
-    let key = |number: u32| StorageKey::entry(&address, "map", &[format!("{number:05}")]);
+    let key = |number: u32| StorageKey::map_entry(&address, "map", [MapKey::string(&format!("{number:05}"))]);
     let entries = (0..3_000).map(|number| (key(number), Some(vec![1; if number < 1_000 { 3 } else { 20_000 }])));
     let diff = StateDiff { accounts: [(address, account)].into(), storage: [(address, entries.collect())].into() };
     model.apply(&diff);

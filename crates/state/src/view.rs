@@ -74,7 +74,7 @@ impl StateView {
     ///
     /// The errors of [`StateView::account`].
     pub fn account_proof(&self, address: &Address) -> Result<Vec<Vec<u8>>, StateError> {
-        self.accounts_source().proof(&self.state.top, &Key::account(address)).map(crate::trie::Proof::into_nodes)
+        self.accounts_source().proof(&self.state.top, &Key::account(address)).map(silica_proof::trie::Proof::into_nodes)
     }
 
     /// Returns the trie nodes that prove the value of an entry of contract storage, or its absence. Returns `None` if
@@ -256,7 +256,8 @@ impl Entries {
         }
     }
 
-    /// Reads the next batch. If its values are too large, reduces the number of keys and reads nothing.
+    /// Reads the next batch. If the values of the batch are too large, reduces the number of keys and returns no
+    /// entries. After the last batch, checks the weight of all entries.
     fn advance(&mut self) -> Result<(), StateError> {
         let Some(from) = self.next.take() else { return self.finish() };
         let Some(tree) = &self.tree else { return Ok(()) };

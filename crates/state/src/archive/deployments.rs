@@ -61,7 +61,7 @@ fn write_sender(block: BlockNumber, deployed: &Deployed, batch: &mut Batch) {
 
 /// Makes the rows by sender from the rows by contract, for a record of a format up to 2.
 ///
-/// `read` returns the transaction at a position, or `None` if no transaction is there.
+/// `read` returns the transaction at a position, or `None` if the position has no transaction.
 pub(super) fn write_senders(
     db: &Db,
     batch: &mut Batch,
@@ -71,9 +71,9 @@ pub(super) fn write_senders(
         let (key, value) = value?;
         let Position { block, position } = self::read(&key, &value)?;
         let transaction = read(Position { block, position })?;
-        let address = transaction.as_ref().and_then(Transaction::contract_address);
+        let address = transaction.as_ref().and_then(|transaction| transaction.contract_address());
         let address = address.filter(|address| self::key(address)[..] == *key);
-        let Some((address, sender)) = address.zip(transaction.as_ref().map(Transaction::sender)) else {
+        let Some((address, sender)) = address.zip(transaction.as_ref().map(|transaction| transaction.sender())) else {
             return Err(ArchiveError::damaged(Place::DEPLOYMENT, "its transaction deployed another contract"));
         };
         write_sender(BlockNumber::new(block), &Deployed { address, sender, position }, batch);
@@ -96,7 +96,7 @@ pub(super) fn of_sender(db: &Db, sender: &Address, newest: BlockNumber) -> Resul
         let (key, value) = row?;
         let payload =
             unseal(&key, &value).ok_or_else(|| ArchiveError::damaged(Place::DEPLOYMENT, "checksum is wrong"))?;
-        Address::from_slice(payload).ok_or_else(|| ArchiveError::damaged(Place::DEPLOYMENT, "value is not an address"))
+        Address::try_from(payload).map_err(|_| ArchiveError::damaged(Place::DEPLOYMENT, "value is not an address"))
     };
     rows.map(address).collect()
 }

@@ -14,7 +14,7 @@ use crate::codec::{Malformed, Reader, Writer};
 /// Sums over a block and all earlier blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Number of transactions in all blocks.
+    /// Number of transactions in the block and all earlier blocks.
     pub transactions: u64,
     /// Number of transactions in the blocks of the DS epoch of this block, up to this block.
     pub ds_epoch_transactions: u64,

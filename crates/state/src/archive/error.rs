@@ -22,7 +22,7 @@ pub enum ArchiveError {
         /// Description of the damage.
         reason: String,
     },
-    /// The files of the state diffs cannot be read or removed.
+    /// The files of the state diffs cannot be read, flushed or removed.
     #[error("cannot read or remove the files of state diffs")]
     Changes(#[source] io::Error),
     /// The block is in an empty block range, and the store has no signer with its key.
@@ -45,7 +45,7 @@ impl ArchiveError {
         }
     }
 
-    /// Returns whether the read failed because a revert of the chain retired its handle.
+    /// Returns whether the operation failed because a revert or a recovery of the store retired its handle.
     pub const fn is_retired(&self) -> bool {
         matches!(self, Self::Db(DbError::Retired))
     }
@@ -63,7 +63,7 @@ impl ArchiveError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenArchiveError {
-    /// Data that opening needs cannot be read.
+    /// Data of the record cannot be read or written.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The record ends before the newest acknowledged block.
@@ -95,7 +95,7 @@ pub enum OpenArchiveError {
     /// The files of the state diffs cannot be read.
     #[error("cannot read the files of state diffs")]
     Changes(#[source] io::Error),
-    /// The head marker cannot be read or created.
+    /// The head marker cannot be read, created or written.
     #[error("cannot open the head marker {}", path.display())]
     HeadMarker {
         /// Path of the head marker.
@@ -143,12 +143,12 @@ pub enum AppendError {
         /// Number of the given DS block.
         got: DsBlockNumber,
     },
-    /// The given state diffs do not match the vacuous blocks of the range.
+    /// The given state diffs are not one diff for each vacuous block of the range, or not one diff for a single block.
     #[error(
         "expected the state diffs of the vacuous blocks of the empty block range from {first}, got state diffs of other blocks"
     )]
     RangeChanges {
-        /// The first block of the range.
+        /// The first block to append.
         first: BlockNumber,
     },
     /// The given block is block 0, and has no DS block.
@@ -160,7 +160,7 @@ pub enum AppendError {
         /// Name of the parts that differ.
         what: &'static str,
     },
-    /// The block has more transactions, bytes or fees than the record can store.
+    /// The blocks have more transactions, bytes, fees or range parts than the record can store.
     #[error("block has too many {what}")]
     TooLarge {
         /// Name of the count that is too large.

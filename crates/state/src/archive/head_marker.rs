@@ -2,7 +2,7 @@
 //!
 //! If the log of the engine is damaged, the engine can revert to an earlier block without an error. The head marker is
 //! no file of the engine, so a comparison of the record with the head marker detects the lost blocks. The marker is
-//! written after each flush of the record. The marker is not flushed, because the record may be ahead of its marker.
+//! written after each flush of the record. This write is not flushed, because the record may be ahead of its marker.
 //! The marker has two slots, and writes alternate between them. Therefore one slot is always complete.
 
 use std::{
@@ -78,7 +78,7 @@ fn encode_slot(number: BlockNumber, hash: &BlockHash) -> Vec<u8> {
 
 fn read_slot(slot: &[u8]) -> Option<(BlockNumber, BlockHash)> {
     let (number, hash) = unseal(KEY, slot)?.split_first_chunk()?;
-    Some((BlockNumber::new(u64::from_be_bytes(*number)), BlockHash::from_slice(hash)?))
+    Some((BlockNumber::new(u64::from_be_bytes(*number)), BlockHash::try_from(hash).ok()?))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The record: the blocks with all their data, each stored once, under consecutive numbers.
 //!
 //! One batch writes a block. A flush covers one block or several, and readers get a block only after its flush. After
-//! the flush, the head marker names the newest block. The head marker is a file outside the database. Stored data never
-//! change. Only a revert removes blocks, and it removes the newest blocks.
+//! the flush, the head marker names the newest block. The head marker is a file outside the database. The stored data
+//! of a block never change. Only a revert or a recovery removes blocks, and removes the newest blocks.
 //!
 //! Therefore a missing value of a block from 0 to the head is damage. A value with a wrong checksum is damage too. The
 //! state diffs are in separate files. The store removes a diff when no checkpoint needs it.
@@ -27,6 +27,7 @@
 //! DS block   11  DS block (8)  00  part (4)
 //! range      15  first Tx block (8)  00  part (4)          empty block range, the only value of its blocks
 //! range DS   16  first DS block (8)                        first Tx block of the range that has this DS block
+//! label      17                                            label of the chain, a text that the caller chooses
 //! deployed   13  contract (20)                             Tx block and position of its deployment
 //! deployer   14  sender (20)  Tx block (8)  position (4)   contract or library that this transaction deployed
 //! ```
@@ -160,8 +161,8 @@ impl Archive {
     /// index does not have yet. Rebuilds the index if it is missing, damaged or from another record.
     ///
     /// `changes` are the files of state diffs. `head_marker` is the path of the head marker, or `None` for a record
-    /// that does not outlive the process. The function calls `progress` at intervals, with the number of indexed blocks
-    /// and the number of all blocks.
+    /// that does not outlive the process. The function calls `progress` after each block or empty block range that it
+    /// adds to the index, with the number of indexed blocks and the number of all blocks.
     ///
     /// Removes the rest of a block whose append was interrupted. Converts a record of an earlier format. The conversion
     /// of format 1 removes all state diffs.
@@ -225,7 +226,7 @@ impl Archive {
         self.newest().map(|entry| entry.head.clone())
     }
 
-    /// Returns the label of the chain, which identifies its Scilla rules, or `None` if the chain has no label.
+    /// Returns the label of the chain, a text that the caller has set, or `None` if the chain has no label.
     pub(crate) fn label(&self) -> Result<Option<String>, ArchiveError> {
         label::read(&self.db)
     }
@@ -278,8 +279,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Flushes all written blocks, writes the head marker, and publishes the blocks. Returns when the blocks are
-    /// durable.
+    /// Flushes all written blocks, writes the head marker, and publishes the blocks. With
+    /// [`Durability::Flush`](crate::Durability::Flush), the blocks are durable when the function returns.
     pub(crate) fn flush(&self) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let Some(newest) = written.last().map(|written| Arc::clone(&written.entry)) else { return Ok(()) };

@@ -1,9 +1,9 @@
 //! Empty block ranges: the stored form of consecutive empty blocks.
 //!
-//! Two empty blocks differ only in their number and in the hashes that link them to other blocks. Therefore the stored
-//! form of a range is one template, plus the changes at each DS epoch. A range consists of *range parts*. A range part
-//! has at most [`LONGEST`] blocks, all of one DS epoch, and the hash of its last block. A read of a block computes the
-//! blocks of its range part and compares the last hash with the stored one.
+//! Two ordinary empty blocks of a DS epoch differ only in number, timestamp, and the hashes of earlier blocks.
+//! Therefore the stored form of a range is one template, plus the changes at each DS epoch. A range consists of *range
+//! parts*. A range part has at most [`LONGEST`] blocks, all of one DS epoch, and the hash of its last block. The first
+//! read of a block computes the hashes of its range part, and compares the last hash with the stored hash.
 //!
 //! ```text
 //! template ─▶ Cursor ─┬─ open: a DS block            range part 1, range part 2, …
@@ -24,7 +24,8 @@ use silica_protocol::{
 use super::entry::{Entry, Head, Totals};
 use crate::codec::{Malformed, Reader, Writer};
 
-/// Maximum number of blocks of a range part. A read of one block computes its whole range part.
+/// Maximum number of blocks of a range part. The first read of a block computes the hashes of all blocks of its range
+/// part.
 const LONGEST: u64 = 128;
 /// Maximum number of range parts of a range.
 const PARTS: usize = 64;
@@ -43,7 +44,7 @@ const CLOSES: u8 = 2;
 /// A read of a block calls the signer. The signature must be the same at each read, because a block must not change.
 pub trait BlockSigner: fmt::Debug + Send + Sync {
     /// Returns the public key of the signatures.
-    fn public(&self) -> PublicKey;
+    fn public_key(&self) -> PublicKey;
 
     /// Signs a header as the only member of its committee. Returns `None` if the signer cannot sign it.
     fn seal(&self, header: &[u8]) -> Option<CoSignatures>;

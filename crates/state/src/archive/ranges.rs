@@ -75,15 +75,15 @@ impl Ranges {
         Some(range)
     }
 
-    /// Returns a function that signs the headers of a block of the range. The function fails if the signer is missing,
-    /// or its key differs from the key in the range.
+    /// Returns a function that signs the headers of a block of the range. The function fails if the signer is missing
+    /// or cannot sign the header, or if its key differs from the key in the range.
     fn signer<'a>(
         &'a self,
         range: &EmptyBlockRange,
         number: BlockNumber,
     ) -> impl Fn(&[u8]) -> Result<CoSignatures, ArchiveError> + 'a {
         let member = range.member();
-        let seal = self.seal.get().filter(|seal| seal.public() == member);
+        let seal = self.seal.get().filter(|seal| seal.public_key() == member);
         move |header| {
             let signed = seal.and_then(|seal| seal.seal(header));
             signed.ok_or(ArchiveError::NoSeal { number, member })

@@ -1,8 +1,8 @@
 //! The data of an appended block, and their conversion to values of the record.
 
 use silica_protocol::{
-    BlockNumber, DsBlock, DsBlockNumber, MbInfoHash, MicroBlock, Qa, Receipt, ReceiptsHash, Transaction, TxBlock,
-    TxHash, TxRoot,
+    BlockNumber, CoSignatures, DsBlock, DsBlockHeader, DsBlockNumber, MbInfoHash, MicroBlock, PublicKey, Qa, Receipt,
+    ReceiptsHash, StateRoot, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, TxRoot,
 };
 
 use super::{
@@ -34,6 +34,23 @@ pub struct BlockRecord {
     /// number of repeats in earlier blocks. Transactions read the logical number as the block number, and their
     /// receipts contain it.
     pub repeats_number: bool,
+}
+
+impl BlockRecord {
+    /// Returns the record of Tx block 0 and DS block 0 of a chain, without co-signatures. The header has the root of the
+    /// first state. `member` is the public key of the DS committee, which has one node.
+    pub fn genesis(state_root: StateRoot, member: PublicKey, timestamp: Timestamp) -> Self {
+        let cosignatures = CoSignatures::unsigned(1);
+        let header = TxBlockHeader { state_root, ..TxBlockHeader::genesis(member) };
+        Self {
+            tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: cosignatures.clone(), timestamp },
+            micro_blocks: Vec::new(),
+            ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
+            transactions: Vec::new(),
+            edits: StateDiff::default(),
+            repeats_number: false,
+        }
+    }
 }
 
 /// A block that is ready to be written.

@@ -29,7 +29,7 @@ const FIRST_TABLE: u8 = 0x10;
 const AFTER_TABLES: u8 = 0x17;
 /// The first table that an export leaves out.
 const AFTER_LABEL: u8 = 0x18;
-/// Bytes of rows in one batch.
+/// Bytes of rows above which the import writes a batch.
 const TOGETHER: usize = 1 << 20;
 /// Cache of the engine during an import, in bytes.
 const CACHE: u64 = 8 << 20;
@@ -88,8 +88,9 @@ fn is_of_blocks(row: &RecordRow, head: Option<&Head>) -> Result<bool, ArchiveErr
 
 /// The import of a record from rows.
 ///
-/// After [`RecordImport::finish`], the directory is a store. It contains only blocks, so opening the store computes the
-/// state. The import does not verify that the rows form a chain. Open the store and [check](crate::Store::check) it.
+/// After [`RecordImport::finish`], the directory is a store. It contains the blocks and the label, but no state, so the
+/// opened store [needs a replay](crate::OpenOutcome::NeedsReplay). The import does not verify that the rows form a
+/// chain. Open the store and [check](crate::Store::check) it.
 #[derive(Debug)]
 pub struct RecordImport {
     db: Db,

@@ -89,7 +89,7 @@ impl Place {
     pub(super) const KEYS: Self = Self(PlaceKind::Keys);
     /// The row of a deployment.
     pub(super) const DEPLOYMENT: Self = Self(PlaceKind::Deployment);
-    /// The label of the chain, which is the identifier of its Scilla rules.
+    /// The label of the chain, a text that the caller chooses.
     pub(super) const LABEL: Self = Self(PlaceKind::Label);
     /// The hash index.
     pub(super) const INDEX: Self = Self(PlaceKind::Index);

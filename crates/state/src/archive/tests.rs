@@ -6,8 +6,8 @@ use proptest::{collection::vec, prelude::*};
 use silica_protocol::{
     Account, Address, CoSignatures, CommitteeHash, DsBlockHeader, DsBlockNumber, Exception, Gas, GasPrice, MbInfo,
     MbInfoHash, MicroBlock, MicroBlockHeader, Nonce, PublicKey, Qa, Receipt, ReceiptError, ReceiptsHash, ShardId,
-    Signature, StateDeltaHash, StateRoot, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, TxRoot, Version,
-    sha256,
+    Signature, StateDeltaHash, StateRoot, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, TxRoot,
+    UnsignedTransaction, Version, sha256,
 };
 
 use super::*;
@@ -42,7 +42,15 @@ fn key(seed: &[u64]) -> PublicKey {
 }
 
 fn payment(seed: &[u64]) -> Transaction {
-    Transaction {
+    sealed(seed, unsigned(seed))
+}
+
+fn sealed(seed: &[u64], unsigned: UnsignedTransaction) -> Transaction {
+    unsigned.with_signature(Signature::new(noise(seed)))
+}
+
+fn unsigned(seed: &[u64]) -> UnsignedTransaction {
+    UnsignedTransaction {
         version: Version::from_packed(222 << 16 | 1),
         nonce: Nonce::new(1 + number(seed) % 5000),
         to: Address::new(noise(seed)),
@@ -52,7 +60,6 @@ fn payment(seed: &[u64]) -> Transaction {
         code: String::new(),
         data: String::new(),
         sender_key: key(seed),
-        signature: Signature::new(noise(seed)),
     }
 }
 
@@ -86,13 +93,13 @@ impl Model {
         let block = self.blocks.len() as u64;
         let number = self.logical_number();
         let transactions = (0..count as u64).map(|position| {
-            let mut transaction = payment(&[block, position]);
+            let mut transaction = unsigned(&[block, position]);
             if position % 7 != 6 {
-                return (transaction, Receipt::payment(Gas::new(50), number));
+                return (sealed(&[block, position], transaction), Receipt::payment(Gas::new(50), number));
             }
             transaction.data = r#"{"_tag":"Go","params":[]}"#.to_owned();
             transaction.sender_key = key(&[position % 3]);
-            (transaction, failure(number))
+            (sealed(&[block, position], transaction), failure(number))
         });
         self.push(transactions.collect(), vec![block as u8; 100 * block as usize % 7000]);
         // Some blocks without transactions have edits. The larger edits take several parts.
@@ -394,11 +401,12 @@ fn ranges_of_transactions_are_cut_from_the_whole() {
 #[test]
 fn large_bodies_span_values() {
     let mut model = Model::with(&[0]);
-    let mut deployment = payment(&[1]);
+    let mut deployment = unsigned(&[1]);
     deployment.code = "contract ".repeat(8500);
     deployment.to = Address::ZERO;
     let receipt = Receipt::payment(Gas::new(99), block(1));
-    let transactions = vec![(payment(&[2]), receipt.clone()), (deployment, receipt.clone()), (payment(&[3]), receipt)];
+    let transactions =
+        vec![(payment(&[2]), receipt.clone()), (sealed(&[1], deployment), receipt.clone()), (payment(&[3]), receipt)];
     model.push(transactions, noise::<50_000>(&[4]).to_vec());
     let ds_header = &mut model.blocks[1].ds_block.as_mut().unwrap().header;
     for winner in 0..300 {
@@ -622,7 +630,10 @@ fn only_the_next_block_is_appended() {
     assert_eq!(refused(&parts), "the micro blocks, the transactions and the Tx block do not match in the transactions");
     let mut parts = model.blocks[1].clone();
     parts.transactions[0].1.cumulative_gas = Gas::new(u64::MAX);
-    parts.transactions[0].0.gas_price = GasPrice::new(Qa::new(u128::MAX));
+    let (transaction, _) = &mut parts.transactions[0];
+    let unsigned = transaction.clone().into_unsigned();
+    let gas_price = GasPrice::new(Qa::new(u128::MAX));
+    *transaction = UnsignedTransaction { gas_price, ..unsigned }.with_signature(transaction.signature());
     let hashes: Vec<_> = parts.transactions.iter().map(|(transaction, _)| transaction.hash()).collect();
     parts.micro_blocks[1].tx_hashes = hashes;
     assert_eq!(refused(&parts), "block has too many fees");
@@ -923,7 +934,7 @@ fn record_with_changes_of_state_in_it_is_converted() {
 
 fn deployment(sender: u64, nonce: u64) -> Transaction {
     let (nonce, code) = (Nonce::new(nonce), "contract".to_owned());
-    Transaction { nonce, code, to: Address::ZERO, ..payment(&[sender]) }
+    sealed(&[sender], UnsignedTransaction { nonce, code, to: Address::ZERO, ..unsigned(&[sender]) })
 }
 
 #[test]
@@ -1259,7 +1270,7 @@ fn transaction() -> impl Strategy<Value = (Transaction, Receipt)> {
     let numbers = (any::<u32>(), any::<u64>(), any::<u128>(), any::<u128>(), any::<u64>(), any::<u64>());
     (numbers, any::<[u8; 20]>(), any::<[u8; 64]>(), text(), text(), any::<(u64, bool, bool, u8)>()).prop_map(
         move |((version, nonce, amount, price, limit, gas), to, signature, code, data, (seed, fails, same, epoch))| {
-            let transaction = Transaction {
+            let unsigned = UnsignedTransaction {
                 version: Version::from_packed(if same { 65537 } else { version }),
                 nonce: Nonce::new(nonce),
                 to: Address::new(if same { [seed as u8 % 3; 20] } else { to }),
@@ -1269,12 +1280,11 @@ fn transaction() -> impl Strategy<Value = (Transaction, Receipt)> {
                 code,
                 data,
                 sender_key: pool(seed),
-                signature: Signature::new(signature),
             };
             let gas = Gas::new(if same { 50 } else { gas });
             let epoch = BlockNumber::new(epoch.into());
             let receipt = if fails { failure(epoch) } else { Receipt::payment(gas, epoch) };
-            (transaction, receipt)
+            (unsigned.with_signature(Signature::new(signature)), receipt)
         },
     )
 }

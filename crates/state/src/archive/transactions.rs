@@ -1,16 +1,17 @@
 //! Transactions with their receipts, packed in groups.
 //!
-//! A read takes a whole group, and no group refers to another group. A field that equals the field of the previous
-//! transaction takes one bit. A key or recipient that occurs earlier in the group is stored as a number. Hashes and
-//! senders are not stored, because the reader computes them from the other fields. A payment between accounts that are
-//! new in the group takes about 130 bytes.
+//! A read takes a whole group, and no group refers to another group. A version, gas price, gas limit or gas used that
+//! equals the value of the previous transaction takes one bit. A key or recipient that occurs earlier in the group is
+//! stored as a number. Hashes and senders are not stored, because the reader computes them from the other fields. A
+//! payment between accounts that are new in the group takes about 130 bytes.
 //!
 //! ```text
 //! flags (1) [version] nonce recipient amount [gas price] [gas limit] key signature (64) [code] [data] [gas] [receipt]
 //! ```
 
 use silica_protocol::{
-    Address, BlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, Receipt, Signature, Transaction, Version,
+    Address, BlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, Receipt, Signature, Transaction, UnsignedTransaction,
+    Version,
 };
 
 use super::{error::ArchiveError, receipts, section::Place};
@@ -93,8 +94,8 @@ pub(super) fn unpack(
 
 impl Seen {
     fn write(&mut self, transaction: &Transaction, receipt: &Receipt, number: BlockNumber, out: &mut Writer) {
-        let Transaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key, signature } =
-            transaction;
+        let UnsignedTransaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key } =
+            &**transaction;
         let (version, price, limit) = (version.packed(), gas_price.get().get(), gas_limit.get());
         let gas = receipt.cumulative_gas.get();
         let plain = *receipt == Receipt::payment(receipt.cumulative_gas, number);
@@ -121,7 +122,7 @@ impl Seen {
             out.number(limit);
         }
         write_known(&mut self.keys, sender_key, out);
-        out.raw(signature.as_bytes());
+        out.raw(transaction.signature().as_bytes());
         for text in [code, data] {
             if !text.is_empty() {
                 out.bytes(text.as_bytes());
@@ -160,7 +161,7 @@ impl Seen {
         }
         let gas = Gas::new(self.gas);
         let receipt = if has(flag::FULL_RECEIPT) { receipts::read(reader)? } else { Receipt::payment(gas, number) };
-        let transaction = Transaction {
+        let unsigned = UnsignedTransaction {
             version: Version::from_packed(self.version),
             nonce,
             to,
@@ -170,9 +171,8 @@ impl Seen {
             code,
             data,
             sender_key,
-            signature,
         };
-        Ok((transaction, receipt))
+        Ok((unsigned.with_signature(signature), receipt))
     }
 }
 

@@ -74,7 +74,8 @@ impl FoundTransaction {
 
 /// Transactions of a Tx block that are stored and read together.
 ///
-/// A group has at most 32 transactions, and ends at 4,096 bytes. Therefore only its last transaction can be large.
+/// A group has at most 32 transactions, and ends with the transaction that brings it to 4,096 bytes or more. Therefore
+/// only its last transaction can be large.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionGroup {
     /// Positions of the transactions in the block.
@@ -152,8 +153,8 @@ impl ArchiveView {
         self.has(number).then(|| self.archive.repeats_up_to(number)).transpose()
     }
 
-    /// Returns the newest block that has transactions and is not after a Tx block. Returns `None` if no such block
-    /// exists, or no block has this number yet. Does not compute a block of an empty block range.
+    /// Returns the number of the newest block that has transactions and is not after a Tx block. Returns `None` if no
+    /// such block exists, or no block has this number yet. Does not compute a block of an empty block range.
     pub(crate) fn newest_with_transactions(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         if self.has(number) { self.archive.newest_with_transactions_at(number) } else { Ok(None) }
     }
@@ -191,8 +192,8 @@ impl ArchiveView {
         Ok(FoundTransaction { archive: Arc::clone(&self.archive), hash: *hash, places, bytes })
     }
 
-    /// Returns the group that contains the transaction at a position of a Tx block, or `None` if there is no such
-    /// transaction.
+    /// Returns the group that contains the transaction at a position of a Tx block, or `None` if the block or the
+    /// position does not exist.
     pub(crate) fn transaction_group(
         &self,
         number: BlockNumber,

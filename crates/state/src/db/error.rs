@@ -36,10 +36,10 @@ pub enum DbError {
     /// An earlier write panicked or did not reach the disk. The database rejects writes until the process ends.
     #[error("database rejects writes after a panic of its engine or a failure of the disk")]
     Broken,
-    /// The database was closed after a failed operation, and is not open again.
-    #[error("database is closed after a failed operation")]
+    /// The database was closed, for example after a failed operation, and is not open again.
+    #[error("database is closed")]
     Closed,
-    /// The chain was reverted to an earlier block after the beginning of the read.
+    /// A revert or a recovery of the store has retired the handle of the operation.
     #[error("the chain was reverted to an earlier block during the read")]
     Retired,
     /// The engine cannot open the file: the file is damaged, or another version of the engine or an engine with other

@@ -64,7 +64,7 @@ pub enum Durability {
     /// Flushed data survive the end of the process and a power failure.
     #[default]
     Flush,
-    /// No flush reaches the disk. For test suites that start thousands of nodes.
+    /// A flush does nothing, so a power failure can lose flushed data. For test suites that start thousands of nodes.
     Relaxed,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct DbOptions {
 
 /// A database. A clone is another handle to the same database.
 ///
-/// A handle and its clones can be retired. Reads through them then return [`DbError::Retired`] instead of later data.
+/// A handle and its clones can be retired. Reads and writes through these handles then return [`DbError::Retired`].
 #[derive(Clone, Debug)]
 pub(crate) struct Db {
     engine: Engine,
@@ -137,7 +137,7 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// - [`DbError::Locked`]: another process has the database open.
+    /// - [`DbError::Locked`]: another process, or another store of this process, has the database open.
     /// - [`DbError::Damaged`], [`DbError::Io`] and others: the database cannot be read or written.
     pub(crate) fn open(path: &Path, options: DbOptions) -> Result<Self, DbError> {
         Sled::open(path, options, || thread::sleep(LOCK_PAUSE)).map(|sled| Self::over(Engine::Sled(Arc::new(sled))))
@@ -152,12 +152,12 @@ impl Db {
         Self { engine, retired: Arc::default() }
     }
 
-    /// Returns a handle to the same database that does not retire with this one.
+    /// Returns a new handle to the same database. A retirement of this handle does not retire the new handle.
     pub(crate) fn renewed(&self) -> Self {
         Self::over(self.engine.clone())
     }
 
-    /// Retires this handle and its clones. Later reads return [`DbError::Retired`].
+    /// Retires this handle and its clones. Later reads and writes return [`DbError::Retired`].
     pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::SeqCst);
     }
@@ -186,11 +186,21 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// The errors of [`Db::open`]. After an error, every operation returns [`DbError::Closed`] until a call succeeds.
+    /// [`DbError::Broken`]: the engine rejects all writes until the process ends. It stays open. After the errors of
+    /// [`Db::open`], every operation returns [`DbError::Closed`] until a call succeeds.
     pub(crate) fn reopen(&self) -> Result<(), DbError> {
         match &self.engine {
             Engine::Sled(sled) => sled.reopen(|| thread::sleep(LOCK_PAUSE)),
             Engine::Memory(memory) => memory.reopen(),
+        }
+    }
+
+    /// Closes the engine for all handles, and unlocks its directory. Later operations return [`DbError::Closed`]. A
+    /// database in memory stays open.
+    pub(crate) fn close(&self) {
+        match &self.engine {
+            Engine::Sled(sled) => sled.close(),
+            Engine::Memory(_) => {}
         }
     }
 
@@ -402,7 +412,7 @@ const LOG: &str = "db";
 struct Sled {
     path: PathBuf,
     options: DbOptions,
-    /// `None` during a reopening, after a failed reopening, and during the drop.
+    /// `None` during a reopening, after a failed reopening, and after the close.
     opened: RwLock<Option<Opened>>,
     /// Whether an operation has failed since the database was opened. sled may then reject all later writes.
     failed: AtomicBool,
@@ -486,6 +496,16 @@ impl Sled {
         Ok(())
     }
 
+    fn close(&self) {
+        let Some(opened) = self.opened.write().take() else { return };
+        // Closing sled writes files, and would create missing directories for these files.
+        if self.broken.load(Ordering::Acquire) || opened.require_in_place().is_err() {
+            std::mem::forget(opened);
+        } else {
+            opened.close();
+        }
+    }
+
     fn with<T>(&self, operation: impl FnOnce(&Opened) -> Result<T, DbError>) -> Result<T, DbError> {
         let opened = self.opened.read();
         let result = operation(opened.as_ref().ok_or(DbError::Closed)?);
@@ -529,13 +549,7 @@ impl Sled {
 
 impl Drop for Sled {
     fn drop(&mut self) {
-        let Some(opened) = self.opened.get_mut().take() else { return };
-        // Closing sled writes files, and would create missing directories for these files.
-        if self.broken.load(Ordering::Acquire) || opened.require_in_place().is_err() {
-            std::mem::forget(opened);
-        } else {
-            opened.close();
-        }
+        self.close();
     }
 }
 

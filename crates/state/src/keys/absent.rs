@@ -1,7 +1,7 @@
 //! A cache of key ranges without entries. Queries find these ranges.
 //!
 //! Removed keys stay on disk until no readable state contains them. A query over a million such keys finds no entry.
-//! With this cache, later queries to the same state or a newer one skip the range. When a block adds a key, the cache
+//! With this cache, later queries to this state or a newer state skip the range. When a block adds a key, the cache
 //! removes the key from its range.
 
 use std::{collections::BTreeMap, ops::Bound};

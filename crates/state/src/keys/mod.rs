@@ -103,7 +103,7 @@ impl KeyList {
     }
 }
 
-/// The first keys of a span. Some may have no entry.
+/// The first keys of a span. Some of these keys may have no entry.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     /// Keys in ascending order, each once.
@@ -125,7 +125,8 @@ impl Taken {
         Self { keys: KeyList::default(), left: limit, cut: false }
     }
 
-    /// Returns whether the limit permits another key. Every limit permits at least one key.
+    /// Returns whether the limit permits another key. A limit of at least one key and one byte permits one key of any
+    /// length.
     fn has_room(&mut self) -> bool {
         self.cut = self.left.keys == 0 || self.left.bytes == 0;
         !self.cut
@@ -155,8 +156,8 @@ impl Keys {
         Self { db, recent: Arc::default(), absent: Absent::default() }
     }
 
-    /// Starts the undo log of versions after `version`. `version` must be the newest version. The next checkpoint
-    /// removes the log.
+    /// Starts the undo log of versions after `version`. Does nothing if the undo log exists. `version` must be the
+    /// newest version. The next checkpoint removes the log.
     pub(crate) fn remember(&self, version: Version) {
         self.recent.remember(version);
     }
@@ -191,8 +192,8 @@ impl Keys {
         self.absent.note(contract, from, end, version);
     }
 
-    /// Returns the first keys of a span. These include all keys that have an entry in the state of `version`. `older`
-    /// has the keys of states that were computed again after a restart.
+    /// Returns the first keys of a span. They include each key before [`Candidates::next`] that has an entry in the
+    /// state of `version`. `older` has the keys of states that were computed again after a restart.
     pub(crate) fn candidates(
         &self,
         span: Span<'_>,

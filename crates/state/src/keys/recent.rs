@@ -88,8 +88,8 @@ impl Recent {
         }
     }
 
-    /// Starts the undo log of versions after `version`. `version` must be the newest version. The next checkpoint
-    /// removes the log.
+    /// Starts the undo log of versions after `version`. Does nothing if the undo log exists. `version` must be the
+    /// newest version. The next checkpoint removes the log.
     pub(super) fn remember(&self, version: Version) {
         self.write().undo.get_or_insert(Undo { since: version, before: Vec::new() });
     }

@@ -66,7 +66,7 @@ impl<'a> Rows<'a> {
         let contracts = std::iter::from_fn(move || {
             let row = self.db.scan(next.take()?..end.clone()).next()?;
             let contract = row.map_err(StateError::from).and_then(|(row, _)| {
-                let contract = row.get(1..LAYER).and_then(Address::from_slice);
+                let contract = row.get(1..LAYER).and_then(|bytes| Address::try_from(bytes).ok());
                 contract.ok_or_else(|| damaged("row is too short"))
             });
             let rows = |contract: &Address| [&[self.tables.top], &contract.as_bytes()[..]].concat();

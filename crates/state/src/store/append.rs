@@ -75,8 +75,8 @@ impl Store {
         writer.replay_to.map(|head| (BlockNumber::new(at), head))
     }
 
-    /// Returns the state after the newest block. [`Store::extend`] and [`PreparedState::skip`] add the states of later
-    /// blocks.
+    /// Returns the state after the newest appended block, which may not be flushed yet. [`Store::extend`] and
+    /// [`PreparedState::skip`] add the states of later blocks.
     pub fn prepare(&self) -> PreparedState {
         let state = self.newest(&self.writer()).window().newest().clone();
         PreparedState { begin: state.version, state, changed: Vec::new(), keys: Vec::new(), diffs: Vec::new() }
@@ -86,8 +86,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StateError::NotContract`] or [`StateError::ForeignKey`]: the diff is inconsistent. Other errors: the state
-    /// cannot be read.
+    /// [`StateError::NotContract`], [`StateError::ForeignKey`] or [`StateError::TooLarge`]: the store cannot apply the
+    /// diff. Other errors: the state cannot be read.
     pub fn extend(&self, mut prepared: PreparedState, diff: &StateDiff) -> Result<PreparedState, StateError> {
         let version = prepared.state.version.saturating_add(1);
         let (state, keys) = prepared.state.advance(&self.core.pages, diff, version)?;
@@ -98,8 +98,8 @@ impl Store {
         Ok(prepared)
     }
 
-    /// Appends a block, and makes the block durable before readers see the block. Returns a snapshot of the chain at
-    /// this block.
+    /// Appends a block, and flushes the block before readers see the block. Returns a snapshot of the chain at this
+    /// block.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`CommitError`]. After an error of the database engine, every append fails until the store is opened again.
-    /// Any other error leaves the store unchanged.
+    /// [`CommitError`]. After an error of the database engine, every append fails until [`Store::recover`] succeeds or
+    /// the store is opened again. Any other error leaves the store unchanged.
     pub fn append(&self, blocks: Append<'_>, prepared: PreparedState) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let before = self.newest(&writer);
@@ -152,8 +152,8 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Makes the appended blocks durable, and then visible to readers. Returns a snapshot of the chain at the newest
-    /// block.
+    /// Flushes the appended blocks, and then makes them visible to readers. Returns a snapshot of the chain at the
+    /// newest block.
     ///
     /// # Errors
     ///

@@ -48,7 +48,7 @@ pub enum OpenOutcome {
         rebuilt: Option<String>,
     },
     /// The state of the newest block is lost, because state diffs are missing. The caller must execute the blocks from
-    /// `from` on again, with [`Store::replay`] for each.
+    /// `from` on again, and pass their states to [`Store::replay`].
     NeedsReplay {
         /// Number of the first block to execute.
         from: BlockNumber,
@@ -75,8 +75,8 @@ impl Store {
         Self::open_with_progress(dir, options, &mut |_, _| {})
     }
 
-    /// Opens the store like [`Store::open`]. While the store rebuilds the hash index, it calls `progress` with the
-    /// number of indexed blocks, and the number of all blocks.
+    /// Opens the store like [`Store::open`]. While the function adds blocks to the hash index, it calls `progress` with
+    /// the number of indexed blocks, and the number of all blocks.
     ///
     /// # Errors
     ///
@@ -153,8 +153,8 @@ impl Store {
         }
     }
 
-    /// Marks the state for removal and removes the state diffs. The next opening computes the state from the blocks.
-    /// The store in the directory must not be open.
+    /// Marks the state for removal and removes the state diffs. The next opening removes the state. The caller must
+    /// then execute all blocks again ([`OpenOutcome::NeedsReplay`]). The store in the directory must not be open.
     ///
     /// # Errors
     ///

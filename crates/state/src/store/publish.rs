@@ -61,10 +61,20 @@ impl Store {
     /// Writes the changes since the newest checkpoint, if the state history permits it, and closes the store. The next
     /// opening then has less to compute.
     ///
+    /// The function also closes the databases for all snapshots and readers, so that the directory can be opened again.
+    /// Their later reads from disk return an error.
+    ///
     /// # Errors
     ///
     /// [`CloseError`]: the state cannot be written. The record has all blocks.
     pub fn close(self) -> Result<(), CloseError> {
+        let written = self.write_changes();
+        self.databases.record.close();
+        self.databases.state.close();
+        written
+    }
+
+    fn write_changes(&self) -> Result<(), CloseError> {
         let snapshot = self.snapshot();
         self.checkpointer.wait();
         if let Some(failure) = self.checkpointer.failure() {

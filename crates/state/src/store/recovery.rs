@@ -19,11 +19,11 @@ impl Store {
     /// newest flushed block. The store discards all later writes, and accepts blocks again. Returns a snapshot of the
     /// chain at this block.
     ///
-    /// If the store accepts blocks and has no unflushed blocks, the function returns at once. Otherwise it closes and
-    /// reopens the engines, because they accept no writes after a failure. One batch removes later blocks from the
-    /// record. Then the store opens as after a crash, so its state may need a replay. Older snapshots return data from
-    /// memory. For all other queries they return [`DbError::Retired`](crate::DbError::Retired).
-    /// [Savepoints](Store::savepoint) stay valid.
+    /// If this block is the newest block, the store accepts blocks, and no block is unflushed, the engines stay open.
+    /// Otherwise the function closes and reopens the engines, because they accept no writes after a failure. One batch
+    /// removes later blocks from the record. Then the store opens as after a crash, so its state may need a replay.
+    /// Older snapshots return data from memory. For all other queries they return
+    /// [`DbError::Retired`](crate::DbError::Retired). [Savepoints](Store::savepoint) stay valid.
     ///
     /// # Errors
     ///

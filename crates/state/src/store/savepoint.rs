@@ -27,9 +27,9 @@ const MUCH: u64 = 16;
 impl Store {
     /// Creates a savepoint at the newest block, so that the chain can revert to this block.
     ///
-    /// If no savepoint exists, the call waits for a checkpoint in progress. If much has changed since the newest
-    /// checkpoint, the call also writes another checkpoint, because each revert could compute these changes again.
-    /// While a savepoint exists, changes stay in memory.
+    /// If no savepoint exists, or the store has discarded all savepoints, the call waits for a checkpoint in progress.
+    /// If much has changed since the newest checkpoint, the call then also writes another checkpoint, because each
+    /// revert could compute these changes again. While a savepoint exists, changes stay in memory.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Store {
     }
 
     /// Reverts the chain to a savepoint: removes the later blocks permanently, and restores the state of the savepoint.
-    /// Returns a snapshot of the chain at this block.
+    /// Returns a snapshot of the chain at the savepoint.
     ///
     /// If the state is not in memory, the store opens again over the same databases. This happens, for example, for a
     /// savepoint that is older than eight other savepoints. The store then computes the changes since the newest

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use silica_proof::trie::{Builder, Nibbles};
 use silica_protocol::{Address, StorageRoot, VariableHash};
 
 use super::{Progress, Store};
@@ -9,7 +10,6 @@ use crate::{
     archive::ArchiveReport,
     error::StateError,
     transition::{State, storage_key},
-    trie::{Builder, Nibbles},
     versioned_trie::key::Owner,
     view::StateView,
 };

@@ -8,6 +8,7 @@
 //!
 //! The checkpoint finds the pages of the previous checkpoint only through the node pages on disk, never in memory.
 
+use silica_proof::trie::EMPTY_ROOT;
 use silica_protocol::{Address, BlockNumber};
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     pages::{Checkpoint, Manifest, PageStore, RootPointer},
     tree::{Body, Branch, Link, Top},
 };
-use crate::{codec::Writer, error::StateError, layout::space, trie::EMPTY_ROOT, version::Version};
+use crate::{codec::Writer, error::StateError, layout::space, version::Version};
 
 /// The number of pages that a checkpoint has written, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

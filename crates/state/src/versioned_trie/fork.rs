@@ -6,13 +6,14 @@
 //! branch node of its own. The tree below this digit is attached to the branch node over the classes, and its path is
 //! one nibble longer.
 
+use silica_proof::trie::{
+    NodeRef, Proof, digit_path,
+    node::{Children, write_branch, write_extension},
+};
+
 use super::{
     key::Key,
     leaf::{LeafView, with_buffer},
-};
-use crate::trie::{
-    NodeRef, Proof, digit_path,
-    node::{Children, write_branch, write_extension},
 };
 
 /// Masks of the two classes: the decimal digits and the letters.

@@ -2,9 +2,10 @@
 
 use std::{cmp::Ordering, fmt};
 
+use silica_proof::trie::digit_path;
 use silica_protocol::{Address, VariableHash};
 
-use crate::{layout::space, trie::digit_path};
+use crate::layout::space;
 
 /// Number of digits of the longest key.
 pub(crate) const MAX_DIGITS: usize = 64;
@@ -114,7 +115,7 @@ impl Key {
 
     /// Returns the address of the account with this key, or `None` if no account can have this key.
     pub(crate) fn to_address(self) -> Option<Address> {
-        Address::from_slice(self.as_slice())
+        Address::try_from(self.as_slice()).ok()
     }
 }
 

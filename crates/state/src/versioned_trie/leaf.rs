@@ -5,10 +5,10 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use silica_proof::trie::{NodeRef, rlp};
 use silica_protocol::Account;
 
 use super::{key::Key, tree::Top};
-use crate::trie::{NodeRef, rlp};
 
 /// A leaf of a trie.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ pub(crate) struct Change {
     pub key: Key,
     /// The new leaf, or `None` to remove the leaf.
     pub leaf: Option<Leaf>,
-    /// Whether the change replaces a leaf. The function that applies the change sets it.
+    /// Whether the change replaces or removes a leaf. The function that applies the change sets this flag.
     replaces: AtomicBool,
 }
 
@@ -71,12 +71,13 @@ pub(crate) struct LeafView<'a> {
     pub value: &'a [u8],
     /// The plain key of an entry of contract storage. Empty for an account.
     pub plain: &'a str,
-    /// The storage trie of a contract, if this trie is in memory. Otherwise the value has only the root of the trie.
+    /// The storage trie of a contract, if the leaf is from a change. Otherwise the value has only the root of the trie.
     pub storage: Option<&'a Top>,
 }
 
 impl LeafView<'_> {
-    /// Returns the weight: bytes of the whole key and of the value, plus 4 for lengths.
+    /// Returns the weight: bytes of the key and of the value, plus 4 for lengths. For an entry of contract storage, the
+    /// key is the plain key.
     pub(crate) fn weight(&self) -> u64 {
         let key = if self.plain.is_empty() { self.key.as_slice().len() } else { self.plain.len() };
         u64::try_from(key.saturating_add(self.value.len()).saturating_add(4)).unwrap_or(u64::MAX)
@@ -126,7 +127,7 @@ impl LeafView<'_> {
     }
 }
 
-/// The bytes of a value. Values of up to 30 bytes need no separate allocation. Almost all values are so short.
+/// The bytes of a value. Values of up to 30 bytes need no separate allocation.
 #[derive(Clone, Debug)]
 pub(crate) enum Bytes {
     Short(u8, [u8; SHORT]),

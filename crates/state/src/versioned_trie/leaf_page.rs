@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use silica_proof::trie::{NodeRef, Proof};
 use silica_protocol::{Account, VariableHash, sha256};
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
 };
 use crate::{
     codec::{Malformed, Reader, Writer},
-    trie::{NodeRef, Proof},
     version::Version,
 };
 

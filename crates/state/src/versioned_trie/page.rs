@@ -1,15 +1,14 @@
 //! The bytes of pages: leaf pages, and node pages over other pages (docs/storage.md).
 
+use silica_proof::trie::{InlineNode, NodeRef};
+
 use super::{
     fork::{bit, digits, hanging_at},
     key::{Key, MAX_DIGITS, Owner, Slot},
     leaf_page::{LEAF_PAGE, LeafPage},
     tree::{Branch, Link, Load, Place, Tree},
 };
-use crate::{
-    codec::{Malformed, Reader, Writer},
-    trie::{InlineNode, NodeRef},
-};
+use crate::codec::{Malformed, Reader, Writer};
 
 /// First byte of a leaf page.
 const BUCKET_KIND: u8 = 1;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use parking_lot::RwLock;
+use silica_proof::trie::EMPTY_ROOT;
 use silica_protocol::{Address, BlockNumber};
 
 use super::{
@@ -25,7 +26,6 @@ use crate::{
     file::create_anew,
     keys::Keys,
     layout::PART,
-    trie::EMPTY_ROOT,
     version::Version,
 };
 

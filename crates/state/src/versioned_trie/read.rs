@@ -8,6 +8,8 @@ use std::{
     vec,
 };
 
+use silica_proof::trie::Proof;
+
 use super::{
     fork::{prove_lead, step_to},
     key::{Key, Prefix},
@@ -16,7 +18,7 @@ use super::{
     parallel,
     tree::{Body, Branch, Link, Top, Tree},
 };
-use crate::{error::StateError, trie::Proof};
+use crate::error::StateError;
 
 /// Minimum number of keys for which several threads are faster than one thread.
 const WORTH_A_THREAD: usize = 1024;
@@ -47,7 +49,7 @@ impl Source<'_> {
 
     /// Returns the values of several keys, in no particular order. Each value has the number that is next to its key in
     /// `keys`. The keys must be in ascending order. Keys without a leaf are left out. Returns `None` if the values take
-    /// more than `most` bytes, with [`VALUE_OVERHEAD`] bytes added for each value. Reads each page once.
+    /// more than `most` bytes, with [`VALUE_OVERHEAD`] bytes added for each value. Reads each page at most once.
     pub(crate) fn values(
         &self,
         tree: &Link,

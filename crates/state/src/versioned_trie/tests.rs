@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use silica_proof::trie::{MemoryTrie, verify};
 use silica_protocol::{
     Account, Address, BlockNumber, CodeHash, ContractAccount, Nonce, Qa, StorageRoot, VariableHash, sha256,
 };
@@ -17,7 +18,6 @@ use super::{
 use crate::{
     db::{Db, Disk},
     error::StateError,
-    trie::{MemoryTrie, verify_proof},
     version::Version,
 };
 
@@ -135,7 +135,7 @@ impl Fixture {
         assert_eq!(found, expected);
         let proof = self.source(version).proof(top, key).unwrap().into_nodes();
         assert_eq!(proof, model.trie.proof(text.as_bytes()).into_nodes(), "version {version} key {text}");
-        assert_eq!(verify_proof(&model.trie.root(), text.as_bytes(), &proof).unwrap(), expected);
+        assert_eq!(verify(&model.trie.root(), text.as_bytes(), &proof).unwrap(), expected);
     }
 
     fn check_all(&self, version: Version) {

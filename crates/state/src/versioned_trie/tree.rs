@@ -18,16 +18,15 @@ use std::{
     },
 };
 
+use silica_proof::trie::{EMPTY_ROOT, NodeRef};
+
 use super::{
     fork::{Fork, bit, digits, hanging_at, rank, step_to, top_of},
     key::{Key, Slot},
     leaf::{Leaf, LeafView},
     leaf_page::{LEAF_PAGE, LeafPage},
 };
-use crate::{
-    trie::{EMPTY_ROOT, NodeRef},
-    version::Version,
-};
+use crate::version::Version;
 
 /// A tree that several versions can share.
 pub(crate) type Link = Arc<Tree>;

@@ -219,7 +219,7 @@ impl Changes {
 }
 
 impl Kept {
-    /// Adds the frames of a file. Stops at the first frame that is torn, damaged or unreadable.
+    /// Adds the frames of a file for blocks up to `head`. Stops at the first frame that is torn, damaged or unreadable.
     fn scan(&mut self, reader: &mut dyn Read, file: u64, len: u64, head: Option<BlockNumber>) {
         let (mut offset, mut frame) = (0_u64, Vec::new());
         while let Ok(Some((number, hash, change))) = read_frame(reader, len.saturating_sub(offset), &mut frame) {

@@ -66,7 +66,7 @@ struct State {
     generation: u64,
 }
 
-/// The index. Any number of threads can read. One thread adds blocks, and one maintains the segments.
+/// The index. Any number of threads can read. One thread adds blocks, and one thread maintains the segments.
 #[derive(Debug)]
 pub(super) struct Index {
     db: Db,

@@ -1,9 +1,10 @@
 //! Proofs that a root commits to a value of a key, or to its absence.
 
-use std::{
-    borrow::Cow,
+use alloc::{
     collections::{BTreeMap, BTreeSet},
+    vec::Vec,
 };
+use core::fmt;
 
 use super::{
     keccak::keccak256,
@@ -24,7 +25,8 @@ impl Proof {
         Self { nodes: BTreeSet::new() }
     }
 
-    pub(crate) fn add(&mut self, rlp: Vec<u8>) {
+    /// Adds the RLP of a node. A node that the proof already has is added once.
+    pub fn add(&mut self, rlp: Vec<u8>) {
         self.nodes.insert(rlp);
     }
 
@@ -39,7 +41,7 @@ impl Proof {
 #[non_exhaustive]
 pub enum ProofError {
     /// The path leads to a node that is not in the proof.
-    #[error("node {} is missing, {depth} nibbles into the key: nodes were left out, or prove another key", hex(.hash))]
+    #[error("node {} is missing, {depth} nibbles into the key: nodes were left out, or prove another key", Hex(.hash))]
     Missing {
         /// Keccak-256 of the missing node.
         hash: [u8; 32],
@@ -62,8 +64,13 @@ pub enum ProofError {
     },
 }
 
-fn hex(bytes: &[u8; 32]) -> Cow<'static, str> {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Writes a hash as hexadecimal digits.
+struct Hex<'a>(&'a [u8; 32]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }
 
 /// Follows `key` from `root` through `nodes`, which can be in any order. Returns the value of the key, or `None` if the
@@ -80,21 +87,25 @@ fn hex(bytes: &[u8; 32]) -> Cow<'static, str> {
 /// # Examples
 ///
 /// ```
-/// use silica_state::trie::{MemoryTrie, verify_proof};
+/// use silica_proof::trie::{MemoryTrie, verify_ignoring_extra};
 /// let mut trie = MemoryTrie::new();
 /// trie.insert(b"7bb3", b"one");
 /// trie.insert(b"d90f", b"two");
 /// let proof = trie.proof(b"7bb3").into_nodes();
-/// assert_eq!(verify_proof(&trie.root(), b"7bb3", &proof)?, Some(b"one".to_vec()));
+/// assert_eq!(verify_ignoring_extra(&trie.root(), b"7bb3", &proof)?, Some(b"one".to_vec()));
 /// let absence = trie.proof(b"7bb4").into_nodes();
-/// assert_eq!(verify_proof(&trie.root(), b"7bb4", &absence)?, None);
-/// # Ok::<(), silica_state::trie::ProofError>(())
+/// assert_eq!(verify_ignoring_extra(&trie.root(), b"7bb4", &absence)?, None);
+/// # Ok::<(), silica_proof::trie::ProofError>(())
 /// ```
-pub fn verify_proof(root: &[u8; 32], key: &[u8], nodes: &[impl AsRef<[u8]>]) -> Result<Option<Vec<u8>>, ProofError> {
+pub fn verify_ignoring_extra(
+    root: &[u8; 32],
+    key: &[u8],
+    nodes: &[impl AsRef<[u8]>],
+) -> Result<Option<Vec<u8>>, ProofError> {
     follow(root, key, nodes, |_| {})
 }
 
-/// Verifies a proof like [`verify_proof`], but rejects surplus nodes: each node must be on the path to the key, and
+/// Verifies a proof like [`verify_ignoring_extra`], but rejects surplus nodes: each node must be on the path to the key, and
 /// must occur once. Nodes that are embedded in their parent may be present or absent.
 ///
 /// Except for order and embedded nodes, each key has one proof under a root. So a change of any byte makes the proof
@@ -102,12 +113,8 @@ pub fn verify_proof(root: &[u8; 32], key: &[u8], nodes: &[impl AsRef<[u8]>]) -> 
 ///
 /// # Errors
 ///
-/// The errors of [`verify_proof`], and [`ProofError::Surplus`] for the first surplus node.
-pub fn verify_whole_proof(
-    root: &[u8; 32],
-    key: &[u8],
-    nodes: &[impl AsRef<[u8]>],
-) -> Result<Option<Vec<u8>>, ProofError> {
+/// The errors of [`verify_ignoring_extra`], and [`ProofError::Surplus`] for the first surplus node.
+pub fn verify(root: &[u8; 32], key: &[u8], nodes: &[impl AsRef<[u8]>]) -> Result<Option<Vec<u8>>, ProofError> {
     let mut used = BTreeSet::new();
     let value = follow(root, key, nodes, |node| {
         used.insert(node);

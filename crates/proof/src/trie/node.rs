@@ -1,6 +1,7 @@
 //! The three kinds of trie nodes, their RLP, and the references to them (Reference: formats#trie).
 
-use std::fmt;
+use alloc::vec::Vec;
+use core::fmt;
 
 use super::{
     keccak::keccak256,
@@ -108,22 +109,22 @@ impl fmt::Debug for InlineNode {
 }
 
 /// The sixteen children of a branch node, in the order of their nibbles.
-pub(crate) type Children = [Option<NodeRef>; 16];
+pub type Children = [Option<NodeRef>; 16];
 
 /// Replaces the content of `out` with the RLP of a leaf node.
-pub(crate) fn write_leaf(path: &[u8], value: &[u8], out: &mut Vec<u8>) {
+pub fn write_leaf(path: &[u8], value: &[u8], out: &mut Vec<u8>) {
     write_pair_head(path, true, rlp::string_len(value), out);
     rlp::write_string(value, out);
 }
 
 /// Replaces the content of `out` with the RLP of an extension node.
-pub(crate) fn write_extension(path: &[u8], child: &NodeRef, out: &mut Vec<u8>) {
+pub fn write_extension(path: &[u8], child: &NodeRef, out: &mut Vec<u8>) {
     write_pair_head(path, false, child.encoded_len(), out);
     child.write(out);
 }
 
 /// Replaces the content of `out` with the RLP of a branch node.
-pub(crate) fn write_branch(children: &Children, value: Option<&[u8]>, out: &mut Vec<u8>) {
+pub fn write_branch(children: &Children, value: Option<&[u8]>, out: &mut Vec<u8>) {
     let value = value.unwrap_or_default();
     let lens = children.iter().map(|child| child.as_ref().map_or(1, NodeRef::encoded_len));
     let payload = lens.fold(rlp::string_len(value), usize::saturating_add);

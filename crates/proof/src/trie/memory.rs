@@ -1,5 +1,7 @@
 //! A whole trie in memory.
 
+use alloc::{boxed::Box, vec::Vec};
+
 use super::{
     nibbles::{Nibbles, common_prefix},
     proof::Proof,
@@ -14,7 +16,7 @@ use super::{
 /// # Examples
 ///
 /// ```
-/// use silica_state::trie::{EMPTY_ROOT, MemoryTrie};
+/// use silica_proof::trie::{EMPTY_ROOT, MemoryTrie};
 /// let mut trie = MemoryTrie::new();
 /// assert_eq!(trie.root(), EMPTY_ROOT);
 /// trie.insert(b"key", b"value");
@@ -94,7 +96,7 @@ fn insert(slot: &mut Option<Box<Fork>>, path: &[u8], value: &[u8]) -> Option<Vec
 
 /// Inserts a new fork into the path of `fork`, after `shared` nibbles.
 fn split(fork: &mut Fork, shared: usize) {
-    let mut below = std::mem::take(fork);
+    let mut below = core::mem::take(fork);
     let path = below.path;
     let (above, rest) = path.as_slice().split_at_checked(shared).unwrap_or_default();
     let (nibble, rest) = rest.split_first().unwrap_or((&0, &[]));
@@ -139,7 +141,7 @@ fn prove(fork: Option<&Fork>, path: &[u8], proof: &mut Proof) -> Subtree {
     let Some(fork) = fork else { return Subtree::Empty };
     let Some(rest) = path.strip_prefix(fork.path.as_slice()) else { return subtree(Some(fork)) };
     let next = rest.split_first();
-    let children: [Subtree; 16] = std::array::from_fn(|nibble| {
+    let children: [Subtree; 16] = core::array::from_fn(|nibble| {
         let child = fork.children.get(nibble).and_then(Option::as_deref);
         match next {
             Some((on_path, rest)) if usize::from(*on_path) == nibble => prove(child, rest, proof),

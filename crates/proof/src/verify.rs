@@ -1,16 +1,45 @@
 //! Verifies a result of `GetStateProof` against the state root in a trusted Tx block (Reference: formats#state-proof).
 
-use silica_protocol::{Account, Address, DecodeError, StateRoot, StorageRoot, VariableHash};
+use alloc::{string::ToString, vec::Vec};
 
-use crate::trie::{ProofError, verify_whole_proof};
+use serde_json::Value;
+use silica_protocol::{Account, Address, DecodeError, StateRoot, StorageKey, StorageRoot, VariableHash, stored_value};
 
-/// The facts that the nodes of a state proof prove about the state with the given root.
+use crate::{
+    response::StateProof,
+    trie::{self, ProofError},
+};
+
+/// The facts that a state proof proves about one variable of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProvenState {
-    /// The account at the address, or `None` for proven absence.
+#[non_exhaustive]
+pub struct ProvenEntry {
+    /// The account of the contract, or `None` for its proven absence.
     pub account: Option<Account>,
-    /// The stored bytes of the variable, or `None` for proven absence.
-    pub variable: Option<Vec<u8>>,
+    /// The value of the variable, or `None` for its proven absence.
+    pub value: Option<StorageValue>,
+}
+
+/// The stored bytes of a variable of a contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageValue(Vec<u8>);
+
+impl StorageValue {
+    /// Returns the value as JSON, in the form of Scilla. An empty map is an object without members. A value that is not
+    /// JSON is a string: the entries `_addr` and `_version` are not JSON.
+    pub fn to_json(&self) -> Value {
+        stored_value(&self.0)
+    }
+
+    /// Returns the stored bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Returns the stored bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
 }
 
 /// Reason why a result of `GetStateProof` proves nothing. The texts name the wrong member of the result.
@@ -40,6 +69,12 @@ pub enum StateProofError {
     /// The second list does not lead to the variable.
     #[error("stateProof: {0}")]
     Variable(#[source] ProofError),
+    /// The key does not begin with the address of a contract.
+    #[error("key: expected the address of a contract at its beginning, got {key}")]
+    NoContract {
+        /// The given key.
+        key: StorageKey,
+    },
     /// The second list has nodes, but the account has no storage.
     #[error("stateProof: expected no nodes, since the account has no storage, got {got}")]
     NoStorage {
@@ -48,89 +83,103 @@ pub enum StateProofError {
     },
 }
 
-/// Verifies the two lists of a `GetStateProof` result against the `StateRootHash` of a Tx block. Returns the proved
-/// account at `address` and the proved value of its `variable`, or their absence.
-///
-/// The lists may come from an untrusted node. The root must come from a trusted block. Both lists are sets of trie
-/// nodes in any order. Each node must be on the path to its key, so a change of any byte makes the proof invalid. The
-/// function hashes each node once.
-///
-/// # Errors
-///
-/// [`StateProofError`]: the lists prove nothing. The error names the wrong member of the result.
-///
-/// # Examples
-///
-/// A client that has the state root and the name of the variable `count` verifies the value of this variable:
-///
-/// ```
-/// use silica_protocol::{Account, Address, CodeHash, ContractAccount, Nonce, Qa, StateRoot, StorageKey, StorageRoot};
-/// use silica_state::{trie::MemoryTrie, verify_state_proof};
-///
-/// // The data of the node: the storage of one contract, and the accounts.
-/// let contract = Address::new([0xc0; 20]);
-/// let variable = StorageKey::entry(&contract, "count", &[""; 0]).variable_hash();
-/// let mut storage = MemoryTrie::new();
-/// storage.insert(variable.to_string().as_bytes(), b"\"42\"");
-/// let code = ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root: Some(StorageRoot::new(storage.root())) };
-/// let account = Account { balance: Qa::new(5), nonce: Nonce::new(0), contract: Some(code) };
-/// let mut accounts = MemoryTrie::new();
-/// accounts.insert(contract.to_string().as_bytes(), &account.encode());
-///
-/// // The lists of the response, and the root in the header of the block.
-/// let account_proof = accounts.proof(contract.to_string().as_bytes()).into_nodes();
-/// let state_proof = storage.proof(variable.to_string().as_bytes()).into_nodes();
-/// let root = StateRoot::new(accounts.root());
-///
-/// let proven = verify_state_proof(&root, &contract, &variable, &account_proof, &state_proof)?;
-/// assert_eq!(proven.account, Some(account));
-/// assert_eq!(proven.variable.as_deref(), Some(&b"\"42\""[..]));
-/// assert!(verify_state_proof(&StateRoot::ZERO, &contract, &variable, &account_proof, &state_proof).is_err());
-/// # Ok::<(), silica_state::StateProofError>(())
-/// ```
-pub fn verify_state_proof(
-    root: &StateRoot,
-    address: &Address,
-    variable: &VariableHash,
-    account_proof: &[impl AsRef<[u8]>],
-    state_proof: &[impl AsRef<[u8]>],
-) -> Result<ProvenState, StateProofError> {
-    let account = verify_account_proof(root, address, account_proof)?;
-    let storage = account.and_then(|account| account.contract).and_then(|contract| contract.storage_root);
-    let variable = match storage {
-        Some(root) => {
-            verify_whole_proof(root.as_bytes(), variable.to_string().as_bytes(), state_proof).map_err(|error| {
-                if begins_elsewhere(&error) {
-                    StateProofError::OtherStorage { root }
-                } else {
-                    StateProofError::Variable(error)
-                }
-            })?
-        }
-        None if state_proof.is_empty() => None,
-        None => return Err(StateProofError::NoStorage { got: state_proof.len() }),
-    };
-    Ok(ProvenState { account, variable })
-}
+impl StateProof {
+    /// Verifies both lists against the `StateRootHash` of a Tx block. Returns the proven account of the contract and
+    /// the proven value of the variable, or their absence.
+    ///
+    /// The proof may come from an untrusted node. The root must come from a trusted block. Each node must be on the
+    /// path to its key, so a change of any byte makes the proof invalid. The function hashes each node once.
+    ///
+    /// The proof is about exactly this key. The absence of a value under another spelling of a map key says nothing
+    /// about the entry, so [`MapKey`](silica_protocol::MapKey) writes map keys in the form of the chain.
+    ///
+    /// # Errors
+    ///
+    /// [`StateProofError`]: the lists prove nothing. The error names the wrong list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use silica_proof::{
+    ///     MemoryTrie, StateProof,
+    ///     protocol::{Account, Address, CodeHash, ContractAccount, StateRoot, StorageKey, StorageRoot},
+    /// };
+    ///
+    /// // The data of the node: the storage of one contract, and the accounts.
+    /// let contract = Address::new([0xc0; 20]);
+    /// let count = StorageKey::field(&contract, "count");
+    /// let variable = count.variable_hash();
+    /// let mut storage = MemoryTrie::new();
+    /// storage.insert(variable.to_string().as_bytes(), b"\"42\"");
+    /// let storage_root = Some(StorageRoot::new(storage.root()));
+    /// let code = ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root };
+    /// let account = Account { contract: Some(code), ..Account::default() };
+    /// let mut accounts = MemoryTrie::new();
+    /// accounts.insert(contract.to_string().as_bytes(), &account.encode());
+    ///
+    /// // The lists of the response, and the root in the header of the block.
+    /// let proof = StateProof {
+    ///     account: accounts.proof(contract.to_string().as_bytes()).into_nodes(),
+    ///     state: storage.proof(variable.to_string().as_bytes()).into_nodes(),
+    /// };
+    /// let root = StateRoot::new(accounts.root());
+    ///
+    /// let proven = proof.verify(&root, &count)?;
+    /// assert_eq!(proven.account, Some(account));
+    /// assert_eq!(proven.value.map(|value| value.to_json()), Some("42".into()));
+    /// assert!(proof.verify(&StateRoot::ZERO, &count).is_err());
+    /// # Ok::<(), silica_proof::StateProofError>(())
+    /// ```
+    pub fn verify(&self, root: &StateRoot, key: &StorageKey) -> Result<ProvenEntry, StateProofError> {
+        let contract = key.contract().ok_or_else(|| StateProofError::NoContract { key: key.clone() })?;
+        self.verify_hash(root, &contract, &key.variable_hash())
+    }
 
-/// Verifies the first list of a `GetStateProof` result. Returns the account at `address`, or `None` for proven absence.
-///
-/// # Errors
-///
-/// [`StateProofError`]: the list proves nothing.
-pub fn verify_account_proof(
-    root: &StateRoot,
-    address: &Address,
-    nodes: &[impl AsRef<[u8]>],
-) -> Result<Option<Account>, StateProofError> {
-    let value = verify_whole_proof(root.as_bytes(), address.to_string().as_bytes(), nodes).map_err(|error| {
-        if begins_elsewhere(&error) {
-            StateProofError::OtherState { root: *root }
-        } else {
-            StateProofError::Account(error)
-        }
-    })?;
-    value.map(|bytes| Account::decode(&bytes)).transpose().map_err(StateProofError::NotAnAccount)
+    /// Verifies both lists like [`StateProof::verify`], for a variable of which the caller knows only the hash.
+    ///
+    /// # Errors
+    ///
+    /// [`StateProofError`]: the lists prove nothing.
+    pub fn verify_hash(
+        &self,
+        root: &StateRoot,
+        contract: &Address,
+        variable: &VariableHash,
+    ) -> Result<ProvenEntry, StateProofError> {
+        let account = self.verify_account(root, contract)?;
+        let storage = account.and_then(|account| account.contract).and_then(|contract| contract.storage_root);
+        let value = match storage {
+            Some(root) => {
+                trie::verify(root.as_bytes(), variable.to_string().as_bytes(), &self.state).map_err(|error| {
+                    if begins_elsewhere(&error) {
+                        StateProofError::OtherStorage { root }
+                    } else {
+                        StateProofError::Variable(error)
+                    }
+                })?
+            }
+            None if self.state.is_empty() => None,
+            None => return Err(StateProofError::NoStorage { got: self.state.len() }),
+        };
+        Ok(ProvenEntry { account, value: value.map(StorageValue) })
+    }
+
+    /// Verifies the list `account` against the `StateRootHash` of a Tx block. Returns the account at `address`, or
+    /// `None` for its proven absence. Does not read the list `state`.
+    ///
+    /// # Errors
+    ///
+    /// [`StateProofError`]: the list proves nothing.
+    pub fn verify_account(&self, root: &StateRoot, address: &Address) -> Result<Option<Account>, StateProofError> {
+        let value = trie::verify(root.as_bytes(), address.to_string().as_bytes(), &self.account).map_err(|error| {
+            if begins_elsewhere(&error) {
+                StateProofError::OtherState { root: *root }
+            } else {
+                StateProofError::Account(error)
+            }
+        })?;
+        value.map(|bytes| Account::decode(&bytes)).transpose().map_err(StateProofError::NotAnAccount)
+    }
 }
 
 /// Returns whether no node of the list has the root hash.
@@ -142,7 +191,7 @@ fn begins_elsewhere(error: &ProofError) -> bool {
 mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
-    use silica_protocol::{CodeHash, ContractAccount, Qa};
+    use silica_protocol::{CodeHash, ContractAccount, MapKey, Qa};
 
     use super::*;
     use crate::trie::MemoryTrie;
@@ -154,8 +203,7 @@ mod tests {
         root: StateRoot,
         address: Address,
         variable: VariableHash,
-        account_proof: Vec<Vec<u8>>,
-        state_proof: Vec<Vec<u8>>,
+        proof: StateProof,
     }
 
     impl Case {
@@ -174,14 +222,12 @@ mod tests {
                 root: text("state_root").parse().unwrap(),
                 address: text("address").parse().unwrap(),
                 variable: text("variable_hash").parse().unwrap(),
-                account_proof: nodes("accountProof"),
-                state_proof: nodes("stateProof"),
+                proof: StateProof { account: nodes("accountProof"), state: nodes("stateProof") },
             }
         }
 
-        fn verify(&self) -> Result<ProvenState, StateProofError> {
-            let Self { name: _, root, address, variable, account_proof, state_proof } = self;
-            verify_state_proof(root, address, variable, account_proof, state_proof)
+        fn verify(&self) -> Result<ProvenEntry, StateProofError> {
+            self.proof.verify_hash(&self.root, &self.address, &self.variable)
         }
 
         #[track_caller]
@@ -193,13 +239,13 @@ mod tests {
         }
 
         fn lists(&mut self) -> [&mut Vec<Vec<u8>>; 2] {
-            [&mut self.account_proof, &mut self.state_proof]
+            [&mut self.proof.account, &mut self.proof.state]
         }
     }
 
     /// Returns the published and the generated test vectors, with the values that they prove.
     fn vectors() -> Vec<(Case, Value)> {
-        let file: Value = serde_json::from_str(include_str!("../../../tests/data/vectors/stateproof.json")).unwrap();
+        let file: Value = serde_json::from_str(include_str!("../tests/data/vectors/stateproof.json")).unwrap();
         file["cases"].as_array().unwrap().iter().map(|json| (Case::of(json), json.clone())).collect()
     }
 
@@ -221,7 +267,12 @@ mod tests {
             assert_eq!(hex::encode(account.encode()), json["account"].as_str().unwrap());
             let storage_root = account.contract.unwrap().storage_root.unwrap();
             assert_eq!(storage_root.to_string(), json["storage_root"].as_str().unwrap());
-            assert_eq!(proven.variable.map(hex::encode).as_deref(), json["value"].as_str(), "{}", case.name);
+            assert_eq!(
+                proven.value.map(|value| hex::encode(value.as_bytes())).as_deref(),
+                json["value"].as_str(),
+                "{}",
+                case.name
+            );
         }
     }
 
@@ -280,11 +331,16 @@ mod tests {
             }
         };
         check(Case { root: StateRoot::ZERO, ..case.clone() }, &["accountProof", "state root", "another block"]);
-        check(Case { account_proof: Vec::new(), ..case.clone() }, &["accountProof", "state root"]);
-        check(Case { state_proof: Vec::new(), ..case.clone() }, &["stateProof", "storage root"]);
-        check(Case { state_proof: case.account_proof.clone(), ..case.clone() }, &["stateProof", "storage root"]);
+        let proof = |account: &[Vec<u8>], state: &[Vec<u8>]| Case {
+            proof: StateProof { account: account.to_vec(), state: state.to_vec() },
+            ..case.clone()
+        };
+        let StateProof { account, state } = &case.proof;
+        check(proof(&[], state), &["accountProof", "state root"]);
+        check(proof(account, &[]), &["stateProof", "storage root"]);
+        check(proof(account, account), &["stateProof", "storage root"]);
         check(Case { address: Address::new([0xee; 20]), ..case.clone() }, &["accountProof", "another key"]);
-        check(Case { variable: VariableHash::new([0; 32]), ..case }, &["stateProof", "another key"]);
+        check(Case { variable: VariableHash::new([0; 32]), ..case.clone() }, &["stateProof", "another key"]);
     }
 
     fn key(address: &Address) -> String {
@@ -299,13 +355,42 @@ mod tests {
         trie.insert(key(&payer).as_bytes(), &account.encode());
         let root = StateRoot::new(trie.root());
         let nodes = |address: &Address| trie.proof(key(address).as_bytes()).into_nodes();
-        let verify = |address: &Address, storage: &[Vec<u8>]| {
-            verify_state_proof(&root, address, &variable, &nodes(address), storage)
-        };
-        assert_eq!(verify(&payer, &[]), Ok(ProvenState { account: Some(account), variable: None }));
-        assert_eq!(verify(&stranger, &[]), Ok(ProvenState { account: None, variable: None }));
+        let proof =
+            |address: &Address, storage: &[Vec<u8>]| StateProof { account: nodes(address), state: storage.to_vec() };
+        let verify =
+            |address: &Address, storage: &[Vec<u8>]| proof(address, storage).verify_hash(&root, address, &variable);
+        assert_eq!(verify(&payer, &[]), Ok(ProvenEntry { account: Some(account), value: None }));
+        assert_eq!(verify(&stranger, &[]), Ok(ProvenEntry { account: None, value: None }));
         assert_eq!(verify(&stranger, &[vec![0x80]]), Err(StateProofError::NoStorage { got: 1 }));
-        assert_eq!(verify_account_proof(&root, &payer, &nodes(&payer)), Ok(Some(account)));
+        assert_eq!(proof(&payer, &[]).verify_account(&root, &payer), Ok(Some(account)));
+    }
+
+    #[test]
+    fn entries_are_proven_by_their_keys() {
+        let contract = Address::new([0xc0; 20]);
+        let entry = |number| StorageKey::map_entry(&contract, "balances", [MapKey::uint(number)]);
+        let mut storage = MemoryTrie::new();
+        storage.insert(entry(1).variable_hash().to_string().as_bytes(), b"\"7\"");
+        let storage_root = Some(StorageRoot::new(storage.root()));
+        let code = ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root };
+        let mut accounts = MemoryTrie::new();
+        let account = Account { contract: Some(code), ..Account::default() };
+        accounts.insert(key(&contract).as_bytes(), &account.encode());
+        let root = StateRoot::new(accounts.root());
+        let proof = |of: &StorageKey| StateProof {
+            account: accounts.proof(key(&contract).as_bytes()).into_nodes(),
+            state: storage.proof(of.variable_hash().to_string().as_bytes()).into_nodes(),
+        };
+        let value = |key: &StorageKey| proof(key).verify(&root, key).unwrap().value.map(|value| value.to_json());
+        assert_eq!(value(&entry(1)), Some("7".into()));
+        assert_eq!(value(&entry(2)), None);
+        // The address of the key decides which account is proven.
+        let other = StorageKey::map_entry(&Address::new([0xc1; 20]), "balances", [MapKey::uint(1)]);
+        assert!(proof(&entry(1)).verify(&root, &other).is_err());
+        let text = StorageKey::from_text("balances".to_owned());
+        let error = proof(&text).verify(&root, &text).unwrap_err();
+        assert_eq!(error, StateProofError::NoContract { key: text });
+        assert!(error.to_string().ends_with("got balances"), "{error}");
     }
 
     #[test]
@@ -314,7 +399,8 @@ mod tests {
         let mut trie = MemoryTrie::new();
         trie.insert(key(&address).as_bytes(), b"rubbish that is long enough to be no embedded node");
         let nodes = trie.proof(key(&address).as_bytes()).into_nodes();
-        let error = verify_account_proof(&StateRoot::new(trie.root()), &address, &nodes).unwrap_err();
+        let proof = StateProof { account: nodes, state: Vec::new() };
+        let error = proof.verify_account(&StateRoot::new(trie.root()), &address).unwrap_err();
         assert!(matches!(error, StateProofError::NotAnAccount(_)), "{error}");
     }
 
@@ -348,8 +434,10 @@ mod tests {
                     root: StateRoot::new(accounts.root()),
                     address,
                     variable,
-                    account_proof: accounts.proof(key(&address).as_bytes()).into_nodes(),
-                    state_proof: storage.proof(variable.to_string().as_bytes()).into_nodes(),
+                    proof: StateProof {
+                        account: accounts.proof(key(&address).as_bytes()).into_nodes(),
+                        state: storage.proof(variable.to_string().as_bytes()).into_nodes(),
+                    },
                 };
                 (case, entries.get(variable.as_bytes()).cloned())
             })
@@ -363,7 +451,7 @@ mod tests {
             (node, place) in any::<(prop::sample::Index, prop::sample::Index)>(),
             change in 1..=u8::MAX,
         ) {
-            prop_assert_eq!(case.verify().unwrap().variable, value);
+            prop_assert_eq!(case.verify().unwrap().value.map(StorageValue::into_bytes), value);
             let [account, state] = case.lists();
             let nodes = if list == 0 { account } else { state };
             let changed: &mut Vec<u8> = node.get_mut(nodes.as_mut_slice());

@@ -1,5 +1,7 @@
 //! Builds the subtree of leaves in the order of their keys, in one pass.
 
+use alloc::vec::Vec;
+
 use super::{
     nibbles::{Nibbles, common_prefix},
     node::{Children, NodeRef, write_branch, write_extension, write_leaf},
@@ -19,13 +21,13 @@ pub struct NotAscending;
 /// # Examples
 ///
 /// ```
-/// use silica_state::trie::{Builder, Nibbles};
+/// use silica_proof::trie::{Builder, Nibbles};
 /// let mut builder = Builder::new();
 /// for (key, value) in [(b"05a3", b"one"), (b"1020", b"two")] {
 ///     builder.push(Nibbles::of_key(key).as_slice(), value.as_slice())?;
 /// }
 /// let root = builder.finish().root();
-/// # Ok::<(), silica_state::trie::NotAscending>(())
+/// # Ok::<(), silica_proof::trie::NotAscending>(())
 /// ```
 #[derive(Debug)]
 pub struct Builder<'p, L> {

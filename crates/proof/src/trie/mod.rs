@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`Nibbles`] are paths, and [`NodeRef`] is the reference to a node. A [`Subtree`] is a summary of
 //! the leaves below a position. Several subtrees form a trie. A [`Builder`] makes a subtree from sorted leaves.
-//! [`MemoryTrie`] is a whole trie in memory. [`verify_proof`] verifies a [`Proof`].
+//! [`MemoryTrie`] is a whole trie in memory. [`verify`] verifies a [`Proof`].
 //!
 //! Keys and values are bytes: the trie has no accounts and no addresses. [`Nibbles::of_hex_digits`] makes the path of a
 //! hexadecimal key.
@@ -10,10 +10,10 @@
 mod builder;
 mod keccak;
 mod memory;
-pub(crate) mod nibbles;
-pub(crate) mod node;
+mod nibbles;
+pub mod node;
 mod proof;
-pub(crate) mod rlp;
+pub mod rlp;
 mod subtree;
 #[cfg(test)]
 #[expect(clippy::arithmetic_side_effects, reason = "an overflow fails the test")]
@@ -25,6 +25,6 @@ pub use self::{
     memory::MemoryTrie,
     nibbles::{Nibbles, digit_path},
     node::{EMPTY_ROOT, InlineNode, NodeError, NodeRef},
-    proof::{Proof, ProofError, verify_proof, verify_whole_proof},
+    proof::{Proof, ProofError, verify, verify_ignoring_extra},
     subtree::Subtree,
 };

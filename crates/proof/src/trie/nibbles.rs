@@ -1,13 +1,14 @@
 //! Paths in the trie: sequences of four-bit digits, and their hex-prefix encoding.
 
-use std::fmt;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// A path in the trie, with one nibble in each byte.
 ///
 /// # Examples
 ///
 /// ```
-/// use silica_state::trie::Nibbles;
+/// use silica_proof::trie::Nibbles;
 /// assert_eq!(Nibbles::of_key(b"3a").as_slice(), [3, 3, 6, 1]);
 /// assert_eq!(Nibbles::of_hex_digits(&[0x3a]), Nibbles::of_key(b"3a"));
 /// ```
@@ -82,7 +83,7 @@ impl fmt::Debug for Nibbles {
 /// # Examples
 ///
 /// ```
-/// use silica_state::trie::digit_path;
+/// use silica_proof::trie::digit_path;
 /// assert_eq!(digit_path(7), [3, 7]);
 /// assert_eq!(digit_path(0xa), [6, 1]);
 /// ```

@@ -1,7 +1,9 @@
 //! The part of RLP for trie nodes: strings and lists, with canonical encodings only.
 
+use alloc::vec::Vec;
+
 /// Appends the encoding of a string.
-pub(crate) fn write_string(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn write_string(bytes: &[u8], out: &mut Vec<u8>) {
     if !matches!(bytes, [0..0x80]) {
         write_string_header(bytes.len(), out);
     }
@@ -9,12 +11,12 @@ pub(crate) fn write_string(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends the header of a string of `len` bytes that is not a single byte below 0x80.
-pub(crate) fn write_string_header(len: usize, out: &mut Vec<u8>) {
+pub fn write_string_header(len: usize, out: &mut Vec<u8>) {
     write_header(0x80, len, out);
 }
 
 /// Appends the header of a list whose items take `payload` bytes.
-pub(crate) fn write_list_header(payload: usize, out: &mut Vec<u8>) {
+pub fn write_list_header(payload: usize, out: &mut Vec<u8>) {
     write_header(0xc0, payload, out);
 }
 
@@ -32,13 +34,13 @@ fn write_header(base: u8, len: usize, out: &mut Vec<u8>) {
 }
 
 /// Returns the length of the encoding of a string in bytes.
-pub(crate) fn string_len(bytes: &[u8]) -> usize {
+pub fn string_len(bytes: &[u8]) -> usize {
     if matches!(bytes, [0..0x80]) { 1 } else { bytes.len().saturating_add(header_len(bytes.len())) }
 }
 
 /// Returns the length in bytes of the header of a list, or of a string other than a single byte below 0x80. `len` is
 /// the number of bytes after the header.
-pub(crate) fn header_len(len: usize) -> usize {
+pub fn header_len(len: usize) -> usize {
     if len <= 55 {
         1
     } else {

@@ -15,6 +15,8 @@
 //! on top of them, which are then hashed. Therefore a trie can be stored in units of any size, even if an extension
 //! crosses units.
 
+use alloc::{boxed::Box, vec::Vec};
+
 use super::{
     nibbles::Nibbles,
     node::{Children, EMPTY_ROOT, NodeRef, write_branch, write_extension, write_leaf},
