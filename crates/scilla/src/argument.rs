@@ -15,14 +15,14 @@ pub struct Argument {
 
 impl From<StateField> for Argument {
     /// Drops the type, because a check has already compared it with the value.
-    fn from(StateField { name, value, kind: _ }: StateField) -> Self {
+    fn from(StateField { name, value, ty: _ }: StateField) -> Self {
         Self { name, value }
     }
 }
 
 /// A message to a contract.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct IncomingMessage {
     /// Name of the called transition.
     pub tag: Arc<str>,
     /// `_amount`, `_origin`, `_sender` and the parameters of the transition, in the order of the message.

@@ -7,7 +7,13 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use silica_scilla::{cache::{CodeCache, CodeKey}, code::Code, resolve::{self, Origin}, syntax::parse_contract};
+//! use silica_scilla::{
+//!     cache::{CodeCache, CodeKey},
+//!     check::{self, Options},
+//!     code::Code,
+//!     resolve::{self, Origin},
+//!     syntax::parse_contract,
+//! };
 //! # use silica_scilla::{report::Failure, resolve::{FoundLibrary, LibrarySource}};
 //! # struct Nowhere;
 //! # impl LibrarySource for Nowhere {
@@ -20,7 +26,7 @@
 //! let make = || -> Result<Code, Box<dyn std::error::Error>> {
 //!     let module = parse_contract("contract.scilla", text)?;
 //!     let program = resolve::contract(module, &Origin::default(), &Nowhere)?;
-//!     Ok(Code::of_contract(&program))
+//!     Ok(Code::of_contract(&check::contract(&program, &Options::with_limit(1_000))?))
 //! };
 //! let code = cache.get_or_make(CodeKey::new(code_hash), make)?;
 //! assert!(cache.get(CodeKey::new(code_hash)).is_some_and(|kept| Arc::ptr_eq(&kept, &code)));
@@ -203,7 +209,7 @@ mod tests {
 
     fn code() -> Code {
         let module = parse_contract("test.scilla", b"scilla_version 0 contract Test () field f : Bool = True").unwrap();
-        Code::of_contract(&resolve::contract(module, &Origin::default(), &Nowhere).unwrap())
+        Code::of_contract_unchecked(&resolve::contract(module, &Origin::default(), &Nowhere).unwrap())
     }
 
     const fn key(number: u8) -> CodeKey {

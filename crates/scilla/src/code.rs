@@ -183,17 +183,17 @@ pub(crate) struct ContractCode {
 /// A field, as code.
 #[derive(Debug)]
 pub(crate) struct FieldCode {
-    pub(crate) field: Field,
+    pub(crate) field: DeclaredField,
     pub(crate) initial: NodeId,
 }
 
 /// A field of a contract, with its declared type.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub struct DeclaredField {
     /// Name of the field.
     pub name: Arc<str>,
     /// Declared type of the field.
-    pub kind: Type,
+    pub ty: Type,
 }
 
 /// A transition or procedure, as code.
@@ -241,7 +241,7 @@ pub(crate) enum StatementKind {
     Bind { slot: u32, value: NodeId },
     BlockNumber { slot: u32 },
     Call { slot: Option<(u32, Name)>, procedure: Result<u32, Name>, arguments: Box<[Variable]> },
-    Cast { slot: u32, address: Variable, kind: AddressType },
+    Cast { slot: u32, address: Variable, ty: AddressType },
     ChainId { slot: u32 },
     Event(Variable),
     ForEach { list: Variable, procedure: Result<u32, Name> },
@@ -323,7 +323,7 @@ impl Code {
     }
 
     /// Returns the fields of the contract, in the order of their declarations. Other programs have no fields.
-    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+    pub fn fields(&self) -> impl Iterator<Item = &DeclaredField> {
         self.contract.iter().flat_map(|contract| contract.fields.iter().map(|field| &field.field))
     }
 }

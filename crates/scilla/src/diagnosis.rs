@@ -105,7 +105,7 @@ impl Diagnosis {
                 shown.others.push((declared.clone(), format!("declared here as `{procedure} ({parameters})`")));
             }
             Cause::BuiltinArguments { builtin, arguments, wrong, help } => {
-                let label = |argument: &TypedArgument| format!("`{}` is of type {}", argument.name, argument.kind);
+                let label = |argument: &TypedArgument| format!("`{}` is of type {}", argument.name, argument.ty);
                 for (index, argument) in arguments.iter().enumerate() {
                     if *wrong == Some(index) {
                         shown.move_to(argument.place.clone());

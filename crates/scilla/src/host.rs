@@ -2,14 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use silica_protocol::Address;
+
 use crate::{
-    code::Field,
+    code::DeclaredField,
     types::{Primitive, Type, Width},
     value::{BNum, Key, Map, Value},
 };
-
-/// The bytes of an address.
-pub type Address = [u8; 20];
 
 /// The state that a running contract can read and change.
 ///
@@ -32,21 +31,21 @@ pub trait Host {
     /// # Errors
     ///
     /// If the host cannot read the value.
-    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError>;
+    fn load(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<Option<Value>, HostError>;
 
     /// Returns whether an entry exists.
     ///
     /// # Errors
     ///
     /// If the host cannot read the map.
-    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError>;
+    fn exists(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<bool, HostError>;
 
     /// Replaces the value of a field or entry. Creates missing inner maps.
     ///
     /// # Errors
     ///
     /// If the change cannot be made.
-    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError>;
+    fn store(&mut self, field: &DeclaredField, keys: &[Key], value: Value) -> Result<(), HostError>;
 
     /// Removes an entry or an inner map. Has no effect if neither exists. The host decides whether the surrounding
     /// map exists afterwards.
@@ -54,7 +53,7 @@ pub trait Host {
     /// # Errors
     ///
     /// If the change cannot be made.
-    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError>;
+    fn delete(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<(), HostError>;
 
     /// Returns a field or entry of another account, or `None` if the account, field or entry does not exist.
     ///
@@ -93,7 +92,7 @@ pub trait Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteWant {
     /// Only the type of the field. A result shows that the field exists.
-    Kind,
+    Type,
     /// The type and the value.
     Value,
 }
@@ -102,7 +101,7 @@ pub enum RemoteWant {
 #[derive(Clone, Debug)]
 pub struct Remote {
     /// Type of the whole field.
-    pub kind: Type,
+    pub ty: Type,
     /// Value of the field or entry, or `None` if the call needs only the type.
     pub value: Option<Value>,
 }
@@ -143,7 +142,7 @@ pub struct StateField {
     /// Name of the field or entry.
     pub name: Arc<str>,
     /// Type of the value.
-    pub kind: Type,
+    pub ty: Type,
     /// Value of the field or entry.
     pub value: Value,
 }
@@ -172,15 +171,15 @@ impl MemoryHost {
 }
 
 impl Host for MemoryHost {
-    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+    fn load(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<Option<Value>, HostError> {
         look_up(&self.field(&field.name)?.value, keys, &field.name)
     }
 
-    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+    fn exists(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<bool, HostError> {
         Ok(self.load(field, keys)?.is_some())
     }
 
-    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+    fn store(&mut self, field: &DeclaredField, keys: &[Key], value: Value) -> Result<(), HostError> {
         let stored = self.field(&field.name)?;
         if let Some((last, path)) = keys.split_last() {
             let Value::Map(map) = &mut stored.value else { return Err(no_map(&field.name)) };
@@ -194,7 +193,7 @@ impl Host for MemoryHost {
         Ok(())
     }
 
-    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+    fn delete(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<(), HostError> {
         let stored = self.field(&field.name)?;
         match (keys.split_last(), &mut stored.value) {
             (Some((last, path)), Value::Map(map)) => delete(map, path, last, &field.name),
@@ -217,7 +216,7 @@ impl Host for MemoryHost {
         };
         let value = look_up(&field.value, keys, name)?;
         let wanted = |value| Some(value).filter(|_| want == RemoteWant::Value);
-        Ok(value.map(|value| Remote { kind: field.kind.clone(), value: wanted(value) }))
+        Ok(value.map(|value| Remote { ty: field.ty.clone(), value: wanted(value) }))
     }
 
     fn block_number(&mut self) -> Result<BNum, HostError> {
@@ -294,8 +293,8 @@ fn delete(map: &mut Map, path: &[Key], last: &Key, name: &str) -> Result<(), Hos
 }
 
 /// Returns the type of the values that a nested map has under `keys` keys, or `None` if the type has fewer nested maps.
-pub fn type_behind(kind: &Type, keys: usize) -> Option<&Type> {
-    (0..keys).try_fold(kind, |kind, _| if let Type::Map(_, value) = kind { Some(&**value) } else { None })
+pub fn type_behind(ty: &Type, keys: usize) -> Option<&Type> {
+    (0..keys).try_fold(ty, |ty, _| if let Type::Map(_, value) = ty { Some(&**value) } else { None })
 }
 
 /// The type of balances.

@@ -10,60 +10,55 @@
 //!
 //! # Examples
 //!
-//! The following program checks a contract, deploys it, and sends it a message:
+//! The following program checks a contract, deploys it in memory, and calls a transition:
 //!
 //! ```
-//! use std::sync::Arc;
+//! use serde_json::json;
+//! use silica_scilla::{Contract, Value};
 //!
-//! use silica_scilla::{
-//!     check::{self, Options},
-//!     code::Code,
-//!     eval::{Argument, Message, Settings},
-//!     gas::Meter,
-//!     host::MemoryHost,
-//!     resolve::{self, Origin},
-//!     stdlib::Standard,
-//!     syntax::parse_contract,
-//!     value::{BNum, Value},
-//! };
-//!
-//! let text = b"scilla_version 0
-//!     contract Counter ()
-//!     field count : Uint32 = Uint32 4
-//!     transition Add (number : Uint32)
-//!       before <- count;
-//!       after = builtin add before number;
-//!       count := after
-//!     end";
-//! let program = resolve::contract(parse_contract("counter.scilla", text)?, &Origin::default(), &Standard)?;
-//! let checked = check::contract(&program, &Options::with_limit(1_000))?;
-//! assert_eq!(&*checked.summary.name, "Counter");
-//!
-//! let init = [
-//!     ("_creation_block", Value::BNum(BNum::from_u64(7))),
-//!     ("_scilla_version", Value::uint32(0)),
-//!     ("_this_address", Value::bystrx([5; 20])),
-//! ];
-//! let init = init.map(|(name, value)| Argument { name: name.into(), value });
-//! let code = Arc::new(Code::of_contract(&program));
-//! let loaded = code.load(Settings::default(), Meter::with_limit(1_000))?;
-//! let mut host = MemoryHost { fields: loaded.deploy(&init, None)?.fields, ..MemoryHost::default() };
-//!
-//! let entries = [
-//!     ("_amount", Value::uint128(0)),
-//!     ("_origin", Value::bystrx([6; 20])),
-//!     ("_sender", Value::bystrx([6; 20])),
-//!     ("number", Value::uint32(3)),
-//! ];
-//! let entries = entries.map(|(name, value)| Argument { name: name.into(), value });
-//! let message = Message { tag: "Add".into(), entries: entries.into() };
-//! let outcome = loaded.call(&init, &message, 0, &mut host)?;
-//! assert_eq!(host.fields[0].value, Value::uint32(7));
-//! assert_eq!(loaded.gas.units() - outcome.gas.units(), 4 + (1 + 4) + 4);
+//! let contract = Contract::compile(
+//!     "scilla_version 0
+//!      contract Counter (start : Uint32)
+//!      field count : Uint32 = start
+//!      transition Add (number : Uint32)
+//!        before <- count;
+//!        after = builtin add before number;
+//!        count := after
+//!      end",
+//! )?;
+//! let mut counter = contract.deploy(json!({ "start": 4 }))?;
+//! let outcome = counter.call("Add", json!({ "number": 3 })).gas_limit(100).run()?;
+//! assert_eq!(counter.field("count"), Some(&Value::from(7_u32)));
+//! assert_eq!(outcome.gas_used.to_string(), "3");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Modules
+//! # What to use for what
+//!
+//! | Task | Item |
+//! |---|---|
+//! | parse and check a contract | [`Contract::compile`], [`Contract::compile_with`] with [`CompileOptions`] |
+//! | read parameters, fields, transitions and events | [`Contract::interface`] |
+//! | deploy in memory and call | [`Contract::deploy`], [`Instance::call`], [`Call::run`] |
+//! | give parameters | [`IntoParams`]: JSON, pairs of name and [`Value`], or init data |
+//! | read results | [`CallOutcome`], [`Event`], [`OutMessage`], [`Instance::field`], [`Instance::state_json`] |
+//! | see each statement | [`Trace`], or another [`eval::Observer`] with [`Call::observe`] |
+//! | convert values | `From` and `TryFrom` of [`Value`], [`Value::to_json`], [`json::ValueReader`] |
+//! | read and write types | `FromStr` of [`Type`] and [`Type::global`]; `Display` is for people |
+//! | format a source | [`syntax`] |
+//!
+//! # For node builders
+//!
+//! A node keeps the state itself and counts gas and work across the calls of a transaction. It uses the steps
+//! one by one:
+//!
+//! ```text
+//! parse_contract ─▶ resolve::contract ─▶ check::contract ─▶ Code::of_contract ─▶ Code::load ─▶ deploy, call
+//!                                                                                              on a host::Host
+//! ```
+//!
+//! [`Code::load`](code::Code::load) takes a [`gas::Meter`] and costs little after the first time, so a node loads the
+//! program for each call. The meter counts units, eight of which are one gas.
 //!
 //! Layers, lowest first:
 //!
@@ -84,6 +79,7 @@
 //! - [`check`]: the verdict whether a program may run, and its summary.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`eval`]: the execution of programs.
+//! - `contract`: contracts in memory, the items at the root of the crate.
 //! - `cli`: the `scilla` command (feature `cli`).
 //!
 //! # Invariants
@@ -103,6 +99,7 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod code;
+mod contract;
 pub mod diagnosis;
 pub mod eval;
 pub mod gas;
@@ -124,3 +121,18 @@ pub mod value;
 mod version;
 mod vocabulary;
 pub mod work;
+
+pub use silica_protocol as protocol;
+
+pub use crate::{
+    contract::{
+        Call, CallError, CallOutcome, CompileError, CompileOptions, Contract, DEFAULT_GAS_LIMIT, DeployError, Event,
+        Instance, IntoParams, OutMessage, ParamError, Params, Trace, TraceStep,
+    },
+    types::Type,
+    value::Value,
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

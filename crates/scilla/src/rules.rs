@@ -225,6 +225,7 @@ impl fmt::Display for Rules {
 
 /// Reason why a text does not identify rules that this version supports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownRules {
     /// The text does not have the form `EDITION/REVISION`.
     #[error("expected Scilla rules in the form EDITION/REVISION, got {got:?}")]

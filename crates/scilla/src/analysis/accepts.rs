@@ -313,6 +313,6 @@ impl<'a> FlowWalk<'a, '_> {
     }
 }
 
-fn is_bool(kind: &Type) -> bool {
-    *kind == Type::bool()
+fn is_bool(ty: &Type) -> bool {
+    *ty == Type::bool()
 }

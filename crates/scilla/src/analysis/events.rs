@@ -57,18 +57,18 @@ fn event(literal: &MessageLiteral<'_>, text: Text<'_>, typing: &Typing) -> Resul
 }
 
 fn payload_type(entry: &MessageEntry, typing: &Typing) -> Type {
-    let kind = match &entry.value {
-        Payload::Literal(literal) => literal.kind(),
+    let ty = match &entry.value {
+        Payload::Literal(literal) => literal.ty(),
         Payload::Variable(variable) => typing.ident(variable).cloned().unwrap_or(Type::Unit),
     };
-    if matches!(kind, Type::Address(_)) { Type::bystr(20) } else { kind }
+    if matches!(ty, Type::Address(_)) { Type::bystr(20) } else { ty }
 }
 
 /// Checks that two literals of the same event have the same parameters.
 fn expect_match(known: &EventInfo, other: &EventInfo, at: Span, text: Text<'_>) -> Result<(), Entry> {
     let mut by_label: HashMap<&str, Vec<&Type>> = HashMap::new();
-    for (label, kind) in &other.parameters {
-        by_label.entry(label).or_default().push(kind);
+    for (label, ty) in &other.parameters {
+        by_label.entry(label).or_default().push(ty);
     }
     let fits = |(label, actual): &(Arc<str>, Type)| {
         by_label.get(label.as_ref()).into_iter().flatten().any(|expected| assignable(expected, actual))
@@ -82,9 +82,9 @@ fn expect_match(known: &EventInfo, other: &EventInfo, at: Span, text: Text<'_>) 
 
 fn list(parameters: &[(Arc<str>, Type)]) -> String {
     let mut text = String::from("[");
-    for (label, kind) in parameters {
+    for (label, ty) in parameters {
         // A write to a `String` cannot fail.
-        let _ = write!(text, "({label} : {}); ", kind.global());
+        let _ = write!(text, "({label} : {}); ", ty.global());
     }
     text.push(']');
     text

@@ -170,8 +170,8 @@ impl<'a> Patterns<'a> {
 
     fn match_wrapper(&self, scrutinee: &Ident) -> String {
         let name = shown(scrutinee);
-        let kind = self.typing.ident(scrutinee).map(|kind| kind.global().to_string()).unwrap_or_default();
-        format!("Type error in pattern matching on `{name}` of type {kind} (or one of its branches):\n")
+        let ty = self.typing.ident(scrutinee).map(|ty| ty.global().to_string()).unwrap_or_default();
+        format!("Type error in pattern matching on `{name}` of type {ty} (or one of its branches):\n")
     }
 
     /// Adds the source position of a match to errors. A single error gets `wrapper` in front of its text, and the

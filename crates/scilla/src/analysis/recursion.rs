@@ -40,7 +40,7 @@ impl Recursion<'_> {
             let (outcome, name, what) = match entry {
                 LibraryEntry::Value { name, annotation, body } => {
                     let outcome =
-                        self.expression(*body).and_then(|()| annotation.iter().try_for_each(|kind| self.kind(kind)));
+                        self.expression(*body).and_then(|()| annotation.iter().try_for_each(|ty| self.ty(ty)));
                     (outcome, name, "variable")
                 }
                 LibraryEntry::Type { name, constructors } => (self.definition(name, constructors), name, "type"),
@@ -68,10 +68,10 @@ impl Recursion<'_> {
     }
 
     fn contract_parts(&self, contract: &Contract) -> Outcome {
-        contract.parameters.iter().try_for_each(|parameter| self.kind(&parameter.kind))?;
+        contract.parameters.iter().try_for_each(|parameter| self.ty(&parameter.ty))?;
         self.expression(contract.constraint)?;
         for field in &contract.fields {
-            self.kind(&field.kind)?;
+            self.ty(&field.ty)?;
             self.expression(field.initial)?;
         }
         let mut procedures = HashSet::new();
@@ -85,7 +85,7 @@ impl Recursion<'_> {
     }
 
     fn component(&self, component: &Component, procedures: &HashSet<&Name>) -> Outcome {
-        component.parameters.iter().try_for_each(|parameter| self.kind(&parameter.kind))?;
+        component.parameters.iter().try_for_each(|parameter| self.ty(&parameter.ty))?;
         component.body.iter().try_for_each(|statement| self.statement(statement, procedures))
     }
 
@@ -125,8 +125,8 @@ impl Recursion<'_> {
         while let Some(step) = pending.pop() {
             let id = match step {
                 Step::Expression(id) => id,
-                Step::Kind(kind) => {
-                    self.kind(kind)?;
+                Step::Kind(ty) => {
+                    self.ty(ty)?;
                     continue;
                 }
                 Step::Pattern(pattern, of) => {
@@ -151,11 +151,11 @@ impl Recursion<'_> {
                     }
                 }
                 ExpressionKind::Construct { constructor, types, .. } => {
-                    types.iter().try_for_each(|kind| self.kind(kind))?;
+                    types.iter().try_for_each(|ty| self.ty(ty))?;
                     self.constructor(constructor, &[])?;
                 }
                 _ => {
-                    expression.types().iter().try_for_each(|kind| self.kind(kind))?;
+                    expression.types().iter().try_for_each(|ty| self.ty(ty))?;
                     pending.extend(expression.parts().into_iter().rev().map(Step::Expression));
                 }
             }
@@ -194,8 +194,8 @@ impl Recursion<'_> {
         Err(self.text.error(constructor.span, text).because(cause))
     }
 
-    fn kind(&self, kind: &Type) -> Outcome {
-        match kind.unknown_data_type(self.known) {
+    fn ty(&self, ty: &Type) -> Outcome {
+        match ty.unknown_data_type(self.known) {
             Some(unknown) => Err(self.unknown_type(unknown)),
             None => Ok(()),
         }

@@ -40,7 +40,7 @@ pub struct ParameterSummary {
     /// Name of the parameter.
     pub name: Arc<str>,
     /// Declared type of the parameter.
-    pub kind: Type,
+    pub ty: Type,
 }
 
 /// A field of a contract.
@@ -49,7 +49,7 @@ pub struct FieldSummary {
     /// Name of the field.
     pub name: Arc<str>,
     /// Declared type of the field.
-    pub kind: Type,
+    pub ty: Type,
     /// Number of nested maps, which is the number of keys to an entry.
     pub depth: u32,
 }
@@ -73,8 +73,8 @@ pub(crate) fn summary(
 ) -> ContractSummary {
     let fields = contract.fields.iter().map(|field| FieldSummary {
         name: Arc::clone(field.name.name.base()),
-        kind: field.kind.clone(),
-        depth: field.kind.map_depth(),
+        ty: field.ty.clone(),
+        depth: field.ty.map_depth(),
     });
     let (procedures, transitions): (Vec<_>, Vec<_>) =
         contract.components.iter().partition(|component| component.is_procedure());
@@ -98,7 +98,7 @@ fn component(component: &Component) -> ComponentSummary {
 fn parameters(parameters: &[Parameter]) -> Vec<ParameterSummary> {
     let summary = |parameter: &Parameter| ParameterSummary {
         name: Arc::clone(parameter.name.name.base()),
-        kind: parameter.kind.clone(),
+        ty: parameter.ty.clone(),
     };
     parameters.iter().map(summary).collect()
 }

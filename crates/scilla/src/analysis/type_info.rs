@@ -17,7 +17,7 @@ pub struct TypeInfo {
     pub name: String,
     /// Type of the name. A type variable has the type of the expression that binds it. The definition of a data type
     /// or a constructor has the unit type.
-    pub kind: Type,
+    pub ty: Type,
     /// Source position of the first character.
     pub start: Location,
     /// Source position after the last character. It is on the line of `start`.
@@ -71,15 +71,15 @@ pub(crate) fn expression(text: Text<'_>, typing: &Typing, root: ExprId) -> Vec<T
 impl<'a> Collector<'a> {
     fn ident(&mut self, ident: &Ident) {
         let name = ident.name.as_written().to_string();
-        let kind = self.typing.ident(ident).cloned().unwrap_or(Type::Unit);
-        self.place(name, kind, ident.span);
+        let ty = self.typing.ident(ident).cloned().unwrap_or(Type::Unit);
+        self.place(name, ty, ident.span);
     }
 
-    fn place(&mut self, name: String, kind: Type, span: Span) {
+    fn place(&mut self, name: String, ty: Type, span: Span) {
         let start = self.text.source.start(span);
         let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
         let end = Location { column: start.column.saturating_add(length), ..start.clone() };
-        self.found.push(TypeInfo { name, kind, start, end });
+        self.found.push(TypeInfo { name, ty, start, end });
     }
 
     fn idents<'i>(&mut self, idents: impl IntoIterator<Item = &'i Ident>) {
@@ -122,8 +122,8 @@ impl<'a> Collector<'a> {
                 | ExpressionKind::Function { parameter: name, .. }
                 | ExpressionKind::Fixpoint { name, .. } => self.ident(name),
                 ExpressionKind::TypeFunction { parameter, parameter_span, .. } => {
-                    let kind = self.typing.place(*parameter_span).cloned().unwrap_or(Type::Unit);
-                    self.place(parameter.to_string(), kind, *parameter_span);
+                    let ty = self.typing.place(*parameter_span).cloned().unwrap_or(Type::Unit);
+                    self.place(parameter.to_string(), ty, *parameter_span);
                 }
                 ExpressionKind::Match { scrutinee, clauses } => {
                     self.ident(scrutinee);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{MISUSE, Refusal, integer, number};
 use crate::{
     types::{Type, Width},
-    value::{IntegerKind, Value},
+    value::{IntegerType, Value},
 };
 
 pub(super) fn eq_cost(arguments: &[Value]) -> Option<u64> {
@@ -35,7 +35,7 @@ pub(super) fn concat_cost(arguments: &[Value]) -> Option<u64> {
 
 pub(super) fn concat(arguments: &[Value]) -> Result<Value, Refusal> {
     match arguments {
-        [Value::String(left), Value::String(right)] => Ok(Value::string(format!("{left}{right}"))),
+        [Value::String(left), Value::String(right)] => Ok(Value::of_text(format!("{left}{right}"))),
         [Value::ByStr(left), Value::ByStr(right)] => Ok(Value::ByStr(joined(left, right))),
         [Value::ByStrX(left), Value::ByStrX(right)] => Ok(Value::ByStrX(joined(left, right))),
         _ => Err(MISUSE),
@@ -51,8 +51,8 @@ fn part(arguments: &[Value]) -> Option<(&Value, u32, u32)> {
     let [of @ (Value::String(_) | Value::ByStr(_)), Value::Integer(start), Value::Integer(length)] = arguments else {
         return None;
     };
-    let uint32 = |kind| kind == IntegerKind::Uint(Width::W32);
-    (uint32(start.kind()) && uint32(length.kind())).then_some((of, start.to_u32()?, length.to_u32()?))
+    let uint32 = |ty| ty == IntegerType::Uint(Width::W32);
+    (uint32(start.ty()) && uint32(length.ty())).then_some((of, start.to_u32()?, length.to_u32()?))
 }
 
 pub(super) fn substr_cost(arguments: &[Value]) -> Option<u64> {
@@ -66,7 +66,7 @@ pub(super) fn substr(arguments: &[Value]) -> Result<Value, Refusal> {
     let past =
         |family, all| Refusal::arguments(format!("{family}.substr: pos + len past end: {start} + {length} > {all}"));
     if let Value::String(text) = of {
-        return text.get(range).map(Value::string).ok_or_else(|| past("String", text.len()));
+        return text.get(range).map(Value::of_text).ok_or_else(|| past("String", text.len()));
     }
     let bytes = of.as_bytes().ok_or(MISUSE)?;
     bytes.get(range).map(|part| Value::ByStr(part.into())).ok_or_else(|| past("Crypto", bytes.len()))
@@ -90,7 +90,7 @@ pub(super) fn bystrx_to_bystr(arguments: &[Value]) -> Result<Value, Refusal> {
 pub(super) fn to_bystr_cost(width: u32, arguments: &[Value]) -> Option<u64> {
     match arguments {
         [Value::ByStr(_)] => Some(u64::from(width)),
-        [Value::Integer(of)] if !of.kind().is_signed() && of.kind().width().bytes() == width => Some(u64::from(width)),
+        [Value::Integer(of)] if !of.ty().is_signed() && of.ty().width().bytes() == width => Some(u64::from(width)),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use super::{MISUSE, Refusal, typing};
 use crate::{
     gas::log,
     types::{Type, Width},
-    value::{AdtValue, Constructor, IntegerKind, Value},
+    value::{AdtValue, Constructor, IntegerType, Value},
 };
 
 /// Returns the bytes of a value, or `None` if the value is not a byte string of fixed width with `N` bytes.
@@ -54,7 +54,7 @@ pub(super) fn ecdsa_verify(arguments: &[Value]) -> Result<Value, Refusal> {
 /// types.
 fn recoverable(arguments: &[Value]) -> Option<(&[u8], [u8; 64], u32)> {
     let [Value::ByStr(message), signature, Value::Integer(id)] = arguments else { return None };
-    let id = (id.kind() == IntegerKind::Uint(Width::W32)).then(|| id.to_u32())??;
+    let id = (id.ty() == IntegerType::Uint(Width::W32)).then(|| id.to_u32())??;
     Some((message, fixed(signature)?, id))
 }
 
@@ -159,7 +159,7 @@ pub(super) fn g1_neg(arguments: &[Value]) -> Result<Value, Refusal> {
 
 fn pairs(arguments: &[Value]) -> Option<Vec<(G1Bytes, G2Bytes)>> {
     let [list] = arguments else { return None };
-    if list.kind().ok()? != typing::pairs_type() {
+    if list.ty().ok()? != typing::pairs_type() {
         return None;
     }
     let points = |element: &Value| match element.as_adt()?.arguments() {

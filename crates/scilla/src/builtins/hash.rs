@@ -3,7 +3,7 @@
 use ripemd::{Digest as _, Ripemd160};
 use sha2::Sha256;
 
-use super::{MISUSE, Refusal, serialize::write_serialized};
+use super::{MISUSE, Refusal, keccak::Keccak256, serialize::write_serialized};
 use crate::value::Value;
 
 /// Number of bytes that SHA-256 processes for one unit.
@@ -17,14 +17,14 @@ const RIPEMD160_BYTES: u64 = 640;
 /// Any other hash costs at least one unit.
 fn cost(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
-    let hashable = of.kind().is_ok();
+    let hashable = of.ty().is_ok();
     hashable.then(|| of.size().saturating_add(of.sort_cost()).div_ceil(bytes_per_unit))
 }
 
 /// Returns the cost in Scilla 0.11, in units. That release hashed maps without sorting them.
 fn cost_v0_11(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
-    of.kind().is_ok().then(|| of.size().div_ceil(bytes_per_unit))
+    of.ty().is_ok().then(|| of.size().div_ceil(bytes_per_unit))
 }
 
 pub(super) fn sha256_cost(arguments: &[Value]) -> Option<u64> {
@@ -71,10 +71,7 @@ pub(super) fn sha256(arguments: &[Value]) -> Result<Value, Refusal> {
 }
 
 pub(super) fn keccak256(arguments: &[Value]) -> Result<Value, Refusal> {
-    // The crate `keccak_asm` uses the traits of an older version of `digest`.
-    use keccak_asm::{Digest, Keccak256};
-    let finish = |hasher: Keccak256| Digest::finalize(hasher).to_vec();
-    digest(arguments, <Keccak256 as Digest>::new(), |hasher, bytes| Digest::update(hasher, bytes), finish)
+    digest(arguments, Keccak256::new(), Keccak256::update, Keccak256::finish)
 }
 
 pub(super) fn ripemd160(arguments: &[Value]) -> Result<Value, Refusal> {

@@ -6,12 +6,12 @@ use super::{MISUSE, Refusal};
 use crate::{
     gas::log,
     types::{Primitive, Type, Width},
-    value::{Integer, IntegerKind, Value},
+    value::{Integer, IntegerType, Value},
 };
 
 /// Returns the cost factor for the width of an integer.
 const fn weight(of: &Integer) -> u64 {
-    match of.kind().width() {
+    match of.ty().width() {
         Width::W32 | Width::W64 => 1,
         Width::W128 => 2,
         Width::W256 => 4,
@@ -21,7 +21,7 @@ const fn weight(of: &Integer) -> u64 {
 /// Returns two integers of the same type, or `None` for other arguments.
 fn same(arguments: &[Value]) -> Option<(&Integer, &Integer)> {
     let [Value::Integer(left), Value::Integer(right)] = arguments else { return None };
-    (left.kind() == right.kind()).then_some((left, right))
+    (left.ty() == right.ty()).then_some((left, right))
 }
 
 pub(super) fn linear_cost(arguments: &[Value]) -> Option<u64> {
@@ -44,7 +44,7 @@ fn binary(
 }
 
 const fn family(of: &Integer) -> &'static str {
-    if of.kind().is_signed() { "Int" } else { "Uint" }
+    if of.ty().is_signed() { "Int" } else { "Uint" }
 }
 
 pub(super) fn add(arguments: &[Value]) -> Result<Value, Refusal> {
@@ -77,7 +77,7 @@ pub(super) fn lt(arguments: &[Value]) -> Result<Value, Refusal> {
 /// Returns the base and the exponent, or `None` for other arguments. The exponent must be a `Uint32`.
 fn power(arguments: &[Value]) -> Option<(&Integer, u32)> {
     let [Value::Integer(base), Value::Integer(exponent)] = arguments else { return None };
-    let exponent = (exponent.kind() == IntegerKind::Uint(Width::W32)).then(|| exponent.to_u32())??;
+    let exponent = (exponent.ty() == IntegerType::Uint(Width::W32)).then(|| exponent.to_u32())??;
     Some((base, exponent))
 }
 
@@ -101,7 +101,7 @@ pub(super) fn pow(arguments: &[Value]) -> Result<Value, Refusal> {
 
 fn unsigned(arguments: &[Value]) -> Option<&Integer> {
     match arguments {
-        [Value::Integer(integer)] if !integer.kind().is_signed() => Some(integer),
+        [Value::Integer(integer)] if !integer.ty().is_signed() => Some(integer),
         _ => None,
     }
 }
@@ -119,35 +119,35 @@ pub(super) fn isqrt(arguments: &[Value]) -> Result<Value, Refusal> {
     Ok(Value::Integer(unsigned(arguments).ok_or(MISUSE)?.isqrt()))
 }
 
-pub(super) fn convert_cost(kind: IntegerKind, arguments: &[Value]) -> Option<u64> {
-    let width = kind.width();
+pub(super) fn convert_cost(ty: IntegerType, arguments: &[Value]) -> Option<u64> {
+    let width = ty.width();
     match arguments {
         [Value::Integer(_) | Value::String(_)] => Some(match width {
             Width::W32 | Width::W64 => 4,
             Width::W128 => 8,
             Width::W256 => 16,
         }),
-        [Value::ByStrX(bytes)] if !kind.is_signed() && bytes.len() <= width.bytes() as usize => {
+        [Value::ByStrX(bytes)] if !ty.is_signed() && bytes.len() <= width.bytes() as usize => {
             Some(u64::from(width.bytes()))
         }
         _ => None,
     }
 }
 
-pub(super) fn convert(kind: IntegerKind, arguments: &[Value]) -> Result<Value, Refusal> {
+pub(super) fn convert(ty: IntegerType, arguments: &[Value]) -> Result<Value, Refusal> {
     let option =
-        |converted: Option<Integer>| Value::option(Type::from(Primitive::from(kind)), converted.map(Value::Integer));
+        |converted: Option<Integer>| Value::option(Type::from(Primitive::from(ty)), converted.map(Value::Integer));
     match arguments {
-        [Value::Integer(integer)] => Ok(option(integer.convert(kind))),
-        [Value::String(text)] => Ok(option(Integer::parse(kind, text))),
-        [Value::ByStrX(bytes)] => Integer::from_unsigned_bytes(kind, bytes).map(Value::Integer).ok_or(MISUSE),
+        [Value::Integer(integer)] => Ok(option(integer.convert(ty))),
+        [Value::String(text)] => Ok(option(Integer::parse(ty, text))),
+        [Value::ByStrX(bytes)] => Integer::from_unsigned_bytes(ty, bytes).map(Value::Integer).ok_or(MISUSE),
         _ => Err(MISUSE),
     }
 }
 
 fn uint32(arguments: &[Value]) -> Option<u32> {
     let of = unsigned(arguments)?;
-    (of.kind().width() == Width::W32).then(|| of.to_u32())?
+    (of.ty().width() == Width::W32).then(|| of.to_u32())?
 }
 
 pub(super) fn to_nat_cost(arguments: &[Value]) -> Option<u64> {

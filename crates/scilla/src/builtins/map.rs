@@ -11,9 +11,9 @@ use crate::{
 /// has its declared type, which may contain address types.
 pub(crate) fn accepts(expected: &Type, value: &Value) -> bool {
     match (expected, value) {
-        (Type::Primitive(expected), Value::Integer(integer)) => *expected == Primitive::from(integer.kind()),
+        (Type::Primitive(expected), Value::Integer(integer)) => *expected == Primitive::from(integer.ty()),
         (Type::Primitive(Primitive::ByStrX(width)), Value::ByStrX(bytes)) => *width as usize == bytes.len(),
-        _ => value.kind().is_ok_and(|kind| same_without_addresses(expected, &kind)),
+        _ => value.ty().is_ok_and(|ty| same_without_addresses(expected, &ty)),
     }
 }
 
@@ -97,5 +97,5 @@ pub(super) fn size_cost(arguments: &[Value]) -> Option<u64> {
 
 pub(super) fn size(arguments: &[Value]) -> Result<Value, Refusal> {
     let [Value::Map(map)] = arguments else { return Err(MISUSE) };
-    Ok(Value::uint32(u32::try_from(map.len()).unwrap_or(u32::MAX)))
+    Ok(Value::from(u32::try_from(map.len()).unwrap_or(u32::MAX)))
 }

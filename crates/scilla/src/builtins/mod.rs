@@ -7,6 +7,7 @@ mod bytes;
 mod curve;
 mod hash;
 mod integer;
+mod keccak;
 mod map;
 mod number;
 mod serialize;
@@ -272,6 +273,6 @@ table! {
 
 use crate::{
     types::Width::{W32, W64, W128, W256},
-    value::IntegerKind::{Int, Uint},
+    value::IntegerType::{Int, Uint},
     work::weight,
 };

@@ -31,7 +31,7 @@ pub(super) fn bsub(arguments: &[Value]) -> Result<Value, Refusal> {
 
 fn number_and_integer(arguments: &[Value]) -> Option<(&BNum, &Integer)> {
     match arguments {
-        [Value::BNum(number), Value::Integer(integer)] if !integer.kind().is_signed() => Some((number, integer)),
+        [Value::BNum(number), Value::Integer(integer)] if !integer.ty().is_signed() => Some((number, integer)),
         _ => None,
     }
 }

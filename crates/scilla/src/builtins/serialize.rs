@@ -236,7 +236,7 @@ mod tests {
     fn map(entries: &[(&str, &Value)]) -> Value {
         let mut map = Map::new(Primitive::String.into(), Type::bool());
         for (key, value) in entries {
-            map.insert(Key::new(Value::string(*key)).unwrap(), (*value).clone());
+            map.insert(Key::new(Value::of_text(*key)).unwrap(), (*value).clone());
         }
         Value::Map(map)
     }
@@ -244,7 +244,7 @@ mod tests {
     fn message(entries: &[(&str, &Value)]) -> Value {
         let entry = |&(label, value): &(&str, &Value)| MessageEntry {
             label: label.into(),
-            kind: Type::bool(),
+            ty: Type::bool(),
             value: value.clone(),
         };
         Value::Message(Arc::new(Message::new(entries.iter().map(entry).collect())))
@@ -284,7 +284,7 @@ mod tests {
         for step in steps {
             let of = |index: &prop::sample::Index| index.get(&values);
             let value = match step {
-                Made::Text(text) => Value::string(text.as_str()),
+                Made::Text(text) => Value::of_text(text.as_str()),
                 Made::Long(byte, length) => Value::ByStr(vec![*byte; *length].into()),
                 Made::Number(number) => Value::BNum(BNum::from_u64(*number)),
                 Made::Pair(one, two) => pair(of(one), of(two)),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     types::{AddressType, Primitive},
-    value::{BNum, Constructor, Integer, IntegerKind, Key, Map, Message, MessageEntry},
+    value::{BNum, Constructor, Integer, IntegerType, Key, Map, Message, MessageEntry},
 };
 
-fn integer(kind: IntegerKind, number: &str) -> Value {
-    Value::Integer(Integer::parse(kind, number).unwrap())
+fn integer(ty: IntegerType, number: &str) -> Value {
+    Value::Integer(Integer::parse(ty, number).unwrap())
 }
 
 fn int32(number: i32) -> Value {
@@ -25,7 +25,7 @@ fn uint64(number: u64) -> Value {
 }
 
 fn text(text: &str) -> Value {
-    Value::string(text)
+    Value::of_text(text)
 }
 
 fn bnum(number: &str) -> Value {
@@ -50,7 +50,7 @@ fn truth(truth: bool) -> Value {
 }
 
 fn some(value: Value) -> Value {
-    Value::some(value.kind().unwrap(), value)
+    Value::some(value.ty().unwrap(), value)
 }
 
 /// Checks cost and result of a call, and that the result has the declared type.
@@ -62,9 +62,9 @@ fn check(name: &str, arguments: &[Value], cost: u64, expected: Result<Value, &st
     match (&found, &expected) {
         (Ok(found), Ok(expected)) => {
             assert_eq!(found, expected, "{name} {arguments:?}");
-            let kinds: Vec<Type> = arguments.iter().map(|argument| argument.kind().unwrap()).collect();
+            let kinds: Vec<Type> = arguments.iter().map(|argument| argument.ty().unwrap()).collect();
             let announced = builtin.result_type(&kinds, false, &DataTypes::built_in());
-            assert_eq!(announced, Some(found.kind().unwrap()), "type of {name} {arguments:?}");
+            assert_eq!(announced, Some(found.ty().unwrap()), "type of {name} {arguments:?}");
         }
         (Err(Refusal::Arguments { operation }), Err(expected)) => assert_eq!(operation, expected),
         (Err(Refusal::Text(found)), Err(expected)) => assert_eq!(found, expected),
@@ -76,7 +76,7 @@ fn check(name: &str, arguments: &[Value], cost: u64, expected: Result<Value, &st
 fn refuse(name: &str, arguments: &[Value]) {
     let builtin = Builtin::find(name).unwrap();
     assert_eq!(builtin.cost(arguments), None, "{name} {arguments:?}");
-    let kinds: Vec<Type> = arguments.iter().map(|argument| argument.kind().unwrap()).collect();
+    let kinds: Vec<Type> = arguments.iter().map(|argument| argument.ty().unwrap()).collect();
     assert_eq!(builtin.result_type(&kinds, false, &DataTypes::built_in()), None, "{name} {arguments:?}");
 }
 
@@ -109,7 +109,7 @@ fn eq_and_concat() {
     check("eq", &[bnum("01"), bnum("1")], 32, Ok(truth(false)));
     check("eq", &[int32(-1), int32(-1)], 4, Ok(truth(true)));
     check("eq", &[uint256("7"), uint256("8")], 16, Ok(truth(false)));
-    refuse("eq", &[int32(1), Value::uint32(1)]);
+    refuse("eq", &[int32(1), Value::from(1_u32)]);
     refuse("eq", &[bystrx("0a"), bystrx("0a0b")]);
     refuse("eq", &[bystrx("0a"), bystr("0a")]);
     refuse("eq", &[text("a")]);
@@ -122,7 +122,7 @@ fn eq_and_concat() {
 
 #[test]
 fn parts_of_texts_and_bytes() {
-    let uint = Value::uint32;
+    let uint = Value::from;
     check("substr", &[text("hello"), uint(1), uint(3)], 4, Ok(text("ell")));
     check("substr", &[text("hello"), uint(5), uint(0)], 5, Ok(text("")));
     check("substr", &[text("hello"), uint(0), uint(6)], 6, Err("String.substr: pos + len past end: 0 + 6 > 5"));
@@ -136,8 +136,8 @@ fn parts_of_texts_and_bytes() {
 
 #[test]
 fn lengths_reversals_and_texts() {
-    check("strlen", &[text("abc")], 20, Ok(Value::uint32(3)));
-    check("strlen", &[bystr("0a0b")], 2, Ok(Value::uint32(2)));
+    check("strlen", &[text("abc")], 20, Ok(Value::from(3_u32)));
+    check("strlen", &[bystr("0a0b")], 2, Ok(Value::from(2_u32)));
     refuse("strlen", &[bystrx("0a0b")]);
     check("strrev", &[text("abc")], 20, Ok(text("cba")));
     check("strrev", &[bystr("0a0b")], 2, Ok(bystr("0b0a")));
@@ -155,7 +155,7 @@ fn lengths_reversals_and_texts() {
 
 #[test]
 fn a_reversed_address_counts_as_a_text() {
-    let result = |name, kind| result_type(name, &[kind], &DataTypes::built_in());
+    let result = |name, ty| result_type(name, &[ty], &DataTypes::built_in());
     let address = || Type::Address(AddressType::Any);
     assert_eq!(result("strrev", address()), Some(Primitive::String.into()));
     assert_eq!(result("strrev", Type::bystr(20)), Some(Type::bystr(20)));
@@ -197,23 +197,23 @@ fn conversions_between_bytes() {
     check("to_bystr", &[bystrx("0a0b")], 2, Ok(bystr("0a0b")));
     check("to_bystr2", &[bystr("0a0b")], 2, Ok(some(bystrx("0a0b"))));
     check("to_bystr3", &[bystr("0a0b")], 3, Ok(Value::none(Type::bystr(3))));
-    check("to_bystr4", &[Value::uint32(258)], 4, Ok(bystrx("00000102")));
+    check("to_bystr4", &[Value::from(258_u32)], 4, Ok(bystrx("00000102")));
     check("to_bystr8", &[uint64(1)], 8, Ok(bystrx("0000000000000001")));
     refuse("to_bystr4", &[int32(1)]);
-    refuse("to_bystr8", &[Value::uint32(1)]);
+    refuse("to_bystr8", &[Value::from(1_u32)]);
 }
 
 #[test]
 fn arithmetic() {
     check("add", &[int32(1), int32(-3)], 4, Ok(int32(-2)));
-    check("add", &[Value::uint128(1), Value::uint128(2)], 8, Ok(Value::uint128(3)));
+    check("add", &[Value::from(1_u128), Value::from(2_u128)], 8, Ok(Value::from(3_u128)));
     check("add", &[int32(i32::MAX), int32(1)], 4, Err("Int.add: an overflow/underflow occurred"));
     check("add", &[uint64(u64::MAX), uint64(1)], 4, Err("Uint.add: an overflow/underflow occurred"));
     check("sub", &[uint256("1"), uint256("2")], 16, Err("Uint.sub: an overflow/underflow occurred"));
     check("sub", &[int32(i32::MIN), int32(1)], 4, Err("Int.sub: an overflow/underflow occurred"));
     check("mul", &[int32(-4), int32(5)], 20, Ok(int32(-20)));
     check("mul", &[int32(-1), int32(i32::MIN)], 20, Err("Int.mul: an overflow/underflow occurred"));
-    check("mul", &[Value::uint128(u128::MAX), Value::uint128(2)], 40, Err("Uint.mul: an overflow/underflow occurred"));
+    check("mul", &[Value::from(u128::MAX), Value::from(2_u128)], 40, Err("Uint.mul: an overflow/underflow occurred"));
     check("div", &[int32(-7), int32(2)], 20, Ok(int32(-3)));
     let wrong = "Int.div: Division by zero / IntOverflow error occurred";
     check("div", &[int32(7), int32(0)], 20, Err(wrong));
@@ -235,15 +235,15 @@ fn arithmetic() {
 
 #[test]
 fn powers_and_roots() {
-    check("pow", &[Value::uint128(3), Value::uint32(10)], 120, Ok(Value::uint128(59049)));
-    check("pow", &[int32(0), Value::uint32(0)], 20, Ok(int32(1)));
-    check("pow", &[int32(-2), Value::uint32(31)], 80, Ok(int32(i32::MIN)));
-    check("pow", &[Value::uint32(2), Value::uint32(32)], 80, Err("Int.pow: an overflow/underflow occurred"));
-    check("pow", &[int32(1), Value::uint32(u32::MAX)], 20 * 23, Ok(int32(1)));
+    check("pow", &[Value::from(3_u128), Value::from(10_u32)], 120, Ok(Value::from(59049_u128)));
+    check("pow", &[int32(0), Value::from(0_u32)], 20, Ok(int32(1)));
+    check("pow", &[int32(-2), Value::from(31_u32)], 80, Ok(int32(i32::MIN)));
+    check("pow", &[Value::from(2_u32), Value::from(32_u32)], 80, Err("Int.pow: an overflow/underflow occurred"));
+    check("pow", &[int32(1), Value::from(u32::MAX)], 20 * 23, Ok(int32(1)));
     refuse("pow", &[int32(2), int32(3)]);
-    refuse("pow", &[Value::uint32(2), uint64(3)]);
-    check("isqrt", &[Value::uint32(100)], 20, Ok(Value::uint32(10)));
-    check("isqrt", &[Value::uint32(99)], 20, Ok(Value::uint32(9)));
+    refuse("pow", &[Value::from(2_u32), uint64(3)]);
+    check("isqrt", &[Value::from(100_u32)], 20, Ok(Value::from(10_u32)));
+    check("isqrt", &[Value::from(99_u32)], 20, Ok(Value::from(9_u32)));
     check("isqrt", &[uint256("0")], 16, Ok(uint256("0")));
     refuse("isqrt", &[int32(4)]);
 }
@@ -257,7 +257,7 @@ fn conversions_of_integers() {
     check("to_int256", &[text("12 ")], 16, Ok(Value::none(Primitive::Int(W256).into())));
     check("to_int64", &[text("+12")], 4, Ok(some(integer(Int(W64), "12"))));
     check("to_int128", &[int32(-9)], 8, Ok(some(integer(Int(W128), "-9"))));
-    check("to_uint32", &[bystrx("0102")], 4, Ok(Value::uint32(258)));
+    check("to_uint32", &[bystrx("0102")], 4, Ok(Value::from(258_u32)));
     check("to_uint64", &[bystrx("")], 8, Ok(uint64(0)));
     check("to_uint256", &[bystrx(&"ff".repeat(20))], 32, {
         Ok(uint256("1461501637330902918203684832716283019655932542975"))
@@ -265,14 +265,14 @@ fn conversions_of_integers() {
     refuse("to_uint32", &[bystrx("0102030405")]);
     refuse("to_uint32", &[bystr("0102")]);
     refuse("to_int32", &[bystrx("01")]);
-    check("to_nat", &[Value::uint32(3)], 3, Ok(Value::nat(3)));
+    check("to_nat", &[Value::from(3_u32)], 3, Ok(Value::nat(3)));
     refuse("to_nat", &[uint64(3)]);
 }
 
 #[test]
 fn block_numbers() {
     check("blt", &[bnum("009"), bnum("10")], 32, Ok(truth(true)));
-    check("badd", &[bnum("9"), Value::uint32(1)], 32, Ok(bnum("10")));
+    check("badd", &[bnum("9"), Value::from(1_u32)], 32, Ok(bnum("10")));
     check("badd", &[bnum("9"), uint256("1")], 32, Ok(bnum("10")));
     refuse("badd", &[bnum("9"), int32(1)]);
     check("bsub", &[bnum("3"), bnum("5")], 32, Ok(integer(Int(W256), "-2")));
@@ -305,7 +305,7 @@ fn values_are_hashed_as_these_bytes() {
     check(&bnum("007"), b"007");
     check(&truth(true), b"True");
     check(&Value::list(Primitive::String.into(), [text("a"), text("b")]), b"ConsaConsbNil");
-    let entry = |label: &str, value| MessageEntry { label: label.into(), kind: Primitive::String.into(), value };
+    let entry = |label: &str, value| MessageEntry { label: label.into(), ty: Primitive::String.into(), value };
     let message = Message::new(vec![entry("b", text("x")), entry("_tag", text("T"))]);
     check(&Value::Message(Arc::new(message)), b"_tag:T;b:x");
     check(&Value::Map(map(&["1", "3", "2"])), b"3v32v21v1");
@@ -323,7 +323,7 @@ fn map(keys: &[&str]) -> Map {
 #[test]
 fn maps() {
     let (two, three) = (|| Value::Map(map(&["1", "2"])), || Value::Map(map(&["1", "2", "3"])));
-    check("size", &[two()], 1, Ok(Value::uint32(2)));
+    check("size", &[two()], 1, Ok(Value::from(2_u32)));
     check("contains", &[two(), text("1")], 1, Ok(truth(true)));
     check("contains", &[two(), text("3")], 1, Ok(truth(false)));
     check("get", &[two(), text("1")], 1, Ok(some(text("v1"))));
@@ -334,15 +334,15 @@ fn maps() {
     let pair = |key: &str| {
         Value::pair((Primitive::String.into(), text(key)), (Primitive::String.into(), text(&format!("v{key}"))))
     };
-    let pairs = Value::list(pair("").kind().unwrap(), ["1", "2", "3"].map(pair));
+    let pairs = Value::list(pair("").ty().unwrap(), ["1", "2", "3"].map(pair));
     check("to_list", &[three()], 6, Ok(pairs));
-    check("to_list", &[Value::Map(map(&[]))], 0, Ok(Value::list(pair("").kind().unwrap(), [])));
+    check("to_list", &[Value::Map(map(&[]))], 0, Ok(Value::list(pair("").ty().unwrap(), [])));
     for name in ["contains", "get", "remove"] {
-        refuse(name, &[two(), Value::uint32(1)]);
+        refuse(name, &[two(), Value::from(1_u32)]);
         refuse(name, &[text("1"), text("1")]);
     }
-    assert_eq!(Builtin::find("put").unwrap().cost(&[two(), text("1"), Value::uint32(1)]), None);
-    assert_eq!(Builtin::find("put").unwrap().cost(&[two(), Value::uint32(1), text("1")]), None);
+    assert_eq!(Builtin::find("put").unwrap().cost(&[two(), text("1"), Value::from(1_u32)]), None);
+    assert_eq!(Builtin::find("put").unwrap().cost(&[two(), Value::from(1_u32), text("1")]), None);
 }
 
 #[test]
@@ -369,11 +369,11 @@ fn addresses_in_bech32() {
 
 #[test]
 fn signatures() {
-    use silica_crypto::{KeyPair, SecretKey, sign};
-    let pair = KeyPair::from_secret(SecretKey::from_bytes([7; 32]).unwrap());
-    let key = || Value::bystrx(*pair.public().as_bytes());
+    use silica_crypto::{KeyPair, SecretKey};
+    let pair = KeyPair::from(SecretKey::from_bytes([7; 32]).unwrap());
+    let key = || Value::bystrx(*pair.public_key().as_bytes());
     let message = |message: &[u8]| Value::ByStr(message.into());
-    let signature = Value::bystrx(*sign(b"pay 1 ZIL", &pair).unwrap().as_bytes());
+    let signature = Value::bystrx(*pair.sign(b"pay 1 ZIL").unwrap().as_bytes());
     let cost = 250 + 15 * 2;
     check("schnorr_verify", &[key(), message(b"pay 1 ZIL"), signature.clone()], cost, Ok(truth(true)));
     check("schnorr_verify", &[key(), message(b"pay 9 ZIL"), signature.clone()], cost, Ok(truth(false)));
@@ -388,13 +388,13 @@ fn signatures() {
     check("ecdsa_verify", &[key(), message(b"x"), bystrx(&"ff".repeat(64))], cost, {
         Err("Sign.read_exn: signature could not be parsed")
     });
-    let recover = |signature: &str, id, expected| {
-        check("ecdsa_recover_pk", &[message(b"x"), bystrx(signature), Value::uint32(id)], 1, Err(expected));
+    let recover = |signature: &str, id: u32, expected| {
+        check("ecdsa_recover_pk", &[message(b"x"), bystrx(signature), Value::from(id)], 1, Err(expected));
     };
     recover(&"01".repeat(64), 4, "Sign.read_recoverable_exn: recid must be 0, 1, 2 or 3");
     recover(&"ff".repeat(64), 0, "Sign.read_recoverable_exn: signature could not be parsed");
     recover(&"00".repeat(64), 0, "Sign.recover: pk could not be recovered");
-    let address = silica_protocol::Address::from_public_key(&pair.public());
+    let address = silica_protocol::Address::from_public_key(&pair.public_key());
     check("schnorr_get_address", &[key()], 1, Ok(Value::bystrx(*address.as_bytes())));
 }
 
@@ -413,8 +413,8 @@ fn ecdsa_signatures() {
     // There are two valid signatures. Only the signature with the smaller s passes the verification, but the key can
     // be recovered from both.
     check("ecdsa_verify", &[key(), message(b"pay 1 ZIL"), high()], 280, Ok(truth(false)));
-    check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), low(), Value::uint32(1)], 1, Ok(whole()));
-    check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), high(), Value::uint32(0)], 1, Ok(whole()));
+    check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), low(), Value::from(1_u32)], 1, Ok(whole()));
+    check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), high(), Value::from(0_u32)], 1, Ok(whole()));
 }
 
 fn point(x: &str, y: &str) -> Value {
@@ -454,7 +454,7 @@ fn points_of_the_pairing_curve() {
     let infinity =
         Value::pair((Type::bystr(64), Value::bystrx(vec![0; 64])), (Type::bystr(64), Value::bystrx(vec![0; 64])));
     let element = Value::pair((typing::g1_type(), generator()), (typing::g2_type(), infinity));
-    check("alt_bn128_pairing_product", &[Value::list(element.kind().unwrap(), [element])], 40, Ok(some(truth(true))));
+    check("alt_bn128_pairing_product", &[Value::list(element.ty().unwrap(), [element])], 40, Ok(some(truth(true))));
     refuse("alt_bn128_G1_mul", &[generator(), generator()]);
     refuse("alt_bn128_G1_neg", &[scalar("1")]);
     refuse("alt_bn128_pairing_product", &[Value::list(Type::bool(), [])]);

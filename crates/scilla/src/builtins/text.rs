@@ -23,7 +23,7 @@ pub(super) fn strlen(arguments: &[Value]) -> Result<Value, Refusal> {
         [Value::ByStr(bytes)] => bytes.len(),
         _ => return Err(MISUSE),
     };
-    Ok(Value::uint32(u32::try_from(length).unwrap_or(u32::MAX)))
+    Ok(Value::from(u32::try_from(length).unwrap_or(u32::MAX)))
 }
 
 pub(super) fn strrev_cost(arguments: &[Value]) -> Option<u64> {
@@ -32,7 +32,7 @@ pub(super) fn strrev_cost(arguments: &[Value]) -> Option<u64> {
 
 pub(super) fn strrev(arguments: &[Value]) -> Result<Value, Refusal> {
     match arguments {
-        [Value::String(text)] => Ok(Value::string(text.chars().rev().collect::<String>())),
+        [Value::String(text)] => Ok(Value::of_text(text.chars().rev().collect::<String>())),
         [Value::ByStr(bytes)] => Ok(Value::ByStr(bytes.iter().rev().copied().collect())),
         [Value::ByStrX(bytes)] => Ok(Value::ByStrX(bytes.iter().rev().copied().collect())),
         _ => Err(MISUSE),
@@ -45,8 +45,8 @@ pub(super) fn to_string_cost(arguments: &[Value]) -> Option<u64> {
 
 pub(super) fn to_string(arguments: &[Value]) -> Result<Value, Refusal> {
     match arguments {
-        [Value::Integer(integer)] => Ok(Value::string(integer.to_string())),
-        [Value::ByStr(bytes) | Value::ByStrX(bytes)] => Ok(Value::string(Hex(bytes).to_string())),
+        [Value::Integer(integer)] => Ok(Value::of_text(integer.to_string())),
+        [Value::ByStr(bytes) | Value::ByStrX(bytes)] => Ok(Value::of_text(Hex(bytes).to_string())),
         _ => Err(MISUSE),
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn to_ascii_cost(arguments: &[Value]) -> Option<u64> {
 pub(super) fn to_ascii(arguments: &[Value]) -> Result<Value, Refusal> {
     let [Value::ByStr(bytes) | Value::ByStrX(bytes)] = arguments else { return Err(MISUSE) };
     match std::str::from_utf8(bytes) {
-        Ok(text) if bytes.iter().copied().all(is_text_byte) => Ok(Value::string(text)),
+        Ok(text) if bytes.iter().copied().all(is_text_byte) => Ok(Value::of_text(text)),
         _ => Err(Refusal::Text("String.to_ascii: Not printable")),
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn to_bech32_cost(arguments: &[Value]) -> Option<u64> {
 pub(super) fn to_bech32(arguments: &[Value]) -> Result<Value, Refusal> {
     let [Value::String(prefix), Value::ByStrX(bytes)] = arguments else { return Err(MISUSE) };
     let text = (**prefix == *bech32::PREFIX).then(|| bech32::encode(bytes));
-    Ok(Value::option(Type::Primitive(Primitive::String), text.map(Value::string)))
+    Ok(Value::option(Type::Primitive(Primitive::String), text.map(Value::of_text)))
 }
 
 /// Bech32 as in the reference: one prefix, and then letters in lower, upper or mixed case.

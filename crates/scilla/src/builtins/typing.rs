@@ -9,7 +9,7 @@ use crate::{
         relation::{assignable, equivalent},
         usage::Use,
     },
-    value::IntegerKind,
+    value::IntegerType,
 };
 
 /// The types of one implementation of a built-in function.
@@ -53,8 +53,8 @@ const fn width(of: &Type) -> Option<u32> {
     }
 }
 
-fn integer(of: &Type) -> Option<IntegerKind> {
-    if let Type::Primitive(primitive) = of { IntegerKind::of(*primitive) } else { None }
+fn integer(of: &Type) -> Option<IntegerType> {
+    if let Type::Primitive(primitive) = of { IntegerType::of(*primitive) } else { None }
 }
 
 pub(super) const STRING_PAIR: fn() -> (Vec<Type>, Type) = || (vec![STRING, STRING], Type::bool());
@@ -145,13 +145,13 @@ pub(super) fn isqrt(arguments: &[Type], _: &DataTypes) -> Option<Type> {
 
 /// Returns the type of the result of a conversion to an integer type, or `None` for other arguments. The argument is an
 /// integer or a text. Unsigned types also accept a byte string of fixed width, with at most the bytes of the result.
-pub(super) fn to_integer(kind: IntegerKind, arguments: &[Type]) -> Option<Type> {
+pub(super) fn to_integer(ty: IntegerType, arguments: &[Type]) -> Option<Type> {
     let [of] = arguments else { return None };
-    let result = || Type::from(Primitive::from(kind));
+    let result = || Type::from(Primitive::from(ty));
     if integer(of).is_some() || *of == STRING {
         return Some(Type::option(result()));
     }
-    (!kind.is_signed() && width(of)? <= kind.width().bytes()).then(result)
+    (!ty.is_signed() && width(of)? <= ty.width().bytes()).then(result)
 }
 
 macro_rules! conversion {

@@ -16,6 +16,7 @@ use crate::{
         sanity::{self, Subject, Warnings},
         summary, type_info,
     },
+    code::Code,
     gas::Meter,
     report::{Entry, Failure, Warning},
     resolve::{Imported, Program},
@@ -61,9 +62,12 @@ impl Options {
     }
 }
 
-/// The result of a check that accepts a program.
+/// A program that the check accepts, with the results of the check.
+///
+/// Only the check makes this value. So [`Code`] of it has no errors of types.
 #[derive(Clone, Debug)]
-pub struct Checked<S> {
+pub struct Checked<'a, M, S> {
+    program: &'a Program<M>,
     /// The remaining gas, and the work of the check.
     pub meter: Meter,
     /// Warnings, the newest first.
@@ -78,6 +82,42 @@ pub struct Checked<S> {
     pub type_info: Vec<TypeInfo>,
     /// Summary of the program.
     pub summary: S,
+}
+
+/// A contract that the check accepts. The result has its summary.
+pub type CheckedContract<'a> = Checked<'a, ContractModule, ContractSummary>;
+
+/// A library that the check accepts.
+pub type CheckedLibrary<'a> = Checked<'a, LibraryModule, ()>;
+
+/// An expression that the check accepts. The summary is its type.
+pub type CheckedExpression<'a> = Checked<'a, ExpressionModule, Type>;
+
+impl Code {
+    /// Compiles a checked contract.
+    ///
+    /// A program that was not checked has no such code:
+    ///
+    /// ```compile_fail,E0308
+    /// # use silica_scilla::{code::Code, resolve::{self, Origin}, stdlib::Standard, syntax::parse_contract};
+    /// let text = b"scilla_version 0 contract Wrong () field a : Uint32 = Uint64 1";
+    /// let module = parse_contract("wrong.scilla", text).unwrap();
+    /// let program = resolve::contract(module, &Origin::default(), &Standard).unwrap();
+    /// let code = Code::of_contract(&program);
+    /// ```
+    pub fn of_contract(checked: &CheckedContract<'_>) -> Self {
+        Self::of_contract_unchecked(checked.program)
+    }
+
+    /// Compiles a checked library.
+    pub fn of_library(checked: &CheckedLibrary<'_>) -> Self {
+        Self::of_library_unchecked(checked.program)
+    }
+
+    /// Compiles a checked expression.
+    pub fn of_expression(checked: &CheckedExpression<'_>) -> Self {
+        Self::of_expression_unchecked(checked.program)
+    }
 }
 
 /// A program that the check rejects.
@@ -99,7 +139,7 @@ pub struct Rejected {
 /// # Errors
 ///
 /// If the contract is invalid. The errors are those of the first phase that has errors.
-pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<Checked<ContractSummary>, Rejected> {
+pub fn contract<'a>(program: &'a Program<ContractModule>, options: &Options) -> Result<CheckedContract<'a>, Rejected> {
     let module = &program.main;
     let contract = &module.contract;
     let text = Text { source: &module.source, arena: &module.arena };
@@ -134,6 +174,7 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
     }
     let cash_flow = options.money.as_ref().map(|tokens| cash_flow::contract(&module.arena, contract, &known, tokens));
     Ok(Checked {
+        program,
         meter,
         warnings: warnings.into_newest_first(),
         advice: if options.advice { accepts::unaccepted(subject) } else { Vec::new() },
@@ -187,7 +228,7 @@ fn look_over(
 /// # Errors
 ///
 /// If the library is invalid. The errors are those of the first phase that has errors.
-pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Checked<()>, Rejected> {
+pub fn library<'a>(program: &'a Program<LibraryModule>, options: &Options) -> Result<CheckedLibrary<'a>, Rejected> {
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
     let imports = in_order(&program.imports);
@@ -220,6 +261,7 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
         sanity::library(&libraries, &mut warnings);
     }
     Ok(Checked {
+        program,
         meter,
         warnings: warnings.into_newest_first(),
         advice: Vec::new(),
@@ -235,7 +277,10 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
 /// # Errors
 ///
 /// The first error in the expression.
-pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Result<Checked<Type>, Rejected> {
+pub fn expression<'a>(
+    program: &'a Program<ExpressionModule>,
+    options: &Options,
+) -> Result<CheckedExpression<'a>, Rejected> {
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
     let imports = in_order(&program.imports);
@@ -256,8 +301,8 @@ pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Res
         Ok((_, errors)) | Err(Aborted(errors)) => return Err(reject(errors, checker.meter())),
     };
     checker.turn_to(text);
-    let kind = match checker.root(module.root) {
-        Ok(kind) => kind,
+    let ty = match checker.root(module.root) {
+        Ok(ty) => ty,
         Err(Fault::Error(error)) => return Err(reject(vec![error], checker.meter())),
         Err(Fault::Exhausted) => return Err(reject(vec![Fault::exhausted()], checker.meter())),
     };
@@ -267,13 +312,14 @@ pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Res
         .map_err(|errors| unless_exhausted(errors, meter))
         .map_err(|errors| reject(errors, meter))?;
     Ok(Checked {
+        program,
         meter,
         warnings: vec![],
         advice: vec![],
         type_info: requested_types(options, || type_info::expression(text, &typing, module.root)),
         typing,
         data_types: known,
-        summary: kind,
+        summary: ty,
     })
 }
 

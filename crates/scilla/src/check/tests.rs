@@ -20,10 +20,21 @@ impl LibrarySource for Libraries {
 
 const NONE: Libraries = Libraries(&[]);
 
-fn try_contract(text: &str, libraries: &Libraries, gas: u64) -> Result<Checked<ContractSummary>, Rejected> {
+fn try_contract(text: &str, libraries: &Libraries, gas: u64) -> Result<CheckedContract<'static>, Rejected> {
     let module = syntax::parse_contract("test.scilla", text.as_bytes()).expect("the text parses");
     let program = resolve::contract(module, &Origin::default(), libraries).expect("the names resolve");
-    contract(&program, &Options::with_limit(gas))
+    // A checked contract refers to its program.
+    contract(Box::leak(Box::new(program)), &Options::with_limit(gas))
+}
+
+#[test]
+fn only_a_checked_contract_becomes_code() {
+    let text = |value| format!("scilla_version 0\ncontract C ()\nfield a : Uint32 = {value}");
+    let rejected = try_contract(&text("Uint64 1"), &NONE, 1000).map(|checked| Code::of_contract(&checked));
+    let expected = "3:7 Type unassignable: Uint32 expected, but Uint64 provided";
+    assert_eq!(errors_of(rejected), [expected]);
+    let code = try_contract(&text("Uint32 1"), &NONE, 1000).map(|checked| Code::of_contract(&checked));
+    assert_eq!(code.unwrap().fields().count(), 1);
 }
 
 fn errors_of(outcome: Result<impl Sized, Rejected>) -> Vec<String> {
@@ -592,10 +603,10 @@ fn a_contract_is_summarised() {
                 transition t (a : ByStr20 with end)\nq\nend";
     let summary = try_contract(text, &NONE, 1000).expect("nothing is wrong").summary;
     assert_eq!(*summary.name, *"C");
-    let fields: Vec<_> = summary.fields.iter().map(|field| (field.kind.global().to_string(), field.depth)).collect();
+    let fields: Vec<_> = summary.fields.iter().map(|field| (field.ty.global().to_string(), field.depth)).collect();
     assert_eq!(fields, [("Map (ByStr20) (Map (String) (test.T))".to_owned(), 2)]);
     let parameters = summary.transitions.iter().flat_map(|transition| &transition.parameters);
-    let parameters: Vec<_> = parameters.map(|parameter| parameter.kind.global().to_string()).collect();
+    let parameters: Vec<_> = parameters.map(|parameter| parameter.ty.global().to_string()).collect();
     assert_eq!(parameters, ["ByStr20 with end"]);
     assert_eq!(summary.procedures.len(), 1);
     assert_eq!(summary.events.iter().map(|event| event.name.as_ref()).collect::<Vec<_>>(), ["e"]);
@@ -690,7 +701,7 @@ fn a_library_is_checked() {
     let try_library = |text: &str| {
         let module = syntax::parse_library("Lib.scillib", text.as_bytes()).expect("the text parses");
         let program = resolve::library(module, &Origin::default(), &NONE).expect("the names resolve");
-        library(&program, &Options::with_limit(1000))
+        library(&program, &Options::with_limit(1000)).map(|checked| checked.summary)
     };
     assert!(try_library("scilla_version 0\nlibrary Lib\nlet x = True").is_ok());
     assert_eq!(

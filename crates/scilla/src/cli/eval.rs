@@ -44,7 +44,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
         Ok(program) => program,
         Err(unread) => return Ok(unread.render(style, session, None)),
     };
-    let code = Arc::new(Code::of_expression(&program));
+    let code = Arc::new(Code::of_expression_unchecked(&program));
     let evaluated = code.load(settings, Meter::with_limit(limit)).and_then(|loaded| loaded.evaluate());
     Ok(match evaluated {
         Ok(evaluated) => Outcome::of(text_of(&evaluated, limit)),

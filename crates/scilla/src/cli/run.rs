@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use silica_protocol::Address;
+
 use super::{
     Arguments, Command, Flag, Outcome, Session, UsageError,
     arguments::RULES,
@@ -259,7 +261,7 @@ impl Task<'_> {
         let module = parse_library(&self.code.file, &self.code.text).map_err(|failure| Self::unparsed(failure, gas))?;
         let program =
             resolve::library(module, &origin, self.source()).map_err(|error| Stopped::resolving(error, gas))?;
-        let begun = self.load(Code::of_library(&program), gas)?;
+        let begun = self.load(Code::of_library_unchecked(&program), gas)?;
         Ok(library_deployment(begun.loaded.gas.gas_of_success(self.limit)))
     }
 
@@ -273,7 +275,7 @@ impl Task<'_> {
             parse_contract(&self.code.file, &self.code.text).map_err(|failure| Self::unparsed(failure, gas))?;
         let program =
             resolve::contract(module, &origin, self.source()).map_err(|error| Stopped::resolving(error, gas))?;
-        let begun = self.load(Code::of_contract(&program), gas)?;
+        let begun = self.load(Code::of_contract_unchecked(&program), gas)?;
         match (&self.message, &self.world) {
             (Some(message), Some(world)) => self.call(&begun, message, world),
             (_, Some(world)) => self.deploy_into(&begun, world),
@@ -381,7 +383,7 @@ fn memory_host(file: &str, facts: &ChainInput) -> Result<MemoryHost, InputError>
 }
 
 /// Reads the twenty bytes of an address.
-fn address(file: &str, text: &str) -> Result<[u8; 20], InputError> {
+fn address(file: &str, text: &str) -> Result<Address, InputError> {
     let wrong = || InputError::Internal(format!("{file}: expected an address of 20 bytes, got {text}"));
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 40).ok_or_else(wrong)?;
     let mut bytes = [0; 20];
@@ -389,11 +391,11 @@ fn address(file: &str, text: &str) -> Result<[u8; 20], InputError> {
         let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
         *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
     }
-    Ok(bytes)
+    Ok(Address::new(bytes))
 }
 
 /// Adds the balance before the fields.
 fn with_balance(balance: u128, fields: &[StateField]) -> Vec<StateField> {
-    let balance = StateField { name: "_balance".into(), kind: BALANCE, value: Value::uint128(balance) };
+    let balance = StateField { name: "_balance".into(), ty: BALANCE, value: Value::from(balance) };
     std::iter::once(balance).chain(fields.iter().cloned()).collect()
 }

@@ -3,13 +3,15 @@
 //! A value of an address type is a plain byte string. If such a value comes from outside or from a cast, the host
 //! confirms that the account has the properties of the type.
 
+use silica_protocol::Address;
+
 use super::{
     machine::{Evaluation, failure},
     statement::host_failure,
 };
 use crate::{
     gas::Meter,
-    host::{Address, Host, HostError, RemoteWant},
+    host::{Host, HostError, RemoteWant},
     report::Failure,
     types::{AddressType, Type, adt::DataTypes, relation::assignable, substitution::replace},
     value::{Hex, Value},
@@ -19,16 +21,16 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) address: Address,
-    pub(super) kind: AddressType,
+    pub(super) ty: AddressType,
 }
 
 impl Claim {
     /// Returns whether the account meets the type. The inner error is the error text of the check. The outer error is
     /// a failure of the host.
     pub(super) fn check(&self, host: &mut dyn Host) -> Result<Result<(), String>, HostError> {
-        let mut has = |name: &str| Ok(host.remote(&self.address, name, &[], RemoteWant::Kind)?.is_some());
-        let address = || Hex(&self.address);
-        Ok(match &self.kind {
+        let mut has = |name: &str| Ok(host.remote(&self.address, name, &[], RemoteWant::Type)?.is_some());
+        let address = || Hex(self.address.as_bytes());
+        Ok(match &self.ty {
             AddressType::Any => {
                 let used = is_used(host, &self.address)?;
                 used.then_some(()).ok_or_else(|| format!("Address not in use: {}", address()))
@@ -48,10 +50,10 @@ impl Claim {
                     return Ok(Err(format!("No contract found at address: {}", address())));
                 }
                 for (name, expected) in fields.iter() {
-                    let found = host.remote(&self.address, name, &[], RemoteWant::Kind)?;
-                    if !found.is_some_and(|found| assignable(expected, &found.kind)) {
-                        let kind = Type::Address(self.kind.clone());
-                        let of = format!("address is {}, expected type is {}", address(), kind.global());
+                    let found = host.remote(&self.address, name, &[], RemoteWant::Type)?;
+                    if !found.is_some_and(|found| assignable(expected, &found.ty)) {
+                        let ty = Type::Address(self.ty.clone());
+                        let of = format!("address is {}, expected type is {}", address(), ty.global());
                         return Ok(Err(format!("Address does not satisfy type: {of}")));
                     }
                 }
@@ -62,8 +64,8 @@ impl Claim {
 }
 
 /// Returns the cost of checking a claim, in units.
-pub(super) fn cost(kind: &AddressType) -> u64 {
-    match kind {
+pub(super) fn cost(ty: &AddressType) -> u64 {
+    match ty {
         AddressType::Any | AddressType::Code | AddressType::Library => 2,
         AddressType::Contract(fields) => 3 + fields.len() as u64,
     }
@@ -82,13 +84,13 @@ fn is_used(host: &mut dyn Host, address: &Address) -> Result<bool, HostError> {
     {
         return Ok(true);
     }
-    Ok(host.remote(address, "_codehash", &[], RemoteWant::Kind)?.is_some())
+    Ok(host.remote(address, "_codehash", &[], RemoteWant::Type)?.is_some())
 }
 
 /// Checks all claims, the last one first. Charges each check even if too little gas is left.
 pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host) -> Evaluation<()> {
     for claim in claims.into_iter().rev() {
-        gas.charge_unchecked(cost(&claim.kind));
+        gas.charge_unchecked(cost(&claim.ty));
         host.limit(gas.units(), gas.work().left());
         let checked = claim.check(host);
         gas.record(host.worked()).map_err(|exhausted| failure(exhausted.to_string()))?;
@@ -115,9 +117,9 @@ pub(super) fn check_type(
     let mut pending = vec![(expected.clone(), value)];
     while let Some((expected, value)) = pending.pop() {
         match (&expected, value) {
-            (Type::Address(kind), Value::ByStrX(bytes)) if bytes.len() == 20 => {
-                let address = bytes.as_ref().try_into().unwrap_or_default();
-                claims.push(Claim { address, kind: kind.clone() });
+            (Type::Address(ty), Value::ByStrX(bytes)) if bytes.len() == 20 => {
+                let address = Address::try_from(&**bytes).unwrap_or(Address::ZERO);
+                claims.push(Claim { address, ty: ty.clone() });
             }
             (Type::Adt(name, types), Value::Adt(adt)) => {
                 let constructor = adt.constructor();
@@ -136,7 +138,7 @@ pub(super) fn check_type(
                 }
                 let with: Vec<_> = data_type.parameters.iter().zip(types.iter()).collect();
                 let parts = found.arguments.iter().zip(adt.arguments());
-                let parts: Vec<_> = parts.map(|(kind, part)| (replace(kind, &with), part)).collect();
+                let parts: Vec<_> = parts.map(|(ty, part)| (replace(ty, &with), part)).collect();
                 pending.extend(parts.into_iter().rev());
             }
             (Type::Map(key_type, value_type), Value::Map(map)) => {
@@ -148,7 +150,7 @@ pub(super) fn check_type(
                 }
             }
             _ => {
-                let actual = value.kind().map_err(|untyped| failure(untyped.to_string()))?;
+                let actual = value.ty().map_err(|untyped| failure(untyped.to_string()))?;
                 if !assignable(&expected, &actual) {
                     let (expected, actual) = (expected.global(), actual.global());
                     return Err(failure(format!("Type unassignable: {expected} expected, but {actual} provided")));

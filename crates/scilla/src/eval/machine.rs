@@ -160,7 +160,7 @@ impl<'c> Machine<'c> {
         if let Some(place) = self.stack.get_mut(place) {
             *place = value;
         } else {
-            self.stack.resize(place, Value::uint32(0));
+            self.stack.resize(place, Value::from(0_u32));
             self.stack.push(value);
         }
     }
@@ -478,7 +478,7 @@ impl<'c> Machine<'c> {
         let cost = match builtin.cost_by(values, self.settings.rules.builtin_costs()) {
             Some(cost) if types.types.is_empty() => cost,
             found => {
-                let kinds = values.iter().map(Value::kind).collect::<Result<Vec<_>, _>>();
+                let kinds = values.iter().map(Value::ty).collect::<Result<Vec<_>, _>>();
                 let kinds = kinds.map_err(|untyped| failure(untyped.to_string()))?;
                 let fits = builtin.result_type(&kinds, !types.types.is_empty(), &self.code.data_types).is_some();
                 match found {
@@ -528,11 +528,11 @@ impl<'c> Machine<'c> {
                 Payload::Variable(name) => self.look_up(*name)?,
             };
             self.find_type(&value)?;
-            let kind = value.kind().map_err(|untyped| failure(untyped.to_string()))?;
-            if !kind.is_legal(Use::Payload, &self.code.data_types) {
+            let ty = value.ty().map_err(|untyped| failure(untyped.to_string()))?;
+            if !ty.is_legal(Use::Payload, &self.code.data_types) {
                 return Err(failure(format!("Cannot serialize literal: {}", self.settings.print(&value))));
             }
-            Ok(MessageEntry { label: Arc::clone(label), kind, value })
+            Ok(MessageEntry { label: Arc::clone(label), ty, value })
         });
         Ok(Value::Message(Arc::new(Message::new(ready.collect::<Result<_, _>>()?))))
     }

@@ -24,6 +24,6 @@ pub use self::{
     run::{Deployment, Evaluated, Failed, Loaded, Outcome, Settings, local_state},
 };
 pub use crate::{
-    argument::{Argument, Message},
+    argument::{Argument, IncomingMessage},
     version::VERSION,
 };

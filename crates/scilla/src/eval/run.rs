@@ -20,7 +20,7 @@ use super::{
     statement::{Execution, host_failure, total_amount},
 };
 use crate::{
-    argument::{Argument, Message},
+    argument::{Argument, IncomingMessage},
     code::{Code, ComponentCode, ContractCode, LibraryValues},
     gas::{Exhausted, Meter},
     host::{Host, StateField},
@@ -152,7 +152,7 @@ impl Code {
             return Ok(loaded(&cached.values, charged));
         }
         let (before, worked) = (gas.units(), gas.work().done());
-        let unset: Arc<[Value]> = std::iter::repeat_n(Value::uint32(0), self.globals).collect();
+        let unset: Arc<[Value]> = std::iter::repeat_n(Value::from(0_u32), self.globals).collect();
         let mut machine = Machine::new(self, settings, gas, unset);
         machine.libraries().map_err(|failure| Failed { failure, gas: machine.gas })?;
         let effort = machine.effort();
@@ -205,7 +205,7 @@ impl Loaded {
     /// If the versions differ. The charge may exceed the remaining gas, because the reference does not check the gas
     /// here. The number of remaining units then wraps around, and a report shows a huge number.
     pub fn check_version(&self, init: Option<&Value>) -> Result<(), Failed> {
-        let stated = init.is_some_and(|version| *version == Value::uint32(0));
+        let stated = init.is_some_and(|version| *version == Value::from(0_u32));
         if stated && *self.code.version == *VERSION {
             return Ok(());
         }
@@ -281,11 +281,11 @@ impl Loaded {
         let contract = self.contract()?;
         let entries = init.iter().filter(|entry| is_parameter(&entry.name));
         let given = Given::of(entries.map(|entry| (&*entry.name, &entry.value)));
-        for (name, kind) in &contract.parameters {
+        for (name, ty) in &contract.parameters {
             let found = given.get(name.base()).ok_or_else(|| {
                 failure(format!("No init entry found matching contract parameter: {}", name.as_written()))
             })?;
-            self.check_value(kind, found, &mut claims)?;
+            self.check_value(ty, found, &mut claims)?;
         }
         if let Some(unknown) = given.other_than(contract.parameters.iter().map(|(name, _)| name)) {
             return Err(failure(format!("Parameter is not specified in the contract: {unknown}")));
@@ -296,8 +296,8 @@ impl Loaded {
         Ok(claims)
     }
 
-    fn check_value(&self, kind: &Type, value: &Value, claims: &mut Vec<Claim>) -> Evaluation<()> {
-        check_type(kind, value, &self.code.data_types, &|value| self.settings.print(value), claims)
+    fn check_value(&self, ty: &Type, value: &Value, claims: &mut Vec<Claim>) -> Evaluation<()> {
+        check_type(ty, value, &self.code.data_types, &|value| self.settings.print(value), claims)
     }
 
     /// Runs the transition that a message names.
@@ -311,7 +311,7 @@ impl Loaded {
     pub fn call(
         &self,
         init: &[Argument],
-        message: &Message,
+        message: &IncomingMessage,
         balance: u128,
         host: &mut dyn Host,
     ) -> Result<Outcome, Failed> {
@@ -326,7 +326,7 @@ impl Loaded {
     pub fn call_observed(
         &self,
         init: &[Argument],
-        message: &Message,
+        message: &IncomingMessage,
         balance: u128,
         host: &mut dyn Host,
         observer: Option<&mut dyn Observer>,
@@ -349,7 +349,7 @@ impl Loaded {
         &'c self,
         contract: &'c ContractCode,
         machine: &mut Machine<'c>,
-        message: &Message,
+        message: &IncomingMessage,
         balance: u128,
         host: &mut dyn Host,
         observer: Option<&mut dyn Observer>,
@@ -399,15 +399,15 @@ impl Loaded {
     /// Checks that a message has the parameters of a transition. Returns the addresses whose types the host must
     /// confirm.
     fn check_message(&self, transition: &ComponentCode, given: &Given<'_>) -> Evaluation<Vec<Claim>> {
-        let implicit = implicit::message_parameters().map(|(name, kind)| (Name::simple(name), kind));
+        let implicit = implicit::message_parameters().map(|(name, ty)| (Name::simple(name), ty));
         let parameters = || implicit.iter().chain(&transition.parameters);
         let mut claims = Vec::new();
-        for (name, kind) in parameters() {
+        for (name, ty) in parameters() {
             let found = given
                 .get(name.base())
                 .ok_or_else(|| failure(format!("No message entry found matching parameter: {}", name.as_written())))?;
             let before = claims.len();
-            self.check_value(kind, found, &mut claims)?;
+            self.check_value(ty, found, &mut claims)?;
             if matches!(&**name.base(), "_sender" | "_origin") {
                 // The accounts of `_sender` and `_origin` exist, so their claims need no check.
                 claims.truncate(before);
@@ -515,9 +515,9 @@ fn initial_fields(contract: &ContractCode, machine: &mut Machine<'_>) -> Evaluat
     let fields = contract.fields.iter().map(|code| {
         let value = machine.outermost(code.initial)?;
         machine.leave(&value)?;
-        let (name, kind) = (Arc::clone(&code.field.name), code.field.kind.clone());
+        let (name, ty) = (Arc::clone(&code.field.name), code.field.ty.clone());
         if is_storable(&value) {
-            Ok(StateField { name, kind, value })
+            Ok(StateField { name, ty, value })
         } else {
             Err(failure(format!("Closure cannot be stored in a field: {name}")))
         }
@@ -558,16 +558,16 @@ pub fn local_state(
 ) -> Result<Vec<StateField>, Failure> {
     let declared: BTreeMap<&str, &StateField> = initial.iter().rev().map(|field| (&*field.name, field)).collect();
     for field in &current {
-        let (name, kind) = (&field.name, field.kind.global());
+        let (name, ty) = (&field.name, field.ty.global());
         let Some(declared) = declared.get(&**name) else {
-            return Err(failure(format!("Field not defined in the contract: field {name} of type {kind}")));
+            return Err(failure(format!("Field not defined in the contract: field {name} of type {ty}")));
         };
-        if declared.kind != field.kind {
-            let declared = declared.kind.global();
+        if declared.ty != field.ty {
+            let declared = declared.ty.global();
             let text = "State type of field does not match the declared type";
-            return Err(failure(format!("{text}: Field {name} : {kind} does not match the declared type {declared}")));
+            return Err(failure(format!("{text}: Field {name} : {ty} does not match the declared type {declared}")));
         }
-        loaded.check_value(&field.kind, &field.value, &mut Vec::new())?;
+        loaded.check_value(&field.ty, &field.value, &mut Vec::new())?;
     }
     let current_names: BTreeSet<&str> = current.iter().map(|field| &*field.name).collect();
     if current_names.len() != current.len() {

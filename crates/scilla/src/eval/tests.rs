@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use silica_protocol::Address;
+
 use super::*;
 use crate::{
-    code::{Code, Field},
+    code::{Code, DeclaredField},
     gas::Meter,
-    host::{Address, Host, HostError, MemoryHost, Remote, RemoteWant, StateField},
+    host::{Host, HostError, MemoryHost, Remote, RemoteWant, StateField},
     report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin},
     stdlib::Standard,
@@ -25,7 +27,7 @@ fn load(code: Code, units: u64) -> Result<Loaded, Failed> {
 fn evaluate_with(libraries: &[&str], text: &str, units: u64) -> Result<Evaluated, Failed> {
     let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
     let program = resolve::expression(module, libraries, &Standard).unwrap();
-    load(Code::of_expression(&program), units)?.evaluate()
+    load(Code::of_expression_unchecked(&program), units)?.evaluate()
 }
 
 /// Returns the value of an expression, and its cost in units without the recursion principles.
@@ -101,10 +103,10 @@ fn types_are_put_into_constructors_without_addresses() {
     let module = "let f = tfun 'A => fun (x : 'A) => Some {(Pair 'A (ByStr20 with end))} x in
         let g = @f Uint32 in let x = Uint32 1 in g x";
     let done = evaluate_with(&[], module, LIMIT).unwrap();
-    assert_eq!(done.value.kind().unwrap().global().to_string(), "Option (Pair (Uint32) (ByStr20))");
+    assert_eq!(done.value.ty().unwrap().global().to_string(), "Option (Pair (Uint32) (ByStr20))");
     let hidden = "let f = tfun 'A => tfun 'A => None {'A} in @f Uint32 String";
     let done = evaluate_with(&[], hidden, LIMIT).unwrap();
-    assert_eq!(done.value.kind().unwrap().global().to_string(), "Option (String)");
+    assert_eq!(done.value.ty().unwrap().global().to_string(), "Option (String)");
     let map = "let f = tfun 'A => let m = Emp Uint32 (Option (ByStr20 with end)) in m in @f Uint32";
     assert_eq!(evaluate(map).0, "(Map Uint32 Option (ByStr20) [])");
 }
@@ -205,8 +207,8 @@ fn failures_say_what_and_where() {
     let message = "Type error: cannot apply \"add\" built-in to argument(s) of type(s): {[Uint32]}  [Uint32; Uint32]";
     check_failure(text, message, (1, 29));
     let text = "let x = Uint32 0 in builtin div x x";
-    let kind = "Cannot apply built-in Uint.div: Division by zero / UintOverflow error occurred";
-    check_failure(text, &format!("{kind} to a list of arguments: [  (Uint32 0),\n  (Uint32 0)]"), (0, 0));
+    let ty = "Cannot apply built-in Uint.div: Division by zero / UintOverflow error occurred";
+    check_failure(text, &format!("{ty} to a list of arguments: [  (Uint32 0),\n  (Uint32 0)]"), (0, 0));
     let text = "let f = fun (x : Uint32) => x in builtin eq f f";
     check_failure(text, "Cannot type runtime closure", (0, 0));
     let text = "let f = tfun 'A => fun (x : 'A) => x in builtin eq f f";
@@ -236,7 +238,7 @@ fn gas_runs_out_where_it_is_spent() {
 fn libraries_are_charged_each_time_and_evaluated_once() {
     let module = parse_expression("test.scilexp", b"True").unwrap();
     let program = resolve::expression(module, &["BoolUtils", "ListUtils"], &Standard).unwrap();
-    let code = Arc::new(Code::of_expression(&program));
+    let code = Arc::new(Code::of_expression_unchecked(&program));
     let load = |units| code.load(Settings::default(), Meter::with_units(units));
     for _ in 0..2 {
         assert_eq!(load(100).unwrap().gas.units(), 100 - 5 - 8 - 20);
@@ -264,14 +266,14 @@ fn a_long_chain_of_lets_and_a_deep_fold_do_not_recurse() {
     }
     text.push('x');
     let done = evaluate_with(&[], &text, 10_000_000).unwrap();
-    assert_eq!(done.value, Value::uint32(1));
+    assert_eq!(done.value, Value::from(1_u32));
     let fold = "let n = Uint32 50000 in let n = builtin to_nat n in let nil = Nil {Nat} in
         let zero = Zero in let push = fun (l : List Nat) => fun (m : Nat) => Cons {Nat} zero l in
         let fold = @nat_fold (List Nat) in let l = fold push nil n in
         let count = fun (m : Nat) => fun (s : Uint32) => let one = Uint32 1 in builtin add s one in
         let fold = @list_foldr Nat Uint32 in let z = Uint32 0 in fold count z l";
     let done = evaluate_with(&[], fold, 10_000_000).unwrap();
-    assert_eq!(done.value, Value::uint32(50_000));
+    assert_eq!(done.value, Value::from(50_000_u32));
 }
 
 #[test]
@@ -305,7 +307,7 @@ fn a_library_is_evaluated_as_often_as_it_is_imported_and_gas_limits_that() {
         let text = format!("scilla_version 0 import L{depth} contract C ()");
         let module = parse_contract("test.scilla", text.as_bytes()).unwrap();
         let program = resolve::contract(module, &Origin::default(), &Doubling { first }).unwrap();
-        load(Code::of_contract(&program), LIMIT)
+        load(Code::of_contract_unchecked(&program), LIMIT)
             .map(|loaded| LIMIT - loaded.gas.units())
             .map_err(|failed| failed.gas.units())
     };
@@ -329,22 +331,22 @@ impl World {
         let module = parse_contract("test.scilla", text.as_bytes()).unwrap();
         let program =
             resolve::contract(module, &Origin { address: Some("0x05".into()), ..Origin::default() }, &Standard);
-        let code = Arc::new(Code::of_contract(&program.unwrap()));
+        let code = Arc::new(Code::of_contract_unchecked(&program.unwrap()));
         let implicit = [
             ("_creation_block", Value::BNum(BNum::from_u64(7))),
-            ("_scilla_version", Value::uint32(0)),
+            ("_scilla_version", Value::from(0_u32)),
             ("_this_address", Value::bystrx([5; 20])),
         ];
         let entries = implicit.into_iter().chain(parameters.iter().cloned());
         let init: Vec<_> = entries.map(|(name, value)| Argument { name: name.into(), value }).collect();
-        let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
+        let field = |name: &str, value: Value| StateField { name: name.into(), ty: value.ty().unwrap(), value };
         let sender = vec![
-            field("_balance", Value::uint128(1_000)),
+            field("_balance", Value::from(1_000_u128)),
             field("_nonce", Value::Integer(crate::value::Integer::from_u64(1))),
         ];
         let loaded = code.load(Settings::default(), Meter::with_units(LIMIT))?;
         let fields = loaded.deploy(&init, None)?.fields;
-        let accounts = BTreeMap::from([(SENDER, sender)]);
+        let accounts = BTreeMap::from([(Address::new(SENDER), sender)]);
         let host = MemoryHost { fields, accounts, block_number: Some(BNum::from_u64(9)), ..MemoryHost::default() };
         Ok(Self { code, init, host, balance: 0 })
     }
@@ -373,14 +375,11 @@ impl World {
     ) -> Result<Outcome, Failed> {
         let mut loaded = self.code.load(Settings::default(), Meter::with_units(LIMIT))?;
         loaded.gas = Meter::with_units(units);
-        let implicit = [
-            ("_amount", Value::uint128(amount)),
-            ("_origin", Value::bystrx(SENDER)),
-            ("_sender", Value::bystrx(SENDER)),
-        ];
+        let implicit =
+            [("_amount", Value::from(amount)), ("_origin", Value::bystrx(SENDER)), ("_sender", Value::bystrx(SENDER))];
         let entries = implicit.into_iter().chain(arguments.iter().cloned());
         let entries = entries.map(|(name, value)| Argument { name: name.into(), value }).collect();
-        loaded.call(&self.init, &Message { tag: tag.into(), entries }, self.balance, host)
+        loaded.call(&self.init, &IncomingMessage { tag: tag.into(), entries }, self.balance, host)
     }
 
     fn call(&mut self, tag: &str, arguments: &[(&str, Value)]) -> Result<Outcome, Failed> {
@@ -418,9 +417,9 @@ transition T(k : Uint32, l : List Uint32)
 {statements}
 end"
     );
-    let mut world = World::new(&text, &[("limit", Value::uint32(3))]).unwrap();
-    let list = Value::list(Type::from(Primitive::Uint(crate::types::Width::W32)), [1, 2].map(Value::uint32));
-    let outcome = world.call("T", &[("k", Value::uint32(4)), ("l", list)]);
+    let mut world = World::new(&text, &[("limit", Value::from(3_u32))]).unwrap();
+    let list = Value::list(Type::from(Primitive::Uint(crate::types::Width::W32)), [1_u32, 2].map(Value::from));
+    let outcome = world.call("T", &[("k", Value::from(4_u32)), ("l", list)]);
     (world, outcome)
 }
 
@@ -492,11 +491,11 @@ fn reads_of_other_contracts_cost_what_those_of_fields_do() {
              transition T(a : ByStr20, k : Uint32) {statement}; seen := x end"
         ));
         let mut map = Map::new(Type::from(Primitive::Uint(crate::types::Width::W32)), Primitive::String.into());
-        map.insert(Key::new(Value::uint32(1)).unwrap(), Value::string("a"));
+        map.insert(Key::new(Value::from(1_u32)).unwrap(), Value::of_text("a"));
         let value = Value::Map(map);
-        let field = StateField { name: "m".into(), kind: value.kind().unwrap(), value };
-        world.host.accounts.get_mut(&CONTRACT).unwrap().push(field);
-        let arguments = [("a", Value::bystrx(CONTRACT)), ("k", Value::uint32(1))];
+        let field = StateField { name: "m".into(), ty: value.ty().unwrap(), value };
+        world.host.accounts.get_mut(&Address::new(CONTRACT)).unwrap().push(field);
+        let arguments = [("a", Value::bystrx(CONTRACT)), ("k", Value::from(1_u32))];
         let outcome = world.call("T", &arguments).unwrap();
         assert_eq!(world.field("seen"), expected, "{statement}");
         let stored = world.host.fields[0].value.size();
@@ -593,7 +592,7 @@ fn deployment_and_messages_are_held_to_their_parameters() {
     let mut world = deploy(&[owner()]).unwrap();
     assert_eq!(deploy(&[]).err().unwrap(), "No init entry found matching contract parameter: owner");
     assert_eq!(deploy(&[owner(), owner()]).err().unwrap(), "Duplicate init arguments entries found");
-    assert_eq!(deploy(&[owner(), ("more", Value::uint32(1))]).err().unwrap(), {
+    assert_eq!(deploy(&[owner(), ("more", Value::from(1_u32))]).err().unwrap(), {
         "Parameter is not specified in the contract: more"
     });
     assert_eq!(deploy(&[("owner", Value::bystrx([2]))]).err().unwrap(), {
@@ -654,7 +653,7 @@ fn versions_must_agree() {
     let world = |version: &str| World::new(&format!("scilla_version {version} contract C ()"), &[]).unwrap();
     let check = |version: &str, stated: u32| {
         let loaded = world(version).code.load(Settings::default(), Meter::with_units(100)).unwrap();
-        loaded.check_version(Some(&Value::uint32(stated))).map_err(|failed| failed.gas.units())
+        loaded.check_version(Some(&Value::from(stated))).map_err(|failed| failed.gas.units())
     };
     assert_eq!(check("0", 0), Ok(()));
     assert_eq!(check("1", 0), Err(u64::MAX - 1));
@@ -664,11 +663,11 @@ fn versions_must_agree() {
 /// Returns a world with the sender, a library and a contract.
 fn world_with_accounts(text: &str) -> World {
     let mut world = World::new(text, &[]).unwrap();
-    let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
+    let field = |name: &str, value: Value| StateField { name: name.into(), ty: value.ty().unwrap(), value };
     let code = || field("_codehash", Value::bystrx([0; 32]));
-    world.host.accounts.insert(LIBRARY, vec![code()]);
-    let contract = vec![code(), field("_this_address", Value::bystrx(CONTRACT)), field("n", Value::uint32(1))];
-    world.host.accounts.insert(CONTRACT, contract);
+    world.host.accounts.insert(Address::new(LIBRARY), vec![code()]);
+    let contract = vec![code(), field("_this_address", Value::bystrx(CONTRACT)), field("n", Value::from(1_u32))];
+    world.host.accounts.insert(Address::new(CONTRACT), contract);
     world
 }
 
@@ -711,14 +710,14 @@ const CLAIMS: [(&str, [u8; 20], u64, Option<&str>); 13] = [
 
 #[test]
 fn addresses_given_to_a_transition_are_what_they_claim_to_be() {
-    for (kind, address, units, expected) in CLAIMS {
-        let mut world = world_with_accounts(&format!("scilla_version 0 contract C () transition T(a : {kind}) end"));
+    for (ty, address, units, expected) in CLAIMS {
+        let mut world = world_with_accounts(&format!("scilla_version 0 contract C () transition T(a : {ty}) end"));
         let (gas, message) = match world.call("T", &[("a", Value::bystrx(address))]) {
             Ok(outcome) => (outcome.gas, None),
             Err(failed) => (failed.gas, Some(failed.failure.entries()[0].message.clone())),
         };
-        assert_eq!(message.as_deref(), expected, "{kind}");
-        assert_eq!(LIMIT - gas.units(), units, "{kind}");
+        assert_eq!(message.as_deref(), expected, "{ty}");
+        assert_eq!(LIMIT - gas.units(), units, "{ty}");
     }
 }
 
@@ -738,18 +737,18 @@ fn too_little_gas_for_an_address_gains_no_gas() {
 
 #[test]
 fn a_cast_of_an_address_that_is_something_else_gives_none() {
-    for (kind, address, units, expected) in CLAIMS {
+    for (ty, address, units, expected) in CLAIMS {
         let mut world = world_with_accounts(&format!(
             "scilla_version 0 contract C () field n : Uint32 = Uint32 0
              transition T(a : ByStr20)
-               o <- & a as {kind};
+               o <- & a as {ty};
                match o with | Some x => y = Uint32 1; n := y | None => y = Uint32 2; n := y end
              end"
         ));
         let outcome = world.call("T", &[("a", Value::bystrx(address))]).unwrap();
-        assert_eq!(LIMIT - outcome.gas.units(), units + 2 + 2 + 4, "{kind}");
+        assert_eq!(LIMIT - outcome.gas.units(), units + 2 + 2 + 4, "{ty}");
         let answer = if expected.is_none() { "(Uint32 1)" } else { "(Uint32 2)" };
-        assert_eq!(world.field("n"), answer, "{kind}");
+        assert_eq!(world.field("n"), answer, "{ty}");
     }
 }
 
@@ -759,22 +758,22 @@ fn the_state_holds_the_fields_of_the_contract() {
         field n : Uint32 = Uint32 0 field s : String = \"\" field b : Bool = False";
     let world = World::new(text, &[]).unwrap();
     let loaded = world.code.load(Settings::default(), Meter::with_units(LIMIT)).unwrap();
-    let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
+    let field = |name: &str, value: Value| StateField { name: name.into(), ty: value.ty().unwrap(), value };
     let state = |fields: Vec<StateField>| {
         let joined = local_state(&loaded, world.host.fields.clone(), fields);
         let names = |fields: Vec<StateField>| fields.iter().map(|field| field.name.to_string()).collect::<Vec<_>>();
         joined.map(names).map_err(|failure| failure.entries()[0].message.clone())
     };
-    assert_eq!(state(vec![field("s", Value::string("x"))]).unwrap(), ["n", "b", "s"]);
-    assert_eq!(state(vec![field("x", Value::uint32(1))]).unwrap_err(), {
+    assert_eq!(state(vec![field("s", Value::of_text("x"))]).unwrap(), ["n", "b", "s"]);
+    assert_eq!(state(vec![field("x", Value::from(1_u32))]).unwrap_err(), {
         "Field not defined in the contract: field x of type Uint32"
     });
-    assert_eq!(state(vec![field("n", Value::string("x"))]).unwrap_err(), {
+    assert_eq!(state(vec![field("n", Value::of_text("x"))]).unwrap_err(), {
         "State type of field does not match the declared type: Field n : String does not match the declared type Uint32"
     });
-    let twice = vec![field("n", Value::uint32(1)), field("n", Value::uint32(1))];
+    let twice = vec![field("n", Value::from(1_u32)), field("n", Value::from(1_u32))];
     assert_eq!(state(twice).unwrap_err(), "Duplicate field entries found");
-    let nat = StateField { name: "b".into(), kind: Type::bool(), value: Value::nat(0) };
+    let nat = StateField { name: "b".into(), ty: Type::bool(), value: Value::nat(0) };
     let foreign = "Literal constructor does not belong to expected type: Zero does not belong to Bool";
     assert_eq!(state(vec![nat]).unwrap_err(), foreign);
     let missing = Value::adt(crate::value::Constructor::some(), Arc::from([]), []);
@@ -788,8 +787,8 @@ fn a_parameter_of_the_transition_hides_that_of_the_contract_from_procedures() {
         procedure P() n := limit end
         transition T(limit : Uint32) P end
         transition U() P end";
-    let mut world = World::new(text, &[("limit", Value::uint32(3))]).unwrap();
-    world.call("T", &[("limit", Value::uint32(4))]).unwrap();
+    let mut world = World::new(text, &[("limit", Value::from(3_u32))]).unwrap();
+    world.call("T", &[("limit", Value::from(4_u32))]).unwrap();
     assert_eq!(world.field("n"), "(Uint32 4)");
     world.call("U", &[]).unwrap();
     assert_eq!(world.field("n"), "(Uint32 3)");
@@ -1008,7 +1007,7 @@ fn with_less_gas_a_run_stops_at_the_first_charge_that_cannot_be_paid() {
           e = { _eventname : \"Total\"; total : total };
           event e
         end";
-    let numbers = Value::list(Type::from(Primitive::Uint(crate::types::Width::W32)), [1, 2, 3].map(Value::uint32));
+    let numbers = Value::list(Type::from(Primitive::Uint(crate::types::Width::W32)), [1_u32, 2, 3].map(Value::from));
     let run = |units| World::new(text, &[]).unwrap().call_with("T", 0, &[("numbers", numbers.clone())], units);
     let used = LIMIT - run(LIMIT).unwrap().gas.units();
     let mut left_before = None;
@@ -1046,20 +1045,20 @@ impl Host for Sparing {
         self.units = units;
     }
 
-    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+    fn load(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<Option<Value>, HostError> {
         let found = self.world.load(field, keys)?;
         self.allowed(found, |value| Some(value))
     }
 
-    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+    fn exists(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<bool, HostError> {
         self.world.exists(field, keys)
     }
 
-    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+    fn store(&mut self, field: &DeclaredField, keys: &[Key], value: Value) -> Result<(), HostError> {
         self.world.store(field, keys, value)
     }
 
-    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+    fn delete(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<(), HostError> {
         self.world.delete(field, keys)
     }
 
@@ -1092,11 +1091,11 @@ fn what_cannot_be_paid_for_need_not_be_read() {
     let uint = || Type::from(Primitive::Uint(crate::types::Width::W32));
     let entries = |count: u32| {
         let mut map = Map::new(uint(), uint());
-        (0..count).for_each(|key| drop(map.insert(Key::new(Value::uint32(key)).unwrap(), Value::uint32(key))));
+        (0..count).for_each(|key| drop(map.insert(Key::new(Value::from(key)).unwrap(), Value::from(key))));
         Value::Map(map)
     };
     let mut outer = Map::new(uint(), Type::map(uint(), uint()));
-    outer.insert(Key::new(Value::uint32(0)).unwrap(), entries(9));
+    outer.insert(Key::new(Value::from(0_u32)).unwrap(), entries(9));
     for statement in ["x <- m", "x <- n[zero]", "x <- & at.m", "x <- & at.n[zero]"] {
         let text = format!(
             "scilla_version 0 contract C () field m : Map Uint32 Uint32 = Emp Uint32 Uint32
@@ -1104,11 +1103,11 @@ fn what_cannot_be_paid_for_need_not_be_read() {
             transition T() zero = Uint32 0; at = _sender; {statement} end"
         );
         let mut world = World::new(&text, &[]).unwrap();
-        for (name, kind, value) in
-            [("m", Type::map(uint(), uint()), entries(10)), ("n", outer.kind(), Value::Map(outer.clone()))]
+        for (name, ty, value) in
+            [("m", Type::map(uint(), uint()), entries(10)), ("n", outer.ty(), Value::Map(outer.clone()))]
         {
-            let field = StateField { name: name.into(), kind: kind.clone(), value: value.clone() };
-            world.host.store(&Field { name: name.into(), kind }, &[], value).unwrap();
+            let field = StateField { name: name.into(), ty: ty.clone(), value: value.clone() };
+            world.host.store(&DeclaredField { name: name.into(), ty }, &[], value).unwrap();
             world.host.accounts.values_mut().for_each(|account| account.push(field.clone()));
         }
         let run = |units: u64, sparing: bool| {
@@ -1132,7 +1131,7 @@ fn libraries_that_are_kept_fail_as_those_that_are_evaluated() {
     let make = || {
         let module = parse_expression("test.scilexp", b"True").unwrap();
         let program = resolve::expression(module, &["IntUtils", "ListUtils"], &Standard).unwrap();
-        Arc::new(Code::of_expression(&program))
+        Arc::new(Code::of_expression_unchecked(&program))
     };
     let load = |code: &Arc<Code>, units| {
         let loaded = code.load(Settings::default(), Meter::with_units(units));

@@ -84,20 +84,20 @@ fn cash_flow(builder: &mut Builder, tags: &CashFlow) {
 }
 
 /// Returns the type of an expression, and the types of its names, as JSON.
-pub fn expression_types(types: Option<&[TypeInfo]>, kind: &Type) -> Document {
+pub fn expression_types(types: Option<&[TypeInfo]>, ty: &Type) -> Document {
     let mut builder = Builder::new();
     builder.begin_object();
     if let Some(types) = types {
         type_info(&mut builder, types);
     }
-    builder.member("type", kind.global()).end();
+    builder.member("type", ty.global()).end();
     builder.finish()
 }
 
 fn type_info(builder: &mut Builder, types: &[TypeInfo]) {
     builder.key("type_info").begin_array();
     for info in types {
-        builder.begin_object().member("vname", &info.name).member("type", info.kind.global());
+        builder.begin_object().member("vname", &info.name).member("type", info.ty.global());
         place(builder, "start_location", &info.start);
         place(builder, "end_location", &info.end);
         builder.end();
@@ -134,16 +134,16 @@ fn list<T>(builder: &mut Builder, name: &str, items: &[T], put: fn(&mut Builder,
     builder.end();
 }
 
-fn named(builder: &mut Builder, name: &impl Display, kind: &Type) {
-    builder.begin_object().member("vname", name).member("type", kind.global()).end();
+fn named(builder: &mut Builder, name: &impl Display, ty: &Type) {
+    builder.begin_object().member("vname", name).member("type", ty.global()).end();
 }
 
 fn parameter(builder: &mut Builder, parameter: &ParameterSummary) {
-    named(builder, &parameter.name, &parameter.kind);
+    named(builder, &parameter.name, &parameter.ty);
 }
 
 fn field(builder: &mut Builder, field: &FieldSummary) {
-    builder.begin_object().member("vname", &field.name).member("type", field.kind.global());
+    builder.begin_object().member("vname", &field.name).member("type", field.ty.global());
     builder.key("depth").integer(field.depth).end();
 }
 
@@ -155,7 +155,7 @@ fn component(builder: &mut Builder, component: &ComponentSummary) {
 
 fn event(builder: &mut Builder, event: &EventInfo) {
     builder.begin_object().member("vname", &event.name);
-    list(builder, "params", &event.parameters, |builder, (name, kind)| named(builder, name, kind));
+    list(builder, "params", &event.parameters, |builder, (name, ty)| named(builder, name, ty));
     builder.end();
 }
 
@@ -166,8 +166,8 @@ fn data_type(builder: &mut Builder, data_type: &Arc<DataType>) {
     });
     list(builder, "tmap", &data_type.constructors, |builder, constructor| {
         builder.begin_object().member("cname", constructor.name.global());
-        list(builder, "argtypes", &constructor.arguments, |builder, kind| {
-            builder.string(kind.global());
+        list(builder, "argtypes", &constructor.arguments, |builder, ty| {
+            builder.string(ty.global());
         });
         builder.end();
     });

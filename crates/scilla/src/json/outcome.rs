@@ -40,7 +40,7 @@ impl RunReport<'_> {
         }
         builder.key("states").begin_array();
         for state in self.states {
-            builder.begin_object().member("vname", &state.name).member("type", state.kind.global());
+            builder.begin_object().member("vname", &state.name).member("type", state.ty.global());
             builder.key("value").value(&state.value, self.lists).end();
         }
         builder.end().key("events");
@@ -79,7 +79,7 @@ fn labelled(builder: &mut Builder, messages: &[Arc<Message>], labels: &[&str], l
         }
         builder.key("params").begin_array();
         for entry in message.entries().iter().filter(|entry| !labels.contains(&&*entry.label)) {
-            builder.begin_object().member("vname", &entry.label).member("type", entry.kind.global());
+            builder.begin_object().member("vname", &entry.label).member("type", entry.ty.global());
             builder.key("value").value(&entry.value, lists).end();
         }
         builder.end().end();
@@ -95,21 +95,21 @@ mod tests {
         value::{MessageEntry, Value},
     };
 
-    fn entry(label: &str, kind: Primitive, value: Value) -> MessageEntry {
-        MessageEntry { label: label.into(), kind: kind.into(), value }
+    fn entry(label: &str, ty: Primitive, value: Value) -> MessageEntry {
+        MessageEntry { label: label.into(), ty: ty.into(), value }
     }
 
     #[test]
     fn outcome_of_a_run_has_the_form_of_the_reference() {
         let message = Message::new(vec![
-            entry("a", Primitive::Uint(Width::W32), Value::uint32(1)),
+            entry("a", Primitive::Uint(Width::W32), Value::from(1_u32)),
             entry("_recipient", Primitive::ByStrX(20), Value::bystrx([0x12])),
-            entry("_tag", Primitive::String, Value::string("Go")),
-            entry("_amount", Primitive::Uint(Width::W128), Value::uint128(7)),
+            entry("_tag", Primitive::String, Value::of_text("Go")),
+            entry("_amount", Primitive::Uint(Width::W128), Value::from(7_u128)),
         ]);
-        let event = Message::new(vec![entry("_eventname", Primitive::String, Value::string("E"))]);
-        let kind = Type::list(Type::nat());
-        let states = [StateField { name: "f".into(), value: Value::list(Type::nat(), []), kind }];
+        let event = Message::new(vec![entry("_eventname", Primitive::String, Value::of_text("E"))]);
+        let ty = Type::list(Type::nat());
+        let states = [StateField { name: "f".into(), value: Value::list(Type::nat(), []), ty }];
         let report = RunReport {
             gas_remaining: 5,
             accepted: true,

@@ -16,6 +16,7 @@ pub struct JsonError {
 
 /// The reason of an error in a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// The text does not continue as expected.
     #[error("expected {expected}, found {found}")]

@@ -37,7 +37,7 @@ pub fn tree_json(tree: &Tree) -> Document {
             Piece::Name(name) => _ = json.begin_array().string(name).end(),
             Piece::Nothing => _ = json.null(),
             Piece::Number(digits) => _ = json.integer(digits),
-            Piece::Primitive(kind) => primitive(*kind, &mut json),
+            Piece::Primitive(ty) => primitive(*ty, &mut json),
             Piece::Text(bytes) => _ = json.string(text(bytes)),
             Piece::Truth(value) => _ = json.boolean(*value),
         }
@@ -58,12 +58,12 @@ fn begin(group: Group, json: &mut Builder) -> bool {
     group != Group::Address
 }
 
-fn primitive(kind: Primitive, json: &mut Builder) {
+fn primitive(ty: Primitive, json: &mut Builder) {
     let width = |json: &mut Builder, name: &str, width: Width| {
         json.begin_array().string(name).begin_array().string(format_args!("Bits{}", width.bits())).end().end();
     };
     let word = |json: &mut Builder, name: &str| _ = json.begin_array().string(name).end();
-    match kind {
+    match ty {
         Primitive::BNum => word(json, "Bnum_typ"),
         Primitive::ByStr => word(json, "Bystr_typ"),
         Primitive::ByStrX(bytes) => _ = json.begin_array().string("Bystrx_typ").integer(bytes).end(),

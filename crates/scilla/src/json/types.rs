@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(parse_type(text).map(|kind| kind.global().to_string()), Ok(expected.into()), "{text}");
+        assert_eq!(parse_type(text).map(|ty| ty.global().to_string()), Ok(expected.into()), "{text}");
     }
 
     #[test]

@@ -17,13 +17,14 @@ use crate::{
         relation::equivalent,
         substitution::replace,
     },
-    value::{BNum, Constructor, Hex, Integer, IntegerKind, Key, Map, Value, is_text_byte},
+    value::{BNum, Constructor, Hex, Integer, IntegerType, Key, Map, Value, is_text_byte},
 };
 
 /// Reason why a JSON value does not have its type.
 ///
 /// Receipts contain these texts, so they are the texts of the reference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ValueError {
     /// A constructor has the wrong number of arguments.
     #[error("Malformed ADT constructor: {constructor}: expected {expected} args, but provided {got}.")]
@@ -56,12 +57,12 @@ pub enum ValueError {
     #[error("Invalid type in json: {0}")]
     InvalidType(String),
     /// The text is not a value of the type.
-    #[error("Invalid value in JSON: {text} of type {kind}")]
+    #[error("Invalid value in JSON: {text} of type {ty}")]
     InvalidValue {
         /// The invalid text.
         text: String,
         /// The expected type.
-        kind: String,
+        ty: String,
     },
     /// The key of a map is not a string, or its type is neither primitive nor an address.
     #[error("Key in Map JSON is not a PrimType")]
@@ -197,9 +198,9 @@ impl<'k> ValueReader<'k> {
     /// # Errors
     ///
     /// The first [`ValueError`] in the order of the JSON text.
-    pub fn read(&mut self, json: Json<'_>, kind: &Type) -> Result<Value, ValueError> {
+    pub fn read(&mut self, json: Json<'_>, ty: &Type) -> Result<Value, ValueError> {
         let mut open: Vec<Frame<'_>> = Vec::new();
-        let mut next = (json, kind.clone());
+        let mut next = (json, ty.clone());
         loop {
             let mut whole = match self.begin(next.0, &next.1)? {
                 Begun::Whole(value) => Some(value),
@@ -229,21 +230,21 @@ impl<'k> ValueReader<'k> {
     /// # Errors
     ///
     /// The errors of [`Self::read`], and [`ValueError::Missing`] for a value without a JSON form.
-    pub(super) fn read_sent(&mut self, value: &Value, kind: &Type) -> Result<Value, ValueError> {
-        if is_unchanged(value, kind) {
+    pub(super) fn read_sent(&mut self, value: &Value, ty: &Type) -> Result<Value, ValueError> {
+        if is_unchanged(value, ty) {
             return Ok(value.clone());
         }
         let document = value.to_json(ListForm::Array);
         if document.root().kind() == Kind::Null {
             return Err(ValueError::Missing("value"));
         }
-        self.read(document.root(), kind)
+        self.read(document.root(), ty)
     }
 
-    fn begin<'a>(&mut self, json: Json<'a>, kind: &Type) -> Result<Begun<'a>, ValueError> {
-        match kind {
-            Type::Primitive(primitive) => self.primitive(json, *primitive, kind).map(Begun::Whole),
-            Type::Address(_) => self.primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
+    fn begin<'a>(&mut self, json: Json<'a>, ty: &Type) -> Result<Begun<'a>, ValueError> {
+        match ty {
+            Type::Primitive(primitive) => self.primitive(json, *primitive, ty).map(Begun::Whole),
+            Type::Address(_) => self.primitive(json, Primitive::ByStrX(20), ty).map(Begun::Whole),
             Type::Map(key, value) => {
                 let map = self.empty_map(key, value);
                 // The reference accepts null for an empty map. The null is an element or an argument, because a member
@@ -260,18 +261,18 @@ impl<'k> ValueReader<'k> {
                 self.begin_adt(json, &of, arguments).map(Begun::Part)
             }
             Type::Forall(..) | Type::Function(..) | Type::Unit | Type::Variable(_) => {
-                Err(ValueError::Unreadable(kind.global().to_string()))
+                Err(ValueError::Unreadable(ty.global().to_string()))
             }
         }
     }
 
-    fn primitive(&self, json: Json<'_>, primitive: Primitive, kind: &Type) -> Result<Value, ValueError> {
-        let value = read_primitive(json, primitive, kind)?;
+    fn primitive(&self, json: Json<'_>, primitive: Primitive, ty: &Type) -> Result<Value, ValueError> {
+        let value = read_primitive(json, primitive, ty)?;
         if let (true, Primitive::ByStrX(width), Value::ByStrX(bytes)) = (self.exact, primitive, &value)
             && u32::try_from(bytes.len()) != Ok(width)
         {
             let text = json.as_str().unwrap_or_default().to_owned();
-            return Err(ValueError::InvalidValue { text, kind: kind.global().to_string() });
+            return Err(ValueError::InvalidValue { text, ty: ty.global().to_string() });
         }
         Ok(value)
     }
@@ -317,17 +318,17 @@ impl<'k> ValueReader<'k> {
             return Err(ValueError::Arity { constructor: written.into(), expected, got });
         }
         let with: Vec<_> = of.parameters.iter().zip(arguments.iter()).collect();
-        let of_argument = |kind: &Type| {
+        let of_argument = |ty: &Type| {
             // A type without parameters needs no substitution. The tail of a list has the type of the list.
             if with.is_empty() {
-                return kind.clone();
+                return ty.clone();
             }
-            if let Type::Adt(name, _) = kind
+            if let Type::Adt(name, _) = ty
                 && name.name == of.name
             {
                 return Type::Adt(name.clone(), Arc::clone(arguments));
             }
-            replace(kind, &with)
+            replace(ty, &with)
         };
         let kinds: Vec<_> = definition.arguments.iter().map(of_argument).collect();
         Ok(Frame::Adt {
@@ -423,22 +424,22 @@ fn elements<'a>(json: Json<'a>, name: &'static str) -> Result<Elements<'a>, Valu
 }
 
 fn list(types: &[Type]) -> String {
-    let texts: Vec<_> = types.iter().map(|kind| kind.global().to_string()).collect();
+    let texts: Vec<_> = types.iter().map(|ty| ty.global().to_string()).collect();
     texts.join("; ")
 }
 
-fn read_primitive(json: Json<'_>, primitive: Primitive, kind: &Type) -> Result<Value, ValueError> {
+fn read_primitive(json: Json<'_>, primitive: Primitive, ty: &Type) -> Result<Value, ValueError> {
     let text = text(json)?;
     let read = match primitive {
-        Primitive::Int(width) => Integer::parse(IntegerKind::Int(width), text).map(Value::Integer),
-        Primitive::Uint(width) => Integer::parse(IntegerKind::Uint(width), text).map(Value::Integer),
+        Primitive::Int(width) => Integer::parse(IntegerType::Int(width), text).map(Value::Integer),
+        Primitive::Uint(width) => Integer::parse(IntegerType::Uint(width), text).map(Value::Integer),
         Primitive::BNum => BNum::parse(text).map(Value::BNum),
-        Primitive::String => text.bytes().all(is_text_byte).then(|| Value::string(text)),
+        Primitive::String => text.bytes().all(is_text_byte).then(|| Value::of_text(text)),
         Primitive::ByStr => Some(Value::ByStr(bytes(text)?.into())),
         Primitive::ByStrX(_) => Some(Value::bystrx(bytes(text)?)),
         Primitive::Event | Primitive::Exception | Primitive::Message | Primitive::ReplicateContract => None,
     };
-    read.ok_or_else(|| ValueError::InvalidValue { text: text.into(), kind: kind.global().to_string() })
+    read.ok_or_else(|| ValueError::InvalidValue { text: text.into(), ty: ty.global().to_string() })
 }
 
 /// Reads the bytes of a text: `0x`, and an even number of hexadecimal digits. For any other text, the reference ends
@@ -530,8 +531,8 @@ impl Builder {
             Value::Adt(adt) => {
                 self.begin_object().member("constructor", adt.constructor().name.global());
                 self.key("argtypes").begin_array();
-                for kind in adt.types().iter() {
-                    self.string(kind.global());
+                for ty in adt.types().iter() {
+                    self.string(ty.global());
                 }
                 self.end().key("arguments").begin_array();
                 rest.extend(adt.arguments().iter().map(Pending::Value));
@@ -580,25 +581,25 @@ mod tests {
         known
     }
 
-    fn read(kind: &str, json: &str) -> Result<Value, ValueError> {
+    fn read(ty: &str, json: &str) -> Result<Value, ValueError> {
         let document = parse(json.as_bytes()).unwrap();
-        ValueReader::new(&colours()).read(document.root(), &parse_type(kind).unwrap())
+        ValueReader::new(&colours()).read(document.root(), &parse_type(ty).unwrap())
     }
 
     /// Checks the JSON of a value that was read from JSON.
-    fn check(kind: &str, json: &str, expected: &str) {
-        let value = read(kind, json).unwrap_or_else(|error| panic!("{kind} {json}: {error}"));
+    fn check(ty: &str, json: &str, expected: &str) {
+        let value = read(ty, json).unwrap_or_else(|error| panic!("{ty} {json}: {error}"));
         let written = value.to_json(ListForm::Array);
-        assert_eq!(written.root().compact().to_string(), expected, "{kind} {json}");
-        assert_eq!(written.root().as_str(), value.json_string().as_deref(), "{kind} {json}");
+        assert_eq!(written.root().compact().to_string(), expected, "{ty} {json}");
+        assert_eq!(written.root().as_str(), value.json_string().as_deref(), "{ty} {json}");
     }
 
-    fn check_same(kind: &str, json: &str) {
-        check(kind, json, json);
+    fn check_same(ty: &str, json: &str) {
+        check(ty, json, json);
     }
 
-    fn check_error(kind: &str, json: &str, expected: &str) {
-        assert_eq!(read(kind, json).map_err(|error| error.to_string()), Err(expected.into()), "{kind} {json}");
+    fn check_error(ty: &str, json: &str, expected: &str) {
+        assert_eq!(read(ty, json).map_err(|error| error.to_string()), Err(expected.into()), "{ty} {json}");
     }
 
     const TRUE: &str = r#"{"constructor":"True","argtypes":[],"arguments":[]}"#;
@@ -714,32 +715,32 @@ mod tests {
 
     #[test]
     fn where_the_reference_gives_up_the_failure_is_internal() {
-        for (kind, json) in [("ByStr20", r#""12""#), ("ByStr", r#""0x1""#), ("ByStr", r#""0xgg""#), ("List", "[]")] {
-            assert!(matches!(read(kind, json), Err(ValueError::Internal(_))), "{kind} {json}");
+        for (ty, json) in [("ByStr20", r#""12""#), ("ByStr", r#""0x1""#), ("ByStr", r#""0xgg""#), ("List", "[]")] {
+            assert!(matches!(read(ty, json), Err(ValueError::Internal(_))), "{ty} {json}");
         }
     }
 
-    /// Reads a value that contains `part` `parts` times. In `kind`, `Wide` is a type with 511 nodes. Returns
+    /// Reads a value that contains `part` `parts` times. In `ty`, `Wide` is a type with 511 nodes. Returns
     /// the number of visited nodes of types.
     #[track_caller]
-    fn nodes_of(kind: &str, part: &str, parts: usize) -> u64 {
+    fn nodes_of(ty: &str, part: &str, parts: usize) -> u64 {
         let wide = (0..8).fold("Uint32".to_owned(), |inner, _| format!("Pair ({inner}) ({inner})"));
         let mut known = DataTypes::built_in();
         let arguments = vec![parse_type(&format!("List ({wide})")).unwrap()];
         let constructors = vec![adt::Constructor { name: Name::simple("Hold"), arguments }];
         known.add(DataType { name: Name::simple("Holder"), parameters: vec![], constructors }).unwrap();
-        let kind = parse_type(&kind.replace("Wide", &format!("({wide})"))).unwrap();
+        let ty = parse_type(&ty.replace("Wide", &format!("({wide})"))).unwrap();
         let text = format!("[{}]", vec![part; parts].join(","));
         let document = parse(text.as_bytes()).unwrap();
         let before = count::nodes();
-        ValueReader::new(&known).read(document.root(), &kind).unwrap();
+        ValueReader::new(&known).read(document.root(), &ty).unwrap();
         count::nodes() - before
     }
 
     #[test]
     fn types_are_gone_through_once_for_all_values() {
         let hold = r#"{"constructor":"Hold","argtypes":[],"arguments":[[]]}"#;
-        for (kind, part) in [
+        for (ty, part) in [
             ("List (List Wide)", "[]"),
             ("List (List (List Wide))", "[[],[]]"),
             ("List (Map Uint32 Wide)", "[]"),
@@ -748,9 +749,9 @@ mod tests {
             ("Map Uint32 (Map Uint32 Wide)", r#"{"key":"1","val":[]}"#),
             ("List Holder", hold),
         ] {
-            let (few, many) = (nodes_of(kind, part, 2), nodes_of(kind, part, 200));
-            assert_eq!(few, many, "{kind} {part}");
-            assert!(few >= 500, "{kind} {part}: {few}");
+            let (few, many) = (nodes_of(ty, part, 2), nodes_of(ty, part, 200));
+            assert_eq!(few, many, "{ty} {part}");
+            assert!(few >= 500, "{ty} {part}: {few}");
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     name::{Ident, Name},
     syntax::ast::{self, Arena, ExprId, Expression, ExpressionKind, Literal, PatternKind},
     types::Type,
-    value::{BNum, Integer, IntegerKind, Map, Value},
+    value::{BNum, Integer, IntegerType, Map, Value},
 };
 
 /// An item on the stack of the remaining work. The last item of the stack is compiled next.
@@ -237,16 +237,16 @@ impl Lowering {
 
     fn literal_value(&self, literal: &Literal) -> Value {
         match literal {
-            Literal::BNum(digits) => BNum::parse(digits).map_or_else(|| Value::string(&**digits), Value::BNum),
+            Literal::BNum(digits) => BNum::parse(digits).map_or_else(|| Value::of_text(&**digits), Value::BNum),
             Literal::Bytes(bytes) => Value::ByStrX(Arc::clone(bytes)),
             Literal::EmptyMap { key, value } => {
                 let types = self.types(&[key.clone(), value.clone()]);
                 empty_map(&types.types).unwrap_or_else(|| Value::bool(false))
             }
-            Literal::Integer(kind, digits) => {
-                let integer = IntegerKind::of(*kind).and_then(|kind| Integer::parse(kind, digits));
+            Literal::Integer(ty, digits) => {
+                let integer = IntegerType::of(*ty).and_then(|ty| Integer::parse(ty, digits));
                 // The parser accepts only numbers that fit.
-                integer.map_or_else(|| Value::string(&**digits), Value::Integer)
+                integer.map_or_else(|| Value::of_text(&**digits), Value::Integer)
             }
             Literal::String(text) => Value::String(Arc::clone(text)),
         }

@@ -15,8 +15,8 @@ use self::scope::Scope;
 use crate::{
     builtins::without_addresses,
     code::{
-        Code, ContractCode, Field, FieldCode, Function, LibraryCode, LibraryValue, Node, NodeId, Place, Tail, Types,
-        UnboundName,
+        Code, ContractCode, DeclaredField, FieldCode, Function, LibraryCode, LibraryValue, Node, NodeId, Place, Tail,
+        Types, UnboundName,
     },
     implicit,
     name::{Ident, Name},
@@ -36,8 +36,14 @@ use crate::{
 pub(crate) const MESSAGE_NAMES: [&str; 3] = ["_sender", "_origin", "_amount"];
 
 impl Code {
-    /// Compiles a contract.
-    pub fn of_contract(program: &Program<ContractModule>) -> Self {
+    /// Compiles a contract that has passed the check before.
+    ///
+    /// This function does not check the program. It is for programs that a check has accepted earlier, for example the
+    /// contracts in the state of a chain, for which a second check would only take time. The code of a program that no
+    /// check has accepted can give values of wrong types: use [`Code::of_contract`] for such a program. The commands
+    /// `scilla run` and `scilla eval` also use this function and its siblings, because the reference does not check
+    /// there.
+    pub fn of_contract_unchecked(program: &Program<ContractModule>) -> Self {
         let main = &program.main;
         let (mut lowering, imports) = Lowering::begin(&program.imports, main.library.as_ref());
         lowering.module(&main.source);
@@ -48,8 +54,8 @@ impl Code {
         Self { contract: Some(contract), imported_bytes, ..lowering.finish(&main.version) }
     }
 
-    /// Compiles a library.
-    pub fn of_library(program: &Program<LibraryModule>) -> Self {
+    /// Compiles a library that has passed the check before: see [`Code::of_contract_unchecked`].
+    pub fn of_library_unchecked(program: &Program<LibraryModule>) -> Self {
         let main = &program.main;
         let (mut lowering, imports) = Lowering::begin(&program.imports, Some(&main.library));
         lowering.module(&main.source);
@@ -58,8 +64,8 @@ impl Code {
         lowering.finish(&main.version)
     }
 
-    /// Compiles a single expression.
-    pub fn of_expression(program: &Program<ExpressionModule>) -> Self {
+    /// Compiles a single expression that has passed the check before: see [`Code::of_contract_unchecked`].
+    pub fn of_expression_unchecked(program: &Program<ExpressionModule>) -> Self {
         let main = &program.main;
         let (mut lowering, imports) = Lowering::begin(&program.imports, None);
         lowering.libraries.push(LibraryCode { imports, values: Vec::new() });
@@ -253,8 +259,8 @@ impl Lowering {
 
     fn contract(&mut self, main: &ContractModule) -> ContractCode {
         let Contract { parameters, constraint, fields, components, .. } = &main.contract;
-        let given = implicit::contract_parameters().map(|(name, kind)| (Name::simple(name), kind));
-        let declared = parameters.iter().map(|parameter| (parameter.name.name.clone(), parameter.kind.clone()));
+        let given = implicit::contract_parameters().map(|(name, ty)| (Name::simple(name), ty));
+        let declared = parameters.iter().map(|parameter| (parameter.name.name.clone(), parameter.ty.clone()));
         let all: Vec<_> = given.into_iter().chain(declared).collect();
         for (index, (name, _)) in all.iter().enumerate() {
             self.scope.add_parameter(name.clone(), index);
@@ -262,7 +268,7 @@ impl Lowering {
         let constraint = self.outermost(&main.arena, *constraint);
         let fields: Vec<FieldCode> = (fields.iter())
             .map(|field| FieldCode {
-                field: Field { name: Arc::clone(field.name.name.base()), kind: field.kind.clone() },
+                field: DeclaredField { name: Arc::clone(field.name.name.base()), ty: field.ty.clone() },
                 initial: self.outermost(&main.arena, field.initial),
             })
             .collect();

@@ -103,7 +103,7 @@ impl Tree {
         let body = self.add(matching, ExpressionKind::Match { scrutinee: Ident::nowhere("all"), clauses });
         let body = self.function(inner, "all", body);
         let body = self.function(1, "accumulator", body);
-        let fixpoint = ExpressionKind::Fixpoint { name: Ident::nowhere("fold"), kind: Type::Unit, body };
+        let fixpoint = ExpressionKind::Fixpoint { name: Ident::nowhere("fold"), ty: Type::Unit, body };
         let body = self.add(1, fixpoint);
         let mut body = self.function(1, "step", body);
         for variable in of.type_variables.iter().rev() {
@@ -129,7 +129,7 @@ impl Tree {
 
     /// Returns a function without a parameter type, because a run does not read this type.
     fn function(&mut self, column: u32, parameter: &str, body: ExprId) -> ExprId {
-        self.add(column, ExpressionKind::Function { parameter: Ident::nowhere(parameter), kind: Type::Unit, body })
+        self.add(column, ExpressionKind::Function { parameter: Ident::nowhere(parameter), ty: Type::Unit, body })
     }
 }
 

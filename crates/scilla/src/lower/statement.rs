@@ -40,7 +40,7 @@ impl Lowering {
 
     fn component(&mut self, known: &Known<'_>, component: &Component) -> ComponentCode {
         let parameters: Vec<_> = (component.parameters.iter())
-            .map(|parameter| (parameter.name.name.clone(), parameter.kind.clone()))
+            .map(|parameter| (parameter.name.name.clone(), parameter.ty.clone()))
             .collect();
         let names: Vec<Name> = parameters.iter().map(|(name, _)| name.clone()).collect();
         self.scope.open(None, &names);
@@ -82,9 +82,9 @@ impl Lowering {
                 let slot = to.as_ref().map(|to| (bind(self, to), to.name.clone()));
                 StatementKind::Call { slot, procedure: known.procedure(procedure), arguments }
             }
-            Ast::Cast { to, address, kind, .. } => {
+            Ast::Cast { to, address, ty, .. } => {
                 let address = self.variable(address);
-                StatementKind::Cast { slot: bind(self, to), address, kind: kind.clone() }
+                StatementKind::Cast { slot: bind(self, to), address, ty: ty.clone() }
             }
             Ast::Event(event) => StatementKind::Event(self.variable(event)),
             Ast::ForEach { list, procedure } => {

@@ -98,7 +98,7 @@ pub struct TypedArgument {
     /// Name of the argument.
     pub name: String,
     /// Type of the argument, as text.
-    pub kind: String,
+    pub ty: String,
     /// Source position of the argument.
     pub place: Location,
 }

@@ -115,15 +115,15 @@ impl<'a> Resolver<'a> {
         match entry {
             LibraryEntry::Value { name, annotation, body } => {
                 if let Some(annotation) = annotation {
-                    self.names.kind(annotation)?;
+                    self.names.ty(annotation)?;
                 }
                 self.expression(*body)?;
                 self.names.dictionary.define(Sort::Variable, name.name.base(), &self.address);
                 self.own(name);
             }
             LibraryEntry::Type { name, constructors } => {
-                for kind in constructors.iter_mut().flat_map(|constructor| &mut constructor.arguments) {
-                    self.names.kind(kind)?;
+                for ty in constructors.iter_mut().flat_map(|constructor| &mut constructor.arguments) {
+                    self.names.ty(ty)?;
                 }
                 self.define_once(Sort::Type, name)?;
                 for constructor in constructors {
@@ -158,7 +158,7 @@ impl<'a> Resolver<'a> {
             self.expression(contract.constraint)?;
         }
         for field in &mut contract.fields {
-            self.names.kind(&mut field.kind)?;
+            self.names.ty(&mut field.ty)?;
             self.expression(field.initial)?;
         }
         contract.components.iter_mut().try_for_each(|component| self.component(component))?;
@@ -169,7 +169,7 @@ impl<'a> Resolver<'a> {
     fn component(&mut self, component: &mut Component) -> Resolved {
         self.names.parameters(&mut component.parameters)?;
         if let Some(result) = &mut component.result {
-            self.names.kind(result)?;
+            self.names.ty(result)?;
         }
         let locals = names_of(&component.parameters);
         self.names.bind(&locals);
@@ -206,9 +206,9 @@ impl<'a> Resolver<'a> {
                 expect_simple(procedure)?;
                 names.values(arguments, span)?;
             }
-            StatementKind::Cast { to, address, kind, kind_span: _ } => {
+            StatementKind::Cast { to, address, ty, kind_span: _ } => {
                 names.value(address, span)?;
-                names.address_type(kind)?;
+                names.address_type(ty)?;
                 return Ok(Some(local(to)));
             }
             StatementKind::Event(value)
@@ -295,9 +295,8 @@ impl<'a> Resolver<'a> {
                 names.kinds(types)?;
                 names.values(arguments, span)?;
             }
-            ExpressionKind::Fixpoint { name, kind, body }
-            | ExpressionKind::Function { parameter: name, kind, body } => {
-                names.kind(kind)?;
+            ExpressionKind::Fixpoint { name, ty, body } | ExpressionKind::Function { parameter: name, ty, body } => {
+                names.ty(ty)?;
                 push_scope(steps, vec![local(name)], *body);
             }
             ExpressionKind::Instantiate { function, types } => {
@@ -306,7 +305,7 @@ impl<'a> Resolver<'a> {
             }
             ExpressionKind::Let { name, annotation, value, body } => {
                 if let Some(annotation) = annotation {
-                    names.kind(annotation)?;
+                    names.ty(annotation)?;
                 }
                 push_scope(steps, vec![local(name)], *body);
                 steps.push(Step::Enter(*value));
@@ -388,29 +387,29 @@ impl Names {
     }
 
     fn parameters(&self, parameters: &mut [Parameter]) -> Resolved {
-        parameters.iter_mut().try_for_each(|parameter| self.kind(&mut parameter.kind))
+        parameters.iter_mut().try_for_each(|parameter| self.ty(&mut parameter.ty))
     }
 
     fn kinds(&self, kinds: &mut [Type]) -> Resolved {
-        kinds.iter_mut().try_for_each(|kind| self.kind(kind))
+        kinds.iter_mut().try_for_each(|ty| self.ty(ty))
     }
 
     /// Resolves the names in a type. The parser limits the depth of types, so this function may recurse.
-    fn kind(&self, kind: &mut Type) -> Resolved {
-        match kind {
+    fn ty(&self, ty: &mut Type) -> Resolved {
+        match ty {
             Type::Address(address) => self.address_type(address),
             Type::Adt(ident, arguments) => {
                 self.ident(Sort::Type, ident, ident.span)?;
                 self.kinds(Arc::make_mut(arguments))
             }
-            Type::Forall(_, body) => self.kind(Arc::make_mut(body)),
+            Type::Forall(_, body) => self.ty(Arc::make_mut(body)),
             Type::Function(from, to) => {
-                self.kind(Arc::make_mut(from))?;
-                self.kind(Arc::make_mut(to))
+                self.ty(Arc::make_mut(from))?;
+                self.ty(Arc::make_mut(to))
             }
             Type::Map(key, value) => {
-                self.kind(Arc::make_mut(key))?;
-                self.kind(Arc::make_mut(value))
+                self.ty(Arc::make_mut(key))?;
+                self.ty(Arc::make_mut(value))
             }
             Type::Primitive(_) | Type::Unit | Type::Variable(_) => Ok(()),
         }
@@ -419,15 +418,15 @@ impl Names {
     fn address_type(&self, address: &mut AddressType) -> Resolved {
         match address {
             AddressType::Any | AddressType::Code | AddressType::Library => Ok(()),
-            AddressType::Contract(fields) => Arc::make_mut(fields).values_mut().try_for_each(|kind| self.kind(kind)),
+            AddressType::Contract(fields) => Arc::make_mut(fields).values_mut().try_for_each(|ty| self.ty(ty)),
         }
     }
 
     fn literal(&self, literal: &mut Literal) -> Resolved {
         match literal {
             Literal::EmptyMap { key, value } => {
-                self.kind(key)?;
-                self.kind(value)
+                self.ty(key)?;
+                self.ty(value)
             }
             Literal::BNum(_) | Literal::Bytes(_) | Literal::Integer(..) | Literal::String(_) => Ok(()),
         }

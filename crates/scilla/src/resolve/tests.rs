@@ -298,8 +298,8 @@ fn types_and_constructors_are_known_by_their_module() {
     assert_eq!(name.name.global().to_string(), "main.T");
     assert_eq!(constructors[1].name.name.global().to_string(), "main.B");
     let contract = &program.main.contract;
-    assert_eq!(contract.parameters[0].kind.global().to_string(), "List (main.T)");
-    assert_eq!(contract.parameters[0].kind.as_written().to_string(), "List (T)");
+    assert_eq!(contract.parameters[0].ty.global().to_string(), "List (main.T)");
+    assert_eq!(contract.parameters[0].ty.as_written().to_string(), "List (T)");
     let StatementKind::Match { clauses, .. } = &contract.components[0].body[0].kind else { panic!() };
     let constructor = |index: usize| match &clauses[index].pattern.kind {
         PatternKind::Constructor(ident, _) => ident.name.global().to_string(),

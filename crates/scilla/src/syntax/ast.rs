@@ -131,7 +131,7 @@ pub struct Parameter {
     /// Name of the parameter.
     pub name: Ident,
     /// Type of the parameter.
-    pub kind: Type,
+    pub ty: Type,
 }
 
 /// A field of a contract.
@@ -140,7 +140,7 @@ pub struct Field {
     /// Name of the field.
     pub name: Ident,
     /// Type of the field.
-    pub kind: Type,
+    pub ty: Type,
     /// Expression for the first value of the field.
     pub initial: ExprId,
 }
@@ -215,7 +215,7 @@ pub enum StatementKind {
         /// Variable with the address.
         address: Ident,
         /// Address type to check.
-        kind: AddressType,
+        ty: AddressType,
         /// Span of the type.
         kind_span: Span,
     },
@@ -442,7 +442,7 @@ pub enum ExpressionKind {
         /// Name of the function inside its own body.
         name: Ident,
         /// Type of the function.
-        kind: Type,
+        ty: Type,
         /// Expression of the function.
         body: ExprId,
     },
@@ -451,7 +451,7 @@ pub enum ExpressionKind {
         /// Name of the parameter.
         parameter: Ident,
         /// Type of the parameter.
-        kind: Type,
+        ty: Type,
         /// Body of the function.
         body: ExprId,
     },

@@ -67,7 +67,7 @@ impl Expression {
             ExpressionKind::Builtin { types, .. }
             | ExpressionKind::Construct { types, .. }
             | ExpressionKind::Instantiate { types, .. } => types,
-            ExpressionKind::Fixpoint { kind, .. } | ExpressionKind::Function { kind, .. } => std::slice::from_ref(kind),
+            ExpressionKind::Fixpoint { ty, .. } | ExpressionKind::Function { ty, .. } => std::slice::from_ref(ty),
             ExpressionKind::Let { annotation, .. } => annotation.as_slice(),
             ExpressionKind::Apply { .. }
             | ExpressionKind::Literal(_)

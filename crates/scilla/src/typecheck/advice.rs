@@ -41,21 +41,21 @@ impl Checker<'_> {
     ) -> Option<Cause> {
         let of = Builtin::find(name.name.base())?;
         let fits = |types: &[Type]| of.result_type(types, has_types, self.known).is_some();
-        let typed = arguments.iter().zip(given).map(|(argument, kind)| TypedArgument {
+        let typed = arguments.iter().zip(given).map(|(argument, ty)| TypedArgument {
             name: argument.name.as_written().to_string(),
-            kind: kind.as_written().to_string(),
+            ty: ty.as_written().to_string(),
             place: self.text.source.start(argument.span),
         });
         let instead = |index: usize| -> Vec<Type> {
-            let others = given.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, kind)| kind.clone());
+            let others = given.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, ty)| ty.clone());
             let mut tried: Vec<Type> = Vec::new();
-            for kind in TRIED.into_iter().map(Type::Primitive).chain(others) {
+            for ty in TRIED.into_iter().map(Type::Primitive).chain(others) {
                 let mut types = given.to_vec();
                 if let Some(place) = types.get_mut(index) {
-                    *place = kind.clone();
+                    *place = ty.clone();
                 }
-                if fits(&types) && !tried.contains(&kind) {
-                    tried.push(kind);
+                if fits(&types) && !tried.contains(&ty) {
+                    tried.push(ty);
                 }
             }
             tried
@@ -64,7 +64,7 @@ impl Checker<'_> {
             (0..given.len()).map(|index| (index, instead(index))).filter(|(_, it)| !it.is_empty()).collect();
         let help = conversion(arguments, given).filter(|_| wrong.len() > 1).or_else(|| match wrong.as_slice() {
             [(_, expected)] if expected.len() <= LISTED_TYPES => {
-                let names: Vec<_> = expected.iter().map(|kind| format!("`{}`", kind.as_written())).collect();
+                let names: Vec<_> = expected.iter().map(|ty| format!("`{}`", ty.as_written())).collect();
                 Some(format!("the argument must be of type {}", joined(&names, "or")))
             }
             [] => self.other_count(of, has_types, given),
@@ -84,7 +84,7 @@ impl Checker<'_> {
         let fewer = (1..given.len()).rev().find(|count| given.get(..*count).is_some_and(fits));
         let more = || {
             let tried = TRIED.into_iter().map(Type::Primitive).chain(given.iter().cloned());
-            tried.into_iter().any(|kind| fits(&[given, &[kind]].concat())).then(|| given.len() + 1)
+            tried.into_iter().any(|ty| fits(&[given, &[ty]].concat())).then(|| given.len() + 1)
         };
         let expected = fewer.or_else(more)?;
         Some(format!("`{of}` takes {expected} arguments, found {}", given.len()))
@@ -108,8 +108,8 @@ impl Checker<'_> {
             .parameters
             .iter()
             .map(|variable| match found(variable) {
-                Some(kind) if is_single(kind) => kind.as_written().to_string(),
-                Some(kind) => format!("({})", kind.as_written()),
+                Some(ty) if is_single(ty) => ty.as_written().to_string(),
+                Some(ty) => format!("({})", ty.as_written()),
                 None => "T".to_owned(),
             })
             .collect();
@@ -133,8 +133,8 @@ fn part_for<'t>(expected: &Type, actual: &'t Type, variable: &TypeVariable) -> O
 }
 
 /// Returns whether a type needs no parentheses as an argument.
-fn is_single(kind: &Type) -> bool {
-    match kind {
+fn is_single(ty: &Type) -> bool {
+    match ty {
         Type::Primitive(_) | Type::Variable(_) => true,
         Type::Adt(_, arguments) => arguments.is_empty(),
         Type::Address(_) | Type::Forall(..) | Type::Function(..) | Type::Map(..) | Type::Unit => false,
@@ -145,17 +145,17 @@ fn is_single(kind: &Type) -> bool {
 /// other types.
 fn conversion(arguments: &[Ident], given: &[Type]) -> Option<String> {
     let ([one, other], [first, second]) = (arguments, given) else { return None };
-    let width = |kind: &Type| {
-        if let Type::Primitive(Primitive::Int(width) | Primitive::Uint(width)) = kind {
+    let width = |ty: &Type| {
+        if let Type::Primitive(Primitive::Int(width) | Primitive::Uint(width)) = ty {
             Some(width.bytes())
         } else {
             None
         }
     };
     let (narrow, wide) = if width(first)? < width(second)? { (one, second) } else { (other, first) };
-    let (name, kind) = (narrow.name.as_written(), wide.as_written().to_string());
+    let (name, ty) = (narrow.name.as_written(), wide.as_written().to_string());
     Some(format!(
-        "both must be of one type: `builtin to_{} {name}` converts `{name}` to `Option {kind}`",
-        kind.to_lowercase()
+        "both must be of one type: `builtin to_{} {name}` converts `{name}` to `Option {ty}`",
+        ty.to_lowercase()
     ))
 }

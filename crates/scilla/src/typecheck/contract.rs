@@ -48,30 +48,30 @@ impl Checker<'_> {
     }
 
     fn contract_parameters(&mut self, parameters: &[Parameter], errors: &mut Vec<Entry>) {
-        for Parameter { name, kind } in parameters {
-            if !kind.is_legal(Use::ContractParameter, self.known) {
-                let text = format!("Type cannot be used as a contract parameter: {}", kind.as_written());
+        for Parameter { name, ty } in parameters {
+            if !ty.is_legal(Use::ContractParameter, self.known) {
+                let text = format!("Type cannot be used as a contract parameter: {}", ty.as_written());
                 errors.push(self.text.error(name.span, text));
             }
         }
-        for (name, kind) in implicit::contract_parameters() {
-            self.environment.bind(&Name::simple(name), kind);
+        for (name, ty) in implicit::contract_parameters() {
+            self.environment.bind(&Name::simple(name), ty);
         }
-        for Parameter { name, kind } in parameters {
-            self.bind(name, kind.clone());
+        for Parameter { name, ty } in parameters {
+            self.bind(name, ty.clone());
         }
     }
 
     fn fields(&mut self, fields: &[Field]) -> Outcome<HashMap<Name, Type>> {
         let mut known = HashMap::new();
-        for Field { name, kind, initial } in fields {
-            let found = self.expression_of(*initial, kind, name.span)?;
+        for Field { name, ty, initial } in fields {
+            let found = self.expression_of(*initial, ty, name.span)?;
             self.record(name.span, &found);
-            if !kind.is_legal(Use::Field, self.known) {
-                let kind = kind.as_written();
-                return self.error(name.span, format!("Values of this type cannot be stored: {kind}"));
+            if !ty.is_legal(Use::Field, self.known) {
+                let ty = ty.as_written();
+                return self.error(name.span, format!("Values of this type cannot be stored: {ty}"));
             }
-            known.insert(name.name.clone(), kind.clone());
+            known.insert(name.name.clone(), ty.clone());
         }
         Ok(known)
     }

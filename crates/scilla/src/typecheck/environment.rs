@@ -53,8 +53,8 @@ impl Environment {
         }
     }
 
-    pub(super) fn bind(&mut self, name: &Name, kind: Type) {
-        let before = self.values.insert(name.clone(), kind);
+    pub(super) fn bind(&mut self, name: &Name, ty: Type) {
+        let before = self.values.insert(name.clone(), ty);
         self.trail.push(Change::Value(name.clone(), before));
     }
 

@@ -24,7 +24,7 @@ struct Link {
 }
 
 enum Wrap {
-    Fixpoint { kind: Type, at: Span },
+    Fixpoint { ty: Type, at: Span },
     Function(Type),
     Let,
     TypeFunction(TypeVariable, Span),
@@ -43,7 +43,7 @@ impl Checker<'_> {
         let mut chain = Vec::new();
         let mut at = root;
         let arena = self.text.arena;
-        let mut kind = loop {
+        let mut ty = loop {
             let expression = arena.get(at);
             // The recursive calls are here, because this function has a small stack frame.
             if let ExpressionKind::Match { scrutinee, clauses } = &expression.kind {
@@ -61,16 +61,16 @@ impl Checker<'_> {
                 None => break self.leaf(expression)?,
             }
         };
-        self.typing.expressions.insert(at, kind.clone());
-        if kind.right_depth() + chain.iter().filter(|link| link.wrap.adds_depth()).count() > MAX_DEPTH {
+        self.typing.expressions.insert(at, ty.clone());
+        if ty.right_depth() + chain.iter().filter(|link| link.wrap.adds_depth()).count() > MAX_DEPTH {
             return self.error(arena.get(root).span, Malformed::TooDeep.to_string());
         }
         while let Some(link) = chain.pop() {
             self.environment.restore(link.before);
-            kind = self.leave(link.wrap, kind)?;
-            self.typing.expressions.insert(link.id, kind.clone());
+            ty = self.leave(link.wrap, ty)?;
+            self.typing.expressions.insert(link.id, ty.clone());
         }
-        Ok(kind)
+        Ok(ty)
     }
 
     /// Returns the type of a whole expression.
@@ -82,11 +82,11 @@ impl Checker<'_> {
     /// `let`.
     fn enter(&mut self, id: ExprId, expression: &Expression, found: Option<Type>) -> Outcome<Option<(Link, ExprId)>> {
         let (wrap, before, body) = match &expression.kind {
-            ExpressionKind::Function { parameter, kind, body } => {
-                self.expect_formed(kind)?;
+            ExpressionKind::Function { parameter, ty, body } => {
+                self.expect_formed(ty)?;
                 let before = self.environment.mark();
-                self.bind(parameter, kind.clone());
-                (Wrap::Function(kind.clone()), before, body)
+                self.bind(parameter, ty.clone());
+                (Wrap::Function(ty.clone()), before, body)
             }
             ExpressionKind::Let { name, annotation, value, body } => {
                 let found = found.unwrap_or(Type::Unit);
@@ -107,10 +107,10 @@ impl Checker<'_> {
                 self.environment.bind_type_variable(parameter);
                 (Wrap::TypeFunction(parameter.clone(), *parameter_span), before, body)
             }
-            ExpressionKind::Fixpoint { name, kind, body } => {
+            ExpressionKind::Fixpoint { name, ty, body } => {
                 let before = self.environment.mark();
-                self.bind(name, kind.clone());
-                (Wrap::Fixpoint { kind: kind.clone(), at: expression.span }, before, body)
+                self.bind(name, ty.clone());
+                (Wrap::Fixpoint { ty: ty.clone(), at: expression.span }, before, body)
             }
             ExpressionKind::Apply { .. }
             | ExpressionKind::Builtin { .. }
@@ -126,9 +126,9 @@ impl Checker<'_> {
 
     fn leave(&mut self, wrap: Wrap, body: Type) -> Outcome<Type> {
         Ok(match wrap {
-            Wrap::Fixpoint { kind, at } => {
-                self.expect_assignable(&kind, &body, at)?;
-                kind
+            Wrap::Fixpoint { ty, at } => {
+                self.expect_assignable(&ty, &body, at)?;
+                ty
             }
             Wrap::Function(parameter) => Type::function(parameter, body),
             Wrap::Let => body,
@@ -151,7 +151,7 @@ impl Checker<'_> {
                 self.construct(constructor, types, arguments)
             }
             ExpressionKind::Instantiate { function, types } => self.instantiate(function, types, at),
-            ExpressionKind::Literal(literal) => Ok(literal.kind()),
+            ExpressionKind::Literal(literal) => Ok(literal.ty()),
             ExpressionKind::Message(entries) => self.message(entries, at),
             ExpressionKind::Variable(variable) => self.resolve(variable),
             ExpressionKind::Fixpoint { .. }
@@ -180,7 +180,7 @@ impl Checker<'_> {
     }
 
     fn builtin(&mut self, name: &Ident, types: &[Type], arguments: &[Ident]) -> Outcome<Type> {
-        types.iter().try_for_each(|kind| self.expect_formed(kind))?;
+        types.iter().try_for_each(|ty| self.expect_formed(ty))?;
         let given = self.resolve_all(arguments)?;
         let of = Builtin::find(name.name.base());
         let Some(result) = of.and_then(|of| of.result_type(&given, !types.is_empty(), self.known)) else {
@@ -197,7 +197,7 @@ impl Checker<'_> {
     }
 
     fn construct(&mut self, constructor: &Ident, types: &[Type], arguments: &[Ident]) -> Outcome<Type> {
-        types.iter().try_for_each(|kind| self.expect_formed(kind))?;
+        types.iter().try_for_each(|ty| self.expect_formed(ty))?;
         let Some((of, found)) = self.known.constructor(&constructor.name) else {
             return self.unknown_constructor(constructor);
         };
@@ -251,7 +251,7 @@ impl Checker<'_> {
     }
 
     fn instantiate(&mut self, function: &Ident, types: &[Type], at: Span) -> Outcome<Type> {
-        types.iter().try_for_each(|kind| self.expect_formed(kind))?;
+        types.iter().try_for_each(|ty| self.expect_formed(ty))?;
         let of = self.resolve(function)?;
         let made = instantiate(&of, types, &mut self.meter).or_else(|error| match error {
             InstantiationError::Exhausted => Err(Fault::Exhausted),
@@ -331,7 +331,7 @@ fn ill_applied(of: &Type, arguments: &[Type]) -> String {
 
 impl Literal {
     /// Returns the type of the literal.
-    pub fn kind(&self) -> Type {
+    pub fn ty(&self) -> Type {
         match self {
             Self::BNum(_) => crate::types::Primitive::BNum.into(),
             Self::Bytes(bytes) => Type::bystr(u32::try_from(bytes.len()).unwrap_or(u32::MAX)),

@@ -48,15 +48,15 @@ impl Checker<'_> {
 
     fn value(&mut self, name: &Ident, annotation: Option<&Type>, body: ExprId) -> Outcome<()> {
         let before = self.meter;
-        let kind = self.expression(body)?;
+        let ty = self.expression(body)?;
         if let Some(annotation) = annotation
-            && let Err(fault) = self.expect_assignable(annotation, &kind, name.span)
+            && let Err(fault) = self.expect_assignable(annotation, &ty, name.span)
         {
             // As in the reference, an entry with a wrong annotation costs no gas.
             self.meter = before;
             return Err(fault);
         }
-        self.bind(name, kind);
+        self.bind(name, ty);
         Ok(())
     }
 

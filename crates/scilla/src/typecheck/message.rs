@@ -19,7 +19,7 @@ const KINDS: [(&str, Primitive); 4] = [
 /// determines the kind.
 pub(crate) fn kind_of(entries: &[MessageEntry]) -> Option<Primitive> {
     let has = |label: &str| entries.iter().any(|entry| *entry.label == *label);
-    KINDS.into_iter().find_map(|(label, kind)| has(label).then_some(kind))
+    KINDS.into_iter().find_map(|(label, ty)| has(label).then_some(ty))
 }
 
 /// Returns the required type of the value with this label, or `None` if the label permits any type.
@@ -34,24 +34,24 @@ fn mandatory_type(label: &str) -> Option<Type> {
 
 impl Checker<'_> {
     pub(super) fn message(&mut self, entries: &[MessageEntry], at: Span) -> Outcome<Type> {
-        let Some(kind) = kind_of(entries) else {
+        let Some(ty) = kind_of(entries) else {
             return self.error(at, "Invalid message construct.");
         };
         entries.iter().try_for_each(|entry| self.payload(entry, at))?;
-        Ok(kind.into())
+        Ok(ty.into())
     }
 
     fn payload(&mut self, entry: &MessageEntry, at: Span) -> Outcome<()> {
         match &entry.value {
-            Payload::Literal(literal) => self.expect_mandatory(&entry.label, &literal.kind(), at),
+            Payload::Literal(literal) => self.expect_mandatory(&entry.label, &literal.ty(), at),
             Payload::Variable(variable) => {
-                let kind = self.resolve(variable)?;
-                self.expect_mandatory(&entry.label, &kind, at)?;
-                if kind.is_legal(Use::Payload, self.known) {
+                let ty = self.resolve(variable)?;
+                self.expect_mandatory(&entry.label, &ty, at)?;
+                if ty.is_legal(Use::Payload, self.known) {
                     return Ok(());
                 }
-                let kind = kind.as_written();
-                self.error(variable.span, format!("Cannot serialize values of type: {kind}"))
+                let ty = ty.as_written();
+                self.error(variable.span, format!("Cannot serialize values of type: {ty}"))
             }
         }
     }

@@ -118,8 +118,8 @@ impl<'a> Checker<'a> {
     /// Returns a checker for the module of a text. The recursion principles are in scope.
     pub(crate) fn new(known: &'a DataTypes, text: Text<'a>, meter: Meter, vocabulary: Option<&'a Vocabulary>) -> Self {
         let mut environment = Environment::default();
-        for (name, kind) in principles::types() {
-            environment.bind(&name, kind);
+        for (name, ty) in principles::types() {
+            environment.bind(&name, ty);
         }
         let start = meter.units();
         let typing = Typing::default();
@@ -165,18 +165,18 @@ impl<'a> Checker<'a> {
         self.vocabulary.filter(|known| known.is_of(self.text.source))
     }
 
-    fn record(&mut self, at: Span, kind: &Type) {
+    fn record(&mut self, at: Span, ty: &Type) {
         if !at.is_nowhere() {
-            self.typing.places.insert(at.start, kind.clone());
+            self.typing.places.insert(at.start, ty.clone());
         }
     }
 
     /// Looks up a name, and records its type at its source position.
     fn resolve(&mut self, ident: &Ident) -> Outcome<Type> {
         match self.environment.get(&ident.name).cloned() {
-            Some(kind) => {
-                self.record(ident.span, &kind);
-                Ok(kind)
+            Some(ty) => {
+                self.record(ident.span, &ty);
+                Ok(ty)
             }
             None => self.unresolved(ident),
         }
@@ -192,9 +192,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Binds a name, and records its type at its source position.
-    fn bind(&mut self, ident: &Ident, kind: Type) {
-        self.record(ident.span, &kind);
-        self.environment.bind(&ident.name, kind);
+    fn bind(&mut self, ident: &Ident, ty: Type) {
+        self.record(ident.span, &ty);
+        self.environment.bind(&ident.name, ty);
     }
 
     fn expect_assignable(&self, expected: &Type, actual: &Type, at: Span) -> Outcome<()> {
@@ -205,9 +205,9 @@ impl<'a> Checker<'a> {
         self.error(at, format!("Type unassignable: {expected} expected, but {actual} provided"))
     }
 
-    fn expect_formed(&self, kind: &Type) -> Outcome<()> {
+    fn expect_formed(&self, ty: &Type) -> Outcome<()> {
         let environment = &self.environment;
-        let size = kind
+        let size = ty
             .check_formation(self.known, |variable| environment.has_type_variable(variable))
             .map_err(|malformed| Fault::Error(malformed_entry(self.text, &malformed, self.vocabulary())))?;
         self.go_through(size)

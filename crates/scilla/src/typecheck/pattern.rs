@@ -12,8 +12,8 @@ impl Checker<'_> {
     pub(super) fn pattern(&mut self, pattern: &Pattern, of: &Type) -> Outcome<()> {
         let mut bound = Vec::new();
         self.assign(pattern, of, &mut bound)?;
-        for (ident, kind) in bound.into_iter().rev() {
-            self.bind(ident, kind);
+        for (ident, ty) in bound.into_iter().rev() {
+            self.bind(ident, ty);
         }
         Ok(())
     }

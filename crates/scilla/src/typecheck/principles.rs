@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn principles_have_their_types() {
-        let texts = types().map(|(name, kind)| format!("{} : {}", name.global(), kind.global()));
+        let texts = types().map(|(name, ty)| format!("{} : {}", name.global(), ty.global()));
         let expected = [
             "nat_fold : forall 'T. ('T -> Nat -> 'T) -> 'T -> Nat -> 'T",
             "nat_foldk : forall 'T. ('T -> Nat -> ('T -> 'T) -> 'T) -> 'T -> Nat -> 'T",

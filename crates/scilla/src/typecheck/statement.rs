@@ -51,21 +51,21 @@ impl Checker<'_> {
             return self.error(component.name.span, format!("Type {what} is not a legal return type: {result}"));
         }
         for parameter in &component.parameters {
-            if !parameter.kind.is_legal(for_use, self.known) {
-                let kind = parameter.kind.as_written();
-                return self.error(parameter.name.span, format!("Type cannot be used as {what} parameter: {kind}"));
+            if !parameter.ty.is_legal(for_use, self.known) {
+                let ty = parameter.ty.as_written();
+                return self.error(parameter.name.span, format!("Type cannot be used as {what} parameter: {ty}"));
             }
         }
         let before = self.environment.mark();
-        for (name, kind) in implicit::message_parameters() {
-            self.environment.bind(&Name::simple(name), kind);
+        for (name, ty) in implicit::message_parameters() {
+            self.environment.bind(&Name::simple(name), ty);
         }
         for parameter in &component.parameters {
-            self.bind(&parameter.name, parameter.kind.clone());
+            self.bind(&parameter.name, parameter.ty.clone());
         }
         self.statements(&component.body, component, scope)?;
         self.environment.restore(before);
-        let parameters = component.parameters.iter().map(|parameter| parameter.kind.clone()).collect();
+        let parameters = component.parameters.iter().map(|parameter| parameter.ty.clone()).collect();
         Ok(Signature { parameters, result: component.result.clone(), declared: self.declared(component) })
     }
 
@@ -73,7 +73,7 @@ impl Checker<'_> {
         if self.vocabulary().is_none() {
             return Declared::default();
         }
-        let parameter = |it: &Parameter| format!("{} : {}", it.name.name.base(), it.kind.as_written());
+        let parameter = |it: &Parameter| format!("{} : {}", it.name.name.base(), it.ty.as_written());
         let parameters = component.parameters.iter().map(parameter).collect();
         Declared { place: self.text.source.start(component.name.span), parameters }
     }
@@ -109,21 +109,21 @@ impl Checker<'_> {
         match &statement.kind {
             StatementKind::Accept | StatementKind::Match { .. } | StatementKind::Throw(_) => {}
             StatementKind::Bind { to, value } => {
-                let kind = self.expression(*value)?;
-                self.bind(to, kind);
+                let ty = self.expression(*value)?;
+                self.bind(to, ty);
             }
             StatementKind::Call { to, procedure, arguments } => {
                 self.call(to.as_ref(), procedure, arguments, statement.span, scope)?;
             }
-            StatementKind::Cast { to, address, kind, .. } => {
+            StatementKind::Cast { to, address, ty, .. } => {
                 self.expect(address, &Type::bystr(20))?;
-                self.bind(to, Type::option(Type::Address(kind.clone())));
+                self.bind(to, Type::option(Type::Address(ty.clone())));
             }
             StatementKind::Event(event) => self.expect(event, &Primitive::Event.into())?,
             StatementKind::ForEach { list, procedure } => self.for_each(list, procedure, scope)?,
             StatementKind::Load { to, field } => {
-                let kind = self.field(field, scope)?;
-                self.bind(to, kind);
+                let ty = self.field(field, scope)?;
+                self.bind(to, ty);
             }
             StatementKind::MapDelete { map, keys } => {
                 self.map_access(map, keys, scope)?;
@@ -137,16 +137,16 @@ impl Checker<'_> {
                 self.expect(value, &expected)?;
             }
             StatementKind::ReadChain { to, what } => {
-                let kind = self.chain_read(what)?;
-                self.bind(to, kind);
+                let ty = self.chain_read(what)?;
+                self.bind(to, ty);
             }
             StatementKind::RemoteLoad { to, address, field } => {
-                let kind = self.remote_field(address, field)?;
-                self.bind(to, kind);
+                let ty = self.remote_field(address, field)?;
+                self.bind(to, ty);
             }
             StatementKind::RemoteMapGet { to, address, map, keys, want } => {
-                let kind = self.remote_field(address, map)?;
-                let found = self.index(&kind, keys)?;
+                let ty = self.remote_field(address, map)?;
+                let found = self.index(&ty, keys)?;
                 self.bind(to, want.answer(found));
             }
             StatementKind::Return(value) => self.return_statement(value, statement.span, component)?,
@@ -169,17 +169,17 @@ impl Checker<'_> {
         let Some(fields) = &scope.fields else {
             return self.resolve(field);
         };
-        if let Some(kind) = fields.get(&field.name) {
-            self.record(field.span, kind);
-            return Ok(kind.clone());
+        if let Some(ty) = fields.get(&field.name) {
+            self.record(field.span, ty);
+            return Ok(ty.clone());
         }
         let text = format!("Couldn't resolve identifier: {}", field.name.as_written());
         self.error_because(field.span, text, |known| Some(known.unknown_field(field)))
     }
 
     fn map_access(&mut self, map: &Ident, keys: &[Ident], scope: &Scope) -> Outcome<Type> {
-        let kind = self.field(map, scope)?;
-        self.index(&kind, keys)
+        let ty = self.field(map, scope)?;
+        self.index(&ty, keys)
     }
 
     /// Returns the type of the value that these keys select in a nested map.
@@ -198,26 +198,26 @@ impl Checker<'_> {
 
     fn remote_field(&mut self, address: &Ident, field: &Ident) -> Outcome<Type> {
         let of = self.resolve(address)?;
-        let kind = match (field.name.base().as_ref(), &of) {
+        let ty = match (field.name.base().as_ref(), &of) {
             ("_balance", Type::Address(_)) => Primitive::Uint(Width::W128).into(),
             ("_codehash", Type::Address(AddressType::Code | AddressType::Contract(_) | AddressType::Library)) => {
                 Type::bystr(32)
             }
             (name, Type::Address(AddressType::Contract(fields))) => {
-                let Some(kind) = fields.get(name) else {
+                let Some(ty) = fields.get(name) else {
                     let (name, of) = (field.name.as_written(), of.global());
                     let text = format!("Field is not declared in address type: {name} is not declared in {of}");
                     return self.error(address.span, text);
                 };
-                kind.clone()
+                ty.clone()
             }
             _ => {
                 let (name, of) = (field.name.global(), of.global());
                 return self.error(address.span, format!("Invalid field read: {name} from {of}"));
             }
         };
-        self.record(field.span, &kind);
-        Ok(kind)
+        self.record(field.span, &ty);
+        Ok(ty)
     }
 
     fn chain_read(&mut self, what: &ChainRead) -> Outcome<Type> {

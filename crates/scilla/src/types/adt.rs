@@ -48,6 +48,7 @@ pub struct DataTypes {
 
 /// Reason why a type cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Redefinition {
     /// A constructor of this name exists.
     #[error("Multiple declarations of type constructor: {}", .0.as_written())]

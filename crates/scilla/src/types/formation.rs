@@ -12,6 +12,7 @@ pub const MAX_DEPTH: usize = 256;
 
 /// Reason why a type is not well formed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Malformed {
     /// The data type does not exist.
     #[error("ADT not found: {}", .0.name.as_written())]

@@ -112,6 +112,14 @@ impl Type {
     }
 }
 
+impl std::fmt::Display for Type {
+    /// Writes the type for people, with names as the source spells them: [`Type::as_written`]. JSON and `FromStr` have
+    /// the form of [`Type::global`].
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_written().fmt(f)
+    }
+}
+
 impl From<Primitive> for Type {
     fn from(primitive: Primitive) -> Self {
         Self::Primitive(primitive)

@@ -45,9 +45,9 @@ impl<'a> TypeText<'a> {
             AddressType::Library => f.write_str("ByStr20 with library end"),
             AddressType::Contract(fields) => {
                 f.write_str("ByStr20 with contract ")?;
-                for (index, (name, kind)) in fields.iter().enumerate() {
+                for (index, (name, ty)) in fields.iter().enumerate() {
                     let separator = if index == 0 { "" } else { ", " };
-                    write!(f, "{separator}field {name} : {}", TypeText { of: kind, names: self.names })?;
+                    write!(f, "{separator}field {name} : {}", TypeText { of: ty, names: self.names })?;
                 }
                 f.write_str(if fields.is_empty() { "end" } else { " end" })
             }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn address_types_list_their_fields_by_name() {
         let fields = |list: &[(&str, Type)]| {
-            let fields: BTreeMap<_, _> = list.iter().map(|(name, kind)| ((*name).into(), kind.clone())).collect();
+            let fields: BTreeMap<_, _> = list.iter().map(|(name, ty)| ((*name).into(), ty.clone())).collect();
             Type::Address(AddressType::Contract(Arc::new(fields)))
         };
         check(&fields(&[]), "ByStr20 with contract end");

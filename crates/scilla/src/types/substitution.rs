@@ -11,6 +11,7 @@ use crate::gas::{Exhausted, Meter};
 
 /// Reason why a type cannot be applied to type arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InstantiationError {
     /// Arguments remain, but the rest of the type is not a `forall`.
     NotForall {
@@ -69,7 +70,7 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
         Type::Function(from, to) => Type::function(replace(from, with), replace(to, with)),
         Type::Map(key, value) => Type::map(replace(key, with), replace(value, with)),
         Type::Address(AddressType::Contract(fields)) => {
-            let fields = fields.iter().map(|(name, kind)| (Arc::clone(name), replace(kind, with))).collect();
+            let fields = fields.iter().map(|(name, ty)| (Arc::clone(name), replace(ty, with))).collect();
             Type::Address(AddressType::Contract(Arc::new(fields)))
         }
         Type::Forall(variable, body) => {
@@ -143,7 +144,7 @@ impl Renaming {
                 Type::Adt(name.clone(), arguments.iter().map(|argument| self.rename(argument)).collect())
             }
             Type::Address(AddressType::Contract(fields)) => {
-                let fields = fields.iter().map(|(name, kind)| (Arc::clone(name), self.rename(kind))).collect();
+                let fields = fields.iter().map(|(name, ty)| (Arc::clone(name), self.rename(ty))).collect();
                 Type::Address(AddressType::Contract(Arc::new(fields)))
             }
             Type::Address(_) | Type::Primitive(_) | Type::Unit => of.clone(),
@@ -209,9 +210,9 @@ impl Replacement<'_> {
                 self.within(body, meter)?.map(|body| Type::Forall(Arc::clone(other), Arc::new(body)))
             }
             Type::Address(AddressType::Contract(fields)) => {
-                let fields = fields.iter().map(|(name, kind)| {
-                    Ok((Arc::clone(name), self.within(kind, meter)?.unwrap_or_else(|| kind.clone())))
-                });
+                let fields = fields
+                    .iter()
+                    .map(|(name, ty)| Ok((Arc::clone(name), self.within(ty, meter)?.unwrap_or_else(|| ty.clone()))));
                 Some(Type::Address(AddressType::Contract(Arc::new(fields.collect::<Result<_, _>>()?))))
             }
             Type::Address(_) | Type::Primitive(_) | Type::Unit => None,
@@ -250,7 +251,7 @@ fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
     match of {
         Type::Variable(other) if other == variable => size,
         Type::Address(AddressType::Contract(fields)) => {
-            fields.values().map(|kind| charge(kind, variable, size)).fold(0, u64::saturating_add).max(1)
+            fields.values().map(|ty| charge(ty, variable, size)).fold(0, u64::saturating_add).max(1)
         }
         Type::Address(_)
         | Type::Adt(..)
@@ -455,7 +456,7 @@ mod tests {
     #[test]
     fn fields_of_a_contract_are_charged_twice() {
         let contract = |fields: &[(&str, Type)]| {
-            let fields = fields.iter().map(|(name, kind)| ((*name).into(), kind.clone())).collect();
+            let fields = fields.iter().map(|(name, ty)| ((*name).into(), ty.clone())).collect();
             Type::Address(AddressType::Contract(Arc::new(fields)))
         };
         let cost = |body: Type| {

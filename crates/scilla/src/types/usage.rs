@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn fields_of_an_address_are_fields() {
-        let with = |kind: Type| {
-            let fields = BTreeMap::from([(Arc::from("f"), kind)]);
+        let with = |ty: Type| {
+            let fields = BTreeMap::from([(Arc::from("f"), ty)]);
             Type::Address(AddressType::Contract(Arc::new(fields)))
         };
         check(&with(Type::map(Type::bystr(20), Type::bool())), &Use::ALL);

@@ -116,7 +116,7 @@ impl AdtValue {
     }
 
     /// Returns the type.
-    pub fn kind(&self) -> Type {
+    pub fn ty(&self) -> Type {
         Type::Adt(Ident::new(self.constructor.data_type.clone(), Span::NOWHERE), Arc::clone(&self.types))
     }
 

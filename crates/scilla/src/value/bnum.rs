@@ -10,7 +10,7 @@ use std::{
 
 use smallvec::SmallVec;
 
-use super::{Integer, IntegerKind};
+use super::{Integer, IntegerType};
 use crate::types::Width;
 
 /// A block number of Scilla.
@@ -137,7 +137,7 @@ impl BNum {
             return None;
         }
         let text = format!("{sign}{}", Self::from_limbs(difference));
-        Integer::parse(IntegerKind::Int(Width::W256), &text)
+        Integer::parse(IntegerType::Int(Width::W256), &text)
     }
 
     /// Returns the number with these limbs, without leading zeros in its text.
@@ -400,7 +400,7 @@ mod tests {
     proptest! {
         #[test]
         fn sums_are_those_of_the_digits(text in texts(), summand in "[0-9]{1,76}|9{1,76}") {
-            let integer = Integer::parse(IntegerKind::Uint(Width::W256), &summand).unwrap();
+            let integer = Integer::parse(IntegerType::Uint(Width::W256), &summand).unwrap();
             let sum = bnum(&text).add(&integer);
             let expected = by_digits::add(&text, &summand);
             prop_assert_eq!(sum.digits(), expected.as_str());
@@ -420,7 +420,7 @@ mod tests {
                     Ordering::Equal => "0".to_owned(),
                     Ordering::Greater => by_digits::sub(&text, other),
                 };
-                let expected = Integer::parse(IntegerKind::Int(Width::W256), &expected);
+                let expected = Integer::parse(IntegerType::Int(Width::W256), &expected);
                 prop_assert_eq!(bnum(&text).sub(&bnum(other)), expected);
             }
         }

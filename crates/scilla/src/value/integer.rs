@@ -8,14 +8,14 @@ use crate::types::{Primitive, Width};
 
 /// The type of an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum IntegerKind {
+pub enum IntegerType {
     /// A signed type of this width.
     Int(Width),
     /// An unsigned type of this width.
     Uint(Width),
 }
 
-impl IntegerKind {
+impl IntegerType {
     /// Returns the integer type of a primitive type, or `None` if the primitive type is not an integer type.
     pub const fn of(primitive: Primitive) -> Option<Self> {
         if let Primitive::Int(width) = primitive {
@@ -51,11 +51,11 @@ impl IntegerKind {
     }
 }
 
-impl From<IntegerKind> for Primitive {
-    fn from(kind: IntegerKind) -> Self {
-        match kind {
-            IntegerKind::Int(width) => Self::Int(width),
-            IntegerKind::Uint(width) => Self::Uint(width),
+impl From<IntegerType> for Primitive {
+    fn from(ty: IntegerType) -> Self {
+        match ty {
+            IntegerType::Int(width) => Self::Int(width),
+            IntegerType::Uint(width) => Self::Uint(width),
         }
     }
 }
@@ -67,29 +67,29 @@ impl From<IntegerKind> for Primitive {
 pub struct Integer {
     magnitude: U256,
     negative: bool,
-    kind: IntegerKind,
+    ty: IntegerType,
 }
 
 impl Integer {
     /// Returns an integer of this type, or `None` if the number does not fit.
-    pub(crate) fn new(kind: IntegerKind, negative: bool, magnitude: U256) -> Option<Self> {
+    pub(crate) fn new(ty: IntegerType, negative: bool, magnitude: U256) -> Option<Self> {
         let negative = negative && !magnitude.is_zero();
-        (magnitude <= kind.largest(negative)).then_some(Self { magnitude, negative, kind })
+        (magnitude <= ty.largest(negative)).then_some(Self { magnitude, negative, ty })
     }
 
     /// Returns an integer of type `Uint32`.
     pub fn from_u32(value: u32) -> Self {
-        Self { magnitude: U256::from(value), negative: false, kind: IntegerKind::Uint(Width::W32) }
+        Self { magnitude: U256::from(value), negative: false, ty: IntegerType::Uint(Width::W32) }
     }
 
     /// Returns an integer of type `Uint64`.
     pub fn from_u64(value: u64) -> Self {
-        Self { magnitude: U256::from(value), negative: false, kind: IntegerKind::Uint(Width::W64) }
+        Self { magnitude: U256::from(value), negative: false, ty: IntegerType::Uint(Width::W64) }
     }
 
     /// Returns an integer of type `Uint128`.
     pub fn from_u128(value: u128) -> Self {
-        Self { magnitude: U256::from(value), negative: false, kind: IntegerKind::Uint(Width::W128) }
+        Self { magnitude: U256::from(value), negative: false, ty: IntegerType::Uint(Width::W128) }
     }
 
     /// Parses a number as JSON and the conversions of the language do. Returns `None` if the text is not a number of
@@ -97,8 +97,8 @@ impl Integer {
     ///
     /// The form is an optional sign, then digits. As in the reference, the types of 256 bits reject a plus, and
     /// `Uint256` rejects `-0`.
-    pub fn parse(kind: IntegerKind, text: &str) -> Option<Self> {
-        let wide = kind.width() == Width::W256;
+    pub fn parse(ty: IntegerType, text: &str) -> Option<Self> {
+        let wide = ty.width() == Width::W256;
         let (sign, digits) = match text.as_bytes().first()? {
             b'+' | b'-' => text.split_at(1),
             _ => ("", text),
@@ -107,7 +107,7 @@ impl Integer {
             return None;
         }
         let negative = sign == "-";
-        if negative && wide && !kind.is_signed() {
+        if negative && wide && !ty.is_signed() {
             return None;
         }
         let digits = digits.trim_start_matches('0');
@@ -117,17 +117,17 @@ impl Integer {
             1..=78 => U256::from_str_radix(digits, 10).ok()?,
             _ => return None,
         };
-        Self::new(kind, negative, magnitude)
+        Self::new(ty, negative, magnitude)
     }
 
     /// Reads an unsigned number from big-endian bytes. Returns `None` if the number does not fit.
-    pub fn from_unsigned_bytes(kind: IntegerKind, bytes: &[u8]) -> Option<Self> {
-        Self::new(kind, false, U256::try_from_be_slice(bytes)?)
+    pub fn from_unsigned_bytes(ty: IntegerType, bytes: &[u8]) -> Option<Self> {
+        Self::new(ty, false, U256::try_from_be_slice(bytes)?)
     }
 
     /// Returns the type.
-    pub const fn kind(&self) -> IntegerKind {
-        self.kind
+    pub const fn ty(&self) -> IntegerType {
+        self.ty
     }
 
     /// Returns the magnitude.
@@ -149,23 +149,23 @@ impl Integer {
     pub fn to_bytes(&self) -> Vec<u8> {
         let complement = if self.negative { self.magnitude.wrapping_neg() } else { self.magnitude };
         let bytes = complement.to_be_bytes::<32>();
-        let skipped = 32 - self.kind.width().bytes() as usize;
+        let skipped = 32 - self.ty.width().bytes() as usize;
         bytes.get(skipped..).unwrap_or_default().to_vec()
     }
 
     /// Returns the same number in another type, or `None` if it does not fit.
-    pub fn convert(&self, kind: IntegerKind) -> Option<Self> {
-        Self::new(kind, self.negative, self.magnitude)
+    pub fn convert(&self, ty: IntegerType) -> Option<Self> {
+        Self::new(ty, self.negative, self.magnitude)
     }
 
     /// Adds a number of the same type. Returns `None` if the sum does not fit.
     pub fn add(&self, other: &Self) -> Option<Self> {
         if self.negative == other.negative {
-            return Self::new(self.kind, self.negative, self.magnitude.checked_add(other.magnitude)?);
+            return Self::new(self.ty, self.negative, self.magnitude.checked_add(other.magnitude)?);
         }
         match self.magnitude.checked_sub(other.magnitude) {
-            Some(difference) => Self::new(self.kind, self.negative, difference),
-            None => Self::new(self.kind, other.negative, other.magnitude - self.magnitude),
+            Some(difference) => Self::new(self.ty, self.negative, difference),
+            None => Self::new(self.ty, other.negative, other.magnitude - self.magnitude),
         }
     }
 
@@ -178,21 +178,21 @@ impl Integer {
     /// Multiplies by a number of the same type. Returns `None` if the product does not fit.
     pub fn mul(&self, other: &Self) -> Option<Self> {
         let magnitude = self.magnitude.checked_mul(other.magnitude)?;
-        Self::new(self.kind, self.negative != other.negative, magnitude)
+        Self::new(self.ty, self.negative != other.negative, magnitude)
     }
 
     /// Divides by a number of the same type, and rounds toward zero. Returns `None` if the divisor is zero or the
     /// quotient does not fit.
     pub fn div(&self, other: &Self) -> Option<Self> {
         let magnitude = self.magnitude.checked_div(other.magnitude)?;
-        Self::new(self.kind, self.negative != other.negative, magnitude)
+        Self::new(self.ty, self.negative != other.negative, magnitude)
     }
 
     /// Returns the remainder of a division that rounds toward zero. It has the sign of the dividend. Returns `None`
     /// if the divisor is zero.
     pub fn rem(&self, other: &Self) -> Option<Self> {
         let magnitude = self.magnitude.checked_rem(other.magnitude)?;
-        Self::new(self.kind, self.negative, magnitude)
+        Self::new(self.ty, self.negative, magnitude)
     }
 
     /// Raises the number to a power. Returns `None` if the result does not fit. Zero to the power of zero is one.
@@ -205,7 +205,7 @@ impl Integer {
                 result = result.checked_mul(self.magnitude)?;
             }
         }
-        Self::new(self.kind, negative, result)
+        Self::new(self.ty, negative, result)
     }
 
     /// Returns the square root, rounded down. The number must not be negative.
@@ -249,9 +249,9 @@ mod tests {
 
     use super::*;
 
-    const INT32: IntegerKind = IntegerKind::Int(Width::W32);
-    const UINT256: IntegerKind = IntegerKind::Uint(Width::W256);
-    const INT256: IntegerKind = IntegerKind::Int(Width::W256);
+    const INT32: IntegerType = IntegerType::Int(Width::W32);
+    const UINT256: IntegerType = IntegerType::Uint(Width::W256);
+    const INT256: IntegerType = IntegerType::Int(Width::W256);
 
     fn int32(value: i32) -> Integer {
         Integer::parse(INT32, &value.to_string()).unwrap()
@@ -259,8 +259,8 @@ mod tests {
 
     #[test]
     fn texts_are_read_as_the_reference_reads_them() {
-        let check = |kind, text: &str, expected: Option<&str>| {
-            let found = Integer::parse(kind, text).map(|integer| integer.to_string());
+        let check = |ty, text: &str, expected: Option<&str>| {
+            let found = Integer::parse(ty, text).map(|integer| integer.to_string());
             assert_eq!(found.as_deref(), expected, "{text}");
         };
         check(INT32, "+007", Some("7"));
@@ -269,8 +269,8 @@ mod tests {
         check(UINT256, "-0", None);
         check(INT256, "+1", None);
         check(UINT256, "+1", None);
-        check(IntegerKind::Uint(Width::W32), "-0", Some("0"));
-        check(IntegerKind::Uint(Width::W32), "-1", None);
+        check(IntegerType::Uint(Width::W32), "-0", Some("0"));
+        check(IntegerType::Uint(Width::W32), "-1", None);
         for wrong in ["", "+", "-", " 1", "1 ", "1_0", "0x1", "--1", "+-1"] {
             check(INT32, wrong, None);
         }
@@ -282,15 +282,15 @@ mod tests {
     fn each_type_holds_its_range_and_no_more() {
         for width in Width::ALL {
             let power = U256::ONE.checked_shl(width.bits() as usize - 1).unwrap();
-            let edge = |kind, text: String, fits| assert_eq!(Integer::parse(kind, &text).is_some(), fits, "{text}");
-            edge(IntegerKind::Int(width), format!("-{power}"), true);
-            edge(IntegerKind::Int(width), format!("-{}", power + U256::ONE), false);
-            edge(IntegerKind::Int(width), power.to_string(), false);
-            edge(IntegerKind::Int(width), (power - U256::ONE).to_string(), true);
+            let edge = |ty, text: String, fits| assert_eq!(Integer::parse(ty, &text).is_some(), fits, "{text}");
+            edge(IntegerType::Int(width), format!("-{power}"), true);
+            edge(IntegerType::Int(width), format!("-{}", power + U256::ONE), false);
+            edge(IntegerType::Int(width), power.to_string(), false);
+            edge(IntegerType::Int(width), (power - U256::ONE).to_string(), true);
             let largest = U256::MAX >> (256 - width.bits() as usize);
-            edge(IntegerKind::Uint(width), largest.to_string(), true);
+            edge(IntegerType::Uint(width), largest.to_string(), true);
             if width != Width::W256 {
-                edge(IntegerKind::Uint(width), (largest + U256::ONE).to_string(), false);
+                edge(IntegerType::Uint(width), (largest + U256::ONE).to_string(), false);
             }
         }
         edge_of_all();

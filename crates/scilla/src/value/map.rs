@@ -68,7 +68,7 @@ impl Ord for Key {
             (Value::BNum(left), Value::BNum(right)) => left.compare_texts(right),
             (Value::ByStr(left), Value::ByStr(right)) | (Value::ByStrX(left), Value::ByStrX(right)) => left.cmp(right),
             (Value::Integer(left), Value::Integer(right)) => {
-                left.kind().cmp(&right.kind()).then_with(|| left.compare_bytes(right))
+                left.ty().cmp(&right.ty()).then_with(|| left.compare_bytes(right))
             }
             (Value::String(left), Value::String(right)) => left.cmp(right),
             _ => self.rank().cmp(&other.rank()),
@@ -79,13 +79,13 @@ impl Ord for Key {
 /// A map of Scilla, with the types of its keys and values.
 #[derive(Clone)]
 pub struct Map {
-    kind: Arc<Kind>,
+    ty: Arc<MapType>,
     root: Tree,
 }
 
 /// The types of keys and values.
 #[derive(PartialEq)]
-struct Kind {
+struct MapType {
     key: Type,
     value: Type,
     /// Number of nodes of the map's type. Long names count as in [`Type::weight`].
@@ -96,22 +96,22 @@ impl Map {
     /// Returns an empty map from keys to values of these types.
     pub fn new(key: Type, value: Type) -> Self {
         let parts = key.weight().saturating_add(value.weight()).saturating_add(1);
-        Self { kind: Arc::new(Kind { key, value, parts }), root: None }
+        Self { ty: Arc::new(MapType { key, value, parts }), root: None }
     }
 
     /// Returns the type of the keys.
     pub fn key_type(&self) -> &Type {
-        &self.kind.key
+        &self.ty.key
     }
 
     /// Returns the type of the values.
     pub fn value_type(&self) -> &Type {
-        &self.kind.value
+        &self.ty.value
     }
 
     /// Returns the type of the whole map.
-    pub fn kind(&self) -> Type {
-        Type::map(self.kind.key.clone(), self.kind.value.clone())
+    pub fn ty(&self) -> Type {
+        Type::map(self.ty.key.clone(), self.ty.value.clone())
     }
 
     /// Returns the number of entries.
@@ -167,11 +167,11 @@ impl Map {
     }
 
     pub(super) fn parts(&self) -> u64 {
-        self.root.as_ref().map_or(0, |node| node.parts).saturating_add(self.kind.parts)
+        self.root.as_ref().map_or(0, |node| node.parts).saturating_add(self.ty.parts)
     }
 
     pub(super) fn type_parts(&self) -> u64 {
-        self.kind.parts
+        self.ty.parts
     }
 
     pub(super) fn depth(&self) -> u32 {
@@ -180,7 +180,7 @@ impl Map {
 
     pub(super) fn same_keys(&self, other: &Self) -> bool {
         let mut pairs = self.iter().zip(other.iter());
-        self.kind == other.kind && self.len() == other.len() && pairs.all(|((one, _), (two, _))| one == two)
+        self.ty == other.ty && self.len() == other.len() && pairs.all(|((one, _), (two, _))| one == two)
     }
 
     /// Returns the memory address of the root, and the number of owners of the root. Returns `None` for an empty map.
@@ -413,7 +413,7 @@ mod tests {
     use crate::types::{Primitive, Width};
 
     fn key(number: u32) -> Key {
-        Key::new(Value::uint32(number)).unwrap()
+        Key::new(Value::from(number)).unwrap()
     }
 
     fn empty() -> Map {
@@ -441,7 +441,7 @@ mod tests {
                 let entries = before.len();
                 let number = u32::from(number);
                 if put {
-                    let value = Value::string(step.to_string());
+                    let value = Value::of_text(step.to_string());
                     prop_assert_eq!(map.insert(key(number), value.clone()), model.insert(number, value));
                 } else {
                     prop_assert_eq!(map.remove(&key(number)), model.remove(&number));
@@ -459,7 +459,7 @@ mod tests {
     fn trees_stay_flat() {
         let mut map = empty();
         for number in 0..10_000 {
-            map.insert(key(number), Value::string(""));
+            map.insert(key(number), Value::of_text(""));
         }
         assert!(check(&map.root) <= 30);
         assert_eq!(map.len(), 10_000);
@@ -470,7 +470,7 @@ mod tests {
     fn keys_are_ordered_by_their_bytes() {
         let int = |text: &str| {
             Key::new(Value::Integer(
-                crate::value::Integer::parse(super::super::IntegerKind::Int(Width::W64), text).unwrap(),
+                crate::value::Integer::parse(super::super::IntegerType::Int(Width::W64), text).unwrap(),
             ))
             .unwrap()
         };
@@ -479,7 +479,7 @@ mod tests {
 
     #[test]
     fn maps_within_maps_without_end_can_be_dropped() {
-        let mut value = Value::string("");
+        let mut value = Value::of_text("");
         for _ in 0..100_000 {
             let mut map = empty();
             map.insert(key(1), value);

@@ -19,7 +19,7 @@ pub struct MessageEntry {
     /// Label of the entry.
     pub label: Arc<str>,
     /// Type of the value, as determined when the message was made.
-    pub kind: Type,
+    pub ty: Type,
     /// Value of the entry.
     pub value: Value,
 }
@@ -46,7 +46,7 @@ impl Message {
     }
 
     /// Returns `Message`, `Event` or `Exception`, or `None` if the labels do not determine the kind.
-    pub fn kind(&self) -> Option<Primitive> {
+    pub fn ty(&self) -> Option<Primitive> {
         let has = |label: &str| self.get(label).is_some();
         if has("_tag") {
             Some(Primitive::Message)

@@ -11,6 +11,7 @@
 mod adt;
 mod bnum;
 mod closure;
+mod convert;
 mod drop;
 mod integer;
 mod map;
@@ -27,7 +28,8 @@ pub use self::{
     adt::{AdtValue, Constructor, Elements},
     bnum::BNum,
     closure::Closure,
-    integer::{Integer, IntegerKind},
+    convert::{TextError, UnexpectedType},
+    integer::{Integer, IntegerType},
     map::{Entries, Key, Map},
     message::{Message, MessageEntry},
     print::LiteralText,
@@ -63,18 +65,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns a value of type `Uint32`.
-    pub fn uint32(value: u32) -> Self {
-        Self::Integer(Integer::from_u32(value))
-    }
-
-    /// Returns a value of type `Uint128`.
-    pub fn uint128(value: u128) -> Self {
-        Self::Integer(Integer::from_u128(value))
-    }
-
-    /// Returns a value of type `String`.
-    pub fn string(text: impl Into<Arc<str>>) -> Self {
+    /// Returns a value of type `String`. The caller ensures that the text has only bytes of [`is_text_byte`].
+    pub(crate) fn of_text(text: impl Into<Arc<str>>) -> Self {
         Self::String(text.into())
     }
 
@@ -88,16 +80,16 @@ impl Value {
     /// # Errors
     ///
     /// [`Untyped`] for functions, and for messages without a label that determines their kind.
-    pub fn kind(&self) -> Result<Type, Untyped> {
+    pub fn ty(&self) -> Result<Type, Untyped> {
         Ok(match self {
-            Self::Adt(value) => value.kind(),
+            Self::Adt(value) => value.ty(),
             Self::BNum(_) => Primitive::BNum.into(),
             Self::ByStr(_) => Primitive::ByStr.into(),
             Self::ByStrX(bytes) => Primitive::ByStrX(u32::try_from(bytes.len()).unwrap_or(u32::MAX)).into(),
             Self::Closure(_) => return Err(Untyped::Closure),
-            Self::Integer(integer) => Type::from(Primitive::from(integer.kind())),
-            Self::Map(map) => map.kind(),
-            Self::Message(message) => message.kind().ok_or(Untyped::Message)?.into(),
+            Self::Integer(integer) => Type::from(Primitive::from(integer.ty())),
+            Self::Map(map) => map.ty(),
+            Self::Message(message) => message.ty().ok_or(Untyped::Message)?.into(),
             Self::String(_) => Primitive::String.into(),
             Self::TypeClosure(_) => return Err(Untyped::TypeClosure),
         })
@@ -112,7 +104,7 @@ impl Value {
             Self::BNum(_) => 64,
             Self::ByStr(bytes) | Self::ByStrX(bytes) => bytes.len() as u64,
             Self::Closure(_) | Self::TypeClosure(_) => 1,
-            Self::Integer(integer) => u64::from(integer.kind().width().bytes()),
+            Self::Integer(integer) => u64::from(integer.ty().width().bytes()),
             Self::Map(map) => map.size(),
             Self::Message(message) => message.size(),
             Self::String(text) => string_size(text),
@@ -269,6 +261,7 @@ pub(crate) fn string_size(text: &str) -> u64 {
 
 /// Reason why a value has no type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Untyped {
     /// The value is a function.
     #[error("Cannot type runtime closure")]
@@ -282,6 +275,14 @@ pub enum Untyped {
 }
 
 impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.literal())
+    }
+}
+
+impl fmt::Display for Value {
+    /// Writes the text of exceptions and error texts, for example `(Uint32 5)`. It shows the type of each part.
+    /// [`Value::to_json`] returns the form of messages and state.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.literal())
     }
@@ -351,19 +352,19 @@ mod tests {
 
     #[test]
     fn short_texts_are_charged_as_twenty() {
-        assert_eq!(Value::string("abc").size(), 20);
-        assert_eq!(Value::string("x".repeat(21)).size(), 21);
+        assert_eq!(Value::of_text("abc").size(), 20);
+        assert_eq!(Value::of_text("x".repeat(21)).size(), 21);
     }
 
     #[test]
     fn the_size_of_a_value_is_that_of_its_parts() {
-        assert_eq!(Value::uint128(1).size(), 16);
+        assert_eq!(Value::from(1_u128).size(), 16);
         assert_eq!(Value::bystrx(vec![0; 7]).size(), 7);
         assert_eq!(Value::BNum(BNum::parse("5").unwrap()).size(), 64);
         let uint = || Type::from(Primitive::Uint(crate::types::Width::W32));
-        assert_eq!(Value::some(uint(), Value::uint32(1)).size(), 4);
+        assert_eq!(Value::some(uint(), Value::from(1_u32)).size(), 4);
         assert_eq!(Value::none(uint()).size(), 1);
-        assert_eq!(Value::list(uint(), [1, 2, 3].map(Value::uint32)).size(), 13);
+        assert_eq!(Value::list(uint(), [1_u32, 2, 3].map(Value::from)).size(), 13);
         assert_eq!(Value::nat(9).size(), 1);
     }
 
@@ -386,16 +387,16 @@ mod tests {
     #[test]
     fn parts_are_counted_as_often_as_they_occur() {
         let uint = || Type::from(Primitive::Uint(crate::types::Width::W32));
-        assert_eq!(Value::uint32(1).parts(), 1);
+        assert_eq!(Value::from(1_u32).parts(), 1);
         assert_eq!(Value::nat(9).parts(), 10);
-        assert_eq!(Value::some(uint(), Value::uint32(1)).parts(), 3);
-        assert_eq!(Value::list(uint(), [1, 2, 3].map(Value::uint32)).parts(), 2 + 3 * 3);
+        assert_eq!(Value::some(uint(), Value::from(1_u32)).parts(), 3);
+        assert_eq!(Value::list(uint(), [1_u32, 2, 3].map(Value::from)).parts(), 2 + 3 * 3);
         let mut map = Map::new(uint(), uint());
         assert_eq!(Value::Map(map.clone()).parts(), 3);
-        map.insert(Key::new(Value::uint32(1)).unwrap(), Value::uint32(2));
+        map.insert(Key::new(Value::from(1_u32)).unwrap(), Value::from(2_u32));
         assert_eq!(Value::Map(map).parts(), 3 + 2);
-        assert_eq!(shared(Value::uint32(1), 40).parts(), (1 << 40) + 2 * ((1 << 40) - 1));
-        assert_eq!(shared(Value::uint32(1), 80).parts(), u64::MAX);
+        assert_eq!(shared(Value::from(1_u32), 40).parts(), (1 << 40) + 2 * ((1 << 40) - 1));
+        assert_eq!(shared(Value::from(1_u32), 80).parts(), u64::MAX);
     }
 
     #[test]
@@ -404,8 +405,8 @@ mod tests {
         let constructor = Constructor { name: long(640), data_type: long(6_400), index: 0, arity: 0, type_arity: 0 };
         let value = Value::adt(&Arc::new(constructor), Arc::new([]), []);
         assert_eq!(value.parts(), 1 + 10);
-        let kind = value.kind().unwrap();
-        assert_eq!(Map::new(kind.clone(), kind).type_parts(), 1 + 2 * (1 + 100));
+        let ty = value.ty().unwrap();
+        assert_eq!(Map::new(ty.clone(), ty).type_parts(), 1 + 2 * (1 + 100));
     }
 
     #[test]
@@ -417,7 +418,7 @@ mod tests {
         drop(one);
         let inner = |first| {
             let mut map = Map::new(Primitive::String.into(), Type::nat());
-            map.insert(Key::new(Value::string("k")).unwrap(), first);
+            map.insert(Key::new(Value::of_text("k")).unwrap(), first);
             Value::Map(map)
         };
         assert!(inner(shared(inner(shared(Value::nat(0), 60)), 60)) == inner(shared(inner(other), 60)));

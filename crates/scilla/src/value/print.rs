@@ -59,7 +59,7 @@ fn print<'a>(value: &'a Value, f: &mut fmt::Formatter<'_>, rest: &mut Vec<Pendin
         Value::ByStrX(bytes) => print_bytes("ByStr", Some(bytes.len()), bytes, f),
         Value::Closure(_) => f.write_str("<closure>"),
         Value::Integer(integer) => {
-            write!(f, "({} {integer})", crate::types::Primitive::from(integer.kind()))
+            write!(f, "({} {integer})", crate::types::Primitive::from(integer.ty()))
         }
         Value::Map(map) => {
             write!(f, "(Map {} {} [", map.key_type().global(), map.value_type().global())?;
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::{
         types::{Primitive, Type},
-        value::{BNum, Integer, IntegerKind, Key, Map, Message, MessageEntry},
+        value::{BNum, Integer, IntegerType, Key, Map, Message, MessageEntry},
     };
 
     fn check(value: &Value, expected: &str) {
@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn values_print_as_in_the_reference() {
-        let int = Integer::parse(IntegerKind::Int(crate::types::Width::W256), "-5").unwrap();
+        let int = Integer::parse(IntegerType::Int(crate::types::Width::W256), "-5").unwrap();
         check(&Value::Integer(int), "(Int256 -5)");
-        check(&Value::string("a \"b\""), "(String \"a \"b\"\")");
+        check(&Value::of_text("a \"b\""), "(String \"a \"b\"\")");
         check(&Value::BNum(BNum::parse("007").unwrap()), "(BNum 007)");
         check(&Value::ByStr(Arc::from([0xab])), "(ByStr 0xab)");
         check(&Value::bystrx([0xab, 1]), "(ByStr2 0xab01)");
@@ -175,8 +175,8 @@ mod tests {
         check(&Value::Map(map), "(Map ByStr20 List (Bool) [((ByStr1 0x01) => (True)); ((ByStr1 0x02) => (True))])");
         let entry = |label: &str, text: &str| MessageEntry {
             label: label.into(),
-            kind: Primitive::String.into(),
-            value: Value::string(text),
+            ty: Primitive::String.into(),
+            value: Value::of_text(text),
         };
         let message = Message::new(vec![entry("_exception", "E"), entry("b", "x")]);
         check(&Value::Message(Arc::new(message)), "(Message [(_exception : (String \"E\")) ; (b : (String \"x\"))])");

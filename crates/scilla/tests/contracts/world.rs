@@ -25,7 +25,7 @@ use std::{
 use silica_scilla::{
     check::{self, ContractSummary, Options},
     code::Code,
-    eval::{Argument, Failed, Loaded, Message, Settings},
+    eval::{Argument, Failed, IncomingMessage, Loaded, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
     report::Failure,
@@ -33,7 +33,7 @@ use silica_scilla::{
     stdlib,
     syntax::{ast::ContractModule, parse_contract},
     types::{Primitive, Type, Width},
-    value::{BNum, Integer, IntegerKind, Message as Sent, Value},
+    value::{BNum, Integer, IntegerType, Message as Sent, Value},
 };
 
 use crate::model::{End, costs};
@@ -43,7 +43,7 @@ const LIMIT: u64 = 100_000;
 
 /// Returns the directory of the example contracts.
 pub(crate) fn directory() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/contracts"))
 }
 
 /// Names of parameters, with their values.
@@ -129,7 +129,7 @@ struct Delivery {
     sender: String,
     recipient: String,
     amount: u128,
-    message: Message,
+    message: IncomingMessage,
 }
 
 impl World {
@@ -152,17 +152,16 @@ impl World {
 
     /// Deploys an example contract under a name, or returns the error text of the failure.
     pub(crate) fn try_deploy(&mut self, name: &str, example: &str, arguments: Arguments<'_>) -> Result<(), String> {
-        let (program, summary) = compile(example, &address_text(name));
-        let code = Arc::new(Code::of_contract(&program));
+        let Compiled { program, code, summary } = compile(example, &address_text(name));
         let loaded = code.load(Settings::default(), Meter::with_limit(LIMIT)).map_err(|failed| error_of(&failed))?;
         let implicit = [
-            ("_scilla_version", Value::uint32(0)),
+            ("_scilla_version", Value::from(0_u32)),
             ("_this_address", address_value(name)),
             ("_creation_block", Value::BNum(BNum::from_u64(self.block))),
         ];
         let given = arguments.iter().map(|(name, text)| {
             let parameter = summary.parameters.iter().find(|parameter| *parameter.name == **name);
-            (*name, value(text, &parameter.unwrap_or_else(|| panic!("no parameter {name}")).kind))
+            (*name, value(text, &parameter.unwrap_or_else(|| panic!("no parameter {name}")).ty))
         });
         let init: Vec<_> =
             implicit.into_iter().chain(given).map(|(name, value)| Argument { name: name.into(), value }).collect();
@@ -202,9 +201,9 @@ impl World {
         let entries = arguments.iter().map(|(name, text)| {
             let parameter = component.parameters.iter().find(|parameter| *parameter.name == **name);
             let parameter = parameter.unwrap_or_else(|| panic!("{transition} has no parameter {name}"));
-            Argument { name: (*name).into(), value: value(text, &parameter.kind) }
+            Argument { name: (*name).into(), value: value(text, &parameter.ty) }
         });
-        let message = Message { tag: transition.into(), entries: entries.collect() };
+        let message = IncomingMessage { tag: transition.into(), entries: entries.collect() };
         let delivery = Delivery { sender: sender.to_owned(), recipient: contract.to_owned(), amount, message };
         let before = self.clone();
         let (mut lines, mut units) = (Vec::new(), 0);
@@ -232,13 +231,10 @@ impl World {
     ) -> Result<(), String> {
         let contract = self.contract(&recipient).clone();
         let mut host = MemoryHost { fields: contract.fields.clone(), ..self.host() };
-        let known = [
-            ("_amount", Value::uint128(amount)),
-            ("_origin", address_value(origin)),
-            ("_sender", address_value(&sender)),
-        ];
+        let known =
+            [("_amount", Value::from(amount)), ("_origin", address_value(origin)), ("_sender", address_value(&sender))];
         let known = known.map(|(name, value)| Argument { name: name.into(), value });
-        let message = Message { entries: known.into_iter().chain(message.entries).collect(), ..message };
+        let message = IncomingMessage { entries: known.into_iter().chain(message.entries).collect(), ..message };
         let balance = self.balances.get(&recipient).copied().unwrap_or_default();
         check_costs(&contract, &message, balance, &host);
         let outcome = contract.loaded.call(&contract.init, &message, balance, &mut host);
@@ -281,7 +277,7 @@ impl World {
         let parameters = sent.entries().iter().filter(|entry| !entry.label.starts_with('_'));
         let entries = parameters.map(|entry| Argument { name: Arc::clone(&entry.label), value: entry.value.clone() });
         let tag = sent.get("_tag").and_then(Value::as_string).expect("messages have tags");
-        let message = Message { tag: Arc::clone(tag), entries: entries.collect() };
+        let message = IncomingMessage { tag: Arc::clone(tag), entries: entries.collect() };
         self.deliver(Delivery { sender: sender.to_owned(), recipient, amount, message }, origin, lines, first)
     }
 
@@ -294,10 +290,10 @@ impl World {
 
     /// Returns the host of a run, with all accounts.
     fn host(&self) -> MemoryHost {
-        let field = |name: &str, kind: Type, value: Value| StateField { name: name.into(), kind, value };
+        let field = |name: &str, ty: Type, value: Value| StateField { name: name.into(), ty, value };
         let account = |(name, balance): (&String, &u128)| {
             let mut fields = vec![
-                field("_balance", Primitive::Uint(Width::W128).into(), Value::uint128(*balance)),
+                field("_balance", Primitive::Uint(Width::W128).into(), Value::from(*balance)),
                 field("_nonce", Primitive::Uint(Width::W64).into(), Value::Integer(Integer::from_u64(0))),
             ];
             if let Some(contract) = self.contracts.get(name) {
@@ -305,7 +301,7 @@ impl World {
                 fields.push(field("_codehash", Type::bystr(32), Value::bystrx([0; 32])));
                 fields.extend(contract.fields.iter().cloned());
             }
-            (address(name), fields)
+            (silica_protocol::Address::new(address(name)), fields)
         };
         MemoryHost {
             accounts: self.balances.iter().map(account).collect(),
@@ -328,7 +324,7 @@ impl World {
 }
 
 /// Checks the gas of a call, and the end of calls with less gas, against the model of the rules.
-fn check_costs(contract: &Contract, message: &Message, balance: u128, host: &MemoryHost) {
+fn check_costs(contract: &Contract, message: &IncomingMessage, balance: u128, host: &MemoryHost) {
     let expected = match costs(&contract.program, &contract.init, message, balance, host) {
         Ok(expected) => expected,
         Err(beyond) => return assert_eq!(beyond, "a number of more than 127 bits"),
@@ -355,7 +351,7 @@ pub(crate) type Scenario = (&'static str, fn(&mut World));
 /// There must be a scenario for every transition, and every transition must succeed at least once. Every error that
 /// has a code in the contract must occur.
 pub(crate) fn check_scenarios(example: &str, prepare: fn() -> World, scenarios: &[Scenario]) {
-    let (_, summary) = compile(example, "0x");
+    let summary = compile(example, "0x").summary;
     let transitions: Vec<_> = summary.transitions.iter().map(|transition| &*transition.name).collect();
     let named: Vec<_> = scenarios.iter().map(|(transition, _)| *transition).collect();
     assert_eq!(named, transitions, "the transitions of {example}, in order");
@@ -376,11 +372,11 @@ pub(crate) fn check_scenarios(example: &str, prepare: fn() -> World, scenarios: 
 
 /// Returns the interface of a contract: its transitions with their parameters, one on each line.
 pub(crate) fn interface(example: &str) -> String {
-    let (_, summary) = compile(example, "0x");
+    let summary = compile(example, "0x").summary;
     let mut lines = String::new();
     for transition in &summary.transitions {
         let parameters = transition.parameters.iter();
-        let parameters: Vec<_> = parameters.map(|it| format!("{}: {}", it.name, it.kind.as_written())).collect();
+        let parameters: Vec<_> = parameters.map(|it| format!("{}: {}", it.name, it.ty.as_written())).collect();
         writeln!(lines, "{}({})", transition.name, parameters.join(", ")).expect("a String accepts every write");
     }
     lines
@@ -403,7 +399,14 @@ impl LibrarySource for Libraries {
 }
 
 /// Parses, resolves and checks an example contract.
-fn compile(example: &str, address: &str) -> (Arc<Program<ContractModule>>, Arc<ContractSummary>) {
+/// A checked contract and its code.
+struct Compiled {
+    program: Arc<Program<ContractModule>>,
+    code: Arc<Code>,
+    summary: Arc<ContractSummary>,
+}
+
+fn compile(example: &str, address: &str) -> Compiled {
     let file = format!("{example}.scilla");
     let source = fs::read(directory().join(example).join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     let module = parse_contract(&file, &source).unwrap_or_else(|failure| panic!("{failure}"));
@@ -411,7 +414,8 @@ fn compile(example: &str, address: &str) -> (Arc<Program<ContractModule>>, Arc<C
     let program = resolve::contract(module, &origin, &Libraries).unwrap_or_else(|error| panic!("{error}"));
     let checked = check::contract(&program, &Options::with_limit(LIMIT));
     let checked = checked.unwrap_or_else(|rejected| panic!("{rejected}"));
-    (Arc::new(program), Arc::new(checked.summary))
+    let (code, summary) = (Arc::new(Code::of_contract(&checked)), Arc::new(checked.summary));
+    Compiled { program: Arc::new(program), code, summary }
 }
 
 fn address(name: &str) -> [u8; 20] {
@@ -444,17 +448,17 @@ fn account_text(bytes: &[u8]) -> String {
 }
 
 /// Parses a value: a name, digits, a text without quotes, `[a, b]` or `(a, b)`.
-fn value(text: &str, kind: &Type) -> Value {
-    read(text, kind).unwrap_or_else(|| panic!("{text} is no {}", kind.global()))
+fn value(text: &str, ty: &Type) -> Value {
+    read(text, ty).unwrap_or_else(|| panic!("{text} is no {}", ty.global()))
 }
 
-fn read(text: &str, kind: &Type) -> Option<Value> {
-    Some(match kind {
+fn read(text: &str, ty: &Type) -> Option<Value> {
+    Some(match ty {
         Type::Address(_) | Type::Primitive(Primitive::ByStrX(20)) if text == "null" => address_value(""),
         Type::Address(_) | Type::Primitive(Primitive::ByStrX(20)) => address_value(text),
-        Type::Primitive(Primitive::String) => Value::string(text),
+        Type::Primitive(Primitive::String) => Value::string(text).expect("the text is ASCII"),
         Type::Primitive(Primitive::BNum) => Value::BNum(BNum::parse(text)?),
-        Type::Primitive(Primitive::Uint(width)) => Value::Integer(Integer::parse(IntegerKind::Uint(*width), text)?),
+        Type::Primitive(Primitive::Uint(width)) => Value::Integer(Integer::parse(IntegerType::Uint(*width), text)?),
         Type::Adt(name, of) => match (&**name.name.base(), &**of) {
             ("List", [of]) => {
                 let parts = parts(text, '[', ']')?;
@@ -522,9 +526,9 @@ fn error_of(failed: &Failed) -> String {
     let (name, rest) = exception.split_once("\"))").expect("an exception has a name");
     let parameters = rest.trim_end_matches("])").split(" ; (").skip(1).map(|entry| {
         let (label, value) = entry.split_once(" : (").expect("an entry has a label");
-        let (kind, value) = value.trim_end_matches(')').split_once(' ').expect("a value has a type");
+        let (ty, value) = value.trim_end_matches(')').split_once(' ').expect("a value has a type");
         let address = || (0..20).map(|at| u8::from_str_radix(&value[2 + 2 * at..4 + 2 * at], 16).expect("hex"));
-        let value = if kind == "ByStr20" { account_text(&address().collect::<Vec<_>>()) } else { value.to_owned() };
+        let value = if ty == "ByStr20" { account_text(&address().collect::<Vec<_>>()) } else { value.to_owned() };
         format!("{label}: {value}")
     });
     format!("{name}({})", parameters.collect::<Vec<_>>().join(", "))

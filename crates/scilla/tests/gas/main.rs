@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use silica_scilla::{
     check::{self, Options},
     code::Code,
-    eval::{Argument, Message, Settings},
+    eval::{Argument, IncomingMessage, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
     resolve::{self, Origin, Program},
@@ -33,47 +33,53 @@ fn uint32() -> Type {
 fn init() -> Vec<Argument> {
     let entries = [
         ("_creation_block", Value::BNum(BNum::from_u64(1))),
-        ("_scilla_version", Value::uint32(0)),
+        ("_scilla_version", Value::from(0_u32)),
         ("_this_address", Value::bystrx([5; 20])),
     ];
     entries.map(|(name, value)| Argument { name: name.into(), value }).into()
 }
 
-fn message() -> Message {
+fn message() -> IncomingMessage {
     let entries = [
-        ("_amount", Value::uint128(AMOUNT)),
+        ("_amount", Value::from(AMOUNT)),
         ("_origin", Value::bystrx(SENDER)),
         ("_sender", Value::bystrx(SENDER)),
-        ("number", Value::uint32(3)),
-        ("text", Value::string("seven and twenty letters, no")),
+        ("number", Value::from(3_u32)),
+        ("text", Value::string("seven and twenty letters, no").expect("the text is ASCII")),
         ("who", Value::bystrx(OTHER)),
-        ("numbers", Value::list(uint32(), [3, 1, 4].map(Value::uint32))),
+        ("numbers", Value::list(uint32(), [3_u32, 1, 4].map(Value::from))),
         ("other", Value::bystrx(OTHER)),
     ];
     let entries = entries.map(|(name, value)| Argument { name: name.into(), value });
-    Message { tag: "Go".into(), entries: entries.into() }
+    IncomingMessage { tag: "Go".into(), entries: entries.into() }
 }
 
 /// Returns a host with the sender, and with a contract whose fields can be read.
 fn host(fields: Vec<StateField>) -> MemoryHost {
     let field =
-        |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().expect("no functions"), value };
+        |name: &str, value: Value| StateField { name: name.into(), ty: value.ty().expect("no functions"), value };
     let account =
-        || vec![field("_balance", Value::uint128(100)), field("_nonce", Value::Integer(Integer::from_u64(0)))];
+        || vec![field("_balance", Value::from(100_u128)), field("_nonce", Value::Integer(Integer::from_u64(0)))];
     let mut map = Map::new(uint32(), Primitive::String.into());
-    for (key, text) in [(1, "one"), (3, "a text of more than twenty letters")] {
-        map.insert(Key::new(Value::uint32(key)).expect("numbers are keys"), Value::string(text));
+    for (key, text) in [(1_u32, "one"), (3, "a text of more than twenty letters")] {
+        map.insert(
+            Key::new(Value::from(key)).expect("numbers are keys"),
+            Value::string(text).expect("the text is ASCII"),
+        );
     }
     let mut other = account();
     other.extend([
         field("_this_address", Value::bystrx(OTHER)),
         field("_codehash", Value::bystrx([9; 32])),
-        field("n", Value::uint32(7)),
+        field("n", Value::from(7_u32)),
         field("m", Value::Map(map)),
     ]);
     MemoryHost {
         fields,
-        accounts: BTreeMap::from([(SENDER, account()), (OTHER, other)]),
+        accounts: BTreeMap::from([
+            (silica_protocol::Address::new(SENDER), account()),
+            (silica_protocol::Address::new(OTHER), other),
+        ]),
         block_number: Some(BNum::from_u64(9)),
         chain_id: Some(2),
         timestamps: Some([("9".to_owned(), 1_000)].into()),
@@ -94,8 +100,7 @@ impl Subject {
         let origin = Origin { address: Some("0x05".into()), ..Origin::default() };
         let program = resolve::contract(module, &origin, &Standard).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let checked = check::contract(&program, &Options::with_limit(LIMIT));
-        checked.unwrap_or_else(|rejected| panic!("{rejected}\n{text}"));
-        let code = Arc::new(Code::of_contract(&program));
+        let code = Arc::new(Code::of_contract(&checked.unwrap_or_else(|rejected| panic!("{rejected}\n{text}"))));
         let loaded = code.load(Settings::default(), Meter::with_units(LIMIT)).ok()?;
         let fields = loaded.deploy(&init(), None).ok()?.fields;
         Some(Self { program, code, fields })

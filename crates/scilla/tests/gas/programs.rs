@@ -125,16 +125,16 @@ impl Writer {
         }
     }
 
-    fn kind(&mut self) -> Kind {
+    fn ty(&mut self) -> Kind {
         match self.pick(14) {
             0 => Kind::Bool,
             1 => Kind::Nat,
             2 => Kind::Shape,
             3 => Kind::Loose,
-            4 | 5 => Kind::List(Box::new(self.kind())),
-            6 => Kind::Option(Box::new(self.kind())),
-            7 => Kind::Pair(Box::new(self.kind()), Box::new(self.kind())),
-            8 => Kind::Map(Box::new(self.primitive()), Box::new(self.kind())),
+            4 | 5 => Kind::List(Box::new(self.ty())),
+            6 => Kind::Option(Box::new(self.ty())),
+            7 => Kind::Pair(Box::new(self.ty()), Box::new(self.ty())),
+            8 => Kind::Map(Box::new(self.primitive()), Box::new(self.ty())),
             _ => self.primitive(),
         }
     }
@@ -147,22 +147,22 @@ impl Writer {
         text.push_str("\n\nlibrary Random\n\ntype Shape =\n  | Dot\n  | Box of Uint32 String\n\n");
         let mut scope = Scope::new();
         for _ in 0..self.pick(4) {
-            let (name, kind) = (self.fresh(), self.kind());
-            let value = self.value(&kind, &scope, 4);
+            let (name, ty) = (self.fresh(), self.ty());
+            let value = self.value(&ty, &scope, 4);
             writeln!(text, "let {name} = {value}").unwrap();
-            scope.push((name, kind));
+            scope.push((name, ty));
         }
         text.push_str("\ncontract Random ()\n\n");
         for _ in 0..2 + self.pick(4) {
-            let (name, kind) = (self.fresh(), self.kind());
-            writeln!(text, "field {name} : {} = {}", kind.written(), self.plain(&kind)).unwrap();
-            self.fields.push((name, kind));
+            let (name, ty) = (self.fresh(), self.ty());
+            writeln!(text, "field {name} : {} = {}", ty.written(), self.plain(&ty)).unwrap();
+            self.fields.push((name, ty));
         }
         for _ in 0..self.pick(4) {
             text.push_str(&self.procedure(&scope));
         }
-        for (name, kind) in [("number", UINT32), ("text", Kind::Text), ("who", Kind::Bytes(20))] {
-            scope.push((name.into(), kind));
+        for (name, ty) in [("number", UINT32), ("text", Kind::Text), ("who", Kind::Bytes(20))] {
+            scope.push((name.into(), ty));
         }
         scope.push(("numbers".into(), Kind::List(Box::new(UINT32))));
         let body = self.statements(scope, 8);
@@ -181,17 +181,17 @@ impl Writer {
         // The checker does not count returns after a match that does not return.
         let mut body = self.statements(scope.clone(), if result.is_some() { 1 } else { 4 });
         let returns = result.as_ref().map(Kind::written);
-        if let Some(kind) = &result {
-            let (value, name) = (self.value(kind, &scope, 3), self.fresh());
+        if let Some(ty) = &result {
+            let (value, name) = (self.value(ty, &scope, 3), self.fresh());
             write!(body, "{}  {name} = {value};\n  _return := {name}", if body.is_empty() { "" } else { ";\n" })
                 .unwrap();
         }
-        let kinds = parameters.iter().map(|(_, kind)| kind.clone()).collect();
-        let written: Vec<_> = parameters.iter().map(|(name, kind)| format!("{name} : {}", kind.written())).collect();
+        let kinds = parameters.iter().map(|(_, ty)| ty.clone()).collect();
+        let written: Vec<_> = parameters.iter().map(|(name, ty)| format!("{name} : {}", ty.written())).collect();
         let text = format!(
             "\nprocedure {name} ({}){}\n{body}\nend\n",
             written.join(", "),
-            returns.map(|kind| format!(" : {kind}")).unwrap_or_default()
+            returns.map(|ty| format!(" : {ty}")).unwrap_or_default()
         );
         self.procedures.push(Procedure { name, parameters: kinds, result });
         text
@@ -206,32 +206,32 @@ impl Writer {
     }
 
     /// Returns the name of a value of this type. Binds a new name if there is none.
-    fn named(&mut self, kind: &Kind, scope: &mut Scope, lines: &mut Vec<String>) -> String {
-        if let Some(known) = self.known(kind, scope) {
+    fn named(&mut self, ty: &Kind, scope: &mut Scope, lines: &mut Vec<String>) -> String {
+        if let Some(known) = self.known(ty, scope) {
             return known;
         }
-        let (name, value) = (self.fresh(), self.value(kind, scope, 3));
+        let (name, value) = (self.fresh(), self.value(ty, scope, 3));
         lines.push(format!("{name} = {value}"));
-        scope.push((name.clone(), kind.clone()));
+        scope.push((name.clone(), ty.clone()));
         name
     }
 
     fn statement(&mut self, scope: &mut Scope, lines: &mut Vec<String>, most: usize) {
         match self.pick(16) {
             0 | 1 => {
-                let (name, kind) = (self.fresh(), self.kind());
-                let value = self.value(&kind, scope, 6);
+                let (name, ty) = (self.fresh(), self.ty());
+                let value = self.value(&ty, scope, 6);
                 lines.push(format!("{name} = {value}"));
-                scope.push((name, kind));
+                scope.push((name, ty));
             }
             2 => {
-                let ((field, kind), name) = (self.one_of(&self.fields.clone()), self.fresh());
+                let ((field, ty), name) = (self.one_of(&self.fields.clone()), self.fresh());
                 lines.push(format!("{name} <- {field}"));
-                scope.push((name, kind));
+                scope.push((name, ty));
             }
             3 => {
-                let (field, kind) = self.one_of(&self.fields.clone());
-                let value = self.named(&kind, scope, lines);
+                let (field, ty) = self.one_of(&self.fields.clone());
+                let value = self.named(&ty, scope, lines);
                 lines.push(format!("{field} := {value}"));
             }
             4..=7 => self.map_statement(scope, lines),
@@ -248,24 +248,24 @@ impl Writer {
     }
 
     fn map_statement(&mut self, scope: &mut Scope, lines: &mut Vec<String>) {
-        let is_map = |(_, kind): &&(String, Kind)| matches!(kind, Kind::Map(..));
+        let is_map = |(_, ty): &&(String, Kind)| matches!(ty, Kind::Map(..));
         let maps: Vec<_> = self.fields.iter().filter(is_map).cloned().collect();
         if maps.is_empty() {
             return;
         }
-        let (field, mut kind) = self.one_of(&maps);
+        let (field, mut ty) = self.one_of(&maps);
         let mut place = field;
-        while let Kind::Map(key, value) = kind {
+        while let Kind::Map(key, value) = ty {
             let key = self.named(&key, scope, lines);
             write!(place, "[{key}]").unwrap();
-            kind = *value;
+            ty = *value;
             if self.pick(3) == 0 {
                 break;
             }
         }
         match self.pick(5) {
             0 | 1 => {
-                let value = self.named(&kind, scope, lines);
+                let value = self.named(&ty, scope, lines);
                 lines.push(format!("{place} := {value}"));
             }
             2 => lines.push(format!("delete {place}")),
@@ -277,16 +277,16 @@ impl Writer {
             _ => {
                 let name = self.fresh();
                 lines.push(format!("{name} <- {place}"));
-                scope.push((name, Kind::Option(Box::new(kind))));
+                scope.push((name, Kind::Option(Box::new(ty))));
             }
         }
     }
 
     fn match_statement(&mut self, scope: &mut Scope, lines: &mut Vec<String>, most: usize) {
-        let kind = self.matched();
-        let value = self.named(&kind, scope, lines);
+        let ty = self.matched();
+        let value = self.named(&ty, scope, lines);
         self.clauses += 1;
-        let clauses = self.patterns(&kind).into_iter().map(|(pattern, bound)| {
+        let clauses = self.patterns(&ty).into_iter().map(|(pattern, bound)| {
             let scope = scope.iter().cloned().chain(bound).collect();
             format!("  | {pattern} =>\n{}", self.statements(scope, most))
         });
@@ -303,14 +303,14 @@ impl Writer {
         }
         let Procedure { name, parameters, result } = self.one_of(&callable);
         let mut call = name;
-        for kind in parameters {
-            let argument = self.named(&kind, scope, lines);
+        for ty in parameters {
+            let argument = self.named(&ty, scope, lines);
             write!(call, " {argument}").unwrap();
         }
-        if let Some(kind) = result {
+        if let Some(ty) = result {
             let name = self.fresh();
             call = format!("{name} = {call}");
-            scope.push((name, kind));
+            scope.push((name, ty));
         }
         lines.push(call);
     }
@@ -319,8 +319,8 @@ impl Writer {
         let fitting = self.procedures.iter().filter(|it| it.parameters.len() == 1 && it.result.is_none());
         let fitting: Vec<_> = fitting.map(|it| (it.name.clone(), it.parameters[0].clone())).collect();
         if !fitting.is_empty() {
-            let (procedure, kind) = self.one_of(&fitting);
-            let list = self.named(&Kind::List(Box::new(kind)), scope, lines);
+            let (procedure, ty) = self.one_of(&fitting);
+            let list = self.named(&Kind::List(Box::new(ty)), scope, lines);
             lines.push(format!("forall {list} {procedure}"));
         }
     }
@@ -328,16 +328,16 @@ impl Writer {
     /// Returns a type that is legal in messages and for parameters of procedures.
     fn payload(&mut self) -> Kind {
         loop {
-            let kind = self.kind();
-            if !kind.has_map() {
-                return kind;
+            let ty = self.ty();
+            if !ty.has_map() {
+                return ty;
             }
         }
     }
 
     fn message(&mut self, scope: &mut Scope, lines: &mut Vec<String>) {
-        let (kind, name) = (self.payload(), self.fresh());
-        let payload = self.named(&kind, scope, lines);
+        let (ty, name) = (self.payload(), self.fresh());
+        let payload = self.named(&ty, scope, lines);
         if self.pick(2) == 0 {
             lines.push(format!("{name} = {{ _eventname : \"{name} has happened\"; payload : {payload} }}"));
             lines.push(format!("event {name}"));
@@ -354,7 +354,7 @@ impl Writer {
 
     fn read_chain(&mut self, scope: &mut Scope, lines: &mut Vec<String>) {
         let name = self.fresh();
-        let kind = match self.pick(3) {
+        let ty = match self.pick(3) {
             0 => {
                 lines.push(format!("{name} <- & BLOCKNUMBER"));
                 Kind::Block
@@ -369,7 +369,7 @@ impl Writer {
                 Kind::Option(Box::new(Kind::Integer("Uint64")))
             }
         };
-        scope.push((name, kind));
+        scope.push((name, ty));
     }
 
     /// Reads a field of another account. Only the transition reads such fields, because the addresses in a procedure
@@ -379,7 +379,7 @@ impl Writer {
             return;
         }
         let (name, text) = (self.fresh(), || Box::new(Kind::Text));
-        let kind = match self.pick(6) {
+        let ty = match self.pick(6) {
             0 => {
                 lines.push(format!("{name} <- & other.n"));
                 UINT32
@@ -403,8 +403,8 @@ impl Writer {
                 Kind::Integer("Uint128")
             }
             _ => {
-                let kind = self.one_of(&["end", "library end", "contract end", "contract field n : Uint32 end"]);
-                lines.push(format!("{name} <- & who as ByStr20 with {kind}"));
+                let ty = self.one_of(&["end", "library end", "contract end", "contract field n : Uint32 end"]);
+                lines.push(format!("{name} <- & who as ByStr20 with {ty}"));
                 lines.push(format!(
                     "{name}_is = let yes = True in let no = False in match {name} with | Some _ => yes | None => no end"
                 ));
@@ -412,30 +412,30 @@ impl Writer {
                 return;
             }
         };
-        scope.push((name, kind));
+        scope.push((name, ty));
     }
 
     fn throw(&mut self, scope: &mut Scope, lines: &mut Vec<String>) {
-        let (kind, name) = (self.payload(), self.fresh());
-        let payload = self.named(&kind, scope, lines);
+        let (ty, name) = (self.payload(), self.fresh());
+        let payload = self.named(&ty, scope, lines);
         lines.push(format!("{name} = {{ _exception : \"Enough\"; payload : {payload} }}"));
         lines.push(format!("throw {name}"));
     }
 
     /// Returns a name in scope with this type. Returns `None` if there is no such name. If there is one, also returns
     /// `None` with probability 1/4.
-    fn known(&mut self, kind: &Kind, scope: &Scope) -> Option<String> {
-        let names: Vec<_> = scope.iter().filter(|(_, of)| of == kind).map(|(name, _)| name.clone()).collect();
+    fn known(&mut self, ty: &Kind, scope: &Scope) -> Option<String> {
+        let names: Vec<_> = scope.iter().filter(|(_, of)| of == ty).map(|(name, _)| name.clone()).collect();
         if names.is_empty() || self.pick(4) == 0 { None } else { Some(self.one_of(&names)) }
     }
 
     /// Returns an expression of this type that uses no names.
-    fn plain(&mut self, kind: &Kind) -> String {
-        self.value(kind, &Scope::new(), 0)
+    fn plain(&mut self, ty: &Kind) -> String {
+        self.value(ty, &Scope::new(), 0)
     }
 
-    fn literal(&mut self, kind: &Kind) -> String {
-        match kind {
+    fn literal(&mut self, ty: &Kind) -> String {
+        match ty {
             Kind::Block => format!("BNum {}", self.pick(200)),
             Kind::Bool => self.one_of(&["True", "False"]).into(),
             Kind::Bytes(width) => {
@@ -452,7 +452,7 @@ impl Writer {
             Kind::Map(key, value) => format!("Emp {} {}", key.written(), value.written()),
             Kind::Nat => "Zero".into(),
             Kind::Option(of) => format!("None {{{}}}", of.written()),
-            Kind::Pair(..) => self.construct(kind, &Scope::new(), 0),
+            Kind::Pair(..) => self.construct(ty, &Scope::new(), 0),
             Kind::Shape => "Dot".into(),
             Kind::Text => {
                 let length = self.one_of(&[0, 3, 25]);
@@ -462,34 +462,34 @@ impl Writer {
     }
 
     /// Returns an expression of a type with about `parts` parts.
-    fn value(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
+    fn value(&mut self, ty: &Kind, scope: &Scope, parts: u32) -> String {
         if parts == 0 {
-            return self.known(kind, scope).unwrap_or_else(|| self.literal(kind));
+            return self.known(ty, scope).unwrap_or_else(|| self.literal(ty));
         }
         match self.pick(12) {
-            0 => self.known(kind, scope).unwrap_or_else(|| self.literal(kind)),
+            0 => self.known(ty, scope).unwrap_or_else(|| self.literal(ty)),
             1 | 2 => {
-                let (name, bound) = (self.fresh(), self.kind());
+                let (name, bound) = (self.fresh(), self.ty());
                 let value = self.value(&bound, scope, parts / 2);
                 let scope = scope.iter().cloned().chain([(name.clone(), bound)]).collect();
-                format!("let {name} = {value} in {}", self.value(kind, &scope, parts / 2))
+                format!("let {name} = {value} in {}", self.value(ty, &scope, parts / 2))
             }
-            3 | 4 => self.match_value(kind, scope, parts),
-            5 | 6 => self.builtin(kind, scope, parts),
-            7 => self.function(kind, scope, parts),
-            8 => self.fold(kind, scope, parts),
-            9 => self.type_function(kind, scope, parts),
-            10 => self.library_function(kind, scope, parts),
-            _ => self.construct(kind, scope, parts),
+            3 | 4 => self.match_value(ty, scope, parts),
+            5 | 6 => self.builtin(ty, scope, parts),
+            7 => self.function(ty, scope, parts),
+            8 => self.fold(ty, scope, parts),
+            9 => self.type_function(ty, scope, parts),
+            10 => self.library_function(ty, scope, parts),
+            _ => self.construct(ty, scope, parts),
         }
     }
 
     /// Returns the name of a value for an expression. Adds the code before the expression to `front`.
-    fn argument(&mut self, kind: &Kind, scope: &Scope, parts: u32, front: &mut String) -> String {
-        if let Some(known) = self.known(kind, scope) {
+    fn argument(&mut self, ty: &Kind, scope: &Scope, parts: u32, front: &mut String) -> String {
+        if let Some(known) = self.known(ty, scope) {
             return known;
         }
-        let (name, value) = (self.fresh(), self.value(kind, scope, parts / 2));
+        let (name, value) = (self.fresh(), self.value(ty, scope, parts / 2));
         write!(front, "let {name} = {value} in ").unwrap();
         name
     }
@@ -497,17 +497,17 @@ impl Writer {
     /// Returns the code before an expression, and a word applied to arguments of these types.
     fn applied(&mut self, word: &str, kinds: &[Kind], scope: &Scope, parts: u32) -> String {
         let (mut front, mut call) = (String::new(), word.to_owned());
-        for kind in kinds {
-            let argument = self.argument(kind, scope, parts, &mut front);
+        for ty in kinds {
+            let argument = self.argument(ty, scope, parts, &mut front);
             write!(call, " {argument}").unwrap();
         }
         front + &call
     }
 
-    fn construct(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
-        match kind {
+    fn construct(&mut self, ty: &Kind, scope: &Scope, parts: u32) -> String {
+        match ty {
             Kind::List(of) => {
-                self.applied(&format!("Cons {{{}}}", of.written()), &[(**of).clone(), kind.clone()], scope, parts)
+                self.applied(&format!("Cons {{{}}}", of.written()), &[(**of).clone(), ty.clone()], scope, parts)
             }
             Kind::Nat => self.applied("Succ", &[Kind::Nat], scope, parts),
             Kind::Option(of) => self.applied(&format!("Some {{{}}}", of.written()), &[(**of).clone()], scope, parts),
@@ -517,7 +517,7 @@ impl Writer {
             }
             Kind::Shape => self.applied("Box", &[UINT32, Kind::Text], scope, parts),
             Kind::Block | Kind::Bool | Kind::Bytes(_) | Kind::Integer(_) | Kind::Loose | Kind::Map(..) | Kind::Text => {
-                self.literal(kind)
+                self.literal(ty)
             }
         }
     }
@@ -528,16 +528,16 @@ impl Writer {
             0 => Kind::Bool,
             1 => Kind::Nat,
             2 => Kind::Shape,
-            3 => Kind::List(Box::new(self.kind())),
-            4 => Kind::Option(Box::new(self.kind())),
-            _ => Kind::Pair(Box::new(self.kind()), Box::new(Kind::Option(Box::new(self.kind())))),
+            3 => Kind::List(Box::new(self.ty())),
+            4 => Kind::Option(Box::new(self.ty())),
+            _ => Kind::Pair(Box::new(self.ty()), Box::new(Kind::Option(Box::new(self.ty())))),
         }
     }
 
     /// Returns patterns that cover all values, with their variables.
-    fn patterns(&mut self, kind: &Kind) -> Vec<(String, Scope)> {
+    fn patterns(&mut self, ty: &Kind) -> Vec<(String, Scope)> {
         let (one, other) = (self.fresh(), self.fresh());
-        match kind {
+        match ty {
             Kind::Bool => vec![("True".into(), vec![]), ("False".into(), vec![])],
             Kind::Nat => vec![
                 (format!("Succ (Succ {one})"), vec![(one, Kind::Nat)]),
@@ -549,7 +549,7 @@ impl Writer {
             }
             Kind::List(of) => vec![
                 ("Nil".into(), vec![]),
-                (format!("Cons {one} {other}"), vec![(one, (**of).clone()), (other, kind.clone())]),
+                (format!("Cons {one} {other}"), vec![(one, (**of).clone()), (other, ty.clone())]),
             ],
             Kind::Option(of) => vec![(format!("Some {one}"), vec![(one, (**of).clone())]), ("None".into(), vec![])],
             Kind::Pair(first, second) => {
@@ -561,26 +561,26 @@ impl Writer {
                 ]
             }
             Kind::Block | Kind::Bytes(_) | Kind::Integer(_) | Kind::Loose | Kind::Map(..) | Kind::Text => {
-                vec![(one.clone(), vec![(one, kind.clone())])]
+                vec![(one.clone(), vec![(one, ty.clone())])]
             }
         }
     }
 
-    fn match_value(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
+    fn match_value(&mut self, ty: &Kind, scope: &Scope, parts: u32) -> String {
         let (matched, mut front) = (self.matched(), String::new());
         let value = self.argument(&matched, scope, parts, &mut front);
         let patterns = self.patterns(&matched);
         let clauses = patterns.into_iter().map(|(pattern, bound)| {
             let scope = scope.iter().cloned().chain(bound).collect();
-            format!("| {pattern} => {}", self.value(kind, &scope, parts / 2))
+            format!("| {pattern} => {}", self.value(ty, &scope, parts / 2))
         });
         let clauses: Vec<_> = clauses.collect();
         format!("{front}match {value} with {} end", clauses.join(" "))
     }
 
-    fn builtin(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
+    fn builtin(&mut self, ty: &Kind, scope: &Scope, parts: u32) -> String {
         let any = self.payload();
-        let choices: Vec<(&str, Vec<Kind>)> = match kind {
+        let choices: Vec<(&str, Vec<Kind>)> = match ty {
             Kind::Block => {
                 let unsigned = self.one_of(&INTEGERS[4..]);
                 vec![("badd", vec![Kind::Block, Kind::Integer(unsigned)])]
@@ -598,7 +598,7 @@ impl Writer {
                 ]
             }
             Kind::Bytes(width) => {
-                let mut choices = vec![("strrev", vec![kind.clone()])];
+                let mut choices = vec![("strrev", vec![ty.clone()])];
                 match width {
                     4 => choices.push(("to_bystr4", vec![UINT32])),
                     8 => {
@@ -615,17 +615,17 @@ impl Writer {
                 choices
             }
             Kind::Integer(name) => {
-                let two = vec![kind.clone(), kind.clone()];
+                let two = vec![ty.clone(), ty.clone()];
                 let mut choices: Vec<_> = ["add", "sub", "mul", "div", "rem"].map(|name| (name, two.clone())).into();
-                choices.push(("pow", vec![kind.clone(), UINT32]));
+                choices.push(("pow", vec![ty.clone(), UINT32]));
                 if name.starts_with('U') {
-                    choices.push(("isqrt", vec![kind.clone()]));
+                    choices.push(("isqrt", vec![ty.clone()]));
                 }
                 match *name {
                     "Int256" => choices.push(("bsub", vec![Kind::Block, Kind::Block])),
                     "Uint32" => {
                         choices.extend([("strlen", vec![Kind::Text]), ("strlen", vec![Kind::Loose])]);
-                        let map = Kind::Map(Box::new(self.primitive()), Box::new(self.kind()));
+                        let map = Kind::Map(Box::new(self.primitive()), Box::new(self.ty()));
                         choices.extend([("size", vec![map]), ("to_uint32", vec![Kind::Bytes(4)])]);
                     }
                     "Uint64" => choices.push(("to_uint64", vec![Kind::Bytes(4)])),
@@ -635,9 +635,9 @@ impl Writer {
                 choices
             }
             Kind::List(of) => {
-                let Kind::Pair(key, value) = &**of else { return self.construct(kind, scope, parts) };
+                let Kind::Pair(key, value) = &**of else { return self.construct(ty, scope, parts) };
                 if !matches!(**key, Kind::Integer(_) | Kind::Text | Kind::Bytes(_)) {
-                    return self.construct(kind, scope, parts);
+                    return self.construct(ty, scope, parts);
                 }
                 vec![("to_list", vec![Kind::Map(key.clone(), value.clone())])]
             }
@@ -648,9 +648,9 @@ impl Writer {
                 ("strrev", vec![Kind::Loose]),
             ],
             Kind::Map(key, value) => vec![
-                ("put", vec![kind.clone(), (**key).clone(), (**value).clone()]),
-                ("put", vec![kind.clone(), (**key).clone(), (**value).clone()]),
-                ("remove", vec![kind.clone(), (**key).clone()]),
+                ("put", vec![ty.clone(), (**key).clone(), (**value).clone()]),
+                ("put", vec![ty.clone(), (**key).clone(), (**value).clone()]),
+                ("remove", vec![ty.clone(), (**key).clone()]),
             ],
             Kind::Nat => {
                 let (name, count) = (self.fresh(), self.pick(7));
@@ -670,7 +670,7 @@ impl Writer {
                 }
                 choices
             }
-            Kind::Pair(..) | Kind::Shape => return self.construct(kind, scope, parts),
+            Kind::Pair(..) | Kind::Shape => return self.construct(ty, scope, parts),
             Kind::Text => {
                 let number = Kind::Integer(self.one_of(&INTEGERS));
                 vec![
@@ -688,17 +688,17 @@ impl Writer {
     }
 
     /// Returns an application of a new function, to all arguments at once or to one after the other.
-    fn function(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
+    fn function(&mut self, ty: &Kind, scope: &Scope, parts: u32) -> String {
         let (name, mut inner, mut head) = (self.fresh(), scope.clone(), String::new());
-        let kinds: Vec<_> = (0..=self.pick(3)).map(|_| self.kind()).collect();
-        for kind in &kinds {
+        let kinds: Vec<_> = (0..=self.pick(3)).map(|_| self.ty()).collect();
+        for ty in &kinds {
             let parameter = self.fresh();
-            write!(head, "fun ({parameter} : {}) => ", kind.written()).unwrap();
-            inner.push((parameter, kind.clone()));
+            write!(head, "fun ({parameter} : {}) => ", ty.written()).unwrap();
+            inner.push((parameter, ty.clone()));
         }
-        let body = self.value(kind, &inner, parts / 2);
+        let body = self.value(ty, &inner, parts / 2);
         let mut front = format!("let {name} = {head}{body} in ");
-        let arguments: Vec<_> = kinds.iter().map(|kind| self.argument(kind, scope, parts / 2, &mut front)).collect();
+        let arguments: Vec<_> = kinds.iter().map(|ty| self.argument(ty, scope, parts / 2, &mut front)).collect();
         let (mut function, mut rest) = (name, arguments.as_slice());
         while rest.len() > 1 && self.pick(2) == 0 {
             let (now, later) = rest.split_at(1 + self.pick(rest.len() - 1));
@@ -709,14 +709,14 @@ impl Writer {
         format!("{front}{function} {}", rest.join(" "))
     }
 
-    fn fold(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
+    fn fold(&mut self, ty: &Kind, scope: &Scope, parts: u32) -> String {
         let (fold, step) = (self.fresh(), self.fresh());
-        let (so_far, element) = ((self.fresh(), kind.clone()), self.fresh());
+        let (so_far, element) = ((self.fresh(), ty.clone()), self.fresh());
         let principle = self.one_of(&["nat_fold", "nat_foldk", "list_foldl", "list_foldr", "list_foldk"]);
-        let of = if principle.starts_with("nat") { Kind::Nat } else { self.kind() };
+        let of = if principle.starts_with("nat") { Kind::Nat } else { self.ty() };
         let inner: Scope = scope.iter().cloned().chain([so_far.clone(), (element.clone(), of.clone())]).collect();
-        let body = self.value(kind, &inner, parts / 2);
-        let written = kind.written();
+        let body = self.value(ty, &inner, parts / 2);
+        let written = ty.written();
         let (first, second) =
             (format!("fun ({} : {written})", so_far.0), format!("fun ({element} : {})", of.written()));
         let step_text = match principle {
@@ -736,16 +736,16 @@ impl Writer {
             if of == Kind::Nat && principle.starts_with("nat") { String::new() } else { format!("{} ", of.written()) };
         let mut front = format!("let {fold} = @{principle} {types}{written} in let {step} = {step_text} in ");
         let all = if principle.starts_with("nat") { Kind::Nat } else { Kind::List(Box::new(of)) };
-        let begin = self.argument(kind, scope, parts, &mut front);
+        let begin = self.argument(ty, scope, parts, &mut front);
         let all = self.argument(&all, scope, parts, &mut front);
         format!("{front}{fold} {step} {begin} {all}")
     }
 
-    fn type_function(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
+    fn type_function(&mut self, ty: &Kind, scope: &Scope, parts: u32) -> String {
         let (name, made) = (self.fresh(), self.fresh());
         let (number, variable) = (self.value(&UINT32, scope, parts / 2), format!("'T{}", self.names));
         self.names += 1;
-        let types = [format!("@{name} {}", kind.written()), format!("@{name} Bool {}", kind.written())];
+        let types = [format!("@{name} {}", ty.written()), format!("@{name} Bool {}", ty.written())];
         let [one, two] = types.map(|made_of| format!("in let {made} = {made_of} in "));
         let inner = format!(
             "tfun {variable} => fun (it : {variable}) => let number = {number} in \
@@ -755,16 +755,16 @@ impl Writer {
             0 => format!("let {name} = {inner} {one}"),
             _ => format!("let {name} = tfun {variable}x => {inner} {two}"),
         };
-        let argument = self.argument(kind, scope, parts, &mut front);
+        let argument = self.argument(ty, scope, parts, &mut front);
         format!("{front}{made} {argument}")
     }
 
     /// Returns an application of a function of an imported library.
-    fn library_function(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
+    fn library_function(&mut self, ty: &Kind, scope: &Scope, parts: u32) -> String {
         let made = self.fresh();
-        let of = self.kind();
+        let of = self.ty();
         let list = |of: &Kind| Kind::List(Box::new(of.clone()));
-        let (mut front, kinds) = match kind {
+        let (mut front, kinds) = match ty {
             Kind::Bool => {
                 let word = self.one_of(&["andb", "orb"]);
                 return self.applied(word, &[Kind::Bool, Kind::Bool], scope, parts);
@@ -773,8 +773,8 @@ impl Writer {
             Kind::List(element) => {
                 let written = element.written();
                 match self.pick(3) {
-                    0 => (format!("let {made} = @list_append {written} in "), vec![kind.clone(), kind.clone()]),
-                    1 => (format!("let {made} = @list_reverse {written} in "), vec![kind.clone()]),
+                    0 => (format!("let {made} = @list_append {written} in "), vec![ty.clone(), ty.clone()]),
+                    1 => (format!("let {made} = @list_reverse {written} in "), vec![ty.clone()]),
                     _ => {
                         let (map, parameter) = (self.fresh(), self.fresh());
                         let inner = scope.iter().cloned().chain([(parameter.clone(), of.clone())]).collect();
@@ -801,13 +801,13 @@ impl Writer {
             | Kind::Pair(..)
             | Kind::Shape
             | Kind::Text => {
-                let types = format!("{} {}", kind.written(), of.written());
-                (format!("let {made} = @fst {types} in "), vec![Kind::Pair(Box::new(kind.clone()), Box::new(of))])
+                let types = format!("{} {}", ty.written(), of.written());
+                (format!("let {made} = @fst {types} in "), vec![Kind::Pair(Box::new(ty.clone()), Box::new(of))])
             }
         };
         let mut call = made;
-        for kind in &kinds {
-            let argument = self.argument(kind, scope, parts, &mut front);
+        for ty in &kinds {
+            let argument = self.argument(ty, scope, parts, &mut front);
             write!(call, " {argument}").unwrap();
         }
         front + &call

@@ -4,7 +4,15 @@
 
 use std::sync::Arc;
 
-use silica_scilla::{code::Code, gas::Meter, resolve, rules::Edition, stdlib::Standard, syntax::parse_expression};
+use silica_scilla::{
+    check::{self, Options},
+    code::Code,
+    gas::Meter,
+    resolve,
+    rules::Edition,
+    stdlib::Standard,
+    syntax::parse_expression,
+};
 
 use crate::world::{UNITS, World, code, settings};
 
@@ -88,7 +96,7 @@ fn puts(entries: u32) -> String {
 fn units(text: &str, edition: Edition) -> u64 {
     let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
     let program = resolve::expression(module, &[], &Standard).unwrap();
-    let code = Arc::new(Code::of_expression(&program));
+    let code = Arc::new(Code::of_expression(&check::expression(&program, &Options::with_limit(UNITS)).unwrap()));
     let loaded = code.load(settings(edition), Meter::with_units(UNITS)).unwrap();
     UNITS - PRINCIPLES - loaded.evaluate().unwrap().gas.units()
 }

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use silica_scilla::{
+    check::{self, Options},
     code::Code,
-    eval::{Argument, Failed, Message, Outcome, Settings},
+    eval::{Argument, Failed, IncomingMessage, Outcome, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
     report::Failure,
@@ -38,7 +39,8 @@ fn arguments(entries: &[(&str, Value)]) -> Vec<Argument> {
 pub(crate) fn code(text: &str) -> Arc<Code> {
     let origin = Origin { address: Some(format!("0x{}", "05".repeat(20)).into()), ..Origin::default() };
     let module = parse_contract("test.scilla", text.as_bytes()).unwrap();
-    Arc::new(Code::of_contract(&resolve::contract(module, &origin, &Standard).unwrap()))
+    let program = resolve::contract(module, &origin, &Standard).unwrap();
+    Arc::new(Code::of_contract(&check::contract(&program, &Options::with_limit(UNITS)).unwrap()))
 }
 
 pub(crate) fn settings(edition: Edition) -> Settings {
@@ -55,15 +57,15 @@ impl World {
         let (code, settings) = (code(text), settings(edition));
         let init = arguments(&[
             ("_creation_block", Value::BNum(BNum::from_u64(7))),
-            ("_scilla_version", Value::uint32(0)),
+            ("_scilla_version", Value::from(0_u32)),
             ("_this_address", Value::bystrx([5; 20])),
         ]);
-        let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
-        let sender = vec![field("_balance", Value::uint128(BALANCE)), field("_nonce", Value::uint128(1))];
+        let field = |name: &str, value: Value| StateField { name: name.into(), ty: value.ty().unwrap(), value };
+        let sender = vec![field("_balance", Value::from(BALANCE)), field("_nonce", Value::from(1_u128))];
         let deployed = code.load(settings, Meter::with_units(units))?.deploy(&init, None)?;
         let host = MemoryHost {
             fields: deployed.fields,
-            accounts: BTreeMap::from([(SENDER, sender)]),
+            accounts: BTreeMap::from([(silica_protocol::Address::new(SENDER), sender)]),
             ..MemoryHost::default()
         };
         Ok(Self { code, settings, init, host, deployment: units - deployed.gas.units() })
@@ -73,12 +75,12 @@ impl World {
     /// values.
     pub(crate) fn call(&mut self, amount: u128, units: u64) -> Result<Outcome, Failed> {
         let entries = arguments(&[
-            ("_amount", Value::uint128(amount)),
+            ("_amount", Value::from(amount)),
             ("_origin", Value::bystrx(SENDER)),
             ("_sender", Value::bystrx(SENDER)),
         ]);
         let loaded = self.code.load(self.settings, Meter::with_units(units))?;
-        loaded.call(&self.init, &Message { tag: "T".into(), entries }, 0, &mut self.host)
+        loaded.call(&self.init, &IncomingMessage { tag: "T".into(), entries }, 0, &mut self.host)
     }
 
     /// Returns the value of a field in the form of a literal.

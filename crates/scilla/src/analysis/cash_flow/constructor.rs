@@ -26,7 +26,7 @@ impl ConstructorTable {
         let constructors = known.iter().flat_map(|of| &of.constructors);
         let tags = constructors.filter_map(|constructor| {
             let tags: Vec<_> =
-                constructor.arguments.iter().map(|kind| has_tag_of_its_own(kind).then_some(Tag::NoInfo)).collect();
+                constructor.arguments.iter().map(|ty| has_tag_of_its_own(ty).then_some(Tag::NoInfo)).collect();
             tags.iter().any(Option::is_some).then(|| (constructor.name.clone(), tags))
         });
         Self { tags: tags.collect() }
@@ -58,8 +58,8 @@ impl ConstructorTable {
 /// Returns whether an argument of this type has a tag that belongs to the constructor.
 ///
 /// The tag of a type variable belongs to the data type. The analysis does not follow data types inside data types.
-const fn has_tag_of_its_own(kind: &Type) -> bool {
-    matches!(kind, Type::Function(..) | Type::Map(..) | Type::Primitive(_))
+const fn has_tag_of_its_own(ty: &Type) -> bool {
+    matches!(ty, Type::Function(..) | Type::Map(..) | Type::Primitive(_))
 }
 
 /// Returns the tag of a value that a constructor makes, from the tags of the arguments.
@@ -69,8 +69,8 @@ pub(super) fn made(known: &DataTypes, constructor: &Name, arguments: &[Tag]) -> 
         return Tag::NotMoney;
     }
     let mut found = Parameters::new(of, |_| Tag::NoInfo);
-    for (kind, tag) in constructor.arguments.iter().zip(arguments) {
-        found.read(kind, tag);
+    for (ty, tag) in constructor.arguments.iter().zip(arguments) {
+        found.read(ty, tag);
     }
     Tag::data(of.name.clone(), found.tags)
 }
@@ -87,7 +87,7 @@ pub(super) fn parts(known: &DataTypes, constructor: &Name, whole: &Tag) -> Vec<T
         // The parts of a clashing value need not clash.
         Tag::Data(_) | Tag::Inconsistent | Tag::Map(_) => Parameters::new(of, |_| Tag::NoInfo),
     };
-    constructor.arguments.iter().map(|kind| parameters.write(kind)).collect()
+    constructor.arguments.iter().map(|ty| parameters.write(ty)).collect()
 }
 
 /// The parameters of a data type, and a tag for each.
@@ -106,17 +106,17 @@ impl<'a> Parameters<'a> {
     }
 
     /// Joins the tag of a value into the tags of the parameters in its type.
-    fn read(&mut self, kind: &Type, tag: &Tag) {
-        match (kind, tag) {
+    fn read(&mut self, ty: &Type, tag: &Tag) {
+        match (ty, tag) {
             (Type::Variable(name), tag) => {
                 if let Some(known) = self.index(name).and_then(|index| self.tags.get_mut(index)) {
                     *known = known.join(tag);
                 }
             }
-            (Type::Map(_, kind) | Type::Function(_, kind), Tag::Map(tag)) => self.read(kind, tag),
+            (Type::Map(_, ty) | Type::Function(_, ty), Tag::Map(tag)) => self.read(ty, tag),
             (Type::Adt(_, kinds), Tag::Data(data)) => {
-                for (kind, tag) in kinds.iter().zip(&data.arguments) {
-                    self.read(kind, tag);
+                for (ty, tag) in kinds.iter().zip(&data.arguments) {
+                    self.read(ty, tag);
                 }
             }
             _ => {}
@@ -124,10 +124,10 @@ impl<'a> Parameters<'a> {
     }
 
     /// Returns the tag of a value of this type, from the tags of the parameters.
-    fn write(&self, kind: &Type) -> Tag {
-        match kind {
-            Type::Adt(name, kinds) => Tag::data(name.name.clone(), kinds.iter().map(|kind| self.write(kind)).collect()),
-            Type::Function(_, kind) | Type::Map(_, kind) => Tag::map(self.write(kind)),
+    fn write(&self, ty: &Type) -> Tag {
+        match ty {
+            Type::Adt(name, kinds) => Tag::data(name.name.clone(), kinds.iter().map(|ty| self.write(ty)).collect()),
+            Type::Function(_, ty) | Type::Map(_, ty) => Tag::map(self.write(ty)),
             Type::Primitive(_) => Tag::NoInfo,
             Type::Variable(name) => {
                 self.index(name).and_then(|index| self.tags.get(index)).cloned().unwrap_or(Tag::Inconsistent)

@@ -93,14 +93,14 @@ impl<'a> Analysis<'a> {
     /// Records the first facts: the declared fields and parameters, and the first values of fields.
     fn begin(&mut self, contract: &'a Contract, tokens: &TokenFields) {
         let first = |field: &'a Field| {
-            (&field.name, self.expression(field.initial, declared_tag(&field.name, &field.kind, tokens)))
+            (&field.name, self.expression(field.initial, declared_tag(&field.name, &field.ty, tokens)))
         };
         let fields: Vec<_> = contract.fields.iter().map(first).collect();
         // Only the tags of the first values are kept. The tags of names inside their expressions are dropped.
         self.environment = Environment::new(State::new(self.known));
         let state = &mut self.environment.state;
         for parameter in &contract.parameters {
-            state.set_parameter(&parameter.name, declared_tag(&parameter.name, &parameter.kind, tokens));
+            state.set_parameter(&parameter.name, declared_tag(&parameter.name, &parameter.ty, tokens));
         }
         for (field, tag) in fields {
             state.set_field(field, tag);
@@ -129,9 +129,9 @@ impl<'a> Analysis<'a> {
 }
 
 /// Returns the tag of a field or parameter that `tokens` declares as money. For any other name, returns `NoInfo`.
-fn declared_tag(ident: &Ident, kind: &Type, tokens: &TokenFields) -> Tag {
+fn declared_tag(ident: &Ident, ty: &Type, tokens: &TokenFields) -> Tag {
     if !tokens.contains(&**ident.name.base()) {
         return Tag::NoInfo;
     }
-    Tag::maps(kind.map_depth() as usize, Tag::Money)
+    Tag::maps(ty.map_depth() as usize, Tag::Money)
 }

@@ -27,8 +27,8 @@ fn warn(subject: Subject<'_>, at: Span, field: &str, warnings: &mut Warnings) {
 }
 
 /// Returns the names of the fields that an address type lists, or `None` for other types.
-fn listed(kind: &Type) -> Option<FieldNames<'_>> {
-    match kind {
+fn listed(ty: &Type) -> Option<FieldNames<'_>> {
+    match ty {
         Type::Address(AddressType::Contract(fields)) => Some(fields.keys().map(AsRef::as_ref).collect()),
         _ => None,
     }
@@ -60,8 +60,8 @@ fn parameters(subject: Subject<'_>, warnings: &mut Warnings) {
     }
     let mut parameters: Vec<_> = contract.parameters.iter().collect();
     parameters.sort_by(|a, b| a.name.name.cmp(&b.name.name));
-    for Parameter { name, kind } in parameters {
-        if let (Some(listed), Some(read)) = (listed(kind), read_anywhere.get(&name.name)) {
+    for Parameter { name, ty } in parameters {
+        if let (Some(listed), Some(read)) = (listed(ty), read_anywhere.get(&name.name)) {
             listed.difference(read).for_each(|field| warn(subject, name.span, field, warnings));
         }
     }
@@ -85,7 +85,7 @@ fn component_parameter(
     read: &BTreeMap<&Name, FieldNames<'_>>,
     warnings: &mut Warnings,
 ) {
-    let (Some(listed), Some(read)) = (listed(&parameter.kind), read.get(&parameter.name.name)) else { return };
+    let (Some(listed), Some(read)) = (listed(&parameter.ty), read.get(&parameter.name.name)) else { return };
     if listed.len() == read.len() {
         return;
     }
@@ -109,7 +109,7 @@ fn constructors(subject: Subject<'_>, warnings: &mut Warnings) {
     let mut taken = Taken::new();
     for definition in &definitions {
         let places = definition.arguments.iter().enumerate();
-        let places: BTreeMap<_, _> = places.filter_map(|(place, kind)| Some((place, listed(kind)?))).collect();
+        let places: BTreeMap<_, _> = places.filter_map(|(place, ty)| Some((place, listed(ty)?))).collect();
         if !places.is_empty() {
             taken.insert(&definition.name.name, places);
         }

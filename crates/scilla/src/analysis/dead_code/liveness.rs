@@ -40,11 +40,11 @@ impl<'a> Live<'a> {
 }
 
 /// Returns the names of the data types in a type. Ignores address types and type functions.
-pub(super) fn type_names(kind: &Type) -> impl Iterator<Item = &Name> + Clone {
+pub(super) fn type_names(ty: &Type) -> impl Iterator<Item = &Name> + Clone {
     let mut found = Vec::new();
-    let mut pending = vec![kind];
-    while let Some(kind) = pending.pop() {
-        match kind {
+    let mut pending = vec![ty];
+    while let Some(ty) = pending.pop() {
+        match ty {
             Type::Adt(name, arguments) => {
                 found.push(&name.name);
                 pending.extend(arguments.iter());
@@ -84,10 +84,9 @@ impl<'a> Pass<'a, '_> {
                         self.warn("Unused let expression: ", name);
                     }
                 }
-                ExpressionKind::Function { parameter: name, kind, .. }
-                | ExpressionKind::Fixpoint { name, kind, .. } => {
+                ExpressionKind::Function { parameter: name, ty, .. } | ExpressionKind::Fixpoint { name, ty, .. } => {
                     live.names.remove(&name.name);
-                    live.types.extend(type_names(kind));
+                    live.types.extend(type_names(ty));
                 }
                 _ => {}
             }

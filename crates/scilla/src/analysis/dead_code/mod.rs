@@ -56,7 +56,7 @@ pub(crate) fn contract(subject: Subject<'_>, imports: &Imports<'_>, warnings: &m
     live.extend(pass.expression(subject.contract.constraint));
     for field in &subject.contract.fields {
         live.extend(pass.expression(field.initial));
-        live.types.extend(type_names(&field.kind));
+        live.types.extend(type_names(&field.ty));
     }
     pass.parameters(&mut live);
     pass.procedures();
@@ -85,7 +85,7 @@ impl<'a> Pass<'a, '_> {
             for parameter in &component.parameters {
                 live.names.remove(&parameter.name.name);
             }
-            let types = component.parameters.iter().flat_map(|parameter| type_names(&parameter.kind));
+            let types = component.parameters.iter().flat_map(|parameter| type_names(&parameter.ty));
             live.types.extend(types.clone());
             if component.kind == ComponentKind::Transition {
                 transition_types.extend(types);
@@ -112,7 +112,7 @@ impl<'a> Pass<'a, '_> {
         }
         for parameter in parameters {
             live.names.remove(&parameter.name.name);
-            live.types.extend(type_names(&parameter.kind));
+            live.types.extend(type_names(&parameter.ty));
         }
     }
 

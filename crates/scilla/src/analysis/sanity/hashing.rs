@@ -46,9 +46,9 @@ fn expression(subject: Subject<'_>, root: ExprId, warnings: &mut Warnings) {
     });
 }
 
-fn is_compound(kind: &Type) -> bool {
+fn is_compound(ty: &Type) -> bool {
     matches!(
-        kind,
+        ty,
         Type::Map(..) | Type::Adt(..) | Type::Primitive(Primitive::Message | Primitive::Event | Primitive::Exception)
     )
 }

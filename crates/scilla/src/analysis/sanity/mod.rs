@@ -191,8 +191,8 @@ fn full_maps(subject: Subject<'_>, warnings: &mut Warnings) {
 }
 
 /// Returns whether a type is a map, or an option of a map.
-fn is_map(kind: &Type) -> bool {
-    match kind {
+fn is_map(ty: &Type) -> bool {
+    match ty {
         Type::Map(..) => true,
         Type::Adt(of, arguments) => of.name == Name::simple("Option") && matches!(arguments.as_ref(), [Type::Map(..)]),
         Type::Address(_)

@@ -65,8 +65,8 @@ fn followed(graph: &CallGraph) -> Vec<&Name> {
     found
 }
 
-fn is_option(kind: &Type) -> bool {
-    matches!(kind, Type::Adt(name, _) if name.name == Name::simple("Option"))
+fn is_option(ty: &Type) -> bool {
+    matches!(ty, Type::Adt(name, _) if name.name == Name::simple("Option"))
 }
 
 impl<'a> Pass<'a> {
@@ -104,8 +104,7 @@ impl<'a> Pass<'a> {
     fn matched_by_procedure(&self, procedure: &Name) -> Option<Vec<bool>> {
         let found = self.procedures.get(procedure)?;
         let parameters = found.parameters.iter();
-        let parameters: Vec<_> =
-            parameters.map(|parameter| (&parameter.name.name, is_option(&parameter.kind))).collect();
+        let parameters: Vec<_> = parameters.map(|parameter| (&parameter.name.name, is_option(&parameter.ty))).collect();
         let mut matches = Vec::new();
         found.body.iter().for_each(|statement| self.matches_in_statement(statement, &mut matches));
         Some(flags(&parameters, &matches))

@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use silica_protocol::Address;
+
 use super::{
     super::{
         address::{Claim, cost},
@@ -10,9 +12,9 @@ use super::{
     Execution,
 };
 use crate::{
-    code::{Code, Field, FieldUse, Place, Variable},
+    code::{Code, DeclaredField, FieldUse, Place, Variable},
     gas::Exhausted,
-    host::{Address, Host, HostError, RemoteWant, type_behind},
+    host::{Host, HostError, RemoteWant, type_behind},
     report::{Entry, Failure},
     source::Location,
     syntax::ast::Want,
@@ -60,7 +62,7 @@ impl<'c> Execution<'_, 'c, '_> {
     /// Reads a value whose size is charged afterwards.
     pub(super) fn load(
         &mut self,
-        declared: &Field,
+        declared: &DeclaredField,
         keys: &[Key],
         field: &FieldUse,
         place: Place,
@@ -77,14 +79,14 @@ impl<'c> Execution<'_, 'c, '_> {
         variables.iter().map(|variable| key(self.machine.look_up(*variable)?)).collect()
     }
 
-    pub(super) fn field(&self, field: &FieldUse) -> Option<&'c Field> {
+    pub(super) fn field(&self, field: &FieldUse) -> Option<&'c DeclaredField> {
         let code: &'c Code = self.machine.code;
         let contract = code.contract.as_ref()?;
         Some(&contract.fields.get(field.field? as usize)?.field)
     }
 
     /// Returns the declaration of a field that the statement changes.
-    pub(super) fn declared(&self, field: &FieldUse) -> Evaluation<&'c Field> {
+    pub(super) fn declared(&self, field: &FieldUse) -> Evaluation<&'c DeclaredField> {
         let missing = || self.at(field, format!("StateService: Field \"{}\" not found.\n", field.name));
         self.field(field).ok_or_else(missing)
     }
@@ -107,7 +109,7 @@ impl<'c> Execution<'_, 'c, '_> {
             }
             Want::Value => {
                 let found = self.load(declared, &keys, map, place)?;
-                Value::option(behind(&declared.kind, count)?, found)
+                Value::option(behind(&declared.ty, count)?, found)
             }
         };
         self.charge_and_set(slot, value, count as u64, place)
@@ -115,7 +117,7 @@ impl<'c> Execution<'_, 'c, '_> {
 
     pub(super) fn address(&self, variable: Variable, otherwise: &str) -> Evaluation<Address> {
         let value = self.machine.look_up(variable)?;
-        let bytes = if let Value::ByStrX(bytes) = &value { bytes.as_ref().try_into().ok() } else { None };
+        let bytes = if let Value::ByStrX(bytes) = &value { Address::try_from(&**bytes).ok() } else { None };
         bytes.ok_or_else(|| failure(otherwise))
     }
 
@@ -139,7 +141,7 @@ impl<'c> Execution<'_, 'c, '_> {
             return Err(Failure::of(Entry::at(location.unwrap_or_default(), message)));
         };
         let [sender, _, amount] = self.machine.message.as_slice() else { return Err(internal("no message")) };
-        let is_sender = sender.as_bytes().is_some_and(|sender| **sender == *address);
+        let is_sender = sender.as_bytes().is_some_and(|sender| **sender == *address.as_bytes());
         if !(self.accepted && is_sender && name == "_balance") {
             return Ok(value);
         }
@@ -165,27 +167,27 @@ impl<'c> Execution<'_, 'c, '_> {
             found.map_err(|error| execution.read_failure(error, map, place))
         };
         if want == Want::Existence {
-            return Ok(Value::bool(remote(self, &keys, RemoteWant::Kind)?.is_some()));
+            return Ok(Value::bool(remote(self, &keys, RemoteWant::Type)?.is_some()));
         }
         // Query the type first: a missing entry has no type of its own.
-        let Some(field) = remote(self, &[], RemoteWant::Kind)? else {
-            let (name, address) = (&map.name, Hex(address));
+        let Some(field) = remote(self, &[], RemoteWant::Type)? else {
+            let (name, address) = (&map.name, Hex(address.as_bytes()));
             let text = "Unable to fetch type for field at address";
             return Err(failure(format!("{text}: field {name}, address {address}")));
         };
-        let kind = behind(&field.kind, keys.len())?;
+        let ty = behind(&field.ty, keys.len())?;
         let found = remote(self, &keys, RemoteWant::Value)?;
-        Ok(Value::option(kind, found.and_then(|found| found.value)))
+        Ok(Value::option(ty, found.and_then(|found| found.value)))
     }
 
-    pub(super) fn cast(&mut self, slot: u32, address: Variable, kind: &AddressType, place: Place) -> Evaluation<()> {
-        self.charge(cost(kind), place)?;
+    pub(super) fn cast(&mut self, slot: u32, address: Variable, ty: &AddressType, place: Place) -> Evaluation<()> {
+        self.charge(cost(ty), place)?;
         let address = self.address(address, "Expected address or ByStr20 in type cast")?;
-        let claim = Claim { address, kind: kind.clone() };
+        let claim = Claim { address, ty: ty.clone() };
         let checked = self.paid(|host| claim.check(host)).map_err(|error| host_failure(error, None))?;
         let holds = checked.is_ok();
-        let value = holds.then(|| Value::bystrx(address));
-        self.machine.set(slot, Value::option(Type::Address(kind.clone()), value));
+        let value = holds.then(|| Value::from(address));
+        self.machine.set(slot, Value::option(Type::Address(ty.clone()), value));
         Ok(())
     }
 }
@@ -200,6 +202,6 @@ pub(in super::super) fn host_failure(error: HostError, location: Option<Location
 }
 
 /// Returns the type of the values that a nested map has under `keys` keys. Fails if there are fewer nested maps.
-fn behind(kind: &Type, keys: usize) -> Evaluation<Type> {
-    type_behind(kind, keys).cloned().ok_or_else(|| failure("Type failure in map access. Cannot index into key"))
+fn behind(ty: &Type, keys: usize) -> Evaluation<Type> {
+    type_behind(ty, keys).cloned().ok_or_else(|| failure("Type failure in map access. Cannot index into key"))
 }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use silica_protocol::Address;
+
 use super::{
     super::machine::{Evaluation, failure, internal},
     Execution, length,
@@ -32,7 +34,7 @@ impl<'c> Execution<'_, 'c, '_> {
             return Ok(());
         }
         let [sender, _, amount] = self.machine.message.as_slice() else { return Err(internal("no message")) };
-        let bytes = sender.as_bytes().and_then(|bytes| bytes.as_ref().try_into().ok());
+        let bytes = sender.as_bytes().and_then(|bytes| Address::try_from(&**bytes).ok());
         let amount = amount.as_integer().and_then(Integer::to_u128);
         let (Some(sender), Some(amount)) = (bytes, amount) else {
             let text = self.machine.settings.print(sender);
@@ -61,8 +63,8 @@ impl<'c> Execution<'_, 'c, '_> {
             };
             if !has_each_once(sent, &["_tag", "_amount", "_recipient"]) {
                 let text = self.machine.settings.print(message);
-                let kind = "Message is missing a mandatory field or has duplicate fields";
-                return Err(failure(format!("{kind}: {text}")));
+                let ty = "Message is missing a mandatory field or has duplicate fields";
+                return Err(failure(format!("{ty}: {text}")));
             }
             self.messages.push(Arc::clone(sent));
         }
@@ -75,8 +77,8 @@ impl<'c> Execution<'_, 'c, '_> {
             return Err(failure(format!("Incorrect event parameter(s): {}", text())));
         };
         if !has_each_once(created, &["_eventname"]) {
-            let kind = "Event is missing a mandatory field or has duplicate fields";
-            return Err(failure(format!("{kind}: {}", text())));
+            let ty = "Event is missing a mandatory field or has duplicate fields";
+            return Err(failure(format!("{ty}: {}", text())));
         }
         self.events.push(Arc::clone(created));
         Ok(())
@@ -140,7 +142,7 @@ fn has_each_once(message: &Message, labels: &[&str]) -> bool {
 pub(in super::super) fn total_amount(messages: &[Arc<Message>]) -> Evaluation<u128> {
     messages.iter().try_fold(0, |sum: u128, message| {
         let amount = message.get("_amount").and_then(Value::as_integer);
-        let amount = amount.filter(|amount| Type::from(Primitive::from(amount.kind())) == BALANCE);
+        let amount = amount.filter(|amount| Type::from(Primitive::from(amount.ty())) == BALANCE);
         let amount =
             amount.and_then(Integer::to_u128).ok_or_else(|| failure("Message contents have no \"_amount\" field"))?;
         Ok(sum.wrapping_add(amount))

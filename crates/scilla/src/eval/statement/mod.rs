@@ -222,11 +222,11 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                 let arguments = self.look_up_all(arguments)?;
                 self.call(known(procedure)?, arguments, slot.clone())
             }
-            StatementKind::Cast { slot, address, kind } => self.cast(*slot, *address, kind, place),
+            StatementKind::Cast { slot, address, ty } => self.cast(*slot, *address, ty, place),
             StatementKind::ChainId { slot } => {
                 self.charge(1, place)?;
                 let id = self.host.chain_id().map_err(|error| host_failure(error, None))?;
-                self.machine.set(*slot, Value::uint32(id));
+                self.machine.set(*slot, Value::from(id));
                 Ok(())
             }
             StatementKind::Event(event) => {
@@ -248,7 +248,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                 self.charge_and_set(*slot, value, 0, place)
             }
             StatementKind::LoadBalance { slot } => {
-                let value = Value::uint128(self.balance);
+                let value = Value::from(self.balance);
                 self.charge_and_set(*slot, value, 0, place)
             }
             StatementKind::MapDelete { map, keys } => {
@@ -275,8 +275,8 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                     }
                 }
                 let text = self.machine.settings.print(&value);
-                let kind = "Value does not match any clause of pattern matching statement";
-                Err(failure(format!("{kind}: {text}\ndoes not match any clause.")))
+                let ty = "Value does not match any clause of pattern matching statement";
+                Err(failure(format!("{ty}: {text}\ndoes not match any clause.")))
             }
             StatementKind::RemoteLoad { slot, address, field } => {
                 let missing = "Expected remote load address to be ByStr20 value";
@@ -315,8 +315,8 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                 };
                 let found = self.paid(|host| Ok(host.timestamp(block))).map_err(|_| self.out_of_gas(place))?;
                 let time = found.map(|time| Value::Integer(Integer::from_u64(time)));
-                let kind = Type::Primitive(Primitive::Uint(Width::W64));
-                self.machine.set(*slot, Value::option(kind, time));
+                let ty = Type::Primitive(Primitive::Uint(Width::W64));
+                self.machine.set(*slot, Value::option(ty, time));
                 Ok(())
             }
         }

@@ -54,7 +54,7 @@ pub fn read_origin(file: &str, json: Json<'_>, rules: Rules) -> Result<Origin, I
 /// If the file is invalid.
 pub fn read_init(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Vec<StateField>, InputError> {
     let all = read_all(file, json, known, Ending::Plain)?;
-    all.iter().try_for_each(|entry| check_kind(&entry.kind))?;
+    all.iter().try_for_each(|entry| check_kind(&entry.ty))?;
     Ok(all)
 }
 
@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn forbidden_entry_of_an_init_file_is_an_error() {
-        let entry = |name: &str, kind: &str, value: &str| {
-            error_of(init(&format!(r#"[{{"vname":"{name}","type":"{kind}","value":{value}}}]"#)))
+        let entry = |name: &str, ty: &str, value: &str| {
+            error_of(init(&format!(r#"[{{"vname":"{name}","type":"{ty}","value":{value}}}]"#)))
         };
         assert_eq!(entry("a", "ByStr20 with end", r#""0x12""#), "Address type not allowed in json file");
         assert_eq!(entry("a", "List (ByStr20 with end)", "[]"), "Address type not allowed in json file");

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use silica_protocol::Address;
+
 use super::{Ending, InputError, check_kind, check_name, entries, read_named};
 use crate::{
-    argument::{Argument, Message},
-    host::{Address, StateField},
+    argument::{Argument, IncomingMessage},
+    host::StateField,
     json::{
         document::Json,
         types::parse_type,
@@ -31,10 +33,10 @@ pub struct MessageInput {
 }
 
 /// Puts the implicit entries of a message before its parameters.
-impl From<MessageInput> for Message {
+impl From<MessageInput> for IncomingMessage {
     fn from(input: MessageInput) -> Self {
         let entry = |(name, value): (&str, Value)| Argument { name: name.into(), value };
-        let amount = Value::uint128(input.amount);
+        let amount = Value::from(input.amount);
         let error_of = [("_amount", amount), ("_origin", input.origin), ("_sender", input.sender)].map(entry);
         let given = input.parameters.into_iter().map(Argument::from);
         Self { tag: input.tag, entries: error_of.into_iter().chain(given).collect() }
@@ -72,7 +74,7 @@ impl MessageInput {
         // rejects a wrong type.
         let given = ["_sender", "_origin", "_recipient"];
         let mut checked = message.parameters.iter().filter(|parameter| !given.contains(&&*parameter.name));
-        checked.try_for_each(|parameter| check_kind(&parameter.kind))?;
+        checked.try_for_each(|parameter| check_kind(&parameter.ty))?;
         Ok(message)
     }
 
@@ -82,14 +84,14 @@ impl MessageInput {
         let tag = sent.get("_tag").and_then(Value::as_string).ok_or(ValueError::Missing("_tag"))?;
         let amount = sent.get("_amount").and_then(Value::as_integer).and_then(crate::value::Integer::to_u128);
         let amount = amount.ok_or(ValueError::Missing("_amount"))?;
-        let [sender, origin] = sender_and_origin.map(Value::bystrx);
+        let [sender, origin] = sender_and_origin.map(Value::from);
         let parameter = |entry: &MessageEntry| -> Result<_, ValueError> {
             // The text of the type is parsed again, so that a type beyond the limits of the parser fails as it does
             // in JSON.
-            let kind = parse_type(&entry.kind.global().to_string())?;
-            let value = reader.read_sent(&entry.value, &kind)?;
+            let ty = parse_type(&entry.ty.global().to_string())?;
+            let value = reader.read_sent(&entry.value, &ty)?;
             check_name(&entry.label)?;
-            Ok(StateField { name: Arc::clone(&entry.label), kind, value })
+            Ok(StateField { name: Arc::clone(&entry.label), ty, value })
         };
         let parameters = sent.entries().iter().filter(|entry| !LABELS.contains(&&*entry.label));
         let parameters = parameters.map(parameter).collect::<Result<_, _>>()?;

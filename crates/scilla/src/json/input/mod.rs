@@ -94,9 +94,9 @@ pub fn read_document(file: &str, text: &[u8]) -> Result<Document, InputError> {
 /// Reads a named value.
 fn read_named(json: Json<'_>, reader: &mut ValueReader<'_>) -> Result<StateField, ValueError> {
     let name = text_member(json, "vname")?;
-    let kind = parse_type(text_member(json, "type")?)?;
-    let value = reader.read(member(json, "value")?, &kind)?;
-    Ok(StateField { name: check_name(name)?.into(), kind, value })
+    let ty = parse_type(text_member(json, "type")?)?;
+    let value = reader.read(member(json, "value")?, &ty)?;
+    Ok(StateField { name: check_name(name)?.into(), ty, value })
 }
 
 fn check_name(name: &str) -> Result<&str, ValueError> {
@@ -109,10 +109,10 @@ fn entries(json: Json<'_>) -> Result<Elements<'_>, ValueError> {
 }
 
 /// Checks that a type is permitted in an init file or a message.
-fn check_kind(kind: &Type) -> Result<(), InputError> {
+fn check_kind(ty: &Type) -> Result<(), InputError> {
     let mut address = false;
     let mut function = false;
-    kind.visit(|part| match part {
+    ty.visit(|part| match part {
         Type::Address(AddressType::Any | AddressType::Code | AddressType::Contract(_) | AddressType::Library) => {
             address = true;
         }
@@ -122,7 +122,7 @@ fn check_kind(kind: &Type) -> Result<(), InputError> {
     if address {
         Err(rejected("Address type not allowed in json file"))
     } else if function {
-        Err(rejected(format!("Illegal type in json file: {}", kind.global())))
+        Err(rejected(format!("Illegal type in json file: {}", ty.global())))
     } else {
         Ok(())
     }

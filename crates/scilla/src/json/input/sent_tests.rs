@@ -3,6 +3,8 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
+use silica_protocol::Address;
+
 use super::{InputError, MessageInput, read_document};
 use crate::{
     json::{document::Builder, unchanged::is_unchanged, value::ListForm},
@@ -12,7 +14,7 @@ use crate::{
         AddressType, Primitive, Type, Width,
         adt::{self, DataType, DataTypes},
     },
-    value::{BNum, Constructor, Integer, IntegerKind, Key, Map, Message, MessageEntry, Value},
+    value::{BNum, Constructor, Integer, IntegerType, Key, Map, Message, MessageEntry, Value},
 };
 
 const FILE: &str = "message.json";
@@ -61,11 +63,11 @@ impl Dice {
         }
     }
 
-    fn kind(&mut self, depth: u32) -> Type {
+    fn ty(&mut self, depth: u32) -> Type {
         if depth == 0 || self.once_in(3) {
             return self.primitive().into();
         }
-        let (one, other) = (self.kind(depth - 1), self.kind(depth - 1));
+        let (one, other) = (self.ty(depth - 1), self.ty(depth - 1));
         let kinds = if self.once_in(8) { 16 } else { 9 };
         match self.below(kinds) {
             0 => Type::bool(),
@@ -86,17 +88,17 @@ impl Dice {
         }
     }
 
-    /// Returns a random value. Most values have the type `kind`.
-    fn value(&mut self, kind: &Type) -> Value {
+    /// Returns a random value. Most values have the type `ty`.
+    fn value(&mut self, ty: &Type) -> Value {
         if self.once_in(60) {
-            let other = self.kind(1);
+            let other = self.ty(1);
             return self.value_of(&other);
         }
-        self.value_of(kind)
+        self.value_of(ty)
     }
 
-    fn value_of(&mut self, kind: &Type) -> Value {
-        match kind {
+    fn value_of(&mut self, ty: &Type) -> Value {
+        match ty {
             Type::Primitive(primitive) => self.of_primitive(*primitive),
             Type::Address(_) => Value::bystrx([7; 20]),
             Type::Map(key, of) => {
@@ -109,17 +111,17 @@ impl Dice {
                 Value::Map(map)
             }
             Type::Adt(name, types) => self.of_adt(name.name.base(), types),
-            Type::Forall(..) | Type::Function(..) | Type::Unit | Type::Variable(_) => Value::uint32(1),
+            Type::Forall(..) | Type::Function(..) | Type::Unit | Type::Variable(_) => Value::from(1_u32),
         }
     }
 
     fn of_primitive(&mut self, primitive: Primitive) -> Value {
         let bytes = |dice: &mut Self, length| (0..length).map(|_| u8::try_from(dice.below(256)).unwrap()).collect();
-        let integer = |kind, text: &str| Value::Integer(Integer::parse(kind, text).unwrap());
+        let integer = |ty, text: &str| Value::Integer(Integer::parse(ty, text).unwrap());
         match primitive {
-            Primitive::Int(width) => integer(IntegerKind::Int(width), self.pick(&["0", "-1", "2147483647", "-77"])),
-            Primitive::Uint(width) => integer(IntegerKind::Uint(width), self.pick(&["0", "1", "4294967295", "77"])),
-            Primitive::String => Value::string(self.text()),
+            Primitive::Int(width) => integer(IntegerType::Int(width), self.pick(&["0", "-1", "2147483647", "-77"])),
+            Primitive::Uint(width) => integer(IntegerType::Uint(width), self.pick(&["0", "1", "4294967295", "77"])),
+            Primitive::String => Value::of_text(self.text()),
             Primitive::BNum => {
                 Value::BNum(BNum::parse(self.pick(&["0", "007", "18446744073709551616", "12345"])).unwrap())
             }
@@ -163,18 +165,18 @@ impl Dice {
     }
 
     fn message(&mut self) -> Message {
-        let entry = |label: &str, kind, value| MessageEntry { label: label.into(), kind, value };
+        let entry = |label: &str, ty, value| MessageEntry { label: label.into(), ty, value };
         let mut entries = vec![
-            entry("_tag", Primitive::String.into(), Value::string(self.text())),
-            entry("_amount", Primitive::Uint(Width::W128).into(), Value::uint128(77)),
+            entry("_tag", Primitive::String.into(), Value::of_text(self.text())),
+            entry("_amount", Primitive::Uint(Width::W128).into(), Value::from(77_u128)),
             entry("_recipient", Type::bystr(20), Value::bystrx([9; 20])),
         ];
         for _ in 0..self.below(4) {
             let label = self.pick(&["a", "b", "c", "_sender", "_origin", "_codehash", "Ns.a"]);
-            let kind = self.kind(3);
-            let value = self.value(&kind);
+            let ty = self.ty(3);
+            let value = self.value(&ty);
             let place = self.below(entries.len() + 1);
-            entries.insert(place, entry(label, kind, value));
+            entries.insert(place, entry(label, ty, value));
         }
         Message::new(entries)
     }
@@ -220,7 +222,7 @@ fn by_text(message: &Message, known: &DataTypes) -> Result<MessageInput, InputEr
     }
     builder.key("params").begin_array();
     for entry in message.entries().iter().filter(|entry| !labels.contains(&&*entry.label)) {
-        builder.begin_object().member("vname", &entry.label).member("type", entry.kind.global());
+        builder.begin_object().member("vname", &entry.label).member("type", entry.ty.global());
         builder.key("value").value(&entry.value, ListForm::Array).end();
     }
     let text = builder.finish().root().compact().to_string();
@@ -239,7 +241,7 @@ fn facts(value: &Value) -> String {
                 let Constructor { name, data_type, index, arity, type_arity } = &**adt.constructor();
                 let (name, data_type) = (name.as_written(), data_type.as_written());
                 write!(facts, "{name} {data_type} {index} {arity} {type_arity}").unwrap();
-                facts.extend(adt.types().iter().map(|kind| format!(" {}", kind.as_written())));
+                facts.extend(adt.types().iter().map(|ty| format!(" {}", ty.as_written())));
                 pending.extend(adt.arguments());
             }
             Value::Map(map) => {
@@ -266,7 +268,7 @@ fn sent_message_is_read_as_its_text() {
     let (mut read, mut rejected, mut unchanged, mut changed) = (0, 0, 0, 0);
     for seed in 0..CASES {
         let message = Dice(seed).message();
-        let sent = MessageInput::of_sent(FILE, &message, [[1; 20], [2; 20]], &known);
+        let sent = MessageInput::of_sent(FILE, &message, [[1; 20], [2; 20]].map(Address::new), &known);
         let expected = by_text(&message, &known);
         assert_eq!(sent, expected, "seed {seed}");
         let (Ok(sent), Ok(expected)) = (sent, expected) else {
@@ -275,9 +277,9 @@ fn sent_message_is_read_as_its_text() {
         };
         read += 1;
         for (sent, expected) in sent.parameters.iter().zip(&expected.parameters) {
-            assert_eq!(sent.kind.as_written().to_string(), expected.kind.as_written().to_string(), "seed {seed}");
+            assert_eq!(sent.ty.as_written().to_string(), expected.ty.as_written().to_string(), "seed {seed}");
             assert_eq!(facts(&sent.value), facts(&expected.value), "seed {seed}");
-            let same = is_unchanged(&sent.value, &sent.kind);
+            let same = is_unchanged(&sent.value, &sent.ty);
             (unchanged, changed) = (unchanged + u32::from(same), changed + u32::from(!same));
         }
     }
@@ -291,27 +293,27 @@ fn built_in_values_pass_without_json() {
     let uint = || Type::from(Primitive::Uint(Width::W32));
     let map = || {
         let mut map = Map::new(Primitive::String.into(), Type::list(uint()));
-        map.insert(Key::new(Value::string("k")).unwrap(), Value::list(uint(), [1, 2].map(Value::uint32)));
+        map.insert(Key::new(Value::of_text("k")).unwrap(), Value::list(uint(), [1_u32, 2].map(Value::from)));
         Value::Map(map)
     };
     let of_map = || Type::map(Primitive::String.into(), Type::list(uint()));
-    for (value, kind) in [
-        (Value::uint32(1), uint()),
+    for (value, ty) in [
+        (Value::from(1_u32), uint()),
         (Value::nat(3), Type::nat()),
         (map(), of_map()),
         (Value::pair((Type::bool(), Value::bool(true)), (of_map(), map())), Type::pair(Type::bool(), of_map())),
         (Value::some(Type::nat(), Value::nat(1)), Type::option(Type::nat())),
         (Value::none(uint()), Type::option(uint())),
     ] {
-        assert!(is_unchanged(&value, &kind), "{value:?}");
+        assert!(is_unchanged(&value, &ty), "{value:?}");
     }
-    for (value, kind) in [
-        (Value::string("é"), Primitive::String.into()),
-        (Value::uint32(1), Type::from(Primitive::Uint(Width::W64))),
+    for (value, ty) in [
+        (Value::of_text("é"), Primitive::String.into()),
+        (Value::from(1_u32), Type::from(Primitive::Uint(Width::W64))),
         (Value::none(uint()), Type::option(Type::nat())),
         (Value::bystrx([1; 20]), Type::Address(AddressType::Any)),
         (Value::adt(&constructor("Colour", "Red", 0), Arc::new([]), []), named("Colour", &[])),
     ] {
-        assert!(!is_unchanged(&value, &kind), "{value:?}");
+        assert!(!is_unchanged(&value, &ty), "{value:?}");
     }
 }

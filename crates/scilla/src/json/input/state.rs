@@ -58,7 +58,7 @@ impl StateInput {
             }
         }
         let balance = balance.ok_or_else(|| Ending::Plain.report(file, "Field missing: _balance"))?;
-        let is_amount = balance.kind == Type::from(Primitive::Uint(Width::W128));
+        let is_amount = balance.ty == Type::from(Primitive::Uint(Width::W128));
         let amount = balance.value.as_integer().filter(|_| is_amount).and_then(Integer::to_u128);
         state.balance = amount.ok_or_else(|| Ending::Plain.report(file, "_balance invalid"))?;
         Ok(state)

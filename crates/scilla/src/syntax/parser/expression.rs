@@ -19,7 +19,7 @@ use crate::{
 /// An unfinished expression, of which the next part is missing.
 enum Open {
     /// `fun (x : T) =>` without its body.
-    Function { span: Span, parameter: Ident, kind: Type },
+    Function { span: Span, parameter: Ident, ty: Type },
     /// `let x =` without its value.
     LetValue { span: Span, name: Ident, annotation: Option<Type> },
     /// `let x = e in` without its body.
@@ -96,8 +96,8 @@ impl Parser<'_> {
         loop {
             part = match stack.pop() {
                 None => return Ok(Some(part)),
-                Some(Open::Function { span, parameter, kind }) => {
-                    self.add(span, ExpressionKind::Function { parameter, kind, body: part })
+                Some(Open::Function { span, parameter, ty }) => {
+                    self.add(span, ExpressionKind::Function { parameter, ty, body: part })
                 }
                 Some(Open::TypeFunction { span, parameter, parameter_span }) => {
                     self.add(span, ExpressionKind::TypeFunction { parameter, parameter_span, body: part })
@@ -147,10 +147,10 @@ impl Parser<'_> {
         self.expect(TokenKind::ParenOpen, "`(` and the parameter of the function")?;
         let parameter = self.expect_simple(TokenKind::Id, "the name of the parameter")?;
         self.expect(TokenKind::Colon, "`:` and the type of the parameter")?;
-        let kind = self.parse_type()?;
+        let ty = self.parse_type()?;
         self.expect(TokenKind::ParenClose, "`)` behind the type of the parameter")?;
         self.expect(TokenKind::Arrow, "`=>` and the body of the function")?;
-        stack.push(Open::Function { span, parameter, kind });
+        stack.push(Open::Function { span, parameter, ty });
         Ok(None)
     }
 

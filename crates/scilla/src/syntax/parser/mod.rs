@@ -16,7 +16,7 @@ mod pattern;
 mod statement;
 mod types;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, str::FromStr, sync::Arc};
 
 use self::advice::{Advice, Open};
 use super::{
@@ -86,6 +86,16 @@ pub fn parse_type(text: &str) -> Result<Type, Failure> {
         parser.parse_whole(Parser::parse_type, "the end of the type")
     };
     parse("Prelude", text.as_bytes(), whole, |_, _, kind| kind)
+}
+
+impl FromStr for Type {
+    type Err = Failure;
+
+    /// Parses a type in the spelling of JSON, which [`Type::global`] writes: see [`parse_type`]. The text of `Display` is
+    /// for people. It can have other names.
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        parse_type(text)
+    }
 }
 
 /// Parses a list of statements.

@@ -260,7 +260,7 @@ impl Parser<'_> {
             let what = if parameters.is_empty() { "the name of a parameter or `)`" } else { "the name of a parameter" };
             let name = self.expect_simple(TokenKind::Id, what)?;
             self.expect(TokenKind::Colon, "`:` and the type of the parameter")?;
-            parameters.push(Parameter { name, kind: self.parse_type()? });
+            parameters.push(Parameter { name, ty: self.parse_type()? });
             if self.maybe(TokenKind::Comma).is_none() {
                 self.expect(TokenKind::ParenClose, "`,` or `)`")?;
                 return Ok(parameters);
@@ -296,11 +296,11 @@ impl Parser<'_> {
         self.bump();
         let name = self.expect_simple(TokenKind::Id, "the name of the field, which begins with a small letter")?;
         self.expect(TokenKind::Colon, "`:` and the type of the field")?;
-        let kind = self.parse_type()?;
+        let ty = self.parse_type()?;
         self.expect(TokenKind::Equals, "`=` and the first value of the field")?;
         let initial = self.parse_expression()?;
         match self.peek().kind {
-            TokenKind::Field | Procedure | Transition | End => Ok(Field { name, kind, initial }),
+            TokenKind::Field | Procedure | Transition | End => Ok(Field { name, ty, initial }),
             Arrow => Err(self.unexpected("the end of the expression")),
             _ => Err(self.unexpected_after_expression("`field`, `transition` or `procedure`")),
         }

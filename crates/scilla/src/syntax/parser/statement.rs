@@ -307,8 +307,8 @@ impl Parser<'_> {
 
     fn parse_cast(&mut self, to: Ident, address: Ident, what: &str) -> Parsed<StatementKind> {
         self.expect(TokenKind::As, what)?;
-        let (kind, kind_span) = self.expect_address()?;
-        Ok(StatementKind::Cast { to, address, kind, kind_span })
+        let (ty, kind_span) = self.expect_address()?;
+        Ok(StatementKind::Cast { to, address, ty, kind_span })
     }
 
     /// Parses the field after the name of an address and a dot.

@@ -57,9 +57,9 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// Checks that a type parses to the expected text, in the form of JSON.
-fn kind(text: &str, expected: &str) {
-    let kind = parse_type(text).unwrap_or_else(|failure| panic!("{failure}: {text}"));
-    assert_eq!(kind.global().to_string(), expected);
+fn ty(text: &str, expected: &str) {
+    let ty = parse_type(text).unwrap_or_else(|failure| panic!("{failure}: {text}"));
+    assert_eq!(ty.global().to_string(), expected);
 }
 
 /// Checks that an expression has this error, and no other.
@@ -78,54 +78,54 @@ fn kind_error(text: &str, expected: &str) {
 
 #[test]
 fn types_of_every_form_are_read() {
-    kind("Uint128", "Uint128");
-    kind("ByStr007", "ByStr7");
-    kind("T", "T");
-    kind("0xAb.T", "0xab.T");
-    kind("Lib.T", "Lib.T");
-    kind("List Uint32", "List (Uint32)");
-    kind("Pair (List 'A) 'B", "Pair (List ('A)) ('B)");
-    kind("Uint32 Int", "Uint32 (Int)");
-    kind("A -> B -> C", "A -> B -> C");
-    kind("(A -> B) -> C", "(A -> B) -> C");
-    kind("forall 'A. 'A -> forall 'B. 'B -> 'A", "forall 'A. 'A -> forall 'B. 'B -> 'A");
-    kind("(forall 'A. 'A) -> B", "(forall 'A. 'A) -> B");
-    kind("((A))", "A");
-    kind("List (Map Uint32 String) Bool", "List (Map (Uint32) (String)) (Bool)");
-    kind("Pair Map Uint32 String", "Pair (Map (Uint32) (String))");
+    ty("Uint128", "Uint128");
+    ty("ByStr007", "ByStr7");
+    ty("T", "T");
+    ty("0xAb.T", "0xab.T");
+    ty("Lib.T", "Lib.T");
+    ty("List Uint32", "List (Uint32)");
+    ty("Pair (List 'A) 'B", "Pair (List ('A)) ('B)");
+    ty("Uint32 Int", "Uint32 (Int)");
+    ty("A -> B -> C", "A -> B -> C");
+    ty("(A -> B) -> C", "(A -> B) -> C");
+    ty("forall 'A. 'A -> forall 'B. 'B -> 'A", "forall 'A. 'A -> forall 'B. 'B -> 'A");
+    ty("(forall 'A. 'A) -> B", "(forall 'A. 'A) -> B");
+    ty("((A))", "A");
+    ty("List (Map Uint32 String) Bool", "List (Map (Uint32) (String)) (Bool)");
+    ty("Pair Map Uint32 String", "Pair (Map (Uint32) (String))");
 }
 
 #[test]
 fn map_types_of_every_form_are_read() {
-    kind("Map Uint32 String", "Map (Uint32) (String)");
-    kind("Map (ByStr20) T", "Map (ByStr20) (T)");
-    kind("Map ByStr20 with end Bool", "Map (ByStr20 with end) (Bool)");
-    kind("Map (ByStr20 with end) (ByStr20 with end)", "Map (ByStr20 with end) (ByStr20 with end)");
-    kind("Map Uint32 ByStr20 with library end", "Map (Uint32) (ByStr20 with library end)");
-    kind("Map Uint32 Map BNum Bool", "Map (Uint32) (Map (BNum) (Bool))");
-    kind("Map Uint32 (Map BNum (Option Bool))", "Map (Uint32) (Map (BNum) (Option (Bool)))");
-    kind("Map Uint32 Pair Bool (List Bool)", "Map (Uint32) (Pair (Bool) (List (Bool)))");
-    kind(
+    ty("Map Uint32 String", "Map (Uint32) (String)");
+    ty("Map (ByStr20) T", "Map (ByStr20) (T)");
+    ty("Map ByStr20 with end Bool", "Map (ByStr20 with end) (Bool)");
+    ty("Map (ByStr20 with end) (ByStr20 with end)", "Map (ByStr20 with end) (ByStr20 with end)");
+    ty("Map Uint32 ByStr20 with library end", "Map (Uint32) (ByStr20 with library end)");
+    ty("Map Uint32 Map BNum Bool", "Map (Uint32) (Map (BNum) (Bool))");
+    ty("Map Uint32 (Map BNum (Option Bool))", "Map (Uint32) (Map (BNum) (Option (Bool)))");
+    ty("Map Uint32 Pair Bool (List Bool)", "Map (Uint32) (Pair (Bool) (List (Bool)))");
+    ty(
         "Map Uint32 (Pair (Map BNum Bool) Map BNum Bool)",
         "Map (Uint32) (Pair (Map (BNum) (Bool)) (Map (BNum) (Bool)))",
     );
-    kind("Map Uint32 ((Bool))", "Map (Uint32) (Bool)");
-    kind("Map Uint32 (Option (ByStr20 with end))", "Map (Uint32) (Option (ByStr20 with end))");
-    kind("Map Uint32 0xab.T", "Map (Uint32) (0xab.T)");
-    kind("Pair Map Uint32 Bool 'A", "Pair (Map (Uint32) (Bool)) ('A)");
+    ty("Map Uint32 ((Bool))", "Map (Uint32) (Bool)");
+    ty("Map Uint32 (Option (ByStr20 with end))", "Map (Uint32) (Option (ByStr20 with end))");
+    ty("Map Uint32 0xab.T", "Map (Uint32) (0xab.T)");
+    ty("Pair Map Uint32 Bool 'A", "Pair (Map (Uint32) (Bool)) ('A)");
 }
 
 #[test]
 fn address_types_of_every_form_are_read() {
-    kind("ByStr20 with end", "ByStr20 with end");
-    kind("ByStr20 with _codehash end", "ByStr20 with _codehash end");
-    kind("ByStr20 with library end", "ByStr20 with library end");
-    kind("ByStr20 with contract end", "ByStr20 with contract end");
-    kind(
+    ty("ByStr20 with end", "ByStr20 with end");
+    ty("ByStr20 with _codehash end", "ByStr20 with _codehash end");
+    ty("ByStr20 with library end", "ByStr20 with library end");
+    ty("ByStr20 with contract end", "ByStr20 with contract end");
+    ty(
         "ByStr20 with contract field b : Uint32, field a : List (ByStr20 with end) end",
         "ByStr20 with contract field a : List (ByStr20 with end), field b : Uint32 end",
     );
-    kind("List ByStr20 with end", "List (ByStr20 with end)");
+    ty("List ByStr20 with end", "List (ByStr20 with end)");
 }
 
 #[test]
@@ -763,10 +763,8 @@ end";
     let library = module.library.as_ref().unwrap();
     assert_eq!(place(library.name.span), (3, 1), "the keyword");
     assert_eq!(place(library.name_span), (3, 9));
-    let LibraryEntry::Value { name, annotation: Some(Type::Adt(kind, _)), body } = &library.entries[0] else {
-        panic!()
-    };
-    assert_eq!((place(name.span), place(kind.span)), ((4, 5), (4, 9)));
+    let LibraryEntry::Value { name, annotation: Some(Type::Adt(ty, _)), body } = &library.entries[0] else { panic!() };
+    assert_eq!((place(name.span), place(ty.span)), ((4, 5), (4, 9)));
     assert_eq!(place(module.arena.get(*body).span), (4, 13));
     let LibraryEntry::Type { name, constructors } = &library.entries[1] else { panic!() };
     assert_eq!(place(name.span), (5, 1), "the keyword");

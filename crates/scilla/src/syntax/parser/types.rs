@@ -67,9 +67,9 @@ impl Parser<'_> {
             TokenKind::Map => self.parse_map(),
             TokenKind::ParenOpen => {
                 self.bump();
-                let kind = self.parse_type()?;
+                let ty = self.parse_type()?;
                 self.expect(TokenKind::ParenClose, "`)` behind the type")?;
-                Ok(kind)
+                Ok(ty)
             }
             TokenKind::Tid => {
                 self.bump();
@@ -154,9 +154,9 @@ impl Parser<'_> {
 
     fn parse_bracketed_map_value(&mut self) -> Parsed<Type> {
         self.bump();
-        let kind = self.nested(Self::parse_map_value)?;
+        let ty = self.nested(Self::parse_map_value)?;
         self.expect(TokenKind::ParenClose, "`)` behind the type of the values")?;
-        Ok(kind)
+        Ok(ty)
     }
 
     /// Parses the name of a type, or an address type.
@@ -227,8 +227,8 @@ impl Parser<'_> {
             self.report(name.span.start, message);
         }
         let mut fields = BTreeMap::new();
-        for (field, kind) in list {
-            if fields.insert(Arc::clone(field.name.base()), kind).is_some() {
+        for (field, ty) in list {
+            if fields.insert(Arc::clone(field.name.base()), ty).is_some() {
                 let message = format!("Syntax error: Duplicate field name {} in address type", field.name.base());
                 self.report(name.span.start, message);
             }

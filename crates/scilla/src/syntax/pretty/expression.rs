@@ -29,21 +29,21 @@ impl Printer<'_> {
                 ExpressionKind::Let { name, annotation, value, body } => {
                     self.text("let ");
                     self.ident(name);
-                    if let Some(kind) = annotation {
+                    if let Some(ty) = annotation {
                         self.text(" : ");
-                        self.kind(kind);
+                        self.ty(ty);
                     }
                     self.text(" =");
                     self.let_value(*value);
                     self.op(Op::Hard);
                     Some(*body)
                 }
-                ExpressionKind::Fixpoint { name: parameter, kind, body }
-                | ExpressionKind::Function { parameter, kind, body } => {
+                ExpressionKind::Fixpoint { name: parameter, ty, body }
+                | ExpressionKind::Function { parameter, ty, body } => {
                     self.text("fun (");
                     self.ident(parameter);
                     self.text(" : ");
-                    self.kind(kind);
+                    self.ty(ty);
                     self.text(") =>");
                     steps += self.open_body(*body);
                     Some(*body)
@@ -206,9 +206,9 @@ impl Printer<'_> {
             ExpressionKind::Instantiate { function, types } => {
                 self.text("@");
                 self.ident(function);
-                for kind in types {
+                for ty in types {
                     self.text(" ");
-                    self.type_argument(kind);
+                    self.type_argument(ty);
                 }
             }
             ExpressionKind::Literal(literal) => self.literal(literal),
@@ -237,11 +237,11 @@ impl Printer<'_> {
             return;
         }
         self.text(" {");
-        for (index, kind) in types.iter().enumerate() {
+        for (index, ty) in types.iter().enumerate() {
             if index > 0 {
                 self.text(" ");
             }
-            self.type_argument(kind);
+            self.type_argument(ty);
         }
         self.text("}");
     }

@@ -164,9 +164,9 @@ impl<'a> Printer<'a> {
                 self.start_at(name.span);
                 self.text("let ");
                 self.name(&name.name);
-                if let Some(kind) = annotation {
+                if let Some(ty) = annotation {
                     self.text(" : ");
-                    self.kind(kind);
+                    self.ty(ty);
                 }
                 self.value(*body);
             }
@@ -245,7 +245,7 @@ impl<'a> Printer<'a> {
         self.text("field ");
         self.name(&field.name.name);
         self.text(" : ");
-        self.kind(&field.kind);
+        self.ty(&field.ty);
         self.value(field.initial);
     }
 
@@ -262,7 +262,7 @@ impl<'a> Printer<'a> {
         self.separated(parameters, ",", |printer, parameter| {
             printer.ident(&parameter.name);
             printer.text(" : ");
-            printer.kind(&parameter.kind);
+            printer.ty(&parameter.ty);
         });
         self.op(Op::Dedent);
         self.op(Op::Join);

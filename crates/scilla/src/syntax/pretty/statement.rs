@@ -63,11 +63,11 @@ impl Printer<'_> {
                 self.arguments(arguments);
                 self.op(Op::Close);
             }
-            StatementKind::Cast { to, address, kind, kind_span: _ } => {
+            StatementKind::Cast { to, address, ty, kind_span: _ } => {
                 self.reading(to, "&");
                 self.ident(address);
                 self.text(" as ");
-                self.address(kind);
+                self.address(ty);
             }
             StatementKind::Event(value) => self.with_keyword("event ", value),
             StatementKind::ForEach { list, procedure } => {

@@ -106,7 +106,7 @@ impl Writer<'_> {
         self.one_of(&["x", "y", "a_rather_long_name_for_a_value", "_sender", "Ns . x"]);
     }
 
-    fn kind(&mut self, depth: usize) {
+    fn ty(&mut self, depth: usize) {
         match self.choose(if depth == 0 { 4 } else { 10 }) {
             0 => self.one_of(&["Uint128", "String", "ByStr20", "Message"]),
             1 => self.one_of(&["Bool", "Ns . T", "0xAb . T"]),
@@ -114,7 +114,7 @@ impl Writer<'_> {
             3 => self.one_of(&["ByStr20 with end", "ByStr20 with _codehash end", "ByStr20 with library end"]),
             4 => {
                 self.put("List (");
-                self.kind(depth - 1);
+                self.ty(depth - 1);
                 self.put(")");
             }
             5 => {
@@ -124,29 +124,29 @@ impl Writer<'_> {
             }
             6 => {
                 self.put("( (");
-                self.kind(depth - 1);
+                self.ty(depth - 1);
                 self.put(") ->");
-                self.kind(depth - 1);
+                self.ty(depth - 1);
                 self.put(")");
             }
             7 => {
                 self.put("( forall 'B .");
-                self.kind(depth - 1);
+                self.ty(depth - 1);
                 self.put(")");
             }
             8 => {
                 self.put("ByStr20 with contract");
                 if self.choose(2) == 1 {
                     self.put("field f :");
-                    self.kind(depth - 1);
+                    self.ty(depth - 1);
                     self.put(", field admin_of_the_contract :");
-                    self.kind(depth - 1);
+                    self.ty(depth - 1);
                 }
                 self.put("end");
             }
             _ => {
                 self.put("Pair (");
-                self.kind(depth - 1);
+                self.ty(depth - 1);
                 self.put(") Uint32");
             }
         }
@@ -174,7 +174,7 @@ impl Writer<'_> {
 
     fn argument_kind(&mut self) {
         self.put("(");
-        self.kind(2);
+        self.ty(2);
         self.put(")");
     }
 
@@ -245,7 +245,7 @@ impl Writer<'_> {
                 self.put("let x");
                 if self.choose(3) == 1 {
                     self.put(":");
-                    self.kind(2);
+                    self.ty(2);
                 }
                 self.put("=");
                 self.expression(depth - 1);
@@ -254,7 +254,7 @@ impl Writer<'_> {
             }
             11 => {
                 self.put("fun ( a :");
-                self.kind(2);
+                self.ty(2);
                 self.put(") =>");
                 self.expression(depth - 1);
             }
@@ -343,7 +343,7 @@ impl Writer<'_> {
                 self.put("x <- &");
                 self.name();
                 self.put("as ByStr20 with contract field f :");
-                self.kind(2);
+                self.ty(2);
                 self.put("end");
             }
             13 => {
@@ -381,7 +381,7 @@ impl Writer<'_> {
                 writer.put("let v");
                 if writer.choose(2) == 1 {
                     writer.put(":");
-                    writer.kind(2);
+                    writer.ty(2);
                 }
                 writer.put("=");
                 writer.expression(3);
@@ -405,7 +405,7 @@ impl Writer<'_> {
         self.put("(");
         self.list(",", |writer| {
             writer.put("a_parameter :");
-            writer.kind(2);
+            writer.ty(2);
         });
         self.put(")");
     }
@@ -430,7 +430,7 @@ impl Writer<'_> {
         }
         self.some(0, |writer| {
             writer.put("field f :");
-            writer.kind(2);
+            writer.ty(2);
             writer.put("=");
             writer.expression(1);
         });
@@ -440,7 +440,7 @@ impl Writer<'_> {
             writer.parameters();
             if returns == 2 {
                 writer.put(": (");
-                writer.kind(1);
+                writer.ty(1);
                 writer.put(")");
             }
             writer.statements(2);

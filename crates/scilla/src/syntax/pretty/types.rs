@@ -5,8 +5,8 @@ use crate::types::{AddressType, Type};
 
 impl Printer<'_> {
     /// Prints a type. The parser limits its depth, so this function may recurse.
-    pub(super) fn kind(&mut self, kind: &Type) {
-        match kind {
+    pub(super) fn ty(&mut self, ty: &Type) {
+        match ty {
             Type::Address(address) => self.address(address),
             Type::Adt(ident, arguments) => {
                 self.name(&ident.name);
@@ -17,12 +17,12 @@ impl Printer<'_> {
             }
             Type::Forall(variable, body) => {
                 self.text(format!("forall {variable}. "));
-                self.kind(body);
+                self.ty(body);
             }
             Type::Function(from, to) => {
                 self.bracketed(matches!(**from, Type::Function(..) | Type::Forall(..)), from);
                 self.text(" -> ");
-                self.kind(to);
+                self.ty(to);
             }
             Type::Map(key, value) => {
                 self.text("Map ");
@@ -38,20 +38,20 @@ impl Printer<'_> {
     }
 
     /// Prints a type, with parentheses if it needs them as an argument.
-    pub(super) fn type_argument(&mut self, kind: &Type) {
-        let alone = match kind {
+    pub(super) fn type_argument(&mut self, ty: &Type) {
+        let alone = match ty {
             Type::Adt(_, arguments) => arguments.is_empty(),
             Type::Primitive(_) | Type::Unit | Type::Variable(_) => true,
             Type::Address(_) | Type::Forall(..) | Type::Function(..) | Type::Map(..) => false,
         };
-        self.bracketed(!alone, kind);
+        self.bracketed(!alone, ty);
     }
 
-    pub(super) fn bracketed(&mut self, brackets: bool, kind: &Type) {
+    pub(super) fn bracketed(&mut self, brackets: bool, ty: &Type) {
         if brackets {
             self.text("(");
         }
-        self.kind(kind);
+        self.ty(ty);
         if brackets {
             self.text(")");
         }
@@ -66,13 +66,13 @@ impl Printer<'_> {
                 self.op(Op::Open);
                 self.text("ByStr20 with contract");
                 self.op(Op::Indent);
-                for (index, (name, kind)) in fields.iter().enumerate() {
+                for (index, (name, ty)) in fields.iter().enumerate() {
                     if index > 0 {
                         self.text(",");
                     }
                     self.op(Op::Line);
                     self.text(format!("field {name} : "));
-                    self.kind(kind);
+                    self.ty(ty);
                 }
                 self.op(Op::Dedent);
                 self.op(Op::Line);

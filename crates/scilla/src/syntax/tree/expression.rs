@@ -74,16 +74,16 @@ impl Writer<'_> {
                 self.kinds(types);
                 self.idents(arguments);
             }
-            ExpressionKind::Fixpoint { name, kind, body } => {
+            ExpressionKind::Fixpoint { name, ty, body } => {
                 self.begin(Group::Variant("Fixpoint"));
                 self.ident(name);
-                self.kind(kind);
+                self.ty(ty);
                 steps.push(Step::Enter(*body));
             }
-            ExpressionKind::Function { parameter, kind, body } => {
+            ExpressionKind::Function { parameter, ty, body } => {
                 self.begin(Group::Variant("Fun"));
                 self.ident(parameter);
-                self.kind(kind);
+                self.ty(ty);
                 steps.push(Step::Enter(*body));
             }
             ExpressionKind::Instantiate { function, types } => {
@@ -165,7 +165,7 @@ impl Writer<'_> {
             Literal::BNum(digits) => self.group(Group::Literal("BNum"), |writer| writer.text(digits.as_bytes())),
             Literal::Bytes(bytes) => self.group(Group::Literal("ByStrX"), |writer| writer.text(bytes)),
             Literal::EmptyMap { key, value } => self.parts("Map", |writer| {
-                writer.group(Group::Part("mtype"), |writer| writer.list([key, value], Self::kind));
+                writer.group(Group::Part("mtype"), |writer| writer.list([key, value], Self::ty));
                 writer.group(Group::Part("data"), |writer| writer.kinds(&[]));
             }),
             Literal::Integer(primitive, digits) => {

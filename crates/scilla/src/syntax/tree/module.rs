@@ -69,7 +69,7 @@ impl Writer<'_> {
     fn field(&mut self, field: &Field) {
         self.begin(Group::List);
         self.ident(&field.name);
-        self.kind(&field.kind);
+        self.ty(&field.ty);
         self.expression(field.initial);
         self.end();
     }

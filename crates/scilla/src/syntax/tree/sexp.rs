@@ -30,11 +30,11 @@ fn tokens(pieces: &[Piece]) -> Vec<Token<'_>> {
                 groups.push(is_list);
             }
             Piece::End => tokens.extend(groups.pop().filter(|is_list| *is_list).map(|_| Token::Close)),
-            Piece::Integer(kind, digits) => tokens.push(Token::Atom(format!("\"{kind} {digits}\"").into())),
+            Piece::Integer(ty, digits) => tokens.push(Token::Atom(format!("\"{ty} {digits}\"").into())),
             Piece::Name(name) => tokens.push(Token::Atom(name.into())),
             Piece::Nothing => tokens.extend([Token::Open, Token::Close]),
             Piece::Number(digits) => tokens.push(Token::Atom(digits.into())),
-            Piece::Primitive(kind) => tokens.push(Token::Atom(kind.to_string().into())),
+            Piece::Primitive(ty) => tokens.push(Token::Atom(ty.to_string().into())),
             Piece::Text(text) => tokens.push(Token::Atom(atom(text).into())),
             Piece::Truth(value) => tokens.push(Token::Atom(value.to_string().into())),
         }

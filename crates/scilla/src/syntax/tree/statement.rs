@@ -26,7 +26,7 @@ impl Writer<'_> {
         self.list(parameters, |writer, parameter| {
             writer.begin(Group::List);
             writer.ident(&parameter.name);
-            writer.kind(&parameter.kind);
+            writer.ty(&parameter.ty);
             writer.end();
         });
     }
@@ -52,10 +52,10 @@ impl Writer<'_> {
                 writer.ident(procedure);
                 writer.idents(arguments);
             }),
-            StatementKind::Cast { to, address, kind, kind_span: _ } => self.variant("TypeCast", |writer| {
+            StatementKind::Cast { to, address, ty, kind_span: _ } => self.variant("TypeCast", |writer| {
                 writer.ident(to);
                 writer.ident(address);
-                writer.address(kind);
+                writer.address(ty);
             }),
             StatementKind::Event(value) => self.of_idents("CreateEvnt", [value]),
             StatementKind::ForEach { list, procedure } => self.of_idents("Iterate", [list, procedure]),

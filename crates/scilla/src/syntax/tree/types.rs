@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Writer<'_> {
-    pub(super) fn kind(&mut self, kind: &Type) {
-        match kind {
+    pub(super) fn ty(&mut self, ty: &Type) {
+        match ty {
             Type::Address(address) => self.address(address),
             Type::Adt(ident, arguments) => {
                 // The place in the name of a type is a part of the type. Without places, the writer writes an empty
@@ -23,15 +23,15 @@ impl Writer<'_> {
             }
             Type::Forall(variable, body) => self.variant("PolyFun", |writer| {
                 writer.text(variable.as_bytes());
-                writer.kind(body);
+                writer.ty(body);
             }),
             Type::Function(from, to) => self.variant("FunType", |writer| {
-                writer.kind(from);
-                writer.kind(to);
+                writer.ty(from);
+                writer.ty(to);
             }),
             Type::Map(key, value) => self.variant("MapType", |writer| {
-                writer.kind(key);
-                writer.kind(value);
+                writer.ty(key);
+                writer.ty(value);
             }),
             Type::Primitive(primitive) => {
                 self.variant("PrimType", |writer| writer.pieces.push(Piece::Primitive(*primitive)));
@@ -42,11 +42,11 @@ impl Writer<'_> {
     }
 
     pub(super) fn kinds(&mut self, kinds: &[Type]) {
-        self.list(kinds, Self::kind);
+        self.list(kinds, Self::ty);
     }
 
-    pub(super) fn maybe_kind(&mut self, kind: Option<&Type>) {
-        self.maybe(kind, Self::kind);
+    pub(super) fn maybe_kind(&mut self, ty: Option<&Type>) {
+        self.maybe(ty, Self::ty);
     }
 
     pub(super) fn address(&mut self, address: &AddressType) {
@@ -54,11 +54,11 @@ impl Writer<'_> {
             AddressType::Any => writer.word("AnyAddr"),
             AddressType::Code => writer.word("CodeAddr"),
             AddressType::Contract(fields) => writer.variant("ContrAddr", |writer| {
-                writer.list(fields.iter(), |writer, (name, kind)| {
+                writer.list(fields.iter(), |writer, (name, ty)| {
                     writer.begin(Group::List);
                     // The tree has no places for the fields of an address type.
                     writer.type_ident(&Name::simple(name.as_ref()), &Location::default());
-                    writer.kind(kind);
+                    writer.ty(ty);
                     writer.end();
                 });
             }),

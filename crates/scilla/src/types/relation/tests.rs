@@ -14,7 +14,7 @@ fn function(from: Type, to: Type) -> Type {
 }
 
 fn contract(fields: &[(&str, Type)]) -> Type {
-    let fields = fields.iter().map(|(name, kind)| ((*name).into(), kind.clone())).collect();
+    let fields = fields.iter().map(|(name, ty)| ((*name).into(), ty.clone())).collect();
     Type::Address(AddressType::Contract(Arc::new(fields)))
 }
 

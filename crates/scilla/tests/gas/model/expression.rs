@@ -4,7 +4,7 @@ use silica_scilla::{
     name::Name,
     source::Location,
     syntax::ast::{ExprId, ExpressionKind, Literal, MessageEntry, Pattern, PatternKind, Payload},
-    value::IntegerKind,
+    value::IntegerType,
 };
 
 use super::{INSUFFICIENT, Run, Scope, Stop, Text, builtin, value::Value};
@@ -231,10 +231,10 @@ fn of_literal<'p>(literal: &Literal) -> Value<'p> {
         Literal::BNum(digits) => Value::Block(digits.parse().unwrap()),
         Literal::Bytes(bytes) => Value::bytes(bytes),
         Literal::EmptyMap { .. } => Value::Map(Vec::new().into()),
-        Literal::Integer(kind, digits) => {
-            let (signed, width) = match IntegerKind::of(*kind).expect("the parser knows the types of integers") {
-                IntegerKind::Int(width) => (true, width),
-                IntegerKind::Uint(width) => (false, width),
+        Literal::Integer(ty, digits) => {
+            let (signed, width) = match IntegerType::of(*ty).expect("the parser knows the types of integers") {
+                IntegerType::Int(width) => (true, width),
+                IntegerType::Uint(width) => (false, width),
             };
             Value::Number { signed, bits: width.bits(), number: digits.parse().unwrap() }
         }

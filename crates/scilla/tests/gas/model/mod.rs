@@ -15,7 +15,7 @@ mod value;
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
 use silica_scilla::{
-    eval::{Argument, Failed, Message, Outcome},
+    eval::{Argument, Failed, IncomingMessage, Outcome},
     host::MemoryHost,
     name::Name,
     resolve::{Imported, Program},
@@ -112,7 +112,7 @@ const RAN_OUT: &str = "Ran out of gas after evaluating statement";
 pub(crate) fn costs(
     program: &Program<ContractModule>,
     init: &[Argument],
-    message: &Message,
+    message: &IncomingMessage,
     balance: u128,
     host: &MemoryHost,
 ) -> Result<Costs, String> {
@@ -187,7 +187,7 @@ struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    fn message(&mut self, init: &[Argument], message: &Message) -> Result<(), Stop> {
+    fn message(&mut self, init: &[Argument], message: &IncomingMessage) -> Result<(), Stop> {
         let program = self.program;
         self.libraries()?;
         for entry in init {
@@ -201,7 +201,7 @@ impl<'p> Run<'p> {
         let transition = components.iter().find(called).ok_or(Stop::Failed)?;
         let given: Vec<_> = transition.parameters.iter().map(|it| self.base.get(&it.name.name)).collect();
         for (parameter, value) in transition.parameters.iter().zip(&given).rev() {
-            self.claim(&parameter.kind, value)?;
+            self.claim(&parameter.ty, value)?;
         }
         self.component(transition, given)
     }
@@ -252,13 +252,13 @@ impl<'p> Run<'p> {
     }
 
     /// Charges and checks a parameter that has an address type.
-    fn claim(&mut self, kind: &Type, value: &Value<'p>) -> Result<(), Stop> {
-        if let Type::Address(kind) = kind {
-            let (units, place) = (address_units(kind), ("".into(), 0));
+    fn claim(&mut self, ty: &Type, value: &Value<'p>) -> Result<(), Stop> {
+        if let Type::Address(ty) = ty {
+            let (units, place) = (address_units(ty), ("".into(), 0));
             self.charges.push(Charge { units, text: INSUFFICIENT, place, takes_the_rest: true });
-            return if self.is_such(value, kind) { Ok(()) } else { Err(Stop::Failed) };
+            return if self.is_such(value, ty) { Ok(()) } else { Err(Stop::Failed) };
         }
-        let written = kind.global().to_string();
+        let written = ty.global().to_string();
         if written.contains(" with ") { Err(Stop::Beyond(format!("a parameter of type {written}"))) } else { Ok(()) }
     }
 
@@ -278,8 +278,8 @@ impl<'p> Run<'p> {
 }
 
 /// Returns the cost of the check of an address type, in units.
-fn address_units(kind: &AddressType) -> u64 {
-    match kind {
+fn address_units(ty: &AddressType) -> u64 {
+    match ty {
         AddressType::Contract(fields) => 2 + 1 + fields.len() as u64,
         AddressType::Any | AddressType::Code | AddressType::Library => 2,
     }

@@ -54,10 +54,10 @@ impl<'p> Run<'p> {
                 self.call(procedure, all(arguments))?;
                 to.as_ref().map(|to| (to, self.returned.take().expect("the procedure returns")))
             }
-            StatementKind::Cast { to, address, kind, .. } => {
-                pay(address_units(kind));
+            StatementKind::Cast { to, address, ty, .. } => {
+                pay(address_units(ty));
                 let address = get(address);
-                let fits = self.is_such(&address, kind);
+                let fits = self.is_such(&address, ty);
                 Some((to, Value::option(fits.then_some(address))))
             }
             StatementKind::Event(event) => {
@@ -176,7 +176,7 @@ impl<'p> Run<'p> {
 
     fn account(&self, address: &Value<'p>) -> &'p [StateField] {
         let Value::Bytes(bytes) = address else { panic!("this is no address") };
-        let address: [u8; 20] = (**bytes).try_into().unwrap();
+        let address = silica_protocol::Address::try_from(&**bytes).unwrap();
         self.host.accounts.get(&address).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -191,16 +191,16 @@ impl<'p> Run<'p> {
 
     /// Returns whether an account meets an address type. In this model, the types of the fields must be equal to the
     /// types in the address type.
-    pub(super) fn is_such(&self, address: &Value<'p>, kind: &AddressType) -> bool {
+    pub(super) fn is_such(&self, address: &Value<'p>, ty: &AddressType) -> bool {
         let fields = self.account(address);
-        let has = |name: &str, kind: Option<&Type>| {
-            fields.iter().any(|field| &*field.name == name && kind.is_none_or(|kind| field.kind == *kind))
+        let has = |name: &str, ty: Option<&Type>| {
+            fields.iter().any(|field| &*field.name == name && ty.is_none_or(|ty| field.ty == *ty))
         };
-        match kind {
+        match ty {
             AddressType::Any => !fields.is_empty(),
             AddressType::Code => has("_codehash", None),
             AddressType::Contract(claimed) => {
-                has("_this_address", None) && claimed.iter().all(|(name, kind)| has(name, Some(kind)))
+                has("_this_address", None) && claimed.iter().all(|(name, ty)| has(name, Some(ty)))
             }
             AddressType::Library => has("_codehash", None) && !has("_this_address", None),
         }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use silica_scilla::{
     name::Name,
-    value::{self as real, IntegerKind},
+    value::{self as real, IntegerType},
 };
 
 use super::expression::Function;
@@ -36,9 +36,9 @@ impl<'p> Value<'p> {
             real::Value::BNum(number) => Self::Block(number.to_string().parse().unwrap()),
             real::Value::ByStr(bytes) | real::Value::ByStrX(bytes) => Self::bytes(bytes),
             real::Value::Integer(integer) => {
-                let (signed, width) = match integer.kind() {
-                    IntegerKind::Int(width) => (true, width),
-                    IntegerKind::Uint(width) => (false, width),
+                let (signed, width) = match integer.ty() {
+                    IntegerType::Int(width) => (true, width),
+                    IntegerType::Uint(width) => (false, width),
                 };
                 Self::Number { signed, bits: width.bits(), number: integer.to_string().parse().unwrap_or(i128::MAX) }
             }
