@@ -81,7 +81,7 @@ impl StateReader for Snapshot {
             reason: "the init data of the deployment are invalid",
         })?;
         let init = sent.deployed(deployment.receipt.epoch, contract).to_styled_json();
-        Ok(Some(Source { code: deployment.transaction.code.into(), init: init.into() }))
+        Ok(Some(Source { code: deployment.transaction.into_unsigned().code.into(), init: init.into() }))
     }
 
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {

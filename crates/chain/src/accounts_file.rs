@@ -96,7 +96,7 @@ impl AccountEntry {
     /// [`SecretKeyError`]: the text is not a secret key.
     pub fn owner(&self) -> Option<Result<Address, SecretKeyError>> {
         let secret = self.secret_key()?.parse::<SecretKey>();
-        Some(secret.map(|secret| KeyPair::from_secret(secret).address()))
+        Some(secret.map(|secret| KeyPair::from(secret).address()))
     }
 }
 
@@ -124,6 +124,7 @@ fn kind(value: &Value) -> &'static str {
 
 /// Reason why an accounts file is invalid.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GenesisError {
     /// The text is not a JSON object. The error shows no part of the text, which can contain secret keys.
     #[error("accounts: expected an object of accounts by address, at line {line}, column {column}")]

@@ -2,8 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use silica_protocol::{ChainId, Gas, GasPrice, Qa, Transaction, TransactionKind};
-
+use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, TransactionKind, UnsignedTransaction};
 use silica_scilla::rules::{Edition, Rules as ScillaRules};
 
 use crate::epoch::Epochs;
@@ -239,6 +238,9 @@ impl ChainConfig {
         {
             return Err(ConfigError::GasLimitSum);
         }
+        if self.minimum_gas_price.get().is_zero() {
+            return Err(ConfigError::GasPrice);
+        }
         self.rules.check()
     }
 
@@ -289,7 +291,7 @@ impl Rules {
 
     /// Returns the lowest charge of an executed transaction. For a deployment or call, this is at least the size
     /// charge.
-    pub(crate) fn least_gas(&self, kind: TransactionKind, tx: &Transaction) -> Gas {
+    pub(crate) fn least_gas(&self, kind: TransactionKind, tx: &UnsignedTransaction) -> Gas {
         let bytes = |texts: &[&str]| {
             let sum = texts.iter().fold(0_usize, |sum, text| sum.saturating_add(text.len()));
             Gas::new(u64::try_from(sum).unwrap_or(u64::MAX))
@@ -322,6 +324,7 @@ impl Rules {
 
 /// Reason why a chain cannot run with the given parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The number of virtual shards is 0 or above the maximum.
     #[error("shards: expected 1 to {most}, got {got}")]
@@ -350,6 +353,15 @@ pub enum ConfigError {
     /// The sum of the gas limits of all micro blocks exceeds 64 bits.
     #[error("gas limits: the sum over all shards exceeds 64 bits")]
     GasLimitSum,
+    /// The minimum gas price is 0.
+    #[error("minimum gas price: expected at least 1 Qa, got 0")]
+    GasPrice,
+    /// The member of the committees is not the compressed form of a point, so no signature of a block verifies.
+    #[error("member of the committees: expected a compressed point of secp256k1, got {key}")]
+    Member {
+        /// The given key.
+        key: PublicKey,
+    },
     /// A rule of execution has a value that this implementation does not support.
     #[error("rules: expected the profile of generation 8.1")]
     Rules,

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use silica_protocol::{Address, CodeHash, DeployedContract, InitData, StorageKey};
-use silica_scilla::json::quoted;
+use silica_protocol::{
+    Address, CodeHash, DeployedContract, InitData, MapKey, StorageKey, rpc::contract_state::StateWriter,
+};
 use silica_state::{Entries, StateError};
 
 use crate::{
@@ -36,10 +37,9 @@ const BY_FIELD: [&str; 3] = ["_depth", "_hasmap", "_type"];
 /// ```
 pub fn variable_key(contract: &Address, name: &str, indices: &[String]) -> StorageKey {
     if BY_FIELD.contains(&name) {
-        return StorageKey::entry(contract, name, indices);
+        return StorageKey::metadata(contract, name, indices.iter().map(String::as_str));
     }
-    let texts: Vec<String> = indices.iter().map(|index| in_quotes(index)).collect();
-    StorageKey::entry(contract, name, &texts)
+    StorageKey::map_entry(contract, name, indices.iter().map(|index| MapKey::string(index)))
 }
 
 impl Snapshot {
@@ -102,6 +102,26 @@ impl Snapshot {
         let prefix = StorageKey::from_text(format!("{contract}{}", StorageKey::SEPARATOR));
         let entries = self.view().entries(contract, &prefix, None)?;
         Ok(ContractEntries { entries, prefix: StorageKey::SEPARATOR.len_utf8(), all: true })
+    }
+
+    /// Returns the JSON text of all fields of a contract, and its balance as `_balance`. Returns `None` if no contract has
+    /// this address. [`contract_fields`](Self::contract_fields) reads a large state in parts.
+    ///
+    /// # Errors
+    ///
+    /// The state cannot be read.
+    pub fn contract_state_json(&self, contract: &Address) -> Result<Option<String>, StateError> {
+        let Some(account) = self.account(contract)?.filter(|account| account.contract.is_some()) else {
+            return Ok(None);
+        };
+        let (mut writer, mut text) = (StateWriter::of_fields(Some(account.balance)), Vec::new());
+        let mut add = |path: &[&str], value: &[u8]| {
+            writer.add(path, value, &mut text);
+            ControlFlow::Continue(())
+        };
+        let _: ControlFlow<()> = self.contract_fields(contract)?.visit(&mut add)?;
+        writer.finish(&mut text);
+        Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
     /// Returns a field of a contract, or the part of its map below the keys `indices`. Returns `None` if the contract
@@ -188,23 +208,13 @@ impl ContractEntries {
     }
 }
 
-fn in_quotes(index: &str) -> String {
-    let mut text = String::new();
-    // A write to a `String` never fails.
-    let _ = quoted(index, &mut text);
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
     use serde_json::{Map, Value as Json};
-    use silica_protocol::{
-        Account, CoSignatures, ContractAccount, DsBlock, DsBlockHeader, MbInfoHash, PublicKey, Qa, Timestamp, TxBlock,
-        TxBlockHeader, rpc::contract_state::StateWriter,
-    };
+    use silica_protocol::{Account, ContractAccount, PublicKey, Qa, Timestamp, rpc::contract_state::StateWriter};
     use silica_state::{BlockRecord, StateDiff, Store, StoreOptions};
 
     use super::*;
@@ -219,20 +229,7 @@ mod tests {
         let diff = StateDiff { accounts: [(CONTRACT, account)].into(), storage: [(CONTRACT, entries)].into() };
         let state = store.extend(store.prepare(), &diff).unwrap();
         let member = PublicKey::new([2; 33]);
-        let header = TxBlockHeader {
-            state_root: state.root(),
-            mb_info_hash: MbInfoHash::of(&[]),
-            ..TxBlockHeader::genesis(member)
-        };
-        let (cosignatures, timestamp) = (CoSignatures::unsigned(1), Timestamp::new(0));
-        let block = BlockRecord {
-            tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: cosignatures.clone(), timestamp },
-            micro_blocks: Vec::new(),
-            ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
-            transactions: Vec::new(),
-            edits: StateDiff::default(),
-            repeats_number: false,
-        };
+        let block = BlockRecord::genesis(state.root(), member, Timestamp::new(0));
         store.commit(&block, state).unwrap()
     }
 
@@ -287,13 +284,13 @@ mod tests {
     }
 
     /// Adds the entries of a value. An object with the member `constructor` is one value, and not a map.
-    fn store(key: &[String], value: &Json, entries: &mut BTreeMap<StorageKey, Vec<u8>>) {
-        let stored = StorageKey::entry(&CONTRACT, &key[0], &key[1..]);
+    fn store(field: &str, key: &[MapKey], value: &Json, entries: &mut BTreeMap<StorageKey, Vec<u8>>) {
+        let stored = StorageKey::map_entry(&CONTRACT, field, key);
         match value {
             Json::Object(map) if map.is_empty() => drop(entries.insert(stored, StorageKey::EMPTY_MAP.to_vec())),
             Json::Object(map) if !map.contains_key("constructor") => {
                 for (name, value) in map {
-                    store(&[key, &[in_quotes(name)]].concat(), value, entries);
+                    store(field, &[key, &[MapKey::string(name)]].concat(), value, entries);
                 }
             }
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => {
@@ -307,7 +304,7 @@ mod tests {
         fn state_is_written_as_it_is_stored(fields in fields(), about in 1..100_usize) {
             let mut stored_entries = BTreeMap::new();
             for (name, value) in &fields {
-                store(std::slice::from_ref(name), value, &mut stored_entries);
+                store(name, &[], value, &mut stored_entries);
                 stored_entries.insert(StorageKey::depth(&CONTRACT, name), b"1".to_vec());
             }
             let state = stored(&stored_entries);
@@ -329,7 +326,7 @@ mod tests {
             for (name, value) in &fields {
                 let is_map = value.as_object().is_some_and(|map| !map.is_empty() && !map.contains_key("constructor"));
                 if is_map {
-                    let prefix = StorageKey::entry(&CONTRACT, name, &[] as &[&str]);
+                    let prefix = StorageKey::field(&CONTRACT, name);
                     let length = prefix.as_str().len() - CONTRACT.to_string().len();
                     let writer = StateWriter::below([name.as_str(), "a\"b"]);
                     let text = written(entries(&state, &prefix, Some(length)), writer, about);

@@ -94,6 +94,7 @@ fn percent_of_price(price: Qa, percent: u128) -> Qa {
 
 /// Reason why the minimum gas price was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GasPriceError {
     /// The price is 0.
     #[error("Gas price cannot be less than 1")]

@@ -96,6 +96,7 @@ pub struct Genesis {
 
 /// An inconsistency in the accounts file. The node accepts the file, because the node does not use the keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GenesisWarning {
     /// The secret key does not belong to the address of the account.
     #[error("account {address}: expected the private key of this account, got that of {owner}")]
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn published_accounts_belong_to_their_keys() {
         for published in PUBLISHED_ACCOUNTS {
-            let key = KeyPair::from_secret(published.secret_key().parse().unwrap());
+            let key = KeyPair::from_hex(published.secret_key()).unwrap();
             assert_eq!(key.address(), published.address());
         }
         assert_eq!(PUBLISHED_ACCOUNTS[0].address().to_string(), FIRST);

@@ -281,6 +281,7 @@ impl Chain {
 
 /// Reason why a verified transaction is not pending after its submission.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SubmissionError {
     /// The pool rejected the transaction.
     #[error(transparent)]

@@ -11,41 +11,42 @@
 //!     consensus::{Effect, Engine, Input, Solo},
 //!     open,
 //! };
-//! use silica_crypto::{KeyPair, sign};
-//! use silica_protocol::{Address, Gas, Nonce, Qa, Signature, Timestamp, Transaction, Version};
+//! use silica_crypto::KeyPair;
+//! use silica_protocol::{Address, Qa, Timestamp, Transaction};
 //! use silica_state::{Store, StoreOptions};
 //!
-//! let key = KeyPair::from_secret("01".repeat(32).parse()?);
+//! let key = KeyPair::from_hex(&"01".repeat(32))?;
 //! let (store, config) = (Store::ephemeral(StoreOptions::default()), ChainConfig::isolated());
 //! let (chain, mut producer) =
-//!     open(store, config, &Genesis::default(), key.public(), Timestamp::new(1_700_000_000_000_000))?;
+//!     open(store, config, &Genesis::default(), key.public_key(), Timestamp::new(1_700_000_000_000_000))?;
 //! let mut engine = Solo::new(key);
 //!
 //! // One of the published test accounts pays.
-//! let sender = KeyPair::from_secret(PUBLISHED_ACCOUNTS[0].secret_key().parse()?);
+//! let sender = KeyPair::from_hex(PUBLISHED_ACCOUNTS[0].secret_key())?;
 //! let recipient = Address::new([7; 20]);
-//! let mut payment = Transaction {
-//!     version: Version::of_chain(chain.config().chain_id),
-//!     nonce: Nonce::new(1),
-//!     to: recipient,
-//!     amount: Qa::new(1_000),
-//!     gas_price: chain.snapshot().minimum_gas_price(),
-//!     gas_limit: Gas::new(50),
-//!     code: String::new(),
-//!     data: String::new(),
-//!     sender_key: sender.public(),
-//!     signature: Signature::ZERO,
-//! };
-//! payment.signature = sign(&payment.core_bytes(), &sender)?;
+//! let payment = Transaction::payment(recipient, Qa::new(1_000)).chain_id(chain.config().chain_id).nonce(1);
 //!
 //! let now = Timestamp::new(1_700_000_001_000_000);
-//! let submitted = chain.submit(chain.admit(payment, false)?, now)?;
+//! let submitted = chain.submit(chain.admit(payment.sign(&sender)?, false)?, now)?;
 //! assert_eq!(submitted.routing, Routing::Payment);
 //! let effects = engine.step(Input::Arrival(now), &mut producer)?;
 //! assert!(matches!(&effects[..], [Effect::Committed(block)] if block.transactions().len() == 1));
 //! assert_eq!(chain.snapshot().account(&recipient)?.unwrap().balance, Qa::new(1_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # What to use for what
+//!
+//! | Task | Items |
+//! |---|---|
+//! | test a program or a contract against a chain | `TestChain`, with the feature `test-util` |
+//! | start or open a chain | [`open`], [`ChainConfig`], [`Genesis`] |
+//! | submit a transaction, simulate it, estimate its gas | [`Chain::submit`], [`Chain::simulate`], [`Chain::estimate_gas`] |
+//! | read accounts, contracts, blocks and receipts | [`Chain::snapshot`], [`Snapshot`] |
+//! | make blocks alone, or write a consensus | [`consensus::Solo`], [`consensus::Engine`], [`consensus::Application`] |
+//! | verify a block of another node | [`consensus::Application::verify`], [`consensus::seal_with`], [`Proposal`] |
+//! | revert to an earlier block | [`Producer::save`], [`Producer::revert`] |
+//! | check or execute a stored chain again | [`check()`], [`rebuild`] |
 //!
 //! # The life of a transaction
 //!
@@ -85,6 +86,7 @@
 //!   statements that a transaction executed.
 //! - `producer`: the only writer of a chain.
 //! - `open`, `savepoint`: in this order, opening or creating a chain; reverts to an earlier block.
+//! - `test_chain`: a chain for tests, behind the feature `test-util`.
 //!
 //! # Invariants
 //!
@@ -137,10 +139,25 @@ mod simulation;
 mod snapshot;
 mod stage;
 mod state_page;
+#[cfg(feature = "test-util")]
+mod test_chain;
 #[cfg(test)]
 mod testing;
 mod trace;
 mod verifier;
+
+#[cfg(feature = "test-util")]
+pub use crate::test_chain::{
+    Deployed, Executed, Replica, ReplicaError, TestChain, TestChainBuilder, TestChainError, TestSnapshot,
+};
+#[doc(no_inline)]
+pub use silica_crypto as crypto;
+#[doc(no_inline)]
+pub use silica_protocol as protocol;
+#[doc(no_inline)]
+pub use silica_scilla as scilla;
+#[doc(no_inline)]
+pub use silica_state as state;
 
 pub use crate::{
     accounts_file::{AccountEntry, AccountsFile, GenesisError},
@@ -176,3 +193,7 @@ pub use crate::{
     state_page::{PastStateError, StateEntry, StatePage, StatePageError, StatePageRequest},
     trace::{TraceError, TransactionTrace},
 };
+
+#[cfg(all(doctest, feature = "test-util"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -90,6 +90,7 @@ fn read_times(state: &Snapshot, head: &Head) -> Result<Times, OpenError> {
 
 /// Reason why a chain could not be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The chain cannot run with these parameters.
     #[error(transparent)]

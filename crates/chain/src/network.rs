@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use silica_crypto::multisig;
 use silica_protocol::{BlockHash, BlockNumber, DsBlock, PublicKey, TxBlock};
 use silica_state::{ArchiveError, Snapshot};
 
@@ -56,8 +57,28 @@ impl Network {
     /// Checks the parameters, and returns them with an empty contract cache.
     pub(crate) fn new(config: ChainConfig, member: PublicKey) -> Result<Self, ConfigError> {
         config.check()?;
+        multisig::aggregate_keys(&[member]).map_err(|_| ConfigError::Member { key: member })?;
         let epochs = config.epochs()?;
         let contract_cache = Arc::new(ContractCache::new(config.rules.scilla));
         Ok(Self { config, epochs, member, contract_cache })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_protocol::{GasPrice, Qa};
+
+    use super::*;
+    use crate::testing::key;
+
+    #[test]
+    fn price_of_zero_and_foreign_member_are_rejected() {
+        let (config, member) = (ChainConfig::isolated(), key(1).public_key());
+        assert!(Network::new(config.clone(), member).is_ok());
+        for key in [PublicKey::ZERO, PublicKey::new([0xff; 33])] {
+            assert_eq!(Network::new(config.clone(), key).unwrap_err(), ConfigError::Member { key });
+        }
+        let free = ChainConfig { minimum_gas_price: GasPrice::new(Qa::ZERO), ..config };
+        assert_eq!(Network::new(free, member).unwrap_err(), ConfigError::GasPrice);
     }
 }

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use silica_protocol::{CoSignatures, DsBlock, DsBlockHeader, PublicKey, Timestamp, TxBlock};
+use silica_protocol::{PublicKey, Timestamp};
 use silica_state::{BlockRecord, Snapshot, StateDiff, Store};
 
 use crate::{
     config::ChainConfig,
     epoch_accounting::FullBlockCounter,
-    genesis::{Genesis, genesis_header},
+    genesis::Genesis,
     handle::Chain,
     load::{OpenError, read_published},
     network::Network,
@@ -57,18 +57,6 @@ pub fn open(
 fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Timestamp) -> Result<Snapshot, OpenError> {
     let diff = StateDiff { accounts: genesis.accounts().clone(), ..StateDiff::default() };
     let state = store.extend(store.prepare(), &diff)?;
-    let header = genesis_header(member, state.root());
-    let record = BlockRecord {
-        tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: CoSignatures::unsigned(1), timestamp: now },
-        micro_blocks: Vec::new(),
-        ds_block: Some(DsBlock {
-            header: DsBlockHeader::genesis(member),
-            cosignatures: CoSignatures::unsigned(1),
-            timestamp: now,
-        }),
-        transactions: Vec::new(),
-        edits: StateDiff::default(),
-        repeats_number: false,
-    };
+    let record = BlockRecord::genesis(state.root(), member, now);
     store.commit(&record, state).map_err(OpenError::Commit)
 }

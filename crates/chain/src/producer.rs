@@ -385,6 +385,7 @@ impl Application for Producer {
 
 /// Reason why a chain did not recover from a failed write.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RecoverError {
     /// The store failed to recover.
     #[error("failed to recover the store")]
@@ -398,7 +399,7 @@ pub enum RecoverError {
 mod tests {
     use std::collections::BTreeMap;
 
-    use silica_protocol::{Address, BlockHash, Nonce};
+    use silica_protocol::{Address, BlockHash, Nonce, UnsignedTransaction};
     use silica_state::StoreOptions;
 
     use super::*;
@@ -414,20 +415,21 @@ mod tests {
 
     const AT: Timestamp = Timestamp::new(1_700_000_000_000_000);
 
-    /// Returns a chain over a store in memory. The key number 1 has money.
+    /// Returns a chain without an engine, over a store in memory. These tests write and flush each block themselves. The
+    /// key number 1 has money.
     fn chain() -> (Chain, Producer) {
         let store = Store::ephemeral(StoreOptions::default());
         store.set_signer(range_signer(&key(9)));
         let mut config = ChainConfig { shards: 1, ..ChainConfig::isolated() };
         config.policy.nonces = NoncePolicy::Queue;
         let genesis = Genesis::new(BTreeMap::from([(address(1), account(1_000_000_000_000_000, 0))])).unwrap();
-        open(store, config, &genesis, key(9).public(), AT).unwrap()
+        open(store, config, &genesis, key(9).public_key(), AT).unwrap()
     }
 
     /// Submits payments of the key number 1 with these nonces.
     fn pay(chain: &Chain, nonces: RangeInclusive<u64>) {
         for nonce in nonces {
-            let payment = Transaction { nonce: Nonce::new(nonce), ..payment(1, Address::new([7; 20])) };
+            let payment = UnsignedTransaction { nonce: Nonce::new(nonce), ..payment(1, Address::new([7; 20])) };
             chain.submit(chain.admit(signed(1, payment), false).unwrap(), AT).unwrap();
         }
     }

@@ -313,6 +313,7 @@ fn check_receipts(block: &ExecutedBlock, record: &BlockRecord, number: BlockNumb
 
 /// Reason why the repeated execution of blocks failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplayError {
     /// The chain cannot run with these parameters.
     #[error(transparent)]

@@ -126,6 +126,7 @@ impl Producer {
 
 /// Reason why a chain was not reverted.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RevertError {
     /// The store failed to revert.
     #[error("failed to revert the store")]

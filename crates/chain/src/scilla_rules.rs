@@ -37,6 +37,7 @@ pub fn check(store: &Store, configured: Rules) -> Result<(), RulesError> {
 
 /// Reason why a chain cannot continue with the configured Scilla rules.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RulesError {
     /// The rules of the record differ from the configuration.
     #[error("Scilla rules of the data directory: expected {configured}, got {stored}")]

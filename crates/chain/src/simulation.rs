@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{
-    Account, Address, BlockNumber, Gas, InitData, Nonce, PublicKey, Qa, Receipt, Signature, SimulationRequest,
-    StorageKey, Transaction, TransactionKind, Version, index_text,
+    Account, Address, BlockNumber, Gas, InitData, Nonce, PublicKey, Qa, Receipt, SimulationRequest, StorageKey,
+    TransactionKind, UnsignedTransaction, Version, index_text,
 };
 use silica_state::{Snapshot, StateError};
 
@@ -158,7 +158,7 @@ impl<'a> Simulator<'a> {
     }
 
     /// Returns the transaction of a request, with defaults for its absent members.
-    pub(crate) fn full_transaction(&self, request: &SimulationRequest) -> Result<Transaction, StateError> {
+    pub(crate) fn full_transaction(&self, request: &SimulationRequest) -> Result<UnsignedTransaction, StateError> {
         Ok(self.transaction(request, self.gas_limit(request)?))
     }
 
@@ -224,8 +224,8 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    fn transaction(&self, request: &SimulationRequest, gas_limit: Gas) -> Transaction {
-        Transaction {
+    fn transaction(&self, request: &SimulationRequest, gas_limit: Gas) -> UnsignedTransaction {
+        UnsignedTransaction {
             version: Version::of_chain(self.shared.network.config.chain_id),
             nonce: Nonce::new(0),
             to: request.to,
@@ -235,7 +235,6 @@ impl<'a> Simulator<'a> {
             code: request.code.clone(),
             data: request.data.clone(),
             sender_key: PublicKey::new([0; PublicKey::LEN]),
-            signature: Signature::ZERO,
         }
     }
 }
@@ -381,6 +380,7 @@ impl Search {
 
 /// Reason why a simulated transaction would not be in a block, or why there is no gas limit for it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SimulationError {
     /// Admission would reject the transaction.
     #[error(transparent)]
@@ -418,6 +418,8 @@ fn failure(receipt: &Receipt) -> String {
 mod tests {
     use std::{cell::Cell, convert::Infallible};
 
+    use silica_protocol::MapKey;
+
     use super::*;
 
     #[track_caller]
@@ -449,8 +451,8 @@ mod tests {
     fn keys_are_taken_apart() {
         let at = Address::new([7; 20]);
         let read = |key: &StorageKey| parts(&at, key).unwrap();
-        assert_eq!(read(&StorageKey::entry(&at, "f", &[""; 0])), ("f".to_owned(), vec![]));
-        let key = StorageKey::entry(&at, "m", &["\"a\\\"b\"", "\"\""]);
+        assert_eq!(read(&StorageKey::field(&at, "f")), ("f".to_owned(), vec![]));
+        let key = StorageKey::map_entry(&at, "m", [MapKey::string("a\"b"), MapKey::string("")]);
         assert_eq!(read(&key), ("m".to_owned(), vec!["a\"b".to_owned(), String::new()]));
         assert_eq!(parts(&Address::ZERO, &key), None);
     }

@@ -92,7 +92,7 @@ fn page(view: &StateView, request: &StatePageRequest) -> Result<Page, StatePageE
     account.contract.ok_or(StatePageError::NotAContract)?;
     let prefix = match field {
         Some(field) if !is_field(view, contract, field)? => return Err(StatePageError::UnknownField),
-        Some(field) => StorageKey::entry(contract, field, &[] as &[&str]),
+        Some(field) => StorageKey::field(contract, field),
         None => StorageKey::from_text(format!("{contract}{}", StorageKey::SEPARATOR)),
     };
     let all = format!("{contract}{}", StorageKey::SEPARATOR);
@@ -138,6 +138,7 @@ fn entry(path: &str, value: &[u8]) -> Option<StateEntry> {
 
 /// Reason why there is no page of contract state.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StatePageError {
     /// The state after the block is not available.
     #[error(transparent)]
@@ -161,6 +162,7 @@ pub enum StatePageError {
 
 /// Reason why the state after a block is not available.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PastStateError {
     /// The block does not exist yet, or its state is not in the state history.
     #[error("expected a Tx block whose state is kept, from {earliest} to {latest}, got {block}")]

@@ -1,9 +1,12 @@
-//! Keys and transactions for the tests of this crate.
+//! Keys, accounts and transactions for the unit tests of this crate.
+//!
+//! Most of these tests have a single transaction or an overlay, without a chain. Tests with a whole chain use
+//! [`TestChain`](crate::TestChain).
 
-use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_crypto::{KeyPair, SecretKey};
 use silica_protocol::{
-    Account, Address, ChainId, CodeHash, ContractAccount, Gas, GasPrice, Nonce, Qa, ShardId, Signature, Transaction,
-    Version,
+    Account, Address, ChainId, CodeHash, ContractAccount, Nonce, Qa, ShardId, Signature, Transaction,
+    UnsignedTransaction,
 };
 
 use crate::admission::VerifiedTransaction;
@@ -15,7 +18,7 @@ pub(crate) const PRICE: u128 = 2_000_000_000;
 pub(crate) fn key(number: u8) -> KeyPair {
     let mut bytes = [0; 32];
     bytes[31] = number;
-    KeyPair::from_secret(SecretKey::from_bytes(bytes).unwrap())
+    KeyPair::from(SecretKey::from_bytes(bytes).unwrap())
 }
 
 /// Returns the address of the key number `number`.
@@ -35,31 +38,19 @@ pub(crate) fn contract() -> Account {
 }
 
 /// Returns an unsigned payment of 1 Qa from the key number `from`, with nonce 1.
-pub(crate) fn payment(from: u8, to: Address) -> Transaction {
-    Transaction {
-        version: Version::of_chain(ChainId::new(222)),
-        nonce: Nonce::new(1),
-        to,
-        amount: Qa::new(1),
-        gas_price: GasPrice::new(Qa::new(PRICE)),
-        gas_limit: Gas::new(50),
-        code: String::new(),
-        data: String::new(),
-        sender_key: key(from).public(),
-        signature: Signature::ZERO,
-    }
+pub(crate) fn payment(from: u8, to: Address) -> UnsignedTransaction {
+    let payment = Transaction::payment(to, Qa::new(1)).chain_id(ChainId::new(222)).nonce(1);
+    payment.gas_price(Qa::new(PRICE)).build(key(from).public_key()).unwrap()
 }
 
 /// Signs a transaction with the key number `from`.
-pub(crate) fn signed(from: u8, mut transaction: Transaction) -> Transaction {
-    transaction.sender_key = key(from).public();
-    transaction.signature = sign(&transaction.core_bytes(), &key(from)).unwrap();
-    transaction
+pub(crate) fn signed(from: u8, transaction: UnsignedTransaction) -> Transaction {
+    transaction.sign(&key(from)).unwrap()
 }
 
-/// Returns a transaction as if it had passed admission for `committee`.
-pub(crate) fn unchecked(transaction: Transaction, committee: ShardId) -> VerifiedTransaction {
-    VerifiedTransaction::unchecked(transaction, committee)
+/// Returns a transaction as if it had passed admission for `committee`. Its signature is zero.
+pub(crate) fn unchecked(transaction: UnsignedTransaction, committee: ShardId) -> VerifiedTransaction {
+    VerifiedTransaction::unchecked(transaction.with_signature(Signature::ZERO), committee)
 }
 
 /// Panics if the field has this name, as a fault in the interpreter or its host would.

@@ -175,6 +175,7 @@ fn execute(
 
 /// Reason why there is no trace of a transaction.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TraceError {
     /// No block has the transaction.
     #[error("Txn Hash not Present")]

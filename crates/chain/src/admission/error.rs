@@ -13,6 +13,7 @@ use silica_state::StateError;
 /// The variants, except [`State`](Self::State), are in the order of the checks. Each of these variants cites the row of
 /// its check (Reference: execution#admission-checks).
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AdmissionError {
     /// The chain id of the transaction is not the chain id of this network (Reference: execution#admission-16).
     #[error("CHAIN_ID incorrect")]
@@ -169,6 +170,7 @@ pub enum AdmissionError {
 
 /// Reason why a transaction of a block is invalid.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidTransaction {
     /// The transaction does not pass a check of admission that does not depend on the state.
     #[error("rejected by admission")]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use silica_protocol::{
     Account, Address, Gas, GasPrice, Nonce, PublicKey, Qa, ShardId, Signature, Transaction, TransactionKind, TxHash,
-    Version, sha256,
+    UnsignedTransaction, Version, sha256,
 };
 
 pub use self::error::{AdmissionError, InvalidTransaction};
@@ -196,7 +196,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         priority: bool,
     ) -> Result<VerifiedTransaction, AdmissionError> {
         match transaction.sender_key.impersonated() {
-            Some(sender) => self.impersonate(transaction, sender, priority),
+            Some(sender) => self.impersonate(transaction.into_unsigned(), sender, priority),
             None => self.admit(transaction, priority),
         }
     }
@@ -204,14 +204,14 @@ impl<A: Accounts> AdmissionContext<'_, A> {
     /// Checks a transaction of `sender` without a signature. Fails if the network does not permit such transactions.
     pub(crate) fn impersonate(
         &self,
-        mut transaction: Transaction,
+        mut transaction: UnsignedTransaction,
         sender: Address,
         priority: bool,
     ) -> Result<VerifiedTransaction, AdmissionError> {
         check_form(&transaction, self.config)?;
         self.check_price(&transaction)?;
         transaction.sender_key = PublicKey::in_place_of(&sender);
-        transaction.signature = Signature::ZERO;
+        let transaction = transaction.with_signature(Signature::ZERO);
         let hash = check_author(&transaction, self.config)?;
         let account = self.sender(&sender)?;
         let (kind, routing, committee) = self.check_state(&transaction, &sender, &account, priority)?;
@@ -222,7 +222,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
     /// the account.
     pub(crate) fn admit_simulated(
         &self,
-        mut transaction: Transaction,
+        mut transaction: UnsignedTransaction,
         sender: Address,
         priority: bool,
     ) -> Result<SimulatedTransaction, AdmissionError> {
@@ -231,6 +231,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         let account = self.sender(&sender)?;
         transaction.nonce = account.nonce.next().unwrap_or(account.nonce);
         let (kind, routing, committee) = self.check_state(&transaction, &sender, &account, priority)?;
+        let transaction = transaction.with_signature(Signature::ZERO);
         let hash = transaction.hash();
         Ok(SimulatedTransaction(VerifiedTransaction {
             transaction: Arc::new(transaction),
@@ -242,7 +243,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         }))
     }
 
-    fn check_price(&self, transaction: &Transaction) -> Result<(), AdmissionError> {
+    fn check_price(&self, transaction: &UnsignedTransaction) -> Result<(), AdmissionError> {
         let (got, minimum) = (transaction.gas_price, self.minimum_price);
         if got < minimum { Err(AdmissionError::GasPriceTooLow { got, minimum }) } else { Ok(()) }
     }
@@ -250,7 +251,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
     /// Makes the checks that follow the look-up of the sender.
     fn check_state(
         &self,
-        transaction: &Transaction,
+        transaction: &UnsignedTransaction,
         sender: &Address,
         account: &Account,
         priority: bool,
@@ -267,7 +268,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
 
     /// Returns the lowest gas limit that the kind of the transaction permits, and the highest that its committee
     /// permits.
-    pub(crate) fn gas_limits(&self, tx: &Transaction, sender: &Address, priority: bool) -> (Gas, Gas) {
+    pub(crate) fn gas_limits(&self, tx: &UnsignedTransaction, sender: &Address, priority: bool) -> (Gas, Gas) {
         let ChainConfig { rules, shards, shard_gas_limit, ds_gas_limit, .. } = self.config;
         let Some(kind) = tx.kind() else { return (rules.payment_gas, *shard_gas_limit) };
         let least = rules.least_gas(kind, tx);
@@ -284,7 +285,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         self.accounts.account(sender)?.ok_or(AdmissionError::UnknownSender { sender: *sender })
     }
 
-    fn check_gas_minimum(&self, tx: &Transaction, kind: Option<TransactionKind>) -> Result<(), AdmissionError> {
+    fn check_gas_minimum(&self, tx: &UnsignedTransaction, kind: Option<TransactionKind>) -> Result<(), AdmissionError> {
         let Some(kind) = kind else { return Ok(()) };
         let (rules, got) = (&self.config.rules, tx.gas_limit);
         let minimum = rules.least_gas(kind, tx);
@@ -310,7 +311,11 @@ impl<A: Accounts> AdmissionContext<'_, A> {
     }
 
     /// Makes the checks that depend on the transaction kind. The check whether the chain executes contracts comes last.
-    fn check_kind(&self, tx: &Transaction, kind: Option<TransactionKind>) -> Result<TransactionKind, AdmissionError> {
+    fn check_kind(
+        &self,
+        tx: &UnsignedTransaction,
+        kind: Option<TransactionKind>,
+    ) -> Result<TransactionKind, AdmissionError> {
         let kind = kind.ok_or(AdmissionError::NoKind)?;
         let most = self.config.shard_gas_limit;
         if kind != TransactionKind::Call && tx.gas_limit > most {
@@ -327,7 +332,12 @@ impl<A: Accounts> AdmissionContext<'_, A> {
         }
     }
 
-    fn check_call(&self, tx: &Transaction, kind: TransactionKind, routing: Routing) -> Result<(), AdmissionError> {
+    fn check_call(
+        &self,
+        tx: &UnsignedTransaction,
+        kind: TransactionKind,
+        routing: Routing,
+    ) -> Result<(), AdmissionError> {
         if kind != TransactionKind::Call {
             return Ok(());
         }
@@ -351,7 +361,7 @@ impl<A: Accounts> AdmissionContext<'_, A> {
 }
 
 /// Makes the checks that do not depend on the state: chain id, message version, size of the code.
-fn check_form(tx: &Transaction, config: &ChainConfig) -> Result<(), AdmissionError> {
+fn check_form(tx: &UnsignedTransaction, config: &ChainConfig) -> Result<(), AdmissionError> {
     if tx.version.chain_id() != config.chain_id {
         return Err(AdmissionError::ChainId { got: tx.version.chain_id(), expected: config.chain_id });
     }
@@ -367,25 +377,25 @@ fn check_form(tx: &Transaction, config: &ChainConfig) -> Result<(), AdmissionErr
 
 /// Verifies the signature, and returns the hash of the transaction.
 fn check_signature(tx: &Transaction) -> Result<TxHash, AdmissionError> {
-    let signed = tx.core_bytes();
-    silica_crypto::verify(&signed, &tx.signature, &tx.sender_key).map_err(AdmissionError::Signature)?;
+    let signed = tx.signing_payload();
+    silica_crypto::verify(&signed, &tx.signature(), &tx.sender_key).map_err(AdmissionError::Signature)?;
     Ok(TxHash::new(sha256(&[&signed])))
 }
 
 /// Verifies the signature, and returns the hash of the transaction. On a network with edits, a transaction without a
 /// signature is valid too.
 fn check_author(tx: &Transaction, config: &ChainConfig) -> Result<TxHash, AdmissionError> {
-    let needs_none = config.edits && tx.sender_key.impersonated().is_some() && tx.signature == Signature::ZERO;
+    let needs_none = config.edits && tx.sender_key.impersonated().is_some() && tx.signature() == Signature::ZERO;
     if needs_none { Ok(tx.hash()) } else { check_signature(tx) }
 }
 
 /// Returns the sum of deposit and amount.
-fn cost(tx: &Transaction) -> Result<Qa, AdmissionError> {
+fn cost(tx: &UnsignedTransaction) -> Result<Qa, AdmissionError> {
     let deposit = tx.gas_limit.checked_cost(tx.gas_price).ok_or(AdmissionError::DepositOverflow)?;
     deposit.checked_add(tx.amount).ok_or(AdmissionError::TotalOverflow)
 }
 
-fn check_funds(tx: &Transaction, account: &Account) -> Result<(), AdmissionError> {
+fn check_funds(tx: &UnsignedTransaction, account: &Account) -> Result<(), AdmissionError> {
     let needed = cost(tx)?;
     if account.balance < needed {
         return Err(AdmissionError::InsufficientFunds { needed, balance: account.balance });
@@ -434,26 +444,26 @@ mod tests {
         admission_context.admit(transaction, priority).map_err(|error| error.to_string())
     }
 
-    fn check_on(config: &ChainConfig, transaction: Transaction, expected: &str) {
+    fn check_on(config: &ChainConfig, transaction: UnsignedTransaction, expected: &str) {
         assert_eq!(admit_on(config, signed(SENDER, transaction), false).unwrap_err(), expected);
     }
 
     /// Returns a payment that passes admission.
-    fn good() -> Transaction {
-        Transaction { nonce: Nonce::new(5), ..payment(SENDER, address(2)) }
+    fn good() -> UnsignedTransaction {
+        UnsignedTransaction { nonce: Nonce::new(5), ..payment(SENDER, address(2)) }
     }
 
     /// Returns a call that passes admission on a chain with contracts.
-    fn call() -> Transaction {
-        Transaction { to: CONTRACT, data: "{}".to_owned(), gas_limit: Gas::new(1_000), ..good() }
+    fn call() -> UnsignedTransaction {
+        UnsignedTransaction { to: CONTRACT, data: "{}".to_owned(), gas_limit: Gas::new(1_000), ..good() }
     }
 
-    fn deployment() -> Transaction {
+    fn deployment() -> UnsignedTransaction {
         let code = "scilla_version 0".to_owned();
-        Transaction { to: Address::ZERO, code, data: "[]".to_owned(), gas_limit: Gas::new(1_000), ..good() }
+        UnsignedTransaction { to: Address::ZERO, code, data: "[]".to_owned(), gas_limit: Gas::new(1_000), ..good() }
     }
 
-    fn check(transaction: Transaction, expected: &str) {
+    fn check(transaction: UnsignedTransaction, expected: &str) {
         check_on(&config(), transaction, expected);
     }
 
@@ -470,7 +480,7 @@ mod tests {
 
     #[test]
     fn row_16_chain_id() {
-        check(Transaction { version: Version::of_chain(ChainId::new(1)), ..good() }, "CHAIN_ID incorrect");
+        check(UnsignedTransaction { version: Version::of_chain(ChainId::new(1)), ..good() }, "CHAIN_ID incorrect");
     }
 
     #[test]
@@ -478,7 +488,7 @@ mod tests {
         for (low, text) in [(0, "0"), (2, "2"), (3, "3"), (9, "9")] {
             let version = Version::from_packed(222 << 16 | low);
             check(
-                Transaction { version, ..good() },
+                UnsignedTransaction { version, ..good() },
                 &format!("Transaction version incorrect, Expected:1 Actual:{text}"),
             );
         }
@@ -486,7 +496,8 @@ mod tests {
 
     #[test]
     fn row_18_code_size() {
-        let with_code = |length| Transaction { code: "x".repeat(length), gas_limit: Gas::new(100_000), ..deployment() };
+        let with_code =
+            |length| UnsignedTransaction { code: "x".repeat(length), gas_limit: Gas::new(100_000), ..deployment() };
         check(with_code(76_801), "Code size is too large");
         check_on(&config(), with_code(76_800), "Smart contract is disabled");
     }
@@ -494,19 +505,22 @@ mod tests {
     #[test]
     fn row_19_gas_price() {
         let gas_price = GasPrice::new(Qa::new(PRICE - 1));
-        check(Transaction { gas_price, ..good() }, "GasPrice 1999999999 lower than minimum allowable 2000000000");
+        check(
+            UnsignedTransaction { gas_price, ..good() },
+            "GasPrice 1999999999 lower than minimum allowable 2000000000",
+        );
     }
 
     #[test]
     fn row_20_signature_and_key() {
         let text = "Unable to verify transaction";
-        let mut changed = signed(SENDER, good());
-        changed.amount = Qa::new(2);
+        let signature = signed(SENDER, good()).signature();
+        let changed = UnsignedTransaction { amount: Qa::new(2), ..good() }.with_signature(signature);
         assert_eq!(admit_on(&config(), changed, false).unwrap_err(), text);
-        let unsigned = Transaction { signature: Signature::ZERO, ..good() };
+        let unsigned = good().with_signature(Signature::ZERO);
         assert_eq!(admit_on(&config(), unsigned, false).unwrap_err(), text);
-        let mut no_point = signed(SENDER, good());
-        no_point.sender_key = PublicKey::new([5; 33]);
+        let sender_key = PublicKey::new([5; 33]);
+        let no_point = UnsignedTransaction { sender_key, ..good() }.with_signature(signature);
         assert_eq!(admit_on(&config(), no_point, false).unwrap_err(), text);
     }
 
@@ -533,17 +547,18 @@ mod tests {
     #[test]
     fn row_23_gas_of_a_call() {
         let text = "Gas limit (9) lower than minimum for invoking contract (10)";
-        check(Transaction { gas_limit: Gas::new(9), ..call() }, text);
-        let long = Transaction { data: "x".repeat(20), gas_limit: Gas::new(19), ..call() };
+        check(UnsignedTransaction { gas_limit: Gas::new(9), ..call() }, text);
+        let long = UnsignedTransaction { data: "x".repeat(20), gas_limit: Gas::new(19), ..call() };
         check(long, "Gas limit (19) lower than minimum for invoking contract (10)");
-        check_on(&config(), Transaction { gas_limit: Gas::new(10), ..call() }, "Smart contract is disabled");
+        check_on(&config(), UnsignedTransaction { gas_limit: Gas::new(10), ..call() }, "Smart contract is disabled");
     }
 
     #[test]
     fn row_24_gas_of_a_deployment() {
         let text = "Gas limit (49) lower than minimum for creating contract (50)";
-        check(Transaction { gas_limit: Gas::new(49), ..deployment() }, text);
-        let long = |gas| Transaction { code: "x".repeat(60), data: "y".repeat(40), gas_limit: gas, ..deployment() };
+        check(UnsignedTransaction { gas_limit: Gas::new(49), ..deployment() }, text);
+        let long =
+            |gas| UnsignedTransaction { code: "x".repeat(60), data: "y".repeat(40), gas_limit: gas, ..deployment() };
         check(long(Gas::new(99)), "Gas limit (99) lower than minimum for creating contract (100)");
         check(long(Gas::new(100)), "Smart contract is disabled");
     }
@@ -551,18 +566,18 @@ mod tests {
     #[test]
     fn row_25_gas_of_a_payment() {
         let text = "Gas limit (49) lower than minimum for payment transaction (50)";
-        check(Transaction { gas_limit: Gas::new(49), ..good() }, text);
+        check(UnsignedTransaction { gas_limit: Gas::new(49), ..good() }, text);
     }
 
     #[test]
     fn row_26_used_nonces() {
-        check(Transaction { nonce: Nonce::new(4), ..good() }, "Nonce (4) lower than current (4)");
-        check(Transaction { nonce: Nonce::new(0), ..good() }, "Nonce (0) lower than current (4)");
+        check(UnsignedTransaction { nonce: Nonce::new(4), ..good() }, "Nonce (4) lower than current (4)");
+        check(UnsignedTransaction { nonce: Nonce::new(0), ..good() }, "Nonce (0) lower than current (4)");
     }
 
     #[test]
     fn after_row_26_gaps_wait_or_are_refused() {
-        let gap = || signed(SENDER, Transaction { nonce: Nonce::new(6), ..good() });
+        let gap = || signed(SENDER, UnsignedTransaction { nonce: Nonce::new(6), ..good() });
         assert!(admit_on(&config(), gap(), false).is_ok());
         let exact = ChainConfig::isolated();
         assert_eq!(admit_on(&exact, gap(), false).unwrap_err(), "Expected Nonce: 5");
@@ -572,36 +587,38 @@ mod tests {
     #[test]
     fn row_27_deposit_overflow() {
         let gas_price = GasPrice::new(Qa::new(u128::MAX / 50 + 1));
-        check(Transaction { gas_price, ..good() }, "tx.GetGasLimit() * tx.GetGasPrice() overflow!");
+        check(UnsignedTransaction { gas_price, ..good() }, "tx.GetGasLimit() * tx.GetGasPrice() overflow!");
     }
 
     #[test]
     fn row_28_total_overflow() {
         let gas_price = GasPrice::new(Qa::new(u128::MAX / 50));
         let text = "tx.GetGasLimit() * tx.GetGasPrice() + tx.GetAmount() overflow!";
-        check(Transaction { gas_price, amount: Qa::new(100), ..good() }, text);
+        check(UnsignedTransaction { gas_price, amount: Qa::new(100), ..good() }, text);
     }
 
     #[test]
     fn row_29_funds_for_all_the_gas_and_the_amount() {
         let deposit = 50 * PRICE;
         let all = 10_u128.pow(18) - deposit;
-        check(Transaction { amount: Qa::new(all + 1), ..good() }, "Insufficient funds in source account!");
-        assert!(admit_on(&config(), signed(SENDER, Transaction { amount: Qa::new(all), ..good() }), false).is_ok());
+        check(UnsignedTransaction { amount: Qa::new(all + 1), ..good() }, "Insufficient funds in source account!");
+        assert!(
+            admit_on(&config(), signed(SENDER, UnsignedTransaction { amount: Qa::new(all), ..good() }), false).is_ok()
+        );
     }
 
     #[test]
     fn row_30_gas_limit_of_payments_and_deployments() {
         let text = "Txn gas limit 400001 greater than microblock gas limit400000";
-        check(Transaction { gas_limit: Gas::new(400_001), ..good() }, text);
-        check(Transaction { gas_limit: Gas::new(400_001), ..deployment() }, text);
-        let most = Transaction { gas_limit: Gas::new(400_000), ..good() };
+        check(UnsignedTransaction { gas_limit: Gas::new(400_001), ..good() }, text);
+        check(UnsignedTransaction { gas_limit: Gas::new(400_001), ..deployment() }, text);
+        let most = UnsignedTransaction { gas_limit: Gas::new(400_000), ..good() };
         assert!(admit_on(&config(), signed(SENDER, most), false).is_ok());
     }
 
     #[test]
     fn row_31_payment_to_a_contract() {
-        check(Transaction { to: CONTRACT, ..good() }, "Contract account won't accept normal txn");
+        check(UnsignedTransaction { to: CONTRACT, ..good() }, "Contract account won't accept normal txn");
     }
 
     #[test]
@@ -614,18 +631,18 @@ mod tests {
 
     #[test]
     fn row_33_call_to_nothing() {
-        check_on(&with_contracts(), Transaction { to: STRANGER, ..call() }, "To addr is null");
+        check_on(&with_contracts(), UnsignedTransaction { to: STRANGER, ..call() }, "To addr is null");
     }
 
     #[test]
     fn row_34_call_to_a_user() {
-        check_on(&with_contracts(), Transaction { to: address(2), ..call() }, "Non - contract address called");
+        check_on(&with_contracts(), UnsignedTransaction { to: address(2), ..call() }, "Non - contract address called");
     }
 
     #[test]
     fn row_35_gas_limit_of_calls_by_committee() {
         let config = with_contracts();
-        let large = |gas| signed(SENDER, Transaction { gas_limit: Gas::new(gas), ..call() });
+        let large = |gas| signed(SENDER, UnsignedTransaction { gas_limit: Gas::new(gas), ..call() });
         let shard = "txn gas limit exceeding shard maximum limit";
         let ds = "txn gas limit exceeding ds maximum limit";
         assert_eq!(admit_on(&config, large(400_001), false).unwrap_err(), shard);
@@ -636,15 +653,15 @@ mod tests {
     #[test]
     fn row_36_neither_payment_nor_deployment_nor_call() {
         let text = "Code is empty and To addr is null";
-        check(Transaction { to: Address::ZERO, ..good() }, text);
-        check(Transaction { to: Address::ZERO, data: "{}".to_owned(), ..good() }, text);
-        check(Transaction { to: address(2), ..deployment() }, text);
+        check(UnsignedTransaction { to: Address::ZERO, ..good() }, text);
+        check(UnsignedTransaction { to: Address::ZERO, data: "{}".to_owned(), ..good() }, text);
+        check(UnsignedTransaction { to: address(2), ..deployment() }, text);
     }
 
     /// Starts with a payment that has all faults, and repairs one fault after the other.
     #[test]
     fn of_several_faults_the_first_in_the_order_of_rows_is_reported() {
-        let mut tx = Transaction {
+        let mut tx = UnsignedTransaction {
             version: Version::from_packed(1 << 16 | 7),
             code: "x".repeat(76_801),
             gas_price: GasPrice::default(),
@@ -655,46 +672,38 @@ mod tests {
             ..good()
         };
         // The transaction has another key and no signature.
-        tx.sender_key = key(9).public();
+        tx.sender_key = key(9).public_key();
         let mut steps = Vec::new();
-        let mut note = |tx: &Transaction| {
-            steps.push(admit_on(&ChainConfig::isolated(), tx.clone(), false).unwrap_err());
+        let mut note = |tx: Transaction| {
+            steps.push(admit_on(&ChainConfig::isolated(), tx, false).unwrap_err());
         };
-        note(&tx);
+        let unsigned = |tx: &UnsignedTransaction| tx.clone().with_signature(Signature::ZERO);
+        note(unsigned(&tx));
         tx.version = Version::from_packed(222 << 16 | 7);
-        note(&tx);
+        note(unsigned(&tx));
         tx.version = Version::of_chain(ChainId::new(222));
-        note(&tx);
+        note(unsigned(&tx));
         tx.code.clear();
-        note(&tx);
+        note(unsigned(&tx));
         tx.gas_price = GasPrice::new(Qa::new(PRICE));
-        note(&tx);
-        tx = signed(9, tx);
-        note(&tx);
-        tx = signed(SENDER, tx);
-        note(&tx);
+        note(unsigned(&tx));
+        note(signed(9, tx.clone()));
+        note(signed(SENDER, tx.clone()));
         tx.gas_limit = Gas::new(400_001);
-        tx = signed(SENDER, tx);
-        note(&tx);
+        note(signed(SENDER, tx.clone()));
         tx.nonce = Nonce::new(7);
-        tx = signed(SENDER, tx);
-        note(&tx);
+        note(signed(SENDER, tx.clone()));
         tx.nonce = Nonce::new(5);
         tx.gas_price = GasPrice::new(Qa::MAX);
-        tx = signed(SENDER, tx);
-        note(&tx);
+        note(signed(SENDER, tx.clone()));
         tx.gas_price = GasPrice::new(Qa::new(PRICE));
-        tx = signed(SENDER, tx);
-        note(&tx);
+        note(signed(SENDER, tx.clone()));
         tx.amount = Qa::new(10_u128.pow(18));
-        tx = signed(SENDER, tx);
-        note(&tx);
+        note(signed(SENDER, tx.clone()));
         tx.amount = Qa::new(1);
-        tx = signed(SENDER, tx);
-        note(&tx);
+        note(signed(SENDER, tx.clone()));
         tx.gas_limit = Gas::new(50);
-        tx = signed(SENDER, tx);
-        note(&tx);
+        note(signed(SENDER, tx.clone()));
         assert_eq!(
             steps,
             [
@@ -719,8 +728,8 @@ mod tests {
     #[test]
     fn of_several_faults_of_a_call_the_first_is_reported() {
         let config = with_contracts();
-        let mut tx = Transaction { gas_limit: Gas::new(500_001), to: STRANGER, ..call() };
-        let text = |tx: &Transaction| admit_on(&config, signed(SENDER, tx.clone()), true).unwrap_err();
+        let mut tx = UnsignedTransaction { gas_limit: Gas::new(500_001), to: STRANGER, ..call() };
+        let text = |tx: &UnsignedTransaction| admit_on(&config, signed(SENDER, tx.clone()), true).unwrap_err();
         assert_eq!(text(&tx), "To addr is null");
         tx.to = address(2);
         assert_eq!(text(&tx), "Non - contract address called");

@@ -7,6 +7,7 @@ use crate::{executor::EditError, stage::BuildError};
 
 /// Reason why an engine did not process an input.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EngineError {
     /// The request has more blocks than [`MAX_DEMAND`](super::MAX_DEMAND).
     #[error("requested blocks: expected at most {most}, got {got}")]
@@ -40,6 +41,7 @@ pub struct ProposeError(#[from] pub BuildError);
 
 /// Reason why a block was not committed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommitError {
     /// The block does not follow the head.
     #[error("block {number} does not follow block {head}")]
@@ -61,6 +63,7 @@ pub enum CommitError {
 
 /// Reason why an empty block range was not made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PassError {
     /// The range could not be built.
     #[error("failed to build empty blocks")]

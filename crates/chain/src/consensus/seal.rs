@@ -37,8 +37,8 @@ pub fn range_signer(key: &KeyPair) -> Arc<dyn BlockSigner> {
 struct Alone(KeyPair);
 
 impl BlockSigner for Alone {
-    fn public(&self) -> PublicKey {
-        self.0.public()
+    fn public_key(&self) -> PublicKey {
+        self.0.public_key()
     }
 
     fn seal(&self, header: &[u8]) -> Option<CoSignatures> {
@@ -118,6 +118,7 @@ fn check_same(block: &ExecutedBlock, proposal: &Proposal) -> Result<(), SealErro
 
 /// Reason why a block could not be sealed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SealError {
     /// A header could not be signed.
     #[error("failed to sign a header")]

@@ -36,8 +36,8 @@ impl Solo {
     }
 
     /// Returns the public key that verifies the signatures of this engine.
-    pub fn public(&self) -> PublicKey {
-        self.key.public()
+    pub fn public_key(&self) -> PublicKey {
+        self.key.public_key()
     }
 
     /// Produces `blocks` blocks, empty or not. At most [`GROUP`] empty blocks share one flush. If at least [`RUN`]

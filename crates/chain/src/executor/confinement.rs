@@ -1,18 +1,11 @@
 //! Tests of panics during a run: a panic ends only its own transaction.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
-use silica_protocol::{
-    Account, Address, Gas, Nonce, Qa, SimulationRequest, StorageKey, Timestamp, Transaction, TxHash,
-};
-use silica_state::{Store, StoreOptions};
+use silica_protocol::{Address, Gas, Nonce, Qa, SimulationRequest, StorageKey, TxHash, UnsignedTransaction};
 
 use crate::{
-    Chain, ChainConfig, Genesis, Producer, SimulationError,
+    ChainConfig, SimulationError, TestChain,
     config::NoncePolicy,
-    consensus::{Engine, Input, Solo},
-    open,
     pool::DropReason,
     testing::{address, key, payment, signed},
 };
@@ -56,24 +49,17 @@ const STILLBORN: &str = "scilla_version 0\ncontract Stillborn ()\nfield a : Uint
 
 const FUNDS: u128 = 1_000 * Qa::PER_ZIL;
 
-struct Net {
-    chain: Chain,
-    producer: Producer,
-    solo: Solo,
-    now: u64,
-}
+/// A chain in which a test puts several transactions into a block.
+struct Net(TestChain);
 
 impl Net {
     /// Returns a chain with two contracts that can panic, at [`contract`] 0 and 1.
     fn new() -> Self {
         let mut config = ChainConfig::isolated();
         config.policy.nonces = NoncePolicy::Queue;
-        let account = Account { balance: Qa::new(FUNDS), ..Account::default() };
-        let genesis =
-            Genesis::new((1..=6).map(|number| (address(number), account)).collect::<BTreeMap<_, _>>()).unwrap();
-        let (store, now) = (Store::ephemeral(StoreOptions::default()), 1_700_000_000_000_000);
-        let (chain, producer) = open(store, config, &genesis, key(9).public(), Timestamp::new(now)).unwrap();
-        let mut net = Self { chain, producer, solo: Solo::new(key(9)), now };
+        let chain = TestChain::builder().config(config).node_key(key(9));
+        let chain = (1..=6).fold(chain, |chain, number| chain.genesis_account(address(number), Qa::new(FUNDS)));
+        let mut net = Self(chain.build().unwrap());
         for nonce in 1..=2 {
             net.send(1, deployment(nonce, FRAGILE));
         }
@@ -81,29 +67,29 @@ impl Net {
         net
     }
 
-    fn send(&self, from: u8, transaction: Transaction) -> TxHash {
-        let verified = self.chain.admit(signed(from, transaction), false).unwrap();
-        self.chain.submit(verified, Timestamp::new(self.now)).unwrap().hash
+    fn send(&self, from: u8, transaction: UnsignedTransaction) -> TxHash {
+        let chain = self.0.chain();
+        let verified = chain.admit(signed(from, transaction), false).unwrap();
+        chain.submit(verified, self.0.next_time()).unwrap().hash
     }
 
     fn tick(&mut self) {
-        self.now = self.now.saturating_add(1_000_000);
-        self.solo.step(Input::Tick(Timestamp::new(self.now)), &mut self.producer).unwrap();
+        self.0.mine(1).unwrap();
     }
 
     /// Returns the status code of a transaction.
     fn status(&self, hash: &TxHash) -> u8 {
-        self.chain.snapshot().status(hash).unwrap().unwrap().status.code()
+        self.0.chain().snapshot().status(hash).unwrap().unwrap().status.code()
     }
 
     fn count(&self, contract: &Address) -> Option<String> {
-        let key = StorageKey::entry(contract, "count", &[""; 0]).variable_hash();
-        let value = self.producer.store().snapshot().storage_value(contract, &key).unwrap();
+        let key = StorageKey::field(contract, "count").variable_hash();
+        let value = self.0.producer().store().snapshot().storage_value(contract, &key).unwrap();
         value.map(|value| String::from_utf8(value).unwrap())
     }
 
     fn account(&self, address: &Address) -> Option<(u128, u64)> {
-        let account = self.chain.snapshot().account(address).unwrap();
+        let account = self.0.chain().snapshot().account(address).unwrap();
         account.map(|account| (account.balance.get(), account.nonce.get()))
     }
 }
@@ -112,20 +98,20 @@ fn contract(number: u64) -> Address {
     Address::of_contract(&address(1), Nonce::new(number))
 }
 
-fn deployment(nonce: u64, code: &str) -> Transaction {
+fn deployment(nonce: u64, code: &str) -> UnsignedTransaction {
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]).to_string();
     let (nonce, gas_limit) = (Nonce::new(nonce), Gas::new(9_000));
-    Transaction { nonce, gas_limit, code: code.to_owned(), data: init, ..payment(1, Address::ZERO) }
+    UnsignedTransaction { nonce, gas_limit, code: code.to_owned(), data: init, ..payment(1, Address::ZERO) }
 }
 
-fn call(nonce: u64, to: Address, tag: &str) -> Transaction {
+fn call(nonce: u64, to: Address, tag: &str) -> UnsignedTransaction {
     let params = match tag {
         "Pass" => json!([{"vname": "to", "type": "ByStr20", "value": format!("0x{}", contract(1))}]),
         _ => json!([]),
     };
     let data = json!({"_tag": tag, "params": params}).to_string();
     let (nonce, gas_limit, amount) = (Nonce::new(nonce), Gas::new(5_000), Qa::new(3));
-    Transaction { nonce, gas_limit, amount, data, ..payment(1, to) }
+    UnsignedTransaction { nonce, gas_limit, amount, data, ..payment(1, to) }
 }
 
 #[test]
@@ -139,14 +125,14 @@ fn a_panic_ends_its_own_transaction_and_nothing_else() {
     for net in [&mut net, &mut twin] {
         let good = [
             net.send(4, call(1, contract(0), "Work")),
-            net.send(5, Transaction { nonce: Nonce::new(1), ..payment(5, address(8)) }),
+            net.send(5, UnsignedTransaction { nonce: Nonce::new(1), ..payment(5, address(8)) }),
             net.send(6, call(1, contract(1), "Work")),
         ];
         net.tick();
         assert_eq!(good.map(|hash| net.status(&hash)), [3; 3], "the others are in the block");
     }
     assert_eq!(broken.map(|hash| net.status(&hash)), [255; 3]);
-    let head = |net: &Net| net.chain.snapshot().latest_tx_block_hash();
+    let head = |net: &Net| net.0.chain().snapshot().latest_tx_block_hash();
     assert_eq!(head(&net), head(&twin), "the block is that of a chain on which they were never sent");
     assert_eq!([2, 3].map(|number| net.account(&address(number))), [Some((FUNDS, 0)); 2]);
     // One of the 4 Qa is the amount of the deployment.
@@ -173,16 +159,16 @@ fn a_block_of_nothing_but_panics_is_empty() {
     net.tick();
     twin.tick();
     assert_eq!(broken.map(|hash| net.status(&hash)), [255; 3]);
-    let head = |net: &Net| net.chain.snapshot().latest_tx_block_hash();
+    let head = |net: &Net| net.0.chain().snapshot().latest_tx_block_hash();
     assert_eq!(head(&net), head(&twin));
-    assert_eq!(net.chain.waiting(), 0);
+    assert_eq!(net.0.chain().waiting(), 0);
 }
 
 #[test]
 fn a_panic_of_a_simulation_is_its_own() {
     let net = Net::new();
     let request = |tag: &str| {
-        let Transaction { to, amount, data, .. } = call(1, contract(0), tag);
+        let UnsignedTransaction { to, amount, data, .. } = call(1, contract(0), tag);
         SimulationRequest {
             sender: address(2),
             to,
@@ -195,10 +181,10 @@ fn a_panic_of_a_simulation_is_its_own() {
         }
     };
     for tag in ["Break", "Pass"] {
-        let error = net.chain.simulate(&request(tag)).unwrap_err();
+        let error = net.0.chain().simulate(&request(tag)).unwrap_err();
         assert!(matches!(error, SimulationError::Dropped { reason: DropReason::Internal, .. }), "{error}");
-        assert!(net.chain.estimate_gas(&request(tag)).is_err());
+        assert!(net.0.chain().estimate_gas(&request(tag)).is_err());
     }
-    assert!(net.chain.simulate(&request("Work")).unwrap().receipt.success);
-    assert!(net.chain.estimate_gas(&request("Work")).unwrap().used > Gas::ZERO);
+    assert!(net.0.chain().simulate(&request("Work")).unwrap().receipt.success);
+    assert!(net.0.chain().estimate_gas(&request("Work")).unwrap().used > Gas::ZERO);
 }

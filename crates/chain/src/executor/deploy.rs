@@ -212,10 +212,10 @@ impl<W: StateReader> Deployment<'_, '_, W> {
         let (contract, overlay) = (&self.address, &mut *self.overlay);
         overlay.set_entry(contract, &StorageKey::version(contract), Some(VERSION.as_bytes()))?;
         overlay.set_entry(contract, &StorageKey::address(contract), Some(contract.as_bytes()))?;
-        for (name, kind, depth) in &accepted.fields {
+        for (name, ty, depth) in &accepted.fields {
             let depth = depth.to_string();
             overlay.set_entry(contract, &StorageKey::depth(contract, name), Some(depth.as_bytes()))?;
-            overlay.set_entry(contract, &StorageKey::type_of(contract, name), Some(kind.as_bytes()))?;
+            overlay.set_entry(contract, &StorageKey::type_of(contract, name), Some(ty.as_bytes()))?;
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl<W: StateReader> Deployment<'_, '_, W> {
 
 /// Returns the work of writing the metadata of a contract: two entries, and two for each field.
 fn work_of_metadata(accepted: &Accepted) -> u64 {
-    let bytes = accepted.fields.iter().map(|(name, kind, _)| name.len().saturating_mul(2).saturating_add(kind.len()));
+    let bytes = accepted.fields.iter().map(|(name, ty, _)| name.len().saturating_mul(2).saturating_add(ty.len()));
     let bytes = u64::try_from(bytes.fold(0, usize::saturating_add)).unwrap_or(u64::MAX);
     let entries = u64::try_from(accepted.fields.len()).unwrap_or(u64::MAX).saturating_add(1).saturating_mul(2);
     entries.saturating_mul(weight::WRITTEN).saturating_add(bytes.saturating_mul(weight::WRITTEN_BYTE))

@@ -66,13 +66,13 @@ fn write<W: StateReader>(
     })?;
     let known = Arc::clone(ready.code.data_types());
     let mut reader = ValueReader::exact(&known);
-    let (keys, kind) = read_keys(&field.kind, keys, &mut reader)?;
+    let (keys, ty) = read_keys(&field.ty, keys, &mut reader)?;
     let mut quota = StorageQuota::new();
-    let stored = StoredField { contract, name, kind: &field.kind, known: &known };
+    let stored = StoredField { contract, name, ty: &field.ty, known: &known };
     let done = match value {
         Some(text) => {
             let document = json::parse(text.as_bytes()).map_err(EditError::NotJson)?;
-            let value = reader.read(document.root(), kind).map_err(EditError::Value)?;
+            let value = reader.read(document.root(), ty).map_err(EditError::Value)?;
             stored.store(overlay, &keys, &value, &mut quota)
         }
         None if keys.is_empty() => return Err(EditError::FieldRemoved),
@@ -97,18 +97,19 @@ fn read_keys<'t>(
 ) -> Result<(Vec<Key>, &'t Type), EditError> {
     let mut keys = Vec::new();
     for (position, text) in texts.iter().enumerate() {
-        let Some(Type::Map(kind, _)) = type_behind(field, position) else {
+        let Some(Type::Map(ty, _)) = type_behind(field, position) else {
             return Err(EditError::TooManyKeys { got: texts.len(), most: position });
         };
-        let key = reader.read(Document::of_text(text).root(), kind).map_err(EditError::Key)?;
+        let key = reader.read(Document::of_text(text).root(), ty).map_err(EditError::Key)?;
         keys.push(Key::new(key).map_err(|_| EditError::Unusable)?);
     }
-    let kind = type_behind(field, keys.len()).ok_or(EditError::TooManyKeys { got: texts.len(), most: 0 })?;
-    Ok((keys, kind))
+    let ty = type_behind(field, keys.len()).ok_or(EditError::TooManyKeys { got: texts.len(), most: 0 })?;
+    Ok((keys, ty))
 }
 
 /// Reason why an edit failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EditError {
     /// The null account has the mining reserve and pays the rewards, so it cannot be edited.
     #[error("the null account cannot be edited: it holds the reserve")]

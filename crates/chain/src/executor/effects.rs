@@ -77,7 +77,7 @@ fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<Co
     let entries = message.entries().iter().filter(|entry| !labels.contains(&&*entry.label));
     let param = |entry: &silica_scilla::value::MessageEntry| {
         let value = json(&entry.value, left)?;
-        let (name, type_name) = (entry.label.to_string(), entry.kind.global().to_string());
+        let (name, type_name) = (entry.label.to_string(), entry.ty.global().to_string());
         take(left, name.len())?;
         take(left, type_name.len())?;
         Some(ContractParam { name, type_name, value })

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use silica_protocol::{Address, BlockNumber, StorageKey, Timestamp};
 use silica_scilla::{
-    code::Field,
-    host::{self, Host, HostError, Remote, RemoteWant},
+    code::DeclaredField,
+    host::{Host, HostError, Remote, RemoteWant},
     json,
     types::{Primitive, Type, Width, adt::DataTypes},
     value::{BNum, Integer, Key, Value},
@@ -39,11 +39,11 @@ pub(super) struct ContractHost<'a, W> {
 impl<W: StateReader> ContractHost<'_, W> {
     fn with_field<T>(
         &mut self,
-        field: &Field,
+        field: &DeclaredField,
         act: impl FnOnce(StoredField<'_>, &mut Overlay<W>, &mut StorageQuota) -> Result<T, StorageFault>,
     ) -> Result<T, HostError> {
         let known = Arc::clone(&self.known);
-        let stored = StoredField { contract: &self.contract, name: &field.name, kind: &field.kind, known: &known };
+        let stored = StoredField { contract: &self.contract, name: &field.name, ty: &field.ty, known: &known };
         let done = act(stored, self.overlay, &mut self.quota);
         done.map_err(|fault| self.explain(fault, &field.name))
     }
@@ -80,11 +80,10 @@ impl<W: StateReader> ContractHost<'_, W> {
     ) -> Result<Option<Remote>, StorageFault> {
         self.quota.spend(weight::LOOKUP)?;
         let Some(account) = self.overlay.account(&address)? else { return Ok(None) };
-        let result_of =
-            |kind, value| Ok(Some(Remote { kind, value: Some(value).filter(|_| want == RemoteWant::Value) }));
+        let result_of = |ty, value| Ok(Some(Remote { ty, value: Some(value).filter(|_| want == RemoteWant::Value) }));
         let uint = |width| Type::Primitive(Primitive::Uint(width));
         match name {
-            "_balance" => return result_of(uint(Width::W128), Value::uint128(account.balance.get())),
+            "_balance" => return result_of(uint(Width::W128), Value::from(account.balance.get())),
             "_nonce" => {
                 return result_of(uint(Width::W64), Value::Integer(Integer::from_u64(account.nonce.get())));
             }
@@ -95,7 +94,7 @@ impl<W: StateReader> ContractHost<'_, W> {
         }
         match name {
             // The type does not depend on the program, so the program is not loaded.
-            "_codehash" if want == RemoteWant::Kind => Ok(Some(Remote { kind: Type::bystr(32), value: None })),
+            "_codehash" if want == RemoteWant::Type => Ok(Some(Remote { ty: Type::bystr(32), value: None })),
             "_codehash" => match self.context.contract_cache.get(&address, self.overlay)? {
                 Some(module) => {
                     self.quota.spend(module.bytes().saturating_mul(weight::SOURCE_BYTE))?;
@@ -123,21 +122,21 @@ impl<W: StateReader> ContractHost<'_, W> {
         want: RemoteWant,
     ) -> Result<Option<Remote>, StorageFault> {
         let Some(stored) = self.overlay.entry(&address, &StorageKey::type_of(&address, name))? else { return Ok(None) };
-        let kind = std::str::from_utf8(&stored).ok().and_then(|text| json::parse_type(text).ok());
-        let kind = kind.ok_or(StorageFault::Unreadable)?;
+        let ty = std::str::from_utf8(&stored).ok().and_then(|text| json::parse_type(text).ok());
+        let ty = ty.ok_or(StorageFault::Unreadable)?;
         self.quota.spend(u64::try_from(stored.len()).unwrap_or(u64::MAX).saturating_mul(weight::JSON_BYTE))?;
         let known = Arc::clone(&self.known);
-        let field = StoredField { contract: &address, name, kind: &kind, known: &known };
+        let field = StoredField { contract: &address, name, ty: &ty, known: &known };
         let value = match want {
-            RemoteWant::Kind if keys.is_empty() => None,
-            RemoteWant::Kind if field.exists(self.overlay, keys, &mut self.quota)? => None,
-            RemoteWant::Kind => return Ok(None),
+            RemoteWant::Type if keys.is_empty() => None,
+            RemoteWant::Type if field.exists(self.overlay, keys, &mut self.quota)? => None,
+            RemoteWant::Type => return Ok(None),
             RemoteWant::Value => match field.load(self.overlay, keys, self.units, &mut self.quota)? {
                 Some(value) => Some(value),
                 None => return Ok(None),
             },
         };
-        Ok(Some(Remote { kind, value }))
+        Ok(Some(Remote { ty, value }))
     }
 }
 
@@ -151,35 +150,35 @@ impl<W: StateReader> Host for ContractHost<'_, W> {
         self.quota.worked()
     }
 
-    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+    fn load(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<Option<Value>, HostError> {
         #[cfg(test)]
         crate::testing::panic_at(&field.name, "panics_when_read");
         let units = self.units;
         self.with_field(field, |stored, overlay, quota| stored.load(overlay, keys, units, quota))
     }
 
-    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+    fn exists(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<bool, HostError> {
         self.with_field(field, |stored, overlay, quota| stored.exists(overlay, keys, quota))
     }
 
-    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+    fn store(&mut self, field: &DeclaredField, keys: &[Key], value: Value) -> Result<(), HostError> {
         #[cfg(test)]
         crate::testing::panic_at(&field.name, "panics_when_written");
         self.with_field(field, |stored, overlay, quota| stored.store(overlay, keys, &value, quota))
     }
 
-    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+    fn delete(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<(), HostError> {
         self.with_field(field, |stored, overlay, quota| stored.delete(overlay, keys, quota))
     }
 
     fn remote(
         &mut self,
-        address: &host::Address,
+        address: &Address,
         name: &str,
         keys: &[Key],
         want: RemoteWant,
     ) -> Result<Option<Remote>, HostError> {
-        let found = self.try_remote(Address::new(*address), name, keys, want);
+        let found = self.try_remote(*address, name, keys, want);
         found.map_err(|fault| self.explain(fault, name))
     }
 

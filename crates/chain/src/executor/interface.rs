@@ -41,6 +41,7 @@ pub(crate) fn contract_interface<W: StateReader>(
 
 /// Reason why the interface of a contract is not available.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InterfaceError {
     /// The account does not exist.
     #[error("Address does not exist")]

@@ -284,7 +284,7 @@ impl Module {
         let origin = origin(&self.source.init, libraries.rules).map_err(|_| LoadError::Unusable)?;
         let parsed = parse_contract(CONTRACT_FILE, self.source.code.as_bytes()).map_err(|_| LoadError::Unusable)?;
         let program = resolve::contract(parsed, &origin, libraries).map_err(|_| LoadError::Unusable)?;
-        Ok(Code::of_contract(&program))
+        Ok(Code::of_contract_unchecked(&program))
     }
 
     /// Returns the number of bytes in code and init data.

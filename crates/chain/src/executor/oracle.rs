@@ -4,7 +4,7 @@
 use std::{cell::Cell, collections::BTreeMap, fmt::Write as _};
 
 use serde_json::{Value as Json, json};
-use silica_protocol::{Account, Address, BlockNumber, ChainId, Gas, Nonce, Qa, ShardId, Transaction};
+use silica_protocol::{Account, Address, BlockNumber, ChainId, Gas, Nonce, Qa, ShardId, UnsignedTransaction};
 use silica_scilla::work::PER_BLOCK;
 
 use super::{Context, ContractCache, Executed, Outcome, Overlay, Recorded};
@@ -77,7 +77,7 @@ use Kind::{Bool, Bytes, Colour, List, Nat, Option as Maybe, Pair, Plain, Shape, 
 
 fn kinds() -> Vec<Kind> {
     let uint = || Plain("Uint32", &["0", "7", "4294967295"]);
-    let (some, list) = (|kind| Maybe(Box::new(kind)), |kind| List(Box::new(kind)));
+    let (some, list) = (|ty| Maybe(Box::new(ty)), |ty| List(Box::new(ty)));
     let pair = |one, two| Pair(Box::new(one), Box::new(two));
     vec![
         uint(),
@@ -107,10 +107,10 @@ fn kinds() -> Vec<Kind> {
 impl Kind {
     /// Returns the type in the form of a program.
     fn source(&self) -> String {
-        self.text(&|kind| {
-            let text = if matches!(kind, Shape) {
+        self.text(&|ty| {
+            let text = if matches!(ty, Shape) {
                 "Shape"
-            } else if matches!(kind, Colour) {
+            } else if matches!(ty, Colour) {
                 "Colour"
             } else {
                 "ByStr20 with end"
@@ -121,10 +121,10 @@ impl Kind {
 
     /// Returns the type in the form of a message.
     fn wire(&self, library: Address, contract: Address) -> String {
-        self.text(&|kind| {
-            if matches!(kind, Shape) {
+        self.text(&|ty| {
+            if matches!(ty, Shape) {
                 format!("0x{library}.Shape")
-            } else if matches!(kind, Colour) {
+            } else if matches!(ty, Colour) {
                 format!("0x{contract}.Colour")
             } else {
                 "ByStr20".to_owned()
@@ -150,22 +150,22 @@ impl Kind {
 
     fn value(&self, dice: &mut Dice, library: Address, contract: Address) -> Json {
         let adt = |name: &str, types: &[&Self], arguments: Vec<Json>| {
-            let types: Vec<_> = types.iter().map(|kind| kind.wire(library, contract)).collect();
+            let types: Vec<_> = types.iter().map(|ty| ty.wire(library, contract)).collect();
             json!({"constructor": name, "argtypes": types, "arguments": arguments})
         };
-        let mut of = |kind: &Self| kind.value(dice, library, contract);
+        let mut of = |ty: &Self| ty.value(dice, library, contract);
         match self {
-            Maybe(kind) => {
-                let inner = of(kind);
-                if dice.once_in(3) { adt("None", &[kind], vec![]) } else { adt("Some", &[kind], vec![inner]) }
+            Maybe(ty) => {
+                let inner = of(ty);
+                if dice.once_in(3) { adt("None", &[ty], vec![]) } else { adt("Some", &[ty], vec![inner]) }
             }
             Pair(one, two) => {
                 let arguments = vec![of(one), of(two)];
                 adt("Pair", &[one, two], arguments)
             }
-            List(kind) => {
+            List(ty) => {
                 let length = dice.length();
-                (0..length).map(|_| kind.value(dice, library, contract)).collect()
+                (0..length).map(|_| ty.value(dice, library, contract)).collect()
             }
             Plain(_, values) => dice.pick(values).into(),
             Text => {
@@ -197,16 +197,16 @@ fn code(kinds: &[Kind]) -> String {
                     let one = fun (m : Message) => let nil = Nil {Message} in Cons {Message} m nil\n\
                     contract Values ()\n"
         .to_owned();
-    for (number, kind) in kinds.iter().enumerate() {
-        let kind = kind.source();
-        writeln!(code, "field last{number} : Option ({kind}) = None {{({kind})}}").unwrap();
+    for (number, ty) in kinds.iter().enumerate() {
+        let ty = ty.source();
+        writeln!(code, "field last{number} : Option ({ty}) = None {{({ty})}}").unwrap();
     }
-    for (number, kind) in kinds.iter().enumerate() {
-        let (kind, next) = (kind.source(), (number + 1) % kinds.len());
+    for (number, ty) in kinds.iter().enumerate() {
+        let (ty, next) = (ty.source(), (number + 1) % kinds.len());
         let mut send = |name: &str, tag: &str, entries: &str| {
             writeln!(
                 code,
-                "transition {name}{number} (to : ByStr20, v : {kind})\n accept;\n m = {{ _tag : \"{tag}\"; \
+                "transition {name}{number} (to : ByStr20, v : {ty})\n accept;\n m = {{ _tag : \"{tag}\"; \
                  _recipient : to; _amount : _amount; {entries} }};\n list = one m;\n send list\nend",
             )
             .unwrap();
@@ -218,10 +218,10 @@ fn code(kinds: &[Kind]) -> String {
         send("Forward", &format!("Send{number}"), "to : to; v : v");
         writeln!(
             code,
-            "transition Take{number} (v : {kind})\n accept;\n x = Some {{({kind})}} v;\n last{number} := x;\n \
+            "transition Take{number} (v : {ty})\n accept;\n x = Some {{({ty})}} v;\n last{number} := x;\n \
              h = builtin sha256hash v;\n e = {{ _eventname : \"Taken{number}\"; v : v; h : h; from : _sender; \
              by : _origin; amount : _amount }};\n event e\nend\n\
-             transition Show{number} (to : ByStr20, v : {kind})\n x <- last{number};\n \
+             transition Show{number} (to : ByStr20, v : {ty})\n x <- last{number};\n \
              e = {{ _eventname : \"Shown{number}\"; x : x }};\n event e\nend"
         )
         .unwrap();
@@ -243,7 +243,7 @@ impl StateReader {
         Self { overlay, contract_cache: ContractCache::new("0.13/3".parse().unwrap()), nonce: 0, sends_text }
     }
 
-    fn execute(&mut self, room: u64, transaction: Transaction) -> Executed {
+    fn execute(&mut self, room: u64, transaction: UnsignedTransaction) -> Executed {
         let rules = Rules::V8_1;
         let context = Context {
             work_limit: room,
@@ -256,7 +256,7 @@ impl StateReader {
             minimum_price: None,
             rules: &rules,
         };
-        let transaction = Transaction { nonce: Nonce::new(self.nonce + 1), ..transaction };
+        let transaction = UnsignedTransaction { nonce: Nonce::new(self.nonce + 1), ..transaction };
         SENDS_TEXT.set(self.sends_text);
         let executed = executor::execute(&unchecked(transaction, ShardId::new(1)), context, &mut self.overlay).unwrap();
         SENDS_TEXT.set(false);
@@ -272,7 +272,7 @@ impl StateReader {
         let created = Address::of_contract(&address(SENDER), Nonce::new(self.nonce));
         let (code, data) = (code.to_owned(), Json::Array(init).to_string());
         let gas_limit = Gas::new(900_000);
-        let transaction = Transaction { code, data, gas_limit, ..payment(SENDER, Address::ZERO) };
+        let transaction = UnsignedTransaction { code, data, gas_limit, ..payment(SENDER, Address::ZERO) };
         let executed = self.execute(PER_BLOCK, transaction);
         assert!(
             matches!(&executed.outcome, Outcome::Recorded(Recorded { receipt, .. }) if receipt.success),
@@ -307,15 +307,15 @@ fn chained_values_execute_as_their_text() {
         let number = dice.below(kinds.len());
         let name = dice.pick(&["Send", "Send", "Send", "Cross", "Rename", "Forge", "Forward", "Forward", "Show"]);
         let to = dice.pick(&[one, other, other, other, library, address(2)]);
-        let kind = &kinds[number];
+        let ty = &kinds[number];
         let data = json!({"_tag": format!("{name}{number}"), "params": [
             {"vname": "to", "type": "ByStr20", "value": format!("0x{to}")},
-            {"vname": "v", "type": kind.wire(library, one), "value": kind.value(dice, library, one)},
+            {"vname": "v", "type": ty.wire(library, one), "value": ty.value(dice, library, one)},
         ]});
         let gas = if dice.once_in(3) { 300 + dice.below(2_500) } else { 60_000 };
         let room = if dice.once_in(8) { 100_000 + dice.below(10_000_000) as u64 } else { PER_BLOCK };
         let (gas_limit, amount) = (Gas::new(gas as u64), Qa::new(seed.into()));
-        let transaction = Transaction { data: data.to_string(), gas_limit, amount, ..payment(SENDER, one) };
+        let transaction = UnsignedTransaction { data: data.to_string(), gas_limit, amount, ..payment(SENDER, one) };
         let executed = values.execute(room, transaction.clone());
         let expected = texts.execute(room, transaction);
         assert_eq!((&executed.outcome, executed.work), (&expected.outcome, expected.work), "seed {seed}: {data}");

@@ -360,7 +360,7 @@ mod tests {
     use std::cell::Cell;
 
     use proptest::prelude::*;
-    use silica_protocol::Qa;
+    use silica_protocol::{MapKey, Qa};
 
     use super::*;
     use crate::accounts::Accounts;
@@ -423,11 +423,11 @@ mod tests {
     }
 
     fn key(name: &str) -> StorageKey {
-        StorageKey::entry(&address(1), "map", &[name])
+        StorageKey::metadata(&address(1), "map", [name])
     }
 
     fn below(overlay: &mut Overlay<BTreeMap<Address, Account>>) -> Vec<String> {
-        let prefix = StorageKey::entry(&address(1), "map", &[] as &[&str]);
+        let prefix = StorageKey::field(&address(1), "map");
         let mut seen = Vec::new();
         let mut visit = |key: &StorageKey, _: &[u8]| {
             seen.push(key.to_string());
@@ -523,8 +523,8 @@ mod tests {
     }
 
     fn at(path: &[&str]) -> StorageKey {
-        let (field, indices) = path.split_first().unwrap();
-        StorageKey::entry(&CONTRACT, field, indices)
+        let (field, keys) = path.split_first().unwrap();
+        StorageKey::map_entry(&CONTRACT, field, keys.iter().map(|key| MapKey::string(key)))
     }
 
     fn found(overlay: &mut Overlay<Stored>, prefix: &StorageKey, most: usize) -> BTreeMap<StorageKey, Vec<u8>> {

@@ -61,7 +61,7 @@ fn credit(account: Account, amount: Qa) -> Option<Account> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use silica_protocol::{Address, BlockNumber, ChainId, Gas, GasPrice, Nonce, ShardId, Transaction};
+    use silica_protocol::{Address, BlockNumber, ChainId, Gas, GasPrice, Nonce, ShardId, UnsignedTransaction};
 
     use silica_scilla::work::{EVALUATION_PER_GAS, TRANSACTION};
 
@@ -84,7 +84,7 @@ mod tests {
         overlay: Overlay<BTreeMap<Address, Account>>,
     }
 
-    fn run_at(price: Option<u128>, accounts: &[(Address, Account)], transaction: Transaction) -> Run {
+    fn run_at(price: Option<u128>, accounts: &[(Address, Account)], transaction: UnsignedTransaction) -> Run {
         let mut overlay = Overlay::new(accounts.iter().copied().collect::<BTreeMap<_, _>>());
         let rules = Rules { contracts: false, ..Rules::V8_1 };
         let context = Context {
@@ -103,7 +103,7 @@ mod tests {
         Run { outcome, work, overlay }
     }
 
-    fn run(accounts: &[(Address, Account)], transaction: Transaction) -> Run {
+    fn run(accounts: &[(Address, Account)], transaction: UnsignedTransaction) -> Run {
         run_at(Some(PRICE), accounts, transaction)
     }
 
@@ -112,11 +112,11 @@ mod tests {
         [(address(SENDER), account(balance, 0)), (CONTRACT, contract())]
     }
 
-    fn good() -> Transaction {
+    fn good() -> UnsignedTransaction {
         payment(SENDER, address(2))
     }
 
-    fn check_dropped(accounts: &[(Address, Account)], transaction: Transaction, expected: DropReason) {
+    fn check_dropped(accounts: &[(Address, Account)], transaction: UnsignedTransaction, expected: DropReason) {
         let Run { outcome, mut overlay, .. } = run(accounts, transaction);
         assert_eq!(outcome, Outcome::Dropped(expected));
         assert_eq!(overlay.changes().unwrap(), [], "what is dropped leaves no trace");
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_worked_example() {
-        let transaction = Transaction { amount: Qa::new(5 * ZIL), gas_limit: Gas::new(70), ..good() };
+        let transaction = UnsignedTransaction { amount: Qa::new(5 * ZIL), gas_limit: Gas::new(70), ..good() };
         let mut run = run(&with(100 * ZIL), transaction);
         assert_eq!(balance(&mut run, &address(SENDER)), Some(100 * ZIL - 5 * ZIL - ZIL / 10));
         assert_eq!(balance(&mut run, &address(2)), Some(5 * ZIL));
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_reference() {
-        let transaction = Transaction { amount: Qa::new(10_u128.pow(12)), ..good() };
+        let transaction = UnsignedTransaction { amount: Qa::new(10_u128.pow(12)), ..good() };
         let mut run = run(&with(10_u128.pow(14)), transaction);
         assert_eq!(balance(&mut run, &address(SENDER)), Some(10_u128.pow(14) - 10_u128.pow(12) - 10_u128.pow(11)));
     }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn paying_oneself_costs_the_fee() {
-        let transaction = Transaction { to: address(SENDER), amount: Qa::new(ZIL / 2), ..good() };
+        let transaction = UnsignedTransaction { to: address(SENDER), amount: Qa::new(ZIL / 2), ..good() };
         let mut run = run(&with(ZIL), transaction);
         assert_eq!(balance(&mut run, &address(SENDER)), Some(ZIL - ZIL / 10));
         assert_eq!(run.overlay.account(&address(SENDER)).unwrap().unwrap().nonce, Nonce::new(1));
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn nothing_does_not_create_an_account() {
-        let mut run = run(&with(ZIL), Transaction { amount: Qa::ZERO, ..good() });
+        let mut run = run(&with(ZIL), UnsignedTransaction { amount: Qa::ZERO, ..good() });
         assert!(matches!(run.outcome, Outcome::Recorded(_)));
         assert_eq!(balance(&mut run, &address(2)), None);
         assert_eq!(run.overlay.changes().unwrap().len(), 1);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_whole_balance_can_be_spent() {
-        let transaction = Transaction { amount: Qa::new(ZIL - ZIL / 10), ..good() };
+        let transaction = UnsignedTransaction { amount: Qa::new(ZIL - ZIL / 10), ..good() };
         let mut run = run(&with(ZIL), transaction);
         assert_eq!(balance(&mut run, &address(SENDER)), Some(0));
     }
@@ -180,25 +180,25 @@ mod tests {
     #[test]
     fn step_1_deposit_overflow() {
         let gas_price = GasPrice::new(Qa::MAX);
-        check_dropped(&with(ZIL), Transaction { gas_price, ..good() }, DropReason::Arithmetic);
+        check_dropped(&with(ZIL), UnsignedTransaction { gas_price, ..good() }, DropReason::Arithmetic);
     }
 
     #[test]
     fn step_2_recipients_with_code() {
-        check_dropped(&with(ZIL), Transaction { to: CONTRACT, ..good() }, DropReason::InvalidRecipient);
+        check_dropped(&with(ZIL), UnsignedTransaction { to: CONTRACT, ..good() }, DropReason::InvalidRecipient);
         let unknown = [(CONTRACT, contract())];
-        check_dropped(&unknown, Transaction { to: CONTRACT, ..good() }, DropReason::InvalidRecipient);
+        check_dropped(&unknown, UnsignedTransaction { to: CONTRACT, ..good() }, DropReason::InvalidRecipient);
     }
 
     #[test]
     fn step_3_unknown_sender() {
         check_dropped(&[], good(), DropReason::InvalidSender);
-        check_dropped(&[], Transaction { gas_limit: Gas::new(1), ..good() }, DropReason::InvalidSender);
+        check_dropped(&[], UnsignedTransaction { gas_limit: Gas::new(1), ..good() }, DropReason::InvalidSender);
     }
 
     #[test]
     fn step_4_gas_limit() {
-        let low = Transaction { gas_limit: Gas::new(49), ..good() };
+        let low = UnsignedTransaction { gas_limit: Gas::new(49), ..good() };
         check_dropped(&with(ZIL), low.clone(), DropReason::InsufficientGasLimit);
         check_dropped(&with(0), low, DropReason::InsufficientGasLimit);
     }
@@ -206,8 +206,8 @@ mod tests {
     #[test]
     fn step_5_funds() {
         check_dropped(&with(ZIL / 10), good(), DropReason::InsufficientBalance);
-        check_dropped(&with(ZIL), Transaction { amount: Qa::MAX, ..good() }, DropReason::InsufficientBalance);
-        let deposit_counts = Transaction { gas_limit: Gas::new(1_000), ..good() };
+        check_dropped(&with(ZIL), UnsignedTransaction { amount: Qa::MAX, ..good() }, DropReason::InsufficientBalance);
+        let deposit_counts = UnsignedTransaction { gas_limit: Gas::new(1_000), ..good() };
         check_dropped(&with(ZIL), deposit_counts, DropReason::InsufficientBalance);
     }
 
@@ -225,18 +225,22 @@ mod tests {
 
     #[test]
     fn before_execution_gas_limit_and_price_are_checked_again() {
-        check_dropped(&with(ZIL), Transaction { gas_limit: Gas::new(1_001), ..good() }, DropReason::HighGasLimit);
+        check_dropped(
+            &with(ZIL),
+            UnsignedTransaction { gas_limit: Gas::new(1_001), ..good() },
+            DropReason::HighGasLimit,
+        );
         let gas_price = GasPrice::new(Qa::new(PRICE - 1));
-        let cheap = Transaction { gas_price, ..good() };
+        let cheap = UnsignedTransaction { gas_price, ..good() };
         check_dropped(&with(ZIL), cheap.clone(), DropReason::InsufficientGas);
         assert!(matches!(run_at(None, &with(ZIL), cheap).outcome, Outcome::Recorded(_)));
     }
 
     #[test]
     fn without_contracts_the_other_kinds_are_no_transactions() {
-        let call = Transaction { data: "{}".to_owned(), to: CONTRACT, ..good() };
+        let call = UnsignedTransaction { data: "{}".to_owned(), to: CONTRACT, ..good() };
         check_dropped(&with(ZIL), call, DropReason::IncorrectType);
-        let deployment = Transaction { code: "x".to_owned(), to: Address::ZERO, ..good() };
+        let deployment = UnsignedTransaction { code: "x".to_owned(), to: Address::ZERO, ..good() };
         check_dropped(&with(ZIL), deployment, DropReason::IncorrectType);
     }
 }

@@ -132,8 +132,8 @@ pub(super) fn check_contract(
     Ok(Accepted {
         gas: checked.meter.gas_of_success(limit),
         work: checked.meter.work(),
-        fields: fields.map(|it| (Arc::clone(&it.name), it.kind.global().to_string(), it.depth)).collect(),
-        code: Arc::new(Code::of_contract(&program)),
+        fields: fields.map(|it| (Arc::clone(&it.name), it.ty.global().to_string(), it.depth)).collect(),
+        code: Arc::new(Code::of_contract(&checked)),
     })
 }
 
@@ -156,7 +156,7 @@ pub(super) fn check_library(
         gas: checked.meter.gas_of_success(limit),
         work: checked.meter.work(),
         fields: Vec::new(),
-        code: Arc::new(Code::of_library(&program)),
+        code: Arc::new(Code::of_library(&checked)),
     })
 }
 
@@ -260,7 +260,7 @@ impl Input<'_> {
                 MessageInput::read(MESSAGE_FILE, document.root(), known)
             }
             Self::Sent { message, sender, origin, .. } => {
-                MessageInput::of_sent(MESSAGE_FILE, message, [*sender, *origin].map(Address::to_bytes), known)
+                MessageInput::of_sent(MESSAGE_FILE, message, [*sender, *origin], known)
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
-use silica_protocol::{Account, Address, BlockNumber, ChainId, CodeHash, Gas, Nonce, Qa, ShardId, Transaction};
+use silica_protocol::{Account, Address, BlockNumber, ChainId, CodeHash, Gas, Nonce, Qa, ShardId, UnsignedTransaction};
 use silica_scilla::work::{EVALUATION_PER_GAS, FIXED, PER_BLOCK, PER_GAS, TRANSACTION, weight};
 
 use super::{Context, ContractCache, Executed, LoadedContract, Outcome, Overlay, Recorded};
@@ -17,7 +17,7 @@ const SENDER: u8 = 1;
 
 macro_rules! contract {
     ($path:literal) => {
-        include_str!(concat!("../../../../", $path))
+        include_str!(concat!("../../tests/data/", $path))
     };
 }
 
@@ -49,7 +49,7 @@ impl StateReader {
     }
 
     /// Executes a transaction in a block that has the work `work_limit` left.
-    fn execute(&mut self, work_limit: u64, transaction: Transaction) -> Executed {
+    fn execute(&mut self, work_limit: u64, transaction: UnsignedTransaction) -> Executed {
         let rules = Rules::V8_1;
         let context = Context {
             work_limit,
@@ -63,7 +63,7 @@ impl StateReader {
             rules: &rules,
         };
         let nonce = Nonce::new(self.nonce + 1);
-        let transaction = Transaction { nonce, gas_limit: Gas::new(100_000), ..transaction };
+        let transaction = UnsignedTransaction { nonce, gas_limit: Gas::new(100_000), ..transaction };
         let executed = executor::execute(&unchecked(transaction, ShardId::new(1)), context, &mut self.overlay).unwrap();
         if matches!(executed.outcome, Outcome::Recorded(_)) {
             self.nonce += 1;
@@ -72,7 +72,7 @@ impl StateReader {
     }
 
     /// Executes a transaction, and returns the used share of its work limit in thousandths.
-    fn share(&mut self, name: &str, transaction: Transaction) -> u64 {
+    fn share(&mut self, name: &str, transaction: UnsignedTransaction) -> u64 {
         // A successful deployment reports units as gas, so its receipt does not show the gas for its texts.
         let bytes = (transaction.code.len() + transaction.data.len()) as u64;
         let texts = bytes / 8 + 400;
@@ -95,8 +95,10 @@ impl StateReader {
         let init: Vec<_> = [version].iter().chain(params).cloned().collect();
         let created = Address::of_contract(&address(SENDER), Nonce::new(self.nonce));
         let (code, data) = (code.to_owned(), Json::Array(init).to_string());
-        let share =
-            self.share(&format!("deployment of {name}"), Transaction { code, data, ..payment(SENDER, Address::ZERO) });
+        let share = self.share(
+            &format!("deployment of {name}"),
+            UnsignedTransaction { code, data, ..payment(SENDER, Address::ZERO) },
+        );
         let contract = self.overlay.account(&created).unwrap().unwrap().contract.unwrap();
         let module = self.contract_cache.get(&created, &mut self.overlay).unwrap().unwrap();
         self.loaded
@@ -106,7 +108,7 @@ impl StateReader {
 
     fn call(&mut self, to: Address, tag: &str, params: &[Json]) -> u64 {
         let data = json!({ "_tag": tag, "params": params }).to_string();
-        self.share(tag, Transaction { data, amount: Qa::ZERO, ..payment(SENDER, to) })
+        self.share(tag, UnsignedTransaction { data, amount: Qa::ZERO, ..payment(SENDER, to) })
     }
 }
 
@@ -171,12 +173,12 @@ fn contracts_of_the_repository_stay_far_below_their_limit() {
     shares.insert(world.call(wallet, "ProposePayment", &payment));
     shares.insert(world.call(wallet, "Revoke", &[param("id", "Uint32", "1")]));
 
-    let (admins, share) = world.deploy("admins", contract!("tests/data/contracts/admins.scilla"), &[owner]);
+    let (admins, share) = world.deploy("admins", contract!("small/admins.scilla"), &[owner]);
     shares.insert(share);
     shares.insert(world.call(admins, "Touch", &[]));
-    let (_, share) = world.deploy("shout", contract!("tests/data/contracts/shout.scilla"), &[]);
+    let (_, share) = world.deploy("shout", contract!("small/shout.scilla"), &[]);
     shares.insert(share);
-    let (_, share) = world.deploy("relay", contract!("tests/data/contracts/relay.scilla"), &[]);
+    let (_, share) = world.deploy("relay", contract!("small/relay.scilla"), &[]);
     shares.insert(share);
 
     assert!(shares.last().is_some_and(|share| *share < 700), "{shares:?}");
@@ -185,10 +187,10 @@ fn contracts_of_the_repository_stay_far_below_their_limit() {
 #[test]
 fn programs_of_a_block_need_no_cache() {
     let mut world = StateReader::new();
-    let (shout, _) = world.deploy("shout", contract!("tests/data/contracts/shout.scilla"), &[]);
+    let (shout, _) = world.deploy("shout", contract!("small/shout.scilla"), &[]);
     let call = || {
         let data = json!({ "_tag": "Shout", "params": [] }).to_string();
-        Transaction { data, amount: Qa::ZERO, ..payment(SENDER, shout) }
+        UnsignedTransaction { data, amount: Qa::ZERO, ..payment(SENDER, shout) }
     };
     let expected = world.execute(PER_BLOCK, call());
     world.contract_cache = ContractCache::new("0.13/3".parse().unwrap());
@@ -225,9 +227,9 @@ fn room_of_a_block_decides_only_when_a_transaction_is_executed() {
     let (reports, _) = world.deploy("reports", REPORTS, &[]);
     let text = param("text", "String", "x".repeat(2_000));
     let data = json!({ "_tag": "Report", "params": [text] }).to_string();
-    let call = Transaction { data, amount: Qa::ZERO, ..payment(SENDER, reports) };
+    let call = UnsignedTransaction { data, amount: Qa::ZERO, ..payment(SENDER, reports) };
     let data = json!([param("_scilla_version", "Uint32", "0")]).to_string();
-    let deployment = Transaction { code: REPORTS.to_owned(), data, ..payment(SENDER, Address::ZERO) };
+    let deployment = UnsignedTransaction { code: REPORTS.to_owned(), data, ..payment(SENDER, Address::ZERO) };
     for transaction in [call, deployment, payment(SENDER, address(2))] {
         let expected = world.execute(PER_BLOCK, transaction.clone());
         assert!(matches!(&expected.outcome, Outcome::Recorded(it) if it.receipt.success), "{expected:?}");

@@ -19,7 +19,7 @@
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
-use silica_protocol::{Address, StorageKey};
+use silica_protocol::{Address, MapKey, StorageKey};
 use silica_scilla::{
     host::type_behind,
     json::{self, ValueReader},
@@ -133,7 +133,7 @@ impl StorageQuota {
 pub(super) struct StoredField<'a> {
     pub(super) contract: &'a Address,
     pub(super) name: &'a str,
-    pub(super) kind: &'a Type,
+    pub(super) ty: &'a Type,
     /// The data types that values of the field can have.
     pub(super) known: &'a DataTypes,
 }
@@ -175,13 +175,13 @@ impl StoredField<'_> {
         most: u64,
         quota: &mut StorageQuota,
     ) -> Result<Option<Value>, StorageFault> {
-        let (kind, indices) = (self.kind_behind(keys)?, texts(keys)?);
+        let (ty, indices) = (self.type_below(keys)?, texts(keys)?);
         let key = self.looked_up(&indices, quota)?;
         let stored = overlay.entry(self.contract, &key)?;
         quota.read(stored.as_ref().map_or(0, |value| value.len()))?;
-        let empties = empties(kind);
+        let empties = empties(ty);
         let Some(empty) = empties.first() else {
-            return stored.map(|value| read(&mut ValueReader::new(self.known), &value, kind)).transpose();
+            return stored.map(|value| read(&mut ValueReader::new(self.known), &value, ty)).transpose();
         };
         // A key has a size of at least 1, except the empty byte string. So the size of a map is at least the number of
         // its entries minus one.
@@ -195,7 +195,7 @@ impl StoredField<'_> {
             .map(|(path, value)| (path.split_terminator(StorageKey::SEPARATOR).collect(), value))
             .collect();
         let mut reader = ValueReader::new(self.known);
-        Self::read_map(&mut reader, &empties, kind, &entries, 0).map(|map| Some(Value::Map(map)))
+        Self::read_map(&mut reader, &empties, ty, &entries, 0).map(|map| Some(Value::Map(map)))
     }
 
     /// Returns whether a value exists behind `keys`.
@@ -205,12 +205,12 @@ impl StoredField<'_> {
         keys: &[Key],
         quota: &mut StorageQuota,
     ) -> Result<bool, StorageFault> {
-        let kind = self.kind_behind(keys)?;
+        let ty = self.type_below(keys)?;
         let key = self.looked_up(&texts(keys)?, quota)?;
         if overlay.entry(self.contract, &key)?.is_some() {
             return Ok(true);
         }
-        Ok(matches!(kind, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
+        Ok(matches!(ty, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
     }
 
     /// Replaces the value behind `keys`, and removes the markers on the path.
@@ -221,15 +221,15 @@ impl StoredField<'_> {
         value: &Value,
         quota: &mut StorageQuota,
     ) -> Result<(), StorageFault> {
-        let (kind, mut indices) = (self.kind_behind(keys)?, texts(keys)?);
-        if matches!(kind, Type::Map(..)) {
+        let (ty, mut indices) = (self.type_below(keys)?, texts(keys)?);
+        if matches!(ty, Type::Map(..)) {
             self.clear(overlay, &indices, quota)?;
         }
         for outer in 0..indices.len() {
             let marker = self.looked_up(indices.get(..outer).unwrap_or_default(), quota)?;
             overlay.set_entry(self.contract, &marker, None)?;
         }
-        self.write(overlay, &mut indices, kind, value, quota)
+        self.write(overlay, &mut indices, ty, value, quota)
     }
 
     /// Removes the value behind `keys`. If the surrounding map has no entries afterwards, the function writes a marker
@@ -254,16 +254,16 @@ impl StoredField<'_> {
         Ok(())
     }
 
-    fn kind_behind(&self, keys: &[Key]) -> Result<&Type, StorageFault> {
-        type_behind(self.kind, keys.len()).ok_or(StorageFault::TooManyKeys)
+    fn type_below(&self, keys: &[Key]) -> Result<&Type, StorageFault> {
+        type_behind(self.ty, keys.len()).ok_or(StorageFault::TooManyKeys)
     }
 
-    fn key(&self, indices: &[String]) -> StorageKey {
-        StorageKey::entry(self.contract, self.name, indices)
+    fn key(&self, indices: &[MapKey]) -> StorageKey {
+        StorageKey::map_entry(self.contract, self.name, indices)
     }
 
     /// Returns the plain key of a value, and counts the bytes of this key for a read or removal.
-    fn looked_up(&self, indices: &[String], quota: &mut StorageQuota) -> Result<StorageKey, StorageFault> {
+    fn looked_up(&self, indices: &[MapKey], quota: &mut StorageQuota) -> Result<StorageKey, StorageFault> {
         let key = self.key(indices);
         quota.seek(&key)?;
         Ok(key)
@@ -273,12 +273,12 @@ impl StoredField<'_> {
     fn clear<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
-        indices: &[String],
+        indices: &[MapKey],
         quota: &mut StorageQuota,
     ) -> Result<(), StorageFault> {
         quota.spend(weight::WRITTEN)?;
         let prefix = self.key(indices);
-        let is_map = type_behind(self.kind, indices.len()).is_some_and(|kind| matches!(kind, Type::Map(..)));
+        let is_map = type_behind(self.ty, indices.len()).is_some_and(|ty| matches!(ty, Type::Map(..)));
         if is_map {
             count_removed(overlay, self.contract, &prefix, quota)?;
             return Ok(overlay.remove_all(self.contract, &prefix)?);
@@ -291,12 +291,12 @@ impl StoredField<'_> {
     fn write<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
-        indices: &mut Vec<String>,
-        kind: &Type,
+        indices: &mut Vec<MapKey>,
+        ty: &Type,
         value: &Value,
         quota: &mut StorageQuota,
     ) -> Result<(), StorageFault> {
-        if let (Type::Map(_, value_type), Value::Map(map)) = (kind, value)
+        if let (Type::Map(_, value_type), Value::Map(map)) = (ty, value)
             && map.iter().next().is_some()
         {
             for (key, value) in map {
@@ -322,11 +322,11 @@ impl StoredField<'_> {
     fn read_map(
         reader: &mut ValueReader<'_>,
         empties: &[Map],
-        kind: &Type,
+        ty: &Type,
         entries: &[(Vec<&str>, &Arc<[u8]>)],
         depth: usize,
     ) -> Result<Map, StorageFault> {
-        let (Type::Map(key_type, value_type), Some((empty, inner))) = (kind, empties.split_first()) else {
+        let (Type::Map(key_type, value_type), Some((empty, inner))) = (ty, empties.split_first()) else {
             return Err(StorageFault::Unreadable);
         };
         let mut map = empty.clone();
@@ -351,17 +351,17 @@ impl StoredField<'_> {
     }
 }
 
-fn read(reader: &mut ValueReader<'_>, text: &[u8], kind: &Type) -> Result<Value, StorageFault> {
+fn read(reader: &mut ValueReader<'_>, text: &[u8], ty: &Type) -> Result<Value, StorageFault> {
     let document = json::parse(text).map_err(|_| StorageFault::Unreadable)?;
-    reader.read(document.root(), kind).map_err(|_| StorageFault::Unreadable)
+    reader.read(document.root(), ty).map_err(|_| StorageFault::Unreadable)
 }
 
 /// Returns an empty map for each nested map of a type, the outermost first. The list is empty if the type is not a map.
 /// All maps of one depth share an empty map, because the creation of an empty map takes time in proportion to the size
 /// of the type.
-fn empties(kind: &Type) -> Vec<Map> {
-    let maps = std::iter::successors(Some(kind), |kind| type_behind(kind, 1));
-    let empty = |kind: &Type| match kind {
+fn empties(ty: &Type) -> Vec<Map> {
+    let maps = std::iter::successors(Some(ty), |ty| type_behind(ty, 1));
+    let empty = |ty: &Type| match ty {
         Type::Map(key, value) => Some(Map::new(Type::clone(key), Type::clone(value))),
         Type::Address(_)
         | Type::Adt(..)
@@ -374,7 +374,7 @@ fn empties(kind: &Type) -> Vec<Map> {
     maps.map_while(empty).collect()
 }
 
-fn texts(keys: &[Key]) -> Result<Vec<String>, StorageFault> {
+fn texts(keys: &[Key]) -> Result<Vec<MapKey>, StorageFault> {
     let mut texts = Vec::with_capacity(keys.len());
     for key in keys {
         texts.push(key_text(key, &texts)?);
@@ -383,9 +383,10 @@ fn texts(keys: &[Key]) -> Result<Vec<String>, StorageFault> {
 }
 
 /// Returns the text of a key. Fails if this text and the texts in `before` have more than [`MAX_KEYS`] bytes together.
-fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
-    let used: usize = before.iter().map(String::len).sum();
-    text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)
+fn key_text(key: &Key, before: &[MapKey]) -> Result<MapKey, StorageFault> {
+    let used: usize = before.iter().map(|key| key.as_str().len()).sum();
+    let text = text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)?;
+    MapKey::from_json(text).map_err(|_| StorageFault::Unreadable)
 }
 
 /// Counts the work to remove the entries of a map. The node reads each entry, and removes it from the trie at the end
@@ -447,50 +448,50 @@ mod tests {
     impl StoredField<'_> {
         /// Parses a value that the field has behind a number of keys.
         fn read(&self, text: &str, keys: usize) -> Value {
-            let kind = type_behind(self.kind, keys).unwrap();
-            read(&mut ValueReader::new(self.known), text.as_bytes(), kind).unwrap()
+            let ty = type_behind(self.ty, keys).unwrap();
+            read(&mut ValueReader::new(self.known), text.as_bytes(), ty).unwrap()
         }
     }
 
     struct Field {
         overlay: Overlay<BTreeMap<Address, Account>>,
-        kind: Type,
+        ty: Type,
         known: DataTypes,
     }
 
     impl Field {
-        fn new(kind: &str, initial: &str) -> Self {
+        fn new(ty: &str, initial: &str) -> Self {
             let overlay = Overlay::new(BTreeMap::from([(CONTRACT, crate::testing::contract())]));
-            let mut field = Self { overlay, kind: parse_type(kind).unwrap(), known: DataTypes::built_in() };
+            let mut field = Self { overlay, ty: parse_type(ty).unwrap(), known: DataTypes::built_in() };
             field.store(&[], initial);
             field
         }
 
         fn field(&self) -> StoredField<'_> {
-            StoredField { contract: &CONTRACT, name: "m", kind: &self.kind, known: &self.known }
+            StoredField { contract: &CONTRACT, name: "m", ty: &self.ty, known: &self.known }
         }
 
         fn keys(keys: &[&str]) -> Vec<Key> {
-            keys.iter().map(|key| Key::new(Value::string(*key)).unwrap()).collect()
+            keys.iter().map(|key| Key::new(Value::string(*key).unwrap()).unwrap()).collect()
         }
 
         fn store(&mut self, keys: &[&str], value: &str) {
-            let (kind, known) = (self.kind.clone(), self.known.clone());
-            let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+            let (ty, known) = (self.ty.clone(), self.known.clone());
+            let field = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
             let keys = Self::keys(keys);
             let value = field.read(value, keys.len());
             field.store(&mut self.overlay, &keys, &value, &mut StorageQuota::new()).unwrap();
         }
 
         fn delete(&mut self, keys: &[&str]) {
-            let (kind, known) = (self.kind.clone(), self.known.clone());
-            let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+            let (ty, known) = (self.ty.clone(), self.known.clone());
+            let field = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
             field.delete(&mut self.overlay, &Self::keys(keys), &mut StorageQuota::new()).unwrap();
         }
 
         fn load(&mut self, keys: &[&str]) -> Option<String> {
-            let (kind, known) = (self.kind.clone(), self.known.clone());
-            let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+            let (ty, known) = (self.ty.clone(), self.known.clone());
+            let field = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
             let keys = Self::keys(keys);
             let value = field.load(&mut self.overlay, &keys, u64::MAX, &mut StorageQuota::new()).unwrap();
             assert_eq!(field.exists(&mut self.overlay, &keys, &mut StorageQuota::new()).unwrap(), value.is_some());
@@ -522,7 +523,7 @@ mod tests {
     fn a_plain_field_is_one_entry() {
         let mut field = Field::new("Uint32", r#""420""#);
         field.check(&[("/m/", r#""420""#)]);
-        assert_eq!(field.field().kind_behind(&[]).unwrap(), &field.kind);
+        assert_eq!(field.field().type_below(&[]).unwrap(), &field.ty);
         assert_eq!(field.load(&[]).as_deref(), Some(r#""420""#));
         field.store(&[], r#""7""#);
         field.check(&[("/m/", r#""7""#)]);
@@ -614,7 +615,7 @@ mod tests {
     #[test]
     fn names_that_begin_alike_are_kept_apart() {
         let mut field = Field::new("Map String String", "[]");
-        let other = StorageKey::entry(&CONTRACT, "ma", &[r#""a""#]);
+        let other = StorageKey::map_entry(&CONTRACT, "ma", [MapKey::string("a")]);
         field.overlay.set_entry(&CONTRACT, &other, Some(b"1")).unwrap();
         field.store(&[], "[]");
         assert_eq!(field.load(&[]).as_deref(), Some("[]"));
@@ -629,8 +630,8 @@ mod tests {
             format!("[{}]", ["0x", "0x01", "0x02"].map(entry).join(","))
         };
         let mut field = Field::new("Map ByStr (Map ByStr (Map ByStr Uint32))", &three(&three("[]")));
-        let (kind, known) = (field.kind.clone(), field.known.clone());
-        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let (ty, known) = (field.ty.clone(), field.known.clone());
+        let stored = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
         for (keys, size) in [(vec![], 8), (vec![Key::new(Value::ByStr([1].into())).unwrap()], 2)] {
             for most in 0..=size {
                 match stored.load(&mut field.overlay, &keys, most, &mut StorageQuota::new()) {
@@ -651,9 +652,9 @@ mod tests {
         let bytes: usize =
             written.map(|(key, value)| key.as_str().len() + value.as_ref().map_or(0, |it| it.len())).sum();
         let bytes = bytes - 2;
-        let kind = field.kind.clone();
+        let ty = field.ty.clone();
         let known = DataTypes::built_in();
-        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let stored = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
         let value = stored.read(&value, 0);
         for (written, left) in [(bytes + 5, Some(5)), (bytes, Some(0)), (bytes - 1, None), (0, None)] {
             let mut quota = StorageQuota { written, ..StorageQuota::new() };
@@ -668,8 +669,8 @@ mod tests {
     fn each_place_is_paid_for_that_is_looked_at() {
         let (name, rest) = ("k".repeat(1_000), "l".repeat(500));
         let keys = Field::keys(&[&name, &rest]);
-        let (kind, known) = (parse_type("Map String (Map String String)").unwrap(), DataTypes::built_in());
-        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let (ty, known) = (parse_type("Map String (Map String String)").unwrap(), DataTypes::built_in());
+        let stored = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
         // `whole` has the address, the field and two texts in quotes, each with a separator. `outer` is without the
         // second text.
         let (whole, outer) = (40 + 1 + 2 + 1_003 + 503 - COMMON_KEY, 40 + 1 + 2 + 1_003 - COMMON_KEY);
@@ -685,7 +686,7 @@ mod tests {
         costs(whole, 0, &|overlay, quota| stored.load(overlay, &keys, 1, quota).is_ok());
         costs(whole, 0, &|overlay, quota| stored.exists(overlay, &keys, quota).is_ok());
         costs(outer, whole + COMMON_KEY + 3, &|overlay, quota| {
-            stored.store(overlay, &keys, &Value::string("v"), quota).is_ok()
+            stored.store(overlay, &keys, &Value::string("v").unwrap(), quota).is_ok()
         });
         // The marker of the surrounding map is written.
         costs(whole + outer, outer + COMMON_KEY, &|overlay, quota| stored.delete(overlay, &keys, quota).is_ok());
@@ -694,8 +695,8 @@ mod tests {
     #[test]
     fn no_more_is_read_than_there_is_room_for() {
         let mut field = Field::new("Map String String", r#"[{"key":"a","val":"12"},{"key":"b","val":"3"}]"#);
-        let (kind, known) = (field.kind.clone(), DataTypes::built_in());
-        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let (ty, known) = (field.ty.clone(), DataTypes::built_in());
+        let stored = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
         // A part of a key has quotes and a separator, a value has quotes.
         for (keys, bytes) in [(vec![], 4 + 4 + 4 + 3), (Field::keys(&["a"]), 4), (Field::keys(&["c"]), 0)] {
             for read in 0..=bytes {
@@ -740,7 +741,8 @@ mod tests {
             from: Option<&StorageKey>,
             visit: Visitor<'_>,
         ) -> Result<(), StateError> {
-            let keys = (0..self.count).map(|number| StorageKey::entry(contract, "m", &[format!("\"{number:03}\"")]));
+            let keys = (0..self.count)
+                .map(|number| StorageKey::map_entry(contract, "m", [MapKey::string(&format!("{number:03}"))]));
             for key in keys.filter(|key| from.is_none_or(|from| key >= from)) {
                 self.visited.set(self.visited.get() + 1);
                 if visit(&key, &Self::text()).is_break() {
@@ -763,8 +765,8 @@ mod tests {
 
     #[test]
     fn read_beyond_the_work_limit_stops_at_the_bytes_of_its_entries() {
-        let (kind, known) = (parse_type("Map String String").unwrap(), DataTypes::built_in());
-        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let (ty, known) = (parse_type("Map String String").unwrap(), DataTypes::built_in());
+        let stored = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
         let delete = |overlay: &mut Overlay<_>, quota: &mut StorageQuota| stored.clear(overlay, &[], quota);
         let load =
             |overlay: &mut Overlay<_>, quota: &mut StorageQuota| stored.load(overlay, &[], u64::MAX, quota).map(drop);
@@ -794,8 +796,8 @@ mod tests {
     #[test]
     fn keys_to_one_place_have_a_limit() {
         let mut field = Field::new("Map String (Map String String)", "[]");
-        let (kind, known) = (field.kind.clone(), DataTypes::built_in());
-        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let (ty, known) = (field.ty.clone(), DataTypes::built_in());
+        let stored = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
         let half = "k".repeat(MAX_KEYS / 2 - 2);
         for (last, fits) in [(half.clone(), true), (format!("{half}k"), false)] {
             let keys = Field::keys(&[&half, &last]);
@@ -805,7 +807,7 @@ mod tests {
             let result = [
                 stored.load(overlay, &keys, 1, quota).map(drop),
                 stored.exists(overlay, &keys, quota).map(drop),
-                stored.store(overlay, &keys, &Value::string("v"), quota),
+                stored.store(overlay, &keys, &Value::string("v").unwrap(), quota),
                 stored.delete(overlay, &keys, quota),
                 stored.store(overlay, &[], &whole, quota),
             ];
@@ -819,9 +821,9 @@ mod tests {
     #[test]
     fn too_many_keys_are_an_error() {
         let mut field = Field::new("Uint32", r#""1""#);
-        let kind = field.kind.clone();
+        let ty = field.ty.clone();
         let known = DataTypes::built_in();
-        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let stored = StoredField { contract: &CONTRACT, name: "m", ty: &ty, known: &known };
         let load = stored.load(&mut field.overlay, &Field::keys(&["a"]), u64::MAX, &mut StorageQuota::new());
         assert!(matches!(load, Err(StorageFault::TooManyKeys)));
     }

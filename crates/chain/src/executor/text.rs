@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn text_is_made_up_to_a_limit() {
-        check(&Value::string("a\"b"), r#""a\"b""#);
-        check(&Value::uint32(7), r#""7""#);
+        check(&Value::string("a\"b").unwrap(), r#""a\"b""#);
+        check(&Value::from(7_u32), r#""7""#);
         check(
             &Value::nat(1),
             concat!(
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn value_that_shares_without_end_has_no_text() {
-        let mut value = Value::uint32(7);
+        let mut value = Value::from(7_u32);
         for _ in 0..64 {
             value = Value::pair((Type::Unit, value.clone()), (Type::Unit, value));
         }

@@ -292,7 +292,7 @@ fn as_json(value: &Value, levels: usize) -> Json {
         }
         Value::Adt(adt) => json!({
             "constructor": adt.constructor().name.global().to_string(),
-            "argtypes": adt.types().iter().map(|kind| kind.global().to_string()).collect::<Json>(),
+            "argtypes": adt.types().iter().map(|ty| ty.global().to_string()).collect::<Json>(),
             "arguments": adt.arguments().iter().map(|argument| as_json(argument, far_below)).collect::<Json>(),
         }),
         Value::Map(map) => {
@@ -345,9 +345,9 @@ mod tests {
     }
 
     fn message(number: u32) -> Value {
-        let entry = |label: &str, kind, value| MessageEntry { label: label.into(), kind, value };
+        let entry = |label: &str, ty, value| MessageEntry { label: label.into(), ty, value };
         Value::Message(Arc::new(Message::new(vec![
-            entry("_tag", Primitive::String.into(), Value::string("Go")),
+            entry("_tag", Primitive::String.into(), Value::string("Go").unwrap()),
             entry("n", Type::nat(), Value::nat(number)),
         ])))
     }
@@ -370,17 +370,17 @@ mod tests {
 
     #[test]
     fn messages_are_shown_at_each_depth() {
-        let kind = || Type::from(Primitive::Message);
+        let ty = || Type::from(Primitive::Message);
         let shown = json!({"_tag": "Go", "n": nat(1)});
         let object = |constructor: &str, types: Json, arguments: Json| json!({"constructor": constructor, "argtypes": types, "arguments": arguments});
-        let some = Value::some(kind(), message(1));
+        let some = Value::some(ty(), message(1));
         assert_eq!(as_json(&some, MOST_LEVELS), object("Some", json!(["Message"]), json!([shown])));
-        let pair = Value::pair((kind(), message(1)), (Primitive::Uint(Width::W32).into(), Value::uint32(7)));
+        let pair = Value::pair((ty(), message(1)), (Primitive::Uint(Width::W32).into(), Value::from(7_u32)));
         assert_eq!(as_json(&pair, MOST_LEVELS), object("Pair", json!(["Message", "Uint32"]), json!([shown, "7"])));
-        let lists = Value::list(Type::list(kind()), [Value::list(kind(), []), Value::list(kind(), [message(1)])]);
+        let lists = Value::list(Type::list(ty()), [Value::list(ty(), []), Value::list(ty(), [message(1)])]);
         assert_eq!(as_json(&lists, MOST_LEVELS), json!([[], [shown]]));
-        let mut map = Map::new(Primitive::String.into(), kind());
-        map.insert(Key::new(Value::string("k")).unwrap(), message(1));
+        let mut map = Map::new(Primitive::String.into(), ty());
+        map.insert(Key::new(Value::string("k").unwrap()).unwrap(), message(1));
         assert_eq!(as_json(&Value::Map(map), MOST_LEVELS), json!([{"key": "k", "val": shown}]));
     }
 

@@ -6,6 +6,7 @@ use crate::drop_reason::DropReason;
 
 /// Reason why an admitted transaction does not enter the pool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PoolError {
     /// The pool already has the transaction (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]

@@ -162,6 +162,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 
 /// Reason why no transaction could be read from the bytes of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PoolImportError {
     /// The bytes do not begin with the mark of a supported version.
     #[error("pool contents: expected the mark {expected:?} at the start")]

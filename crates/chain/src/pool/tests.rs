@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use proptest::prelude::*;
-use silica_protocol::{Gas, Nonce, Qa, Transaction};
+use silica_protocol::{Gas, Nonce, Qa, Transaction, UnsignedTransaction};
 
 use super::*;
 use crate::{
@@ -39,7 +39,7 @@ fn arrival(epoch: u64, micros: u64) -> Arrival {
 /// A payment with a nonce. Its gas price is `extra` Qa above the lowest gas price.
 fn tx(from: u8, nonce: u64, extra: u128) -> VerifiedTransaction {
     let price = GasPrice::new(Qa::new(PRICE + extra));
-    unchecked(Transaction { nonce: Nonce::new(nonce), gas_price: price, ..payment(from, address(99)) }, SHARD)
+    unchecked(UnsignedTransaction { nonce: Nonce::new(nonce), gas_price: price, ..payment(from, address(99)) }, SHARD)
 }
 
 fn filled(transactions: &[VerifiedTransaction]) -> Pool {
@@ -121,7 +121,10 @@ fn of_two_with_one_nonce_the_higher_price_stays() {
 fn of_two_with_one_nonce_and_price_the_smaller_hash_stays() {
     let mut pair = [
         tx(1, 1, 0),
-        unchecked(Transaction { amount: Qa::new(77), ..tx(1, 1, 0).transaction().as_ref().clone() }, SHARD),
+        unchecked(
+            UnsignedTransaction { amount: Qa::new(77), ..tx(1, 1, 0).transaction().as_ref().clone().into_unsigned() },
+            SHARD,
+        ),
     ];
     pair.sort_by_key(VerifiedTransaction::hash);
     let [small, large] = pair;
@@ -135,7 +138,10 @@ fn of_two_with_one_nonce_and_price_the_smaller_hash_stays() {
 fn one_nonce_is_one_nonce_for_both_committees() {
     let in_shard = tx(1, 1, 0);
     let mut pool = filled(std::slice::from_ref(&in_shard));
-    let to_ds = unchecked(Transaction { amount: Qa::new(5), ..tx(1, 1, 9).transaction().as_ref().clone() }, DS);
+    let to_ds = unchecked(
+        UnsignedTransaction { amount: Qa::new(5), ..tx(1, 1, 9).transaction().as_ref().clone().into_unsigned() },
+        DS,
+    );
     pool.insert(to_ds.clone(), &RICH, arrival(1, 1)).unwrap();
     assert_eq!(status(&pool, &in_shard), Some(24));
     assert!(pool.heads(SHARD, None, 9).is_empty());
@@ -234,7 +240,7 @@ fn edit_of_an_account_wakes_what_waited_for_a_nonce() {
 #[test]
 fn a_nonce_that_another_lane_used_up_wakes_the_lane_that_waited_for_it() {
     let after = tx(1, 2, 0);
-    let call = unchecked(tx(1, 1, 0).transaction().as_ref().clone(), DS);
+    let call = unchecked(tx(1, 1, 0).transaction().as_ref().clone().into_unsigned(), DS);
     let mut pool = filled(&[after.clone(), call.clone()]);
     let (block, at) = (block(2), time(9));
     let postponed = [(after.clone(), Postponed::NonceHigh)];
@@ -357,11 +363,11 @@ fn pending_lists_the_latest_changes_first() {
 
 /// Returns two transactions, and the bytes of a pool with both.
 fn exported() -> ([(Transaction, BlockNumber, bool); 2], Vec<u8>) {
-    let of_nonce = |nonce, extra| signed(1, tx(1, nonce, extra).transaction().as_ref().clone());
+    let of_nonce = |nonce, extra| signed(1, tx(1, nonce, extra).transaction().as_ref().clone().into_unsigned());
     let (first, second) = (of_nonce(1, 0), of_nonce(2, 9));
     let mut pool = pool();
-    pool.insert(unchecked(first.clone(), SHARD), &RICH, arrival(7, 1)).unwrap();
-    pool.insert(unchecked(second.clone(), DS), &RICH, arrival(8, 1)).unwrap();
+    pool.insert(VerifiedTransaction::unchecked(first.clone(), SHARD), &RICH, arrival(7, 1)).unwrap();
+    pool.insert(VerifiedTransaction::unchecked(second.clone(), DS), &RICH, arrival(8, 1)).unwrap();
     ([(first, block(7), false), (second, block(8), true)], export(&pool, usize::MAX, u64::MAX).0)
 }
 
@@ -445,7 +451,7 @@ fn bytes_of_another_kind_are_no_pool() {
 
 /// A file of version 1 with five transactions: four payments with a nonce gap before the last, and a transaction with
 /// an invalid signature.
-const VERSION_1: &[u8] = include_bytes!("../../../../tests/data/pool/version-1");
+const VERSION_1: &[u8] = include_bytes!("../../tests/data/pool/version-1");
 
 #[test]
 fn bytes_of_version_1_are_imported() {
@@ -516,7 +522,8 @@ fn long_lines_are_taken_in_batches_without_loss() {
     let mut pool = Pool::new(PoolLimits { transactions: 10_000, per_sender: 10, ..LIMITS }, Epochs::new(10).unwrap());
     for from in 0..=255 {
         for nonce in 1..=5 {
-            let mut transaction = tx(1, nonce, u128::from(from) * 7 % 13).transaction().as_ref().clone();
+            let mut transaction =
+                tx(1, nonce, u128::from(from) * 7 % 13).transaction().as_ref().clone().into_unsigned();
             // Senders without a secret key, because the test has 256 senders.
             transaction.sender_key = silica_protocol::PublicKey::new([from; 33]);
             pool.insert(unchecked(transaction, SHARD), &RICH, arrival(1, 1)).unwrap();
@@ -624,7 +631,7 @@ proptest! {
 #[test]
 fn gas_limits_do_not_matter_to_the_pool() {
     let transaction = tx(1, 1, 0).transaction().as_ref().clone();
-    let large = unchecked(Transaction { gas_limit: Gas::new(400_000), ..transaction }, SHARD);
+    let large = unchecked(UnsignedTransaction { gas_limit: Gas::new(400_000), ..transaction.into_unsigned() }, SHARD);
     assert_eq!(large.routing(), Routing::Payment);
     assert_eq!(filled(std::slice::from_ref(&large)).heads(SHARD, None, 1), [large]);
 }
@@ -674,7 +681,7 @@ fn a_replacement_is_accepted_though_it_makes_more_transactions_gapped_than_the_l
     }
     let dear = tx(1, 1, 1).transaction().as_ref().clone();
     let amount = Qa::new(poor.balance.get() - (tx(1, 1, 1).cost().get() - dear.amount.get()));
-    let dear = unchecked(Transaction { amount, ..dear }, SHARD);
+    let dear = unchecked(UnsignedTransaction { amount, ..dear.into_unsigned() }, SHARD);
     assert_eq!(dear.cost(), poor.balance);
     pool.insert(dear, &poor, arrival(1, 1)).unwrap();
     // Four transactions are gapped now. The pool rejects a further gapped transaction, and evicts each of the four for
@@ -930,7 +937,10 @@ impl StateReader {
                 let account = self.model.account(&address(from));
                 let nonce = Nonce::new(account.nonce.get() + ahead);
                 let transaction = tx(from, nonce.get(), extra).transaction().as_ref().clone();
-                let new = unchecked(Transaction { amount: Qa::new(units * UNIT), ..transaction }, SHARD);
+                let new = unchecked(
+                    UnsignedTransaction { amount: Qa::new(units * UNIT), ..transaction.into_unsigned() },
+                    SHARD,
+                );
                 let got = self.pool.insert(new.clone(), &account, arrival(self.number, 1));
                 let got = got.map_err(|error| match error {
                     PoolError::Known { .. } => "known",

@@ -177,6 +177,7 @@ fn listing(
 
 /// Reason why a listing of blocks has no page.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ListingError {
     /// The page is 0 or above the last page.
     #[error("Pages out of limit")]
@@ -193,6 +194,7 @@ pub enum ListingError {
 
 /// Reason why the transactions of a block cannot be listed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BlockTransactionsError {
     /// The block does not exist.
     #[error("Tx Block does not exist")]

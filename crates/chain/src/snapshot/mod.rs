@@ -7,7 +7,9 @@ mod transactions;
 
 use std::{any::Any, sync::Arc};
 
-use silica_protocol::{Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, TxBlock};
+use silica_protocol::{
+    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, Nonce, Qa, StateRoot, TxBlock,
+};
 use silica_state::{ArchiveError, RecordRow, StateError};
 
 pub use self::{
@@ -123,6 +125,29 @@ impl Snapshot {
     /// [`StateError`]: the state could not be read.
     pub fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         self.published.state.account(address)
+    }
+
+    /// Returns the balance of the account at `address`; 0 if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError`]: the state could not be read.
+    pub fn balance(&self, address: &Address) -> Result<Qa, StateError> {
+        Ok(self.account(address)?.unwrap_or_default().balance)
+    }
+
+    /// Returns the nonce of the account at `address`; 0 if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError`]: the state could not be read.
+    pub fn nonce(&self, address: &Address) -> Result<Nonce, StateError> {
+        Ok(self.account(address)?.unwrap_or_default().nonce)
+    }
+
+    /// Returns the root of the state at this head.
+    pub fn state_root(&self) -> StateRoot {
+        self.latest_tx_block().header.state_root
     }
 
     /// Returns the account at `address` after Tx block `block`, or `None` if it did not exist.

@@ -68,6 +68,7 @@ impl Snapshot {
 
 /// Reason why there is no state proof.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProofError {
     /// The block does not exist yet.
     #[error("Requested txBlock not mined yet")]

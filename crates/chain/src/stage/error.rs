@@ -7,6 +7,7 @@ use crate::admission::InvalidTransaction;
 
 /// Reason why a block could not be built. No transaction can cause these errors.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// The state could not be read.
     #[error("failed to read state")]
@@ -30,6 +31,7 @@ pub enum BuildError {
 
 /// Reason why a block of another node is not the next block of this chain.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidBlock {
     /// A member of a header differs from the result of the execution.
     #[error("{block}: {field}: expected {expected}, got {got}")]

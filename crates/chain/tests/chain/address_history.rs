@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use silica_chain::{AddressRole, AddressTransaction, HistoryOrder, HistoryPlace, HistoryRequest};
-use silica_protocol::{Address, BlockNumber, Transaction};
+use silica_protocol::{Address, BlockNumber, UnsignedTransaction};
 
 use crate::{
     contracts::{World, init, text_param},
@@ -55,7 +55,7 @@ fn pages(
 /// Returns the transactions of an address from a read of all blocks, the oldest first, and the number of transactions
 /// of all addresses.
 fn expected(net: &Net, address: &Address) -> (Vec<AddressTransaction>, usize) {
-    let store = net.producer.store().snapshot();
+    let store = net.test.producer().store().snapshot();
     let (mut found, mut count) = (Vec::new(), 0);
     for block in (0..=net.height()).map(BlockNumber::new) {
         for ((transaction, receipt), position) in
@@ -169,7 +169,7 @@ fn large_receipts_make_short_pages() {
     for _ in 0..2 {
         for from in 2..=7 {
             let data = json!({"_tag": "Tell", "params": []}).to_string();
-            world.net.submit(signed(from, Transaction { to: contract, data, ..world.transaction(from) }));
+            world.net.submit(signed(from, UnsignedTransaction { to: contract, data, ..world.transaction(from) }));
         }
         assert_eq!(world.net.tick().transactions().len(), 6);
     }

@@ -12,7 +12,7 @@ use crate::harness::{Net, PRICE, config, node, payment, user};
 
 /// Checks a committed block and its stored form.
 pub(crate) fn check(net: &Net, block: &CommittedBlock) {
-    let config = net.chain.config();
+    let config = net.test.chain().config();
     let epochs = config.epochs().unwrap();
     let snapshot = net.snapshot();
     let header = &block.tx_block().header;
@@ -73,7 +73,7 @@ fn check_tx_block_sums(block: &CommittedBlock, epochs: Epochs) {
 }
 
 fn check_micro_block(net: &Net, block: &CommittedBlock, micro_block: &MicroBlock, receipts: &[&Receipt], fees: u128) {
-    let config = net.chain.config();
+    let config = net.test.chain().config();
     let vacuous = config.epochs().unwrap().is_vacuous(block.tx_block().header.number);
     let header = &micro_block.header;
     let ds = header.shard.get() == config.shards;
@@ -209,7 +209,10 @@ fn the_gas_limit_of_a_transaction_is_set_aside_whole() {
     let mut net = Net::new(config);
     let large = |from, extra| {
         let transaction = payment(from, 1, user(9), 1, PRICE + extra);
-        crate::harness::signed(from, silica_protocol::Transaction { gas_limit: Gas::new(380), ..transaction })
+        crate::harness::signed(
+            from,
+            silica_protocol::UnsignedTransaction { gas_limit: Gas::new(380), ..transaction.into_unsigned() },
+        )
     };
     let first = net.submit(large(1, 9));
     let second = net.submit(large(2, 8));

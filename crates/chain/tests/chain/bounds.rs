@@ -2,7 +2,7 @@
 //! share text.
 
 use serde_json::json;
-use silica_protocol::{Address, Gas, Receipt, Transaction};
+use silica_protocol::{Address, Gas, Receipt, UnsignedTransaction};
 
 use crate::contracts::{World, errors, init};
 
@@ -94,7 +94,7 @@ impl Bulk {
     fn call(&mut self, from: u8, tag: &str, params: &serde_json::Value) -> Receipt {
         let data = json!({ "_tag": tag, "params": params }).to_string();
         let gas_limit = Gas::new(400_000);
-        let transaction = Transaction { to: self.contract, data, gas_limit, ..self.world.transaction(from) };
+        let transaction = UnsignedTransaction { to: self.contract, data, gas_limit, ..self.world.transaction(from) };
         self.world.run(from, transaction).unwrap()
     }
 
@@ -117,7 +117,7 @@ impl Bulk {
 
     /// Returns the number of entries of the contract.
     fn entries(&self) -> usize {
-        let state = self.world.net.producer.store().snapshot();
+        let state = self.world.net.test.producer().store().snapshot();
         state.state().storage(&self.contract).unwrap().count()
     }
 }

@@ -3,18 +3,18 @@
 use serde_json::json;
 use silica_chain::{ChainConfig, StatePageRequest, config::NoncePolicy};
 use silica_protocol::{
-    Account, Address, BlockNumber, ContractParam, Gas, Nonce, Qa, Receipt, ReceiptError, StorageKey, Transaction,
-    VariableHash,
+    Account, Address, BlockNumber, ContractParam, Gas, MapKey, Nonce, Qa, Receipt, ReceiptError, StorageKey,
+    Transaction, UnsignedTransaction, VariableHash,
 };
 use silica_scilla::rules::Rules;
-use silica_state::trie::MemoryTrie;
+use silica_state::proof::MemoryTrie;
 
 use crate::{
     harness::{Net, PRICE, USERS, config, payment, signed, user},
     replay::check_replay,
 };
 
-pub(crate) const HELLO: &str = include_str!("../../../../contracts/hello_world/hello_world.scilla");
+pub(crate) const HELLO: &str = include_str!("../data/contracts/hello_world/hello_world.scilla");
 
 /// A contract that accepts money, sends it on, calls itself and other contracts, and reads their fields.
 pub(crate) const RELAY: &str = r#"scilla_version 0
@@ -108,13 +108,16 @@ impl World {
         Self { net, total, contracts: Vec::new() }
     }
 
-    pub(crate) fn transaction(&self, from: u8) -> Transaction {
+    pub(crate) fn transaction(&self, from: u8) -> UnsignedTransaction {
         let nonce = self.net.nonce(&user(from)) + 1;
-        Transaction { gas_limit: Gas::new(20_000), ..payment(from, nonce, Address::ZERO, 0, PRICE) }
+        UnsignedTransaction {
+            gas_limit: Gas::new(20_000),
+            ..payment(from, nonce, Address::ZERO, 0, PRICE).into_unsigned()
+        }
     }
 
     /// Submits a transaction, makes its block, and returns its receipt, or its status code if it was dropped.
-    pub(crate) fn run(&mut self, from: u8, transaction: Transaction) -> Result<Receipt, u8> {
+    pub(crate) fn run(&mut self, from: u8, transaction: UnsignedTransaction) -> Result<Receipt, u8> {
         let (nonce, balance) = (self.net.nonce(&user(from)), self.net.balance(&user(from)));
         let transaction = signed(from, transaction);
         let created = transaction.contract_address();
@@ -135,7 +138,7 @@ impl World {
 
     /// Checks that all balances and the uncredited fees add up to the money at the start.
     fn check_money(&self) {
-        let source = self.net.producer.store().snapshot();
+        let source = self.net.test.producer().store().snapshot();
         let accounts = source.state().accounts().map(Result::unwrap);
         let sum: u128 = accounts.filter(|(at, _)| !at.is_zero()).map(|(_, account)| account.balance.get()).sum();
         let fees = source.head().unwrap().totals.ds_epoch_fees.get();
@@ -151,7 +154,7 @@ impl World {
     ) -> Result<Receipt, u8> {
         let data = init.to_string();
         let amount = Qa::new(amount);
-        let transaction = Transaction { code: code.to_owned(), data, amount, ..self.transaction(from) };
+        let transaction = UnsignedTransaction { code: code.to_owned(), data, amount, ..self.transaction(from) };
         self.run(from, transaction)
     }
 
@@ -187,20 +190,26 @@ impl World {
     ) -> Receipt {
         let data = json!({ "_tag": tag, "params": params }).to_string();
         let amount = Qa::new(amount);
-        let transaction = Transaction { to, data, amount, ..self.transaction(from) };
+        let transaction = UnsignedTransaction { to, data, amount, ..self.transaction(from) };
         self.run(from, transaction).unwrap()
     }
 
     /// Returns an entry of storage as text.
     fn entry(&self, contract: &Address, name: &str, indices: &[&str]) -> Option<String> {
-        let key = StorageKey::entry(contract, name, indices).variable_hash();
-        let value = self.net.producer.store().snapshot().storage_value(contract, &key).unwrap();
+        let key = StorageKey::map_entry(contract, name, indices.iter().map(|key| MapKey::from_json(*key).unwrap()))
+            .variable_hash();
+        self.stored(contract, &key)
+    }
+
+    /// Returns the value of a storage key as text.
+    fn stored(&self, contract: &Address, key: &VariableHash) -> Option<String> {
+        let value = self.net.test.producer().store().snapshot().storage_value(contract, key).unwrap();
         value.map(|value| String::from_utf8(value).unwrap())
     }
 
     /// Checks the storage root of each contract with an independent trie over its entries.
     pub(crate) fn check_roots(&self) {
-        let state = self.net.producer.store().snapshot();
+        let state = self.net.test.producer().store().snapshot();
         for contract in &self.contracts {
             let mut trie = MemoryTrie::default();
             for entry in state.state().storage(contract).unwrap() {
@@ -252,12 +261,13 @@ fn a_contract_is_deployed_with_its_fields_and_what_the_node_keeps_of_it() {
     let entry = |name, indices: &[&str]| world.entry(&contract, name, indices);
     assert_eq!(entry("greeting", &[]).as_deref(), Some("\"Hello, world\""));
     assert_eq!(entry("visits", &[]).as_deref(), Some("\u{12}\0"));
-    assert_eq!(entry("_version", &[]).as_deref(), Some("0"));
-    assert_eq!(entry("_depth", &["visits"]).as_deref(), Some("1"));
-    assert_eq!(entry("_depth", &["greeting"]).as_deref(), Some("0"));
-    assert_eq!(entry("_type", &["visits"]).as_deref(), Some("Map (ByStr20) (Uint32)"));
+    let stored = |key: StorageKey| world.stored(&contract, &key.variable_hash());
+    assert_eq!(stored(StorageKey::version(&contract)).as_deref(), Some("0"));
+    assert_eq!(stored(StorageKey::depth(&contract, "visits")).as_deref(), Some("1"));
+    assert_eq!(stored(StorageKey::depth(&contract, "greeting")).as_deref(), Some("0"));
+    assert_eq!(stored(StorageKey::type_of(&contract, "visits")).as_deref(), Some("Map (ByStr20) (Uint32)"));
     let key = StorageKey::address(&contract).variable_hash();
-    let stored = world.net.producer.store().snapshot().storage_value(&contract, &key).unwrap();
+    let stored = world.net.test.producer().store().snapshot().storage_value(&contract, &key).unwrap();
     assert_eq!(stored.as_deref(), Some(contract.as_bytes().as_slice()));
     world.check_roots();
     check_replay(&world.net);
@@ -361,7 +371,7 @@ fn chained_calls_have_a_limit_in_number_and_in_gas() {
     assert_eq!(errors(&receipt), [(21, vec![15])]);
     let mut with_gas = |gas| {
         let data = json!({ "_tag": "Loop", "params": [] }).to_string();
-        let transaction = Transaction { to: contract, data, gas_limit: Gas::new(gas), ..world.transaction(2) };
+        let transaction = UnsignedTransaction { to: contract, data, gas_limit: Gas::new(gas), ..world.transaction(2) };
         errors(&world.run(2, transaction).unwrap())
     };
     assert_eq!(with_gas(310), [(0, vec![7])], "the first run is not paid for");
@@ -420,7 +430,7 @@ fn deployments_that_fail_are_recorded_and_leave_no_account() {
     check("scilla_version 0\ncontract Wrong ()\nfield f : Uint32 = \"x\"\n", &[], &[0, 0]);
     let missing = check(HELLO, &[], &[8, 1]);
     assert_eq!(missing.exceptions[0].message, "No init entry found matching contract parameter: owner");
-    let transaction = Transaction {
+    let transaction = UnsignedTransaction {
         code: "scilla_version 0\ncontract Empty ()\n".to_owned(),
         data: init(&[]).to_string(),
         gas_limit: Gas::new(399),
@@ -437,7 +447,8 @@ fn what_cannot_even_be_tried_is_dropped() {
     let contract = world.hello();
     let mut deploy = |data: &str, gas: u64| {
         let code = "scilla_version 0\ncontract Empty ()\n".to_owned();
-        let transaction = Transaction { code, data: data.to_owned(), gas_limit: Gas::new(gas), ..world.transaction(1) };
+        let transaction =
+            UnsignedTransaction { code, data: data.to_owned(), gas_limit: Gas::new(gas), ..world.transaction(1) };
         world.run(1, transaction)
     };
     let good = init(&[]).to_string();
@@ -451,8 +462,12 @@ fn what_cannot_even_be_tried_is_dropped() {
     assert_eq!(deploy(&init(&[list]).to_string(), 9_000), Err(11));
     assert!(deploy(&good, 9_000).unwrap().success);
     let mut call = |data: &str, gas: u64| {
-        let transaction =
-            Transaction { to: contract, data: data.to_owned(), gas_limit: Gas::new(gas), ..world.transaction(2) };
+        let transaction = UnsignedTransaction {
+            to: contract,
+            data: data.to_owned(),
+            gas_limit: Gas::new(gas),
+            ..world.transaction(2)
+        };
         world.run(2, transaction)
     };
     assert_eq!(call("not json", 9_000), Err(11));
@@ -520,7 +535,15 @@ fn one_block_does_what_many_do() {
     let deployment = {
         let transaction = payment(1, 1, Address::ZERO, 0, PRICE);
         let gas_limit = Gas::new(9_000);
-        signed(1, Transaction { code: RELAY.into(), data: init(&[]).to_string(), gas_limit, ..transaction })
+        signed(
+            1,
+            UnsignedTransaction {
+                code: RELAY.into(),
+                data: init(&[]).to_string(),
+                gas_limit,
+                ..transaction.into_unsigned()
+            },
+        )
     };
     let contract = Address::of_contract(&user(1), Nonce::new(0));
     let mut together = Net::new(config(2, 100));
@@ -537,7 +560,10 @@ fn one_block_does_what_many_do() {
             };
             let data = json!({ "_tag": tag, "params": params }).to_string();
             let transaction = payment(from, u64::from(round) + 1, contract, 50, PRICE);
-            together.submit(signed(from, Transaction { data, gas_limit: Gas::new(9_000), ..transaction }));
+            together.submit(signed(
+                from,
+                UnsignedTransaction { data, gas_limit: Gas::new(9_000), ..transaction.into_unsigned() },
+            ));
         }
         together.submit(payment(5, u64::from(round) + 1, user(9), 7, PRICE));
     }
@@ -564,14 +590,13 @@ fn proofs_of_variables_hold_against_the_headers() {
     let mut world = World::new();
     let contract = world.hello();
     world.call(2, contract, "Greet", &[], 0);
-    let visitor = format!("\"{}\"", hex(&user(2)));
-    let key: VariableHash = StorageKey::entry(&contract, "visits", &[visitor]).variable_hash();
+    let key: VariableHash = StorageKey::map_entry(&contract, "visits", [MapKey::address(user(2))]).variable_hash();
     let verify = |block, expected: Option<&str>| {
         let snapshot = world.net.snapshot();
         let number = BlockNumber::new(block);
         let proof = snapshot.state_proof(&contract, &key, Some(number)).unwrap();
         let root = snapshot.tx_block(number).unwrap().unwrap().header.state_root;
-        let verify = silica_state::trie::verify_proof;
+        let verify = silica_state::proof::trie::verify;
         let account = verify(root.as_bytes(), contract.to_string().as_bytes(), &proof.account).unwrap().unwrap();
         let account = Account::decode(&account).unwrap();
         let storage = account.contract.unwrap().storage_root.unwrap();

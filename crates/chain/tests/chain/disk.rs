@@ -2,11 +2,7 @@
 
 use std::{fs, path::Path};
 
-use silica_chain::{
-    Chain, ChainConfig, Producer, ReplayError, check,
-    consensus::{Engine, Input},
-    open, rebuild,
-};
+use silica_chain::{Chain, ChainConfig, Producer, ReplayError, check, consensus::Input, open, rebuild};
 use silica_protocol::{BlockNumber, CoSignatures, Gas, Timestamp};
 use silica_state::{BlockRecord, Durability, OpenOutcome, StateDiff, Store, StoreOptions};
 
@@ -71,9 +67,7 @@ fn lose_state(dir: &Path) -> silica_protocol::BlockHash {
 }
 
 fn close(net: Net) {
-    let Net { chain, producer, .. } = net;
-    drop(chain);
-    producer.into_store().close().unwrap();
+    net.test.into_store().close().unwrap();
 }
 
 #[test]
@@ -129,7 +123,7 @@ fn a_state_of_other_accounts_is_not_taken() {
 }
 
 fn recheck(net: &Net) -> Result<BlockNumber, ReplayError> {
-    check(net.producer.store(), &memory(), net.chain.config().clone(), &genesis(), node(), &mut |_, _| {})
+    check(net.test.producer().store(), &memory(), net.test.chain().config().clone(), &genesis(), node(), &mut |_, _| {})
 }
 
 #[test]
@@ -145,12 +139,13 @@ fn a_check_with_another_key_or_other_parameters_fails() {
     let mut net = Net::new(config(2, 5));
     load(&mut net, 12);
     let check = |config: ChainConfig, member, expected: &str| {
-        let error = check(net.producer.store(), &memory(), config, &genesis(), member, &mut |_, _| {}).unwrap_err();
+        let error =
+            check(net.test.producer().store(), &memory(), config, &genesis(), member, &mut |_, _| {}).unwrap_err();
         let sources = std::iter::successors(std::error::Error::source(&error), |error| error.source());
         let text = sources.fold(error.to_string(), |text, source| format!("{text}: {source}"));
         assert!(text.starts_with(expected), "{text}");
     };
-    check(config(2, 5), key(1).public(), "block 0: the Tx block does not match the given accounts and key");
+    check(config(2, 5), key(1).public_key(), "block 0: the Tx block does not match the given accounts and key");
     check(config(3, 5), node(), "block 1: micro blocks: expected 4, got 3");
     check(config(2, 6), node(), "block 4: micro block: rewards: expected");
     let mut less_gas = config(2, 5);
@@ -163,8 +158,8 @@ fn a_check_with_another_key_or_other_parameters_fails() {
 fn copy_with(number: u64, change: fn(&mut BlockRecord)) -> Result<BlockNumber, ReplayError> {
     let mut net = Net::new(config(1, 5));
     load(&mut net, 8);
-    let (source, copy) = (net.producer.store().snapshot(), memory());
-    copy.set_label(&net.producer.store().label().unwrap().unwrap()).unwrap();
+    let (source, copy) = (net.test.producer().store().snapshot(), memory());
+    copy.set_label(&net.test.producer().store().label().unwrap().unwrap()).unwrap();
     for block in (0..=8).map(BlockNumber::new) {
         let accounts = source.at(block).unwrap().accounts().map(Result::unwrap).collect();
         let diff = StateDiff { accounts, ..StateDiff::default() };
@@ -207,28 +202,28 @@ fn what_waits_outlives_a_block_that_could_not_be_written() {
         for net in [&mut net, &mut unfailing] {
             net.pay_next(1, user(9), 5);
             net.pay_next(1, user(9), 6);
-            net.now += 7_000_000;
+            net.set_now(Timestamp::new(net.now().get() + 7_000_000));
         }
-        let waiting = net.chain.waiting();
+        let waiting = net.test.chain().waiting();
         assert!(waiting >= 2, "{waiting} wait");
         fs::rename(&changes, &away).unwrap();
         fs::write(&changes, "").unwrap();
-        let at = Timestamp::new(net.now - 1_000_000);
+        let at = Timestamp::new(net.now().get() - 1_000_000);
         for _ in 0..2 {
             let input = if round % 2 == 0 { Input::Tick(at) } else { Input::Demand { at, blocks: 3 } };
-            net.solo.step(input, &mut net.producer).unwrap_err();
-            assert!(net.producer.has_failed());
-            assert!(net.solo.step(Input::Tick(at), &mut net.producer).is_err());
+            net.test.step(input).unwrap_err();
+            assert!(net.test.producer().has_failed());
+            assert!(net.test.step(Input::Tick(at)).is_err());
             // The recovery succeeds, unless a checkpoint needs these files too.
-            drop(net.producer.recover());
-            assert_eq!((net.chain.waiting(), net.height()), (waiting, unfailing.height()));
+            drop(net.test.producer_mut().recover());
+            assert_eq!((net.test.chain().waiting(), net.height()), (waiting, unfailing.height()));
         }
         fs::remove_file(&changes).unwrap();
         fs::rename(&away, &changes).unwrap();
-        net.producer.recover().unwrap();
+        net.test.producer_mut().recover().unwrap();
         let made = [net.tick(), unfailing.tick()].map(|block| (block.hash(), block.transactions().len()));
         assert_eq!(made[0], made[1]);
-        assert_eq!(net.chain.waiting(), unfailing.chain.waiting());
+        assert_eq!(net.test.chain().waiting(), unfailing.test.chain().waiting());
     }
     assert_eq!(net.balance(&user(9)), unfailing.balance(&user(9)));
     let at = net.snapshot().latest_tx_block_hash();

@@ -2,7 +2,7 @@
 
 use silica_chain::{
     ChainConfig, Edit, EditError, InvalidBlock, Proposal,
-    consensus::{Application, Effect, Engine, Input},
+    consensus::{Application, Effect, Input},
 };
 use silica_protocol::{Address, BlockNumber, Nonce, Qa};
 
@@ -14,7 +14,7 @@ use crate::{
 impl Net {
     fn try_edit(&mut self, edit: Edit) -> Result<Vec<Effect>, String> {
         let at = self.later();
-        let edited = self.solo.step(Input::Edit { at, edit }, &mut self.producer);
+        let edited = self.test.step(Input::Edit { at, edit });
         edited.map_err(|error| error.to_string())
     }
 
@@ -45,7 +45,7 @@ fn edits_are_replayed_to_the_same_blocks() {
     net.tick();
     assert_eq!((net.balance(&user(20)), net.balance(&user(9)), net.nonce(&user(1))), (Some(52), Some(10), 41));
     check_replay(&net);
-    let config = net.chain.config().clone();
+    let config = net.test.chain().config().clone();
     let net = net.reopen(config);
     assert_eq!(net.balance(&user(20)), Some(52));
 }
@@ -70,7 +70,7 @@ fn edit_that_is_refused_makes_no_block() {
     let mut net = Net::new(config(1, 3));
     net.tick();
     // The same holds if a vacuous block is due.
-    while !net.chain.config().epochs().unwrap().is_vacuous(BlockNumber::new(net.height() + 1)) {
+    while !net.test.chain().config().epochs().unwrap().is_vacuous(BlockNumber::new(net.height() + 1)) {
         net.tick();
     }
     let height = net.height();
@@ -95,29 +95,29 @@ fn edit_that_is_refused_makes_no_block() {
 fn proposal(judge: ChainConfig) -> (Net, Proposal) {
     let mut net = Net::new(config(1, 10));
     let at = net.later();
-    let executed = net.producer.propose_edit(at, &fund(20, 5)).unwrap();
+    let executed = net.test.producer_mut().propose_edit(at, &fund(20, 5)).unwrap();
     (Net::over(memory(), judge), executed.to_proposal())
 }
 
 #[test]
 fn edits_of_others_are_judged() {
     let (mut judge, good) = proposal(config(1, 10));
-    assert_eq!(judge.producer.verify(&good).unwrap().to_proposal(), good);
+    assert_eq!(judge.test.producer_mut().verify(&good).unwrap().to_proposal(), good);
     let mut other = good.clone();
     other.edits.accounts.values_mut().for_each(|account| account.balance = Qa::new(6));
-    let error = judge.producer.verify(&other).unwrap_err();
+    let error = judge.test.producer_mut().verify(&other).unwrap_err();
     assert!(matches!(error, InvalidBlock::Field { field: "state_root", .. }), "{error}");
     let (mut none, mut with_payment) = (good.clone(), good);
     none.edits = silica_state::StateDiff::default();
-    assert!(matches!(judge.producer.verify(&none).unwrap_err(), InvalidBlock::Field { .. }));
+    assert!(matches!(judge.test.producer_mut().verify(&none).unwrap_err(), InvalidBlock::Field { .. }));
     with_payment.transactions.push(crate::harness::payment(1, 1, user(2), 1, crate::harness::PRICE));
-    let refused = judge.producer.verify(&with_payment).unwrap_err().to_string();
+    let refused = judge.test.producer_mut().verify(&with_payment).unwrap_err().to_string();
     assert_eq!(
         refused,
         "edits: expected a block that is not vacuous and has no transactions, got a block whose \
          number of transactions is 1"
     );
     let (mut strict, good) = proposal(ChainConfig { edits: false, ..config(1, 10) });
-    let refused = strict.producer.verify(&good).unwrap_err().to_string();
+    let refused = strict.test.producer_mut().verify(&good).unwrap_err().to_string();
     assert_eq!(refused, "edits: expected none on this network, got at least one");
 }

@@ -122,7 +122,7 @@ fn price_after(full_blocks: u64, restart_after: Option<u64>) -> GasPrice {
     config.ds_gas_limit = Gas::new(50);
     let mut net = Net::new(config.clone());
     net.demand(9);
-    net.producer.set_minimum_gas_price(price(3 * PRICE)).unwrap();
+    net.test.producer_mut().set_minimum_gas_price(price(3 * PRICE)).unwrap();
     net.tick();
     assert_eq!(net.snapshot().latest_ds_block().header.gas_price, price(3 * PRICE));
     // A restart resets the price of the operator. The next DS block follows the rules.
@@ -159,7 +159,7 @@ fn the_operators_price_holds_at_once_and_stays_in_ds_blocks() {
     let mut net = Net::new(config(1, 5));
     net.tick();
     let cheap = net.submit(payment(1, 1, user(9), 1, PRICE));
-    net.producer.set_minimum_gas_price(price(3 * PRICE)).unwrap();
+    net.test.producer_mut().set_minimum_gas_price(price(3 * PRICE)).unwrap();
     assert_eq!(net.snapshot().minimum_gas_price(), price(3 * PRICE));
     let refused = net.try_submit(payment(2, 1, user(9), 1, PRICE)).unwrap_err();
     assert_eq!(refused, "GasPrice 2000000000 lower than minimum allowable 6000000000");
@@ -176,7 +176,7 @@ fn the_operators_price_holds_at_once_and_stays_in_ds_blocks() {
     }
     assert_eq!(net.snapshot().latest_ds_block().header.gas_price, price(3 * PRICE));
 
-    net.producer.set_minimum_gas_price(price(1)).unwrap();
+    net.test.producer_mut().set_minimum_gas_price(price(1)).unwrap();
     net.submit(payment(3, 1, user(9), 1, 1));
     assert_eq!(net.tick().transactions().len(), 1);
 }
@@ -184,11 +184,11 @@ fn the_operators_price_holds_at_once_and_stays_in_ds_blocks() {
 #[test]
 fn the_operators_price_is_above_zero_and_only_where_allowed() {
     let mut net = Net::new(config(1, 5));
-    let error = net.producer.set_minimum_gas_price(price(0)).unwrap_err();
+    let error = net.test.producer_mut().set_minimum_gas_price(price(0)).unwrap_err();
     assert_eq!(error.to_string(), "Gas price cannot be less than 1");
     let mut config = config(1, 5);
     config.operator_price = false;
     let mut net = Net::new(config);
-    let refused = net.producer.set_minimum_gas_price(price(9));
+    let refused = net.test.producer_mut().set_minimum_gas_price(price(9));
     assert!(matches!(refused, Err(GasPriceError::NotAllowed)));
 }

@@ -1,17 +1,17 @@
-//! A network with one node and a store in memory. The test makes all blocks.
+//! A [`TestChain`] with numbered users, in which the test makes all blocks.
+//!
+//! The methods of `TestChain` execute each transaction in a block of its own. These tests put several transactions into
+//! a block, and compare the status of transactions without a block. Therefore they submit and make blocks separately.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use silica_chain::{
-    Chain, ChainConfig, CommittedBlock, Genesis, Producer, Snapshot,
+    ChainConfig, CommittedBlock, Genesis, Snapshot, TestChain,
     config::NoncePolicy,
-    consensus::{Effect, Engine, Input, Solo, range_signer},
-    open,
+    consensus::{Effect, Input, range_signer},
 };
-use silica_crypto::{KeyPair, SecretKey, sign};
-use silica_protocol::{
-    Account, Address, Gas, GasPrice, Nonce, PublicKey, Qa, Signature, Timestamp, Transaction, TxHash, Version,
-};
+use silica_crypto::{KeyPair, SecretKey};
+use silica_protocol::{Account, Address, PublicKey, Qa, Timestamp, Transaction, TxHash, UnsignedTransaction};
 use silica_state::{Store, StoreOptions};
 
 /// Lowest gas price in Qa.
@@ -24,22 +24,21 @@ pub(crate) const FUNDS: u128 = 1_000 * Qa::PER_ZIL;
 pub(crate) const USERS: u8 = 8;
 /// Genesis time in microseconds.
 pub(crate) const BEGIN: u64 = 1_700_000_000_000_000;
+/// Time between two actions in microseconds.
+const SECOND: u64 = 1_000_000;
 
-/// A chain, its producer and its engine.
+/// A chain, and the nonces that its users have used.
 pub(crate) struct Net {
-    pub(crate) chain: Chain,
-    pub(crate) producer: Producer,
-    pub(crate) solo: Solo,
-    pub(crate) now: u64,
+    pub(crate) test: TestChain,
     /// The highest nonce of each user in `pay_next`.
-    pub(crate) sent: BTreeMap<u8, u64>,
+    sent: BTreeMap<u8, u64>,
 }
 
 /// Returns the key of a user. Users above [`USERS`] have no account at genesis.
 pub(crate) fn key(number: u8) -> KeyPair {
     let mut bytes = [1; 32];
     bytes[31] = number;
-    KeyPair::from_secret(SecretKey::from_bytes(bytes).unwrap())
+    KeyPair::from(SecretKey::from_bytes(bytes).unwrap())
 }
 
 pub(crate) fn user(number: u8) -> Address {
@@ -48,11 +47,11 @@ pub(crate) fn user(number: u8) -> Address {
 
 /// Returns the key that signs blocks.
 pub(crate) fn node_key() -> KeyPair {
-    KeyPair::from_secret(SecretKey::from_bytes([77; 32]).unwrap())
+    KeyPair::from(SecretKey::from_bytes([77; 32]).unwrap())
 }
 
 pub(crate) fn node() -> PublicKey {
-    node_key().public()
+    node_key().public_key()
 }
 
 pub(crate) fn genesis() -> Genesis {
@@ -83,40 +82,55 @@ impl Net {
 
     /// Returns a chain without a range signer: it makes each empty block separately.
     pub(crate) fn unsealed(store: Store, config: ChainConfig) -> Self {
-        let (chain, producer) = open(store, config, &genesis(), node(), Timestamp::new(BEGIN)).unwrap();
-        Self { chain, producer, solo: Solo::new(node_key()), now: BEGIN, sent: BTreeMap::new() }
+        let chain = TestChain::builder().config(config).genesis(genesis()).node_key(node_key()).store(store);
+        Self { test: chain.start_time(Timestamp::new(BEGIN)).build().unwrap(), sent: BTreeMap::new() }
     }
 
     /// Closes the chain and opens its store again.
     pub(crate) fn reopen(self, config: ChainConfig) -> Self {
-        let Self { producer, now, sent, .. } = self;
-        Self { now, sent, ..Self::over(producer.into_store(), config) }
+        let Self { test, sent } = self;
+        let next = test.next_time();
+        let mut net = Self { sent, ..Self::over(test.into_store(), config) };
+        net.test.set_time(next);
+        net
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.chain.snapshot()
+        self.test.chain().snapshot()
     }
 
     pub(crate) fn height(&self) -> u64 {
-        self.snapshot().latest_tx_block().header.number.get()
+        self.test.height().get()
     }
 
+    /// Returns the balance of an account in Qa; `None` if it does not exist.
     pub(crate) fn balance(&self, address: &Address) -> Option<u128> {
         self.snapshot().account(address).unwrap().map(|account| account.balance.get())
     }
 
     pub(crate) fn nonce(&self, address: &Address) -> u64 {
-        self.snapshot().account(address).unwrap().map_or(0, |account| account.nonce.get())
+        self.test.nonce(address).get()
+    }
+
+    /// Returns the time of the latest action.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::new(self.test.next_time().get() - SECOND)
+    }
+
+    /// Sets the time of the latest action.
+    pub(crate) fn set_now(&mut self, now: Timestamp) {
+        self.test.set_time(Timestamp::new(now.get() + SECOND));
     }
 
     /// Advances the time by one second, and returns it.
     pub(crate) fn later(&mut self) -> Timestamp {
-        self.now += 1_000_000;
-        Timestamp::new(self.now)
+        let at = self.test.next_time();
+        self.set_now(at);
+        at
     }
 
     pub(crate) fn step(&mut self, input: Input) -> Vec<Effect> {
-        self.solo.step(input, &mut self.producer).unwrap()
+        self.test.step(input).unwrap()
     }
 
     pub(crate) fn tick(&mut self) -> Arc<CommittedBlock> {
@@ -153,9 +167,9 @@ impl Net {
     }
 
     pub(crate) fn try_submit(&mut self, transaction: Transaction) -> Result<TxHash, String> {
-        let verified = self.chain.admit(transaction, false).map_err(|error| error.to_string())?;
-        let at = Timestamp::new(self.now);
-        self.chain.submit(verified, at).map(|submitted| submitted.hash).map_err(|error| error.to_string())
+        let chain = self.test.chain();
+        let verified = chain.admit(transaction, false).map_err(|error| error.to_string())?;
+        chain.submit(verified, self.now()).map(|submitted| submitted.hash).map_err(|error| error.to_string())
     }
 
     /// Returns the status code of a transaction.
@@ -166,26 +180,12 @@ impl Net {
 
 /// Returns a signed payment.
 pub(crate) fn payment(from: u8, nonce: u64, to: Address, amount: u128, price: u128) -> Transaction {
-    signed(
-        from,
-        Transaction {
-            version: Version::of_chain(ChainConfig::isolated().chain_id),
-            nonce: Nonce::new(nonce),
-            to,
-            amount: Qa::new(amount),
-            gas_price: GasPrice::new(Qa::new(price)),
-            gas_limit: Gas::new(50),
-            code: String::new(),
-            data: String::new(),
-            sender_key: key(from).public(),
-            signature: Signature::ZERO,
-        },
-    )
+    let payment = Transaction::payment(to, Qa::new(amount)).chain_id(ChainConfig::isolated().chain_id);
+    payment.nonce(nonce).gas_price(Qa::new(price)).sign(&key(from)).unwrap()
 }
 
-pub(crate) fn signed(from: u8, mut transaction: Transaction) -> Transaction {
-    transaction.signature = sign(&transaction.core_bytes(), &key(from)).unwrap();
-    transaction
+pub(crate) fn signed(from: u8, transaction: UnsignedTransaction) -> Transaction {
+    transaction.sign(&key(from)).unwrap()
 }
 
 /// Returns the committed blocks among the effects.

@@ -65,7 +65,7 @@ fn run(shards: u32, length: u64, gas_limit: u64, steps: &[Step]) {
             }
             Step::Price(extra) => {
                 let price = silica_protocol::GasPrice::new(silica_protocol::Qa::new(PRICE + extra));
-                net.producer.set_minimum_gas_price(price).unwrap();
+                net.test.producer_mut().set_minimum_gas_price(price).unwrap();
                 continue;
             }
             Step::Tick => Input::Tick(at),
@@ -87,13 +87,13 @@ fn run(shards: u32, length: u64, gas_limit: u64, steps: &[Step]) {
 
 /// Builds a block twice from the same head and pool. Both results, with state root and receipts, must be equal.
 pub(crate) fn check_twice(net: &mut Net, at: Timestamp) {
-    let first = net.producer.propose(at, Cause::Event).unwrap();
-    let second = net.producer.propose(at, Cause::Event).unwrap();
+    let first = net.test.producer_mut().propose(at, Cause::Event).unwrap();
+    let second = net.test.producer_mut().propose(at, Cause::Event).unwrap();
     if first.dropped().is_empty() {
         assert_eq!(first.tx_block(), second.tx_block());
         assert_eq!(first.micro_blocks(), second.micro_blocks());
         assert_eq!(first.transactions(), second.transactions());
-        let verified = net.producer.verify(&first.to_proposal()).unwrap();
+        let verified = net.test.producer_mut().verify(&first.to_proposal()).unwrap();
         assert_eq!(verified.tx_block(), first.tx_block());
         assert_eq!(verified.transactions().len(), first.transactions().len());
     }

@@ -22,5 +22,7 @@ mod runs;
 mod scilla_rules;
 mod simulation;
 mod snapshot;
+#[cfg(feature = "test-util")]
+mod test_chain;
 mod traces;
 mod work;

@@ -79,7 +79,7 @@ fn each_published_block_of_a_step_calls_the_listener() {
     }
     let calls = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&calls);
-    net.chain.on_publish(move || {
+    net.test.chain().on_publish(move || {
         counted.fetch_add(1, Ordering::Relaxed);
     });
     assert_eq!(committed(&net.arrival()).len(), 3);
@@ -96,14 +96,14 @@ fn what_does_not_fit_one_block_goes_to_the_next_at_once() {
     }
     let counts: Vec<_> = committed(&net.arrival()).iter().map(|block| block.transactions().len()).collect();
     assert_eq!(counts, [2, 2, 1]);
-    assert_eq!(net.chain.waiting(), 0);
+    assert_eq!(net.test.chain().waiting(), 0);
 }
 
 #[test]
 fn what_the_price_has_risen_above_is_dropped_without_block() {
     let mut net = instant(100);
     let high = net.submit(payment(1, 1, user(2), 5, PRICE + 1));
-    net.producer.set_minimum_gas_price(GasPrice::new(Qa::new(PRICE + 2))).unwrap();
+    net.test.producer_mut().set_minimum_gas_price(GasPrice::new(Qa::new(PRICE + 2))).unwrap();
     let height = net.height();
     let effects = net.arrival();
     let [Effect::Dropped(dropped)] = &effects[..] else { panic!("{effects:?}") };
@@ -129,37 +129,37 @@ impl LateArrival<'_> {
 
 impl Application for LateArrival<'_> {
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
-        let block = self.net.producer.propose(at, cause)?;
+        let block = self.net.test.producer_mut().propose(at, cause)?;
         self.arrive();
         Ok(block)
     }
 
     fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError> {
-        self.net.producer.propose_edit(at, edit)
+        self.net.test.producer_mut().propose_edit(at, edit)
     }
 
     fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
-        self.net.producer.verify(proposal)
+        self.net.test.producer_mut().verify(proposal)
     }
 
     fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError> {
-        self.net.producer.commit(block)
+        self.net.test.producer_mut().commit(block)
     }
 
     fn write(&mut self, block: SealedBlock) -> Result<(), CommitError> {
-        self.net.producer.write(block)
+        self.net.test.producer_mut().write(block)
     }
 
     fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError> {
-        self.net.producer.flush()
+        self.net.test.producer_mut().flush()
     }
 
     fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError> {
-        self.net.producer.pass(at, blocks)
+        self.net.test.producer_mut().pass(at, blocks)
     }
 
     fn has_candidates(&self) -> bool {
-        self.net.producer.has_candidates()
+        self.net.test.producer().has_candidates()
     }
 }
 
@@ -167,7 +167,7 @@ impl Application for LateArrival<'_> {
 fn transactions_after_a_proposal_of_drops_get_a_block() {
     let mut net = instant(100);
     let high = net.submit(payment(1, 1, user(2), 5, PRICE + 1));
-    net.producer.set_minimum_gas_price(GasPrice::new(Qa::new(PRICE + 2))).unwrap();
+    net.test.producer_mut().set_minimum_gas_price(GasPrice::new(Qa::new(PRICE + 2))).unwrap();
     let late = payment(3, 1, user(2), 5, PRICE + 2);
     let at = net.later();
     let mut solo = Solo::new(node_key());
@@ -176,7 +176,7 @@ fn transactions_after_a_proposal_of_drops_get_a_block() {
     let [Effect::Dropped(dropped), Effect::Committed(block)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(dropped[0].0.hash(), high);
     assert_eq!(**block.transactions()[0].0.transaction(), late);
-    assert_eq!(net.chain.waiting(), 0);
+    assert_eq!(net.test.chain().waiting(), 0);
 }
 
 #[test]
@@ -196,19 +196,19 @@ fn blocks_that_are_written_are_seen_once_they_are_flushed() {
     let before = net.snapshot();
     for _ in 0..5 {
         let at = net.later();
-        let block = net.producer.propose(at, Cause::Event).unwrap();
-        net.producer.write(seal_alone(block, &node_key()).unwrap()).unwrap();
+        let block = net.test.producer_mut().propose(at, Cause::Event).unwrap();
+        net.test.producer_mut().write(seal_alone(block, &node_key()).unwrap()).unwrap();
         assert_eq!(net.snapshot().latest_tx_block_hash(), before.latest_tx_block_hash());
-        assert_eq!(net.producer.store().snapshot().head().unwrap().number.get(), 0);
+        assert_eq!(net.test.producer().store().snapshot().head().unwrap().number.get(), 0);
     }
-    let flushed = net.producer.flush().unwrap();
+    let flushed = net.test.producer_mut().flush().unwrap();
     let numbers: Vec<_> = flushed.iter().map(|block| block.tx_block().header.number.get()).collect();
     assert_eq!(numbers, [1, 2, 3, 4, 5], "vacuous blocks and those with a DS block included");
     assert_eq!(net.snapshot().latest_tx_block_hash(), flushed[4].hash());
     for block in &flushed {
         blocks::check(&net, block);
     }
-    assert!(net.producer.flush().unwrap().is_empty());
+    assert!(net.test.producer_mut().flush().unwrap().is_empty());
 }
 
 /// A request makes the same blocks with separate flushes and with a common flush.
@@ -230,7 +230,7 @@ fn demanded_blocks_are_those_that_ticks_make() {
         blocks::check(&together, demanded);
     }
     assert_eq!(demanded[0].transactions().len(), 3);
-    assert_eq!(together.chain.waiting(), 0);
+    assert_eq!(together.test.chain().waiting(), 0);
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn too_many_blocks_on_demand_are_refused() {
     let mut net = Net::new(config(1, 5));
     let at = net.later();
     let input = Input::Demand { at, blocks: MAX_DEMAND + 1 };
-    let error = net.solo.step(input, &mut net.producer).unwrap_err();
+    let error = net.test.step(input).unwrap_err();
     assert_eq!(error.to_string(), "requested blocks: expected at most 10000000, got 10000001");
     assert_eq!(net.height(), 0);
 }
@@ -366,12 +366,12 @@ fn duplicates_are_refused_while_they_wait_and_after() {
 #[test]
 fn what_is_in_a_block_stays_confirmed_when_it_comes_in_again() {
     let mut net = Net::new(config(1, 100));
-    let verified = net.chain.admit(payment(1, 1, user(9), 1, PRICE), false).unwrap();
+    let verified = net.test.chain().admit(payment(1, 1, user(9), 1, PRICE), false).unwrap();
     let at = net.later();
-    net.chain.submit(verified.clone(), at).unwrap();
+    net.test.chain().submit(verified.clone(), at).unwrap();
     net.tick();
     // A second request passes admission before the block, and reaches the pool after it.
-    net.chain.submit(verified.clone(), at).unwrap();
+    net.test.chain().submit(verified.clone(), at).unwrap();
     assert_eq!(net.status(&verified.hash()), Some(3));
     assert!(net.tick().transactions().is_empty());
     assert_eq!(net.status(&verified.hash()), Some(3));

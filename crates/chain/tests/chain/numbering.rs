@@ -6,7 +6,7 @@ use silica_chain::{
     config::Numbering,
     consensus::{Application, Cause},
 };
-use silica_protocol::{BlockNumber, SimulationRequest, Timestamp, Transaction};
+use silica_protocol::{BlockNumber, SimulationRequest, Timestamp, UnsignedTransaction};
 
 use crate::{
     contracts::{World, init},
@@ -52,7 +52,7 @@ fn only_demanded_blocks_move_the_number() {
     assert_eq!(next(&net), (110, 102));
     assert_eq!((pay(&mut net), next(&net)), (102, (111, 102)));
     check_replay(&net);
-    let config = net.chain.config().clone();
+    let config = net.test.chain().config().clone();
     let mut net = net.reopen(config);
     assert_eq!((next(&net), pay(&mut net)), ((111, 102), 102));
     assert_eq!(next(&net), (113, 102), "block 111 is vacuous");
@@ -63,14 +63,14 @@ fn number_goes_on_from_where_it_is_when_every_block_moves_it() {
     let mut net = on_demand(100);
     pay(&mut net);
     pay(&mut net);
-    net.producer.set_numbering(Numbering::EveryBlock);
+    net.test.producer_mut().set_numbering(Numbering::EveryBlock);
     assert_eq!([pay(&mut net), pay(&mut net)], [1, 2]);
     net.edit(fund(20, 5));
-    net.producer.set_numbering(Numbering::OnDemand);
+    net.test.producer_mut().set_numbering(Numbering::OnDemand);
     assert_eq!([pay(&mut net), pay(&mut net)], [4, 4]);
     assert_eq!(next(&net), (8, 4));
     // The configuration of the next start has another policy.
-    let mut config = net.chain.config().clone();
+    let mut config = net.test.chain().config().clone();
     config.policy.numbering = Numbering::EveryBlock;
     let mut net = net.reopen(config);
     assert_eq!([pay(&mut net), pay(&mut net)], [4, 5]);
@@ -92,7 +92,7 @@ end
 #[test]
 fn contracts_read_the_logical_number_and_the_time_of_its_end() {
     let mut world = World::new();
-    world.net.producer.set_numbering(Numbering::OnDemand);
+    world.net.test.producer_mut().set_numbering(Numbering::OnDemand);
     world.net.demand(2);
     let clock = world.deployed(1, CLOCK, &init(&[]));
     let stored = world.net.snapshot().contract(&clock).unwrap().unwrap();
@@ -103,10 +103,10 @@ fn contracts_read_the_logical_number_and_the_time_of_its_end() {
         let params = json!([{"vname": "at", "type": "BNum", "value": of.to_string()}]);
         let data = json!({"_tag": "Read", "params": params}).to_string();
         let request = SimulationRequest { data: data.clone(), ..request(1, clock) };
-        let simulated = world.net.chain.simulate(&request).unwrap().receipt;
-        let transaction = signed(1, Transaction { to: clock, data, ..world.transaction(1) });
+        let simulated = world.net.test.chain().simulate(&request).unwrap().receipt;
+        let transaction = signed(1, UnsignedTransaction { to: clock, data, ..world.transaction(1) });
         let hash = transaction.hash();
-        let receipt = world.run(1, transaction).unwrap();
+        let receipt = world.run(1, transaction.into_unsigned()).unwrap();
         assert_eq!((&simulated, &world.net.snapshot().trace(&hash).unwrap().receipt), (&receipt, &receipt));
         let event: Vec<_> = receipt.event_logs[0].params.iter().map(|param| param.value.to_string()).collect();
         (receipt.epoch.get(), event)
@@ -119,7 +119,7 @@ fn contracts_read_the_logical_number_and_the_time_of_its_end() {
         (number, vec![format!("\"{number}\""), time])
     };
     let time = |world: &World, number: u64| {
-        let state = world.net.producer.store().snapshot();
+        let state = world.net.test.producer().store().snapshot();
         state.time_of(BlockNumber::new(number)).unwrap().map(Timestamp::get)
     };
     assert_eq!(read(&mut world, 2), event(3, time(&world, 2)));
@@ -139,13 +139,13 @@ fn number_of_another_node_is_repeated_only_where_that_is_allowed() {
     let mut net = on_demand(10);
     net.pay(1, user(9), 1, 0);
     let at = net.later();
-    let proposal = net.producer.propose(at, Cause::Event).unwrap().to_proposal();
-    assert!(proposal.repeats_number && !net.producer.propose(at, Cause::Demand).unwrap().repeats_number());
+    let proposal = net.test.producer_mut().propose(at, Cause::Event).unwrap().to_proposal();
+    assert!(proposal.repeats_number && !net.test.producer_mut().propose(at, Cause::Demand).unwrap().repeats_number());
     let mut judge = Net::over(memory(), config(1, 10));
-    assert_eq!(judge.producer.verify(&proposal).unwrap().to_proposal(), proposal);
+    assert_eq!(judge.test.producer_mut().verify(&proposal).unwrap().to_proposal(), proposal);
     let mut strict = Net::over(memory(), ChainConfig { edits: false, ..config(1, 10) });
-    let refused = strict.producer.verify(&proposal).unwrap_err();
+    let refused = strict.test.producer_mut().verify(&proposal).unwrap_err();
     assert!(matches!(refused, InvalidBlock::RepeatedNumber), "{refused}");
-    strict.producer.set_numbering(Numbering::OnDemand);
+    strict.test.producer_mut().set_numbering(Numbering::OnDemand);
     assert_eq!((pay(&mut strict), next(&strict)), (1, (2, 2)));
 }

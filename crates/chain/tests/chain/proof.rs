@@ -8,10 +8,9 @@ use silica_chain::{
     open,
 };
 use silica_protocol::{
-    Account, Address, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader, Qa, StorageKey,
-    Timestamp, TxBlock, TxBlockHeader, VariableHash,
+    Account, Address, BlockNumber, CodeHash, ContractAccount, Qa, StorageKey, Timestamp, VariableHash,
 };
-use silica_state::{BlockRecord, StateDiff, Store, trie::verify_proof};
+use silica_state::{BlockRecord, StateDiff, Store, proof::trie::verify};
 
 use crate::harness::{BEGIN, Net, genesis, memory, node, node_key};
 
@@ -27,22 +26,13 @@ fn with_contract() -> Store {
     let entries = BTreeMap::from([(variable("count"), Some(b"\"42\"".to_vec()))]);
     let diff = StateDiff { accounts, storage: BTreeMap::from([(CONTRACT, entries)]) };
     let state = store.extend(store.prepare(), &diff).unwrap();
-    let header = TxBlockHeader { state_root: state.root(), ..TxBlockHeader::genesis(node()) };
-    let (cosignatures, timestamp) = (CoSignatures::unsigned(1), Timestamp::new(BEGIN));
-    let record = BlockRecord {
-        tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: cosignatures.clone(), timestamp },
-        micro_blocks: Vec::new(),
-        ds_block: Some(DsBlock { header: DsBlockHeader::genesis(node()), cosignatures, timestamp }),
-        transactions: Vec::new(),
-        edits: StateDiff::default(),
-        repeats_number: false,
-    };
+    let record = BlockRecord::genesis(state.root(), node(), Timestamp::new(BEGIN));
     store.commit(&record, state).unwrap();
     store
 }
 
 fn variable(name: &str) -> StorageKey {
-    StorageKey::entry(&CONTRACT, name, &[""; 0])
+    StorageKey::field(&CONTRACT, name)
 }
 
 fn check_proof(net: &Net, name: &str, block: Option<u64>, expected: Option<&[u8]>) {
@@ -53,10 +43,10 @@ fn check_proof(net: &Net, name: &str, block: Option<u64>, expected: Option<&[u8]
     let number = block.unwrap_or(snapshot.latest_tx_block().header.number);
     let root = snapshot.tx_block(number).unwrap().unwrap().header.state_root;
     // The verification uses only the state root in the header and the two lists of nodes.
-    let account = verify_proof(root.as_bytes(), CONTRACT.to_string().as_bytes(), &proof.account).unwrap();
+    let account = verify(root.as_bytes(), CONTRACT.to_string().as_bytes(), &proof.account).unwrap();
     let account = Account::decode(&account.unwrap()).unwrap();
     let storage_root = account.contract.unwrap().storage_root.unwrap();
-    let value = verify_proof(storage_root.as_bytes(), hash.to_string().as_bytes(), &proof.storage).unwrap();
+    let value = verify(storage_root.as_bytes(), hash.to_string().as_bytes(), &proof.storage).unwrap();
     assert_eq!(value.as_deref(), expected);
 }
 
@@ -87,7 +77,7 @@ fn blocks_of_such_a_chain_are_judged_like_others() {
         open(with_contract(), ChainConfig::isolated(), &genesis(), node(), Timestamp::new(BEGIN)).unwrap();
     net.pay_next(1, Address::new([1; 20]), 1);
     net.tick();
-    let record = net.producer.store().snapshot().record(BlockNumber::new(1)).unwrap().unwrap();
+    let record = net.test.producer().store().snapshot().record(BlockNumber::new(1)).unwrap().unwrap();
     let proposal = Proposal::from(record);
     let block = producer.verify(&proposal).unwrap();
     producer.commit(seal_alone(block, &node_key()).unwrap()).unwrap();

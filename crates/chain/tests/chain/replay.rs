@@ -6,6 +6,7 @@ use silica_chain::{
 };
 use silica_protocol::{
     BlockNumber, DsBlock, Gas, GasPrice, MicroBlock, Nonce, Qa, StateRoot, Timestamp, Transaction, TxBlock,
+    UnsignedTransaction,
 };
 use silica_state::StateDiff;
 
@@ -13,20 +14,16 @@ use crate::harness::{Net, PRICE, config, key, memory, node, node_key, payment, s
 
 /// Executes the whole chain again on a second node. The two nodes must have the same blocks.
 pub(crate) fn check_replay(net: &Net) {
-    let mut other = Net::over(memory(), net.chain.config().clone());
-    let source = net.producer.store().snapshot();
+    let mut replica = net.test.replica().unwrap();
+    let source = net.test.producer().store().snapshot();
     for number in 1..=net.height() {
         let record = source.record(BlockNumber::new(number)).unwrap().unwrap();
-        let receipts: Vec<_> = record.transactions.iter().map(|(_, receipt)| receipt.clone()).collect();
-        let proposal = Proposal::from(record.clone());
-        let block = other.producer.verify(&proposal).unwrap_or_else(|error| panic!("block {number}: {error}"));
-        let again: Vec<_> = block.transactions().iter().map(|(_, receipt)| receipt.clone()).collect();
-        assert_eq!(again, receipts);
-        let sealed = seal_with(block, &proposal, &[node()]).unwrap();
-        other.producer.commit(sealed).unwrap();
-        assert_eq!(other.producer.store().snapshot().record(BlockNumber::new(number)).unwrap(), Some(record));
+        let block = Proposal::from(record.clone());
+        replica.import(&block).unwrap_or_else(|error| panic!("block {number}: {error}"));
+        // The record has the receipts too.
+        assert_eq!(replica.producer().store().snapshot().record(BlockNumber::new(number)).unwrap(), Some(record));
     }
-    assert_eq!(other.snapshot().latest_tx_block_hash(), net.snapshot().latest_tx_block_hash());
+    assert_eq!(replica.chain().snapshot().latest_tx_block_hash(), net.snapshot().latest_tx_block_hash());
 }
 
 /// Two nodes with the same chain of three blocks. The proposal is block 4 of the first node. A DS epoch has four
@@ -49,13 +46,13 @@ impl Pair {
             proposer.pay(from, user(9), 5, 0);
         }
         let at = proposer.later();
-        let executed = proposer.producer.propose(at, Cause::Event).unwrap();
+        let executed = proposer.test.producer_mut().propose(at, Cause::Event).unwrap();
         assert!(executed.ds_block().is_some());
         Self { judge, proposal: executed.to_proposal() }
     }
 
     fn verdict(&mut self) -> String {
-        let error = self.judge.producer.verify(&self.proposal).unwrap_err();
+        let error = self.judge.test.producer_mut().verify(&self.proposal).unwrap_err();
         let sources = std::iter::successors(std::error::Error::source(&error), |error| error.source());
         sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
     }
@@ -63,8 +60,8 @@ impl Pair {
 
 fn take(net: &mut Net, block: &CommittedBlock) {
     let proposal = proposal_of(block);
-    let executed = net.producer.verify(&proposal).unwrap();
-    net.producer.commit(seal_with(executed, &proposal, &[node()]).unwrap()).unwrap();
+    let executed = net.test.producer_mut().verify(&proposal).unwrap();
+    net.test.producer_mut().commit(seal_with(executed, &proposal, &[node()]).unwrap()).unwrap();
 }
 
 fn proposal_of(block: &CommittedBlock) -> Proposal {
@@ -89,7 +86,7 @@ fn check(change: impl FnOnce(&mut Proposal), expected: &str) {
 #[test]
 fn a_good_proposal_is_accepted() {
     let mut pair = Pair::new();
-    let block = pair.judge.producer.verify(&pair.proposal).unwrap();
+    let block = pair.judge.test.producer_mut().verify(&pair.proposal).unwrap();
     assert_eq!(block.to_proposal(), pair.proposal);
 }
 
@@ -106,10 +103,11 @@ fn ds_blocks_come_when_they_are_due() {
     let mut pair = Pair::new();
     let block = pair.judge.tick();
     let mut proposal = proposal_of(&block);
-    let executed = pair.judge.producer.propose(Timestamp::new(pair.judge.now), Cause::Event).unwrap();
+    let now = pair.judge.now();
+    let executed = pair.judge.test.producer_mut().propose(now, Cause::Event).unwrap();
     proposal.tx_block = executed.tx_block().clone();
     proposal.micro_blocks = executed.micro_blocks().to_vec();
-    let error = pair.judge.producer.verify(&proposal).unwrap_err();
+    let error = pair.judge.test.producer_mut().verify(&proposal).unwrap_err();
     assert_eq!(error.to_string(), "DS block before Tx block 5: expected none, got one");
 }
 
@@ -127,7 +125,7 @@ fn every_member_of_the_tx_block_is_compared() {
     field(|block| block.header.state_delta_hash = silica_protocol::StateDeltaHash::ZERO, "state_delta_hash");
     field(|block| block.header.mb_info_hash = silica_protocol::MbInfoHash::ZERO, "mb_info_hash");
     field(|block| block.header.tx_count = 9, "tx_count");
-    field(|block| block.header.miner = key(1).public(), "miner");
+    field(|block| block.header.miner = key(1).public_key(), "miner");
     field(|block| block.header.ds_block = silica_protocol::DsBlockNumber::new(9), "ds_block");
     field(|block| block.micro_blocks.truncate(1), "micro_blocks");
 }
@@ -147,7 +145,7 @@ fn every_member_of_a_micro_block_is_compared() {
     field(|block| block.header.epoch = BlockNumber::new(1), "epoch");
     field(|block| block.header.tx_root = silica_protocol::TxRoot::new([1; 32]), "tx_root");
     field(|block| block.header.tx_count = 9, "tx_count");
-    field(|block| block.header.miner = key(1).public(), "miner");
+    field(|block| block.header.miner = key(1).public_key(), "miner");
     field(|block| block.header.ds_block = silica_protocol::DsBlockNumber::new(9), "ds_block");
     field(|block| block.header.state_delta_hash = silica_protocol::StateDeltaHash::new([1; 32]), "state_delta_hash");
     field(|block| block.header.receipts_hash = silica_protocol::ReceiptsHash::new([1; 32]), "receipts_hash");
@@ -165,11 +163,11 @@ fn every_member_of_the_ds_block_is_compared() {
     field(|block| block.header.prev_hash = silica_protocol::BlockHash::ZERO, "prev_hash");
     field(|block| block.header.ds_difficulty = 6, "ds_difficulty");
     field(|block| block.header.difficulty = 4, "difficulty");
-    field(|block| block.header.leader = key(1).public(), "leader");
+    field(|block| block.header.leader = key(1).public_key(), "leader");
     field(|block| block.header.number = silica_protocol::DsBlockNumber::new(9), "number");
     field(|block| block.header.epoch = BlockNumber::new(9), "epoch");
     field(|block| block.header.sharding_hash = silica_protocol::ShardingHash::ZERO, "sharding_hash");
-    field(|block| block.header.removed = vec![key(1).public()], "removed");
+    field(|block| block.header.removed = vec![key(1).public_key()], "removed");
     field(|block| block.timestamp = Timestamp::new(1), "timestamp");
 }
 
@@ -180,10 +178,10 @@ fn the_price_is_exact_where_the_operator_has_no_say() {
     let mut proposer = Net::new(config.clone());
     let mut judge = Net::over(memory(), config);
     let at = proposer.later();
-    let mut proposal = proposer.producer.propose(at, Cause::Event).unwrap().to_proposal();
-    judge.producer.verify(&proposal).unwrap();
+    let mut proposal = proposer.test.producer_mut().propose(at, Cause::Event).unwrap().to_proposal();
+    judge.test.producer_mut().verify(&proposal).unwrap();
     proposal.ds_block.as_mut().unwrap().header.gas_price = GasPrice::new(Qa::new(PRICE + 1));
-    let error = judge.producer.verify(&proposal).unwrap_err();
+    let error = judge.test.producer_mut().verify(&proposal).unwrap_err();
     assert!(matches!(error, InvalidBlock::Field { block: "DS block", field: "gas_price", .. }), "{error}");
 }
 
@@ -191,7 +189,10 @@ fn the_price_is_exact_where_the_operator_has_no_say() {
 fn transactions_must_be_those_that_are_named() {
     check(|it| it.transactions.truncate(3), "transactions: expected 4, got 3");
     check(|it| it.transactions[0] = changed(&it.transactions[0], |tx| tx.amount = Qa::new(6)), "hash: expected");
-    check(|it| it.transactions[0].amount = Qa::new(7), "rejected by admission: Unable to verify transaction");
+    check(
+        |it| it.transactions[0] = forged(&it.transactions[0], |tx| tx.amount = Qa::new(7)),
+        "rejected by admission: Unable to verify transaction",
+    );
 }
 
 /// Finds the first micro block that has transactions, and replaces its first transaction.
@@ -202,14 +203,23 @@ fn swap_in(proposal: &mut Proposal, transaction: Transaction) {
 }
 
 /// Returns a changed transaction with a new signature of its sender.
-fn changed(transaction: &Transaction, change: fn(&mut Transaction)) -> Transaction {
+fn changed(transaction: &Transaction, change: fn(&mut UnsignedTransaction)) -> Transaction {
     let from = (1..=8).find(|number| user(*number) == transaction.sender()).unwrap();
-    let mut transaction = transaction.clone();
-    change(&mut transaction);
-    signed(from, transaction)
+    signed(from, unsigned_change(transaction, change))
 }
 
-fn check_swapped(change: fn(&mut Transaction), expected: &str) {
+/// Returns a changed transaction with its old signature.
+fn forged(transaction: &Transaction, change: fn(&mut UnsignedTransaction)) -> Transaction {
+    unsigned_change(transaction, change).with_signature(transaction.signature())
+}
+
+fn unsigned_change(transaction: &Transaction, change: fn(&mut UnsignedTransaction)) -> UnsignedTransaction {
+    let mut unsigned = transaction.clone().into_unsigned();
+    change(&mut unsigned);
+    unsigned
+}
+
+fn check_swapped(change: fn(&mut UnsignedTransaction), expected: &str) {
     check(
         |it| {
             let transaction = changed(&it.transactions[0], change);
@@ -248,13 +258,13 @@ fn transactions_must_be_in_their_senders_shard() {
 fn a_vacuous_block_takes_no_transactions() {
     let mut net = Net::new(config(1, 2));
     let at = net.later();
-    let vacuous = net.producer.propose(at, Cause::Event).unwrap();
+    let vacuous = net.test.producer_mut().propose(at, Cause::Event).unwrap();
     assert!(vacuous.is_vacuous());
     let mut proposal = vacuous.to_proposal();
     let transaction = payment(1, 1, user(9), 1, PRICE);
     proposal.micro_blocks[0].tx_hashes.push(transaction.hash());
     proposal.transactions.push(transaction);
-    let error = net.producer.verify(&proposal).unwrap_err();
+    let error = net.test.producer_mut().verify(&proposal).unwrap_err();
     assert!(matches!(error, InvalidBlock::Field { block: "micro block", field: "tx_hashes", .. }), "{error}");
 }
 
@@ -263,7 +273,7 @@ fn signatures_must_be_the_committees() {
     let mut net = Net::new(config(2, 3));
     net.pay(1, user(9), 1, 0);
     let at = net.later();
-    let propose = |net: &mut Net| net.producer.propose(at, Cause::Event).unwrap();
+    let propose = |net: &mut Net| net.test.producer_mut().propose(at, Cause::Event).unwrap();
     let executed = propose(&mut net);
     let unsigned = executed.to_proposal();
     let signed = |key: &silica_crypto::KeyPair, net: &mut Net| {
@@ -298,10 +308,10 @@ fn signatures_must_be_the_committees() {
 fn only_the_next_block_is_committed() {
     let mut net = Net::new(config(1, 10));
     let at = net.later();
-    let stale = net.producer.propose(at, Cause::Event).unwrap();
+    let stale = net.test.producer_mut().propose(at, Cause::Event).unwrap();
     net.tick();
     let sealed = seal_alone(stale, &node_key()).unwrap();
-    let error = net.producer.commit(sealed).unwrap_err();
+    let error = net.test.producer_mut().commit(sealed).unwrap_err();
     assert_eq!(error.to_string(), "block 1 does not follow block 1");
     assert_eq!(net.height(), 1);
 }

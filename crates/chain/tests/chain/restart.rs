@@ -59,10 +59,10 @@ fn waiting_transactions_survive_as_bytes() {
     let ahead = net.pay(1, user(9), 1, 1);
     let other = net.pay(2, user(9), 1, 0);
     net.tick();
-    let bytes = net.chain.export_pool();
+    let bytes = net.test.chain().export_pool();
     let mut net = net.reopen(config);
     assert_eq!(net.status(&ahead), None);
-    let report = net.chain.import_pool(&bytes, Timestamp::new(net.now)).unwrap();
+    let report = net.test.chain().import_pool(&bytes, net.now()).unwrap();
     assert_eq!((report.admitted, report.refused), (1, 0));
     assert_eq!(net.status(&ahead), Some(1));
     assert_eq!(net.status(&other), Some(3), "what was executed is in the chain");
@@ -77,9 +77,9 @@ fn imported_transactions_keep_their_age() {
     let mut net = Net::new(config.clone());
     let ahead = net.pay(1, user(9), 1, 1);
     net.demand(10);
-    let bytes = net.chain.export_pool();
+    let bytes = net.test.chain().export_pool();
     let mut net = net.reopen(config);
-    net.chain.import_pool(&bytes, Timestamp::new(net.now)).unwrap();
+    net.test.chain().import_pool(&bytes, net.now()).unwrap();
     net.demand(5);
     assert_eq!(net.status(&ahead), Some(4));
     net.demand(1);
@@ -93,12 +93,12 @@ fn imported_transactions_may_wait_for_others_where_new_ones_may_not() {
     let mut config = config(1, 5);
     let mut net = Net::new(config.clone());
     let waiting = [1, 2, 4].map(|nonce| net.submit(payment(1, nonce, user(9), 1, PRICE)));
-    let bytes = net.chain.export_pool();
+    let bytes = net.test.chain().export_pool();
     config.policy.nonces = NoncePolicy::Exact;
     let mut net = net.reopen(config);
-    let report = net.chain.import_pool(&bytes, Timestamp::new(net.now)).unwrap();
+    let report = net.test.chain().import_pool(&bytes, net.now()).unwrap();
     assert_eq!((report.admitted, report.refused), (3, 0));
-    let refused = net.chain.admit(payment(1, 3, user(9), 1, PRICE), false).unwrap_err();
+    let refused = net.test.chain().admit(payment(1, 3, user(9), 1, PRICE), false).unwrap_err();
     assert_eq!(refused.to_string(), "Expected Nonce: 1");
     net.tick();
     assert_eq!(waiting.each_ref().map(|hash| net.status(hash)), [Some(3), Some(3), Some(4)]);
@@ -113,19 +113,19 @@ fn what_is_no_longer_admissible_is_left_out() {
     let mut net = Net::new(config.clone());
     let transaction = payment(1, 1, user(9), 1, PRICE);
     net.submit(transaction);
-    let bytes = net.chain.export_pool();
+    let bytes = net.test.chain().export_pool();
     net.tick();
     let net = net.reopen(config);
-    let report = net.chain.import_pool(&bytes, Timestamp::new(net.now)).unwrap();
+    let report = net.test.chain().import_pool(&bytes, net.now()).unwrap();
     assert_eq!((report.admitted, report.refused), (0, 1));
-    assert!(net.chain.import_pool(b"nonsense", Timestamp::new(net.now)).is_err());
+    assert!(net.test.chain().import_pool(b"nonsense", net.now()).is_err());
 }
 
 #[test]
 fn another_key_is_refused() {
     let mut net = Net::new(config(1, 5));
     net.tick();
-    let error = refusal(net.producer.into_store(), config(1, 5), key(1).public());
+    let error = refusal(net.test.into_store(), config(1, 5), key(1).public_key());
     assert!(matches!(error, OpenError::Key { stored, .. } if stored == node()), "{error}");
     assert!(error.to_string().contains(&node().to_string()));
 }
@@ -137,7 +137,7 @@ fn other_parameters_are_refused() {
         net.demand(7);
         let mut config = config(2, 5);
         change(&mut config);
-        let error = refusal(net.producer.into_store(), config, node());
+        let error = refusal(net.test.into_store(), config, node());
         assert_eq!(error.to_string(), format!("the chain in the data directory has {expected}"));
     };
     check(|config| config.shards = 3, "a number of shards of 2, but the configuration requires 3");

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
-use silica_chain::{ChainSavepoint, Edit, RevertError, config::Numbering, consensus::Input};
-use silica_protocol::{Address, Gas, GasPrice, Qa, Timestamp, Transaction, TxHash};
+use silica_chain::{Edit, RevertError, TestSnapshot, config::Numbering, consensus::Input};
+use silica_protocol::{Address, Gas, GasPrice, Qa, TxHash, UnsignedTransaction};
 use silica_state::{Durability, Store, StoreOptions};
 
 use crate::{
@@ -68,7 +68,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn deployment(net: &Net, from: u8) -> Transaction {
+fn deployment(net: &Net, from: u8) -> UnsignedTransaction {
     let data = json!([
         {"vname": "_scilla_version", "type": "Uint32", "value": "0"},
         {"vname": "owner", "type": "ByStr20", "value": format!("0x{}", user(from))},
@@ -76,17 +76,17 @@ fn deployment(net: &Net, from: u8) -> Transaction {
     let transaction = payment(from, net.nonce(&user(from)) + 1, Address::ZERO, 0, PRICE);
     // The code depends on the height. So the same address can have another contract after a revert.
     let code = format!("(* {} *)\n{HELLO}", net.height());
-    Transaction { code, data: data.to_string(), gas_limit: Gas::new(20_000), ..transaction }
+    UnsignedTransaction { code, data: data.to_string(), gas_limit: Gas::new(20_000), ..transaction.into_unsigned() }
 }
 
-fn greeting(net: &Net, from: u8) -> Transaction {
+fn greeting(net: &Net, from: u8) -> UnsignedTransaction {
     let data = json!({"_tag": "setHello", "params": [
         {"vname": "msg", "type": "String", "value": format!("at {}", net.height())}
     ]});
     let contracts = net.snapshot().contracts_of(&user(from)).unwrap();
     let to = contracts.last().copied().unwrap_or(user(9));
     let transaction = payment(from, net.nonce(&user(from)) + 1, to, 0, PRICE);
-    Transaction { data: data.to_string(), gas_limit: Gas::new(20_000), ..transaction }
+    UnsignedTransaction { data: data.to_string(), gas_limit: Gas::new(20_000), ..transaction.into_unsigned() }
 }
 
 /// Executes an operation at a time that depends on the earlier operations. Returns the hash of the sent transaction.
@@ -96,7 +96,7 @@ fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
         Op::Pay(from, ahead) => {
             let nonce = net.nonce(&user(*from)) + 1 + ahead;
             let transaction = payment(*from, nonce, user(9), 1, PRICE + u128::from(*ahead));
-            send(net, *from, transaction)
+            send(net, *from, transaction.into_unsigned())
         }
         Op::Deploy(from) => {
             let transaction = deployment(net, *from);
@@ -121,15 +121,15 @@ fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
             None
         }
         Op::Price(times) => {
-            net.producer.set_minimum_gas_price(GasPrice::new(Qa::new(times * PRICE))).unwrap();
+            net.test.producer_mut().set_minimum_gas_price(GasPrice::new(Qa::new(times * PRICE))).unwrap();
             None
         }
         Op::Numbering(numbering) => {
-            net.producer.set_numbering(*numbering);
+            net.test.producer_mut().set_numbering(*numbering);
             None
         }
         Op::Withdraw => {
-            net.chain.withdraw_all(Timestamp::new(net.now));
+            net.test.chain().withdraw_all(net.now());
             None
         }
     }
@@ -137,9 +137,8 @@ fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
 
 /// A savepoint, with the number of operations before it, and the time of the test.
 struct Saved {
-    point: ChainSavepoint,
+    point: TestSnapshot,
     done: usize,
-    now: u64,
 }
 
 /// Executes the steps. Returns the operations that no revert removed, and the hashes of all sent transactions.
@@ -152,14 +151,13 @@ fn go(net: &mut Net, steps: &[Step]) -> (Vec<Op>, Vec<TxHash>) {
                 done.push(op.clone());
             }
             Step::Save => {
-                saved.push(Saved { point: net.producer.save().unwrap(), done: done.len(), now: net.now });
+                saved.push(Saved { point: net.test.snapshot().unwrap(), done: done.len() });
             }
             Step::Revert(which) => {
                 let Some(which) = which.checked_rem(saved.len()) else { continue };
                 let to = saved.drain(which..).next().unwrap();
-                net.producer.revert(&to.point).unwrap();
+                net.test.revert(&to.point).unwrap();
                 done.truncate(to.done);
-                net.now = to.now;
             }
         }
     }
@@ -180,7 +178,7 @@ fn check_known(net: &Net, fresh: &Net, sent: &[TxHash]) {
         let contracts = ours.contracts_of(&user(from)).unwrap();
         assert_eq!(contracts, theirs.contracts_of(&user(from)).unwrap());
     }
-    assert_eq!(net.chain.export_pool(), fresh.chain.export_pool());
+    assert_eq!(net.test.chain().export_pool(), fresh.test.chain().export_pool());
 }
 
 /// Executes all steps on one chain. On a second chain, executes only the operations that no revert removed. Compares
@@ -227,15 +225,15 @@ proptest! {
 fn point_of_another_line_is_refused_and_changes_nothing() {
     let mut net = Net::over(memory(), config(1, 5));
     net.tick();
-    let first = net.producer.save().unwrap();
+    let first = net.test.producer().save().unwrap();
     net.pay(1, user(9), 5, 0);
     net.tick();
-    let second = net.producer.save().unwrap();
-    net.producer.revert(&first).unwrap();
+    let second = net.test.producer().save().unwrap();
+    net.test.producer_mut().revert(&first).unwrap();
     net.pay(1, user(9), 6, 0);
     net.tick();
     let hash = net.snapshot().latest_tx_block_hash();
-    let refused = net.producer.revert(&second).unwrap_err();
+    let refused = net.test.producer_mut().revert(&second).unwrap_err();
     assert!(matches!(refused, RevertError::Store(silica_state::RevertError::NotThere { .. })), "{refused:?}");
     assert_eq!(net.snapshot().latest_tx_block_hash(), hash);
     assert_eq!(net.balance(&user(9)), Some(6));
@@ -246,7 +244,7 @@ fn point_of_another_line_is_refused_and_changes_nothing() {
 #[test]
 fn snapshot_of_a_reader_does_not_mix_two_lines() {
     let mut net = Net::over(memory(), config(1, 50));
-    let begin = net.producer.save().unwrap();
+    let begin = net.test.producer().save().unwrap();
     let hashes: Vec<TxHash> = (0..30)
         .map(|_| {
             let hash = net.pay(1, user(9), 5, 0);
@@ -255,7 +253,7 @@ fn snapshot_of_a_reader_does_not_mix_two_lines() {
         })
         .collect();
     let before = net.snapshot();
-    net.producer.revert(&begin).unwrap();
+    net.test.producer_mut().revert(&begin).unwrap();
     for _ in 0..30 {
         net.pay(2, user(9), 7, 0);
         net.tick();

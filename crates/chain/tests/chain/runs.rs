@@ -40,7 +40,7 @@ fn one_by_one(net: &mut Net, blocks: u64) {
 
 /// Returns whether the chain has an empty block range.
 fn has_run(net: &Net) -> bool {
-    (1..=net.height()).any(|number| net.producer.store().range_at(BlockNumber::new(number)).unwrap().is_some())
+    (1..=net.height()).any(|number| net.test.producer().store().range_at(BlockNumber::new(number)).unwrap().is_some())
 }
 
 /// Compares the results of all queries to two chains.
@@ -52,9 +52,9 @@ pub(crate) fn check_same(runs: &Net, single: &Net) {
     assert_eq!(ours.statistics(), theirs.statistics());
     assert_eq!(ours.minimum_gas_price(), theirs.minimum_gas_price());
     assert_eq!(ours.recent_transactions(), theirs.recent_transactions());
-    assert_eq!(runs.chain.waiting(), single.chain.waiting());
+    assert_eq!(runs.test.chain().waiting(), single.test.chain().waiting());
     assert_eq!(ours.coin_supply().unwrap(), theirs.coin_supply().unwrap());
-    let (store, other) = (runs.producer.store().snapshot(), single.producer.store().snapshot());
+    let (store, other) = (runs.test.producer().store().snapshot(), single.test.producer().store().snapshot());
     for number in (0..=runs.height() + 1).map(BlockNumber::new) {
         assert_eq!(store.record(number).unwrap(), other.record(number).unwrap(), "block {number}");
         assert_eq!(store.tx_block(number).unwrap(), other.tx_block(number).unwrap());
@@ -85,9 +85,9 @@ pub(crate) fn check_same(runs: &Net, single: &Net) {
 }
 
 pub(crate) fn recheck(net: &Net) {
-    let store = net.producer.store();
+    let store = net.test.producer().store();
     store.check(&mut |_, _| {}).unwrap();
-    let last = check(store, &memory(), net.chain.config().clone(), &genesis(), node(), &mut |_, _| {}).unwrap();
+    let last = check(store, &memory(), net.test.chain().config().clone(), &genesis(), node(), &mut |_, _| {}).unwrap();
     assert_eq!(last.get(), net.height());
 }
 
@@ -127,7 +127,7 @@ fn price_that_the_operator_sets_is_in_the_ds_blocks_of_runs() {
     runs.demand(30);
     one_by_one(&mut single, 30);
     for net in [&mut runs, &mut single] {
-        net.producer.set_minimum_gas_price(GasPrice::new(Qa::new(7_000_000_000))).unwrap();
+        net.test.producer_mut().set_minimum_gas_price(GasPrice::new(Qa::new(7_000_000_000))).unwrap();
     }
     runs.demand(30);
     one_by_one(&mut single, 30);
@@ -187,15 +187,14 @@ fn apply(mut net: Net, dir: &Path, op: &Op, together: bool) -> Net {
         Op::Demand(blocks) if together => drop(net.demand(*blocks)),
         Op::Demand(blocks) => one_by_one(&mut net, *blocks),
         Op::Reopen | Op::Crash => {
-            let (now, config) = (net.now, net.chain.config().clone());
-            let Net { chain, producer, .. } = net;
-            drop(chain);
+            let (now, config) = (net.now(), net.test.chain().config().clone());
             if matches!(op, Op::Reopen) {
-                producer.into_store().close().unwrap();
+                net.test.into_store().close().unwrap();
             } else {
-                drop(producer);
+                drop(net);
             }
-            net = Net { now, ..on_disk(dir, config) };
+            net = on_disk(dir, config);
+            net.set_now(now);
         }
     }
     net
@@ -232,9 +231,7 @@ fn lost_state_is_made_again_from_runs() {
     net.pay(1, user(9), 5, 0);
     net.demand(3);
     let (hash, height) = (net.snapshot().latest_tx_block_hash(), net.height());
-    let Net { chain, producer, .. } = net;
-    drop(chain);
-    producer.into_store().close().unwrap();
+    net.test.into_store().close().unwrap();
     Store::discard_state(dir.path()).unwrap();
     let store = Store::open(dir.path(), options()).unwrap();
     assert!(matches!(store.outcome(), OpenOutcome::NeedsReplay { .. }));
@@ -285,8 +282,8 @@ struct Counting {
 }
 
 impl BlockSigner for Counting {
-    fn public(&self) -> PublicKey {
-        self.seal.public()
+    fn public_key(&self) -> PublicKey {
+        self.seal.public_key()
     }
 
     fn seal(&self, header: &[u8]) -> Option<CoSignatures> {
@@ -314,8 +311,8 @@ fn empty_block_is_not_signed_to_say_that_it_is_empty() {
 fn chain_of_other_parameters_does_not_pass_a_check() {
     let mut net = Net::new(config(1, 10));
     net.demand(100);
-    for (config, member) in [(config(2, 10), node()), (config(1, 9), node()), (config(1, 10), key(1).public())] {
-        let error = check(net.producer.store(), &memory(), config, &genesis(), member, &mut |_, _| {});
+    for (config, member) in [(config(2, 10), node()), (config(1, 9), node()), (config(1, 10), key(1).public_key())] {
+        let error = check(net.test.producer().store(), &memory(), config, &genesis(), member, &mut |_, _| {});
         assert!(error.is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use silica_chain::{ChainConfig, OpenError, ReplayError, RulesError, check, open, rebuild};
-use silica_protocol::{Gas, Qa, Receipt, SimulationRequest, Timestamp, Transaction};
+use silica_protocol::{Gas, Qa, Receipt, SimulationRequest, Timestamp, UnsignedTransaction};
 use silica_scilla::rules::{Edition, LibraryNames, Rules};
 
 use crate::{
@@ -77,10 +77,10 @@ fn call(world: &mut World, to: silica_protocol::Address, tag: &str, params: &[se
         data: data.clone(),
         priority: false,
     };
-    let simulated = world.net.chain.simulate(&request).unwrap().receipt;
-    let transaction = signed(2, Transaction { to, data, ..world.transaction(2) });
+    let simulated = world.net.test.chain().simulate(&request).unwrap().receipt;
+    let transaction = signed(2, UnsignedTransaction { to, data, ..world.transaction(2) });
     let hash = transaction.hash();
-    let receipt = world.run(2, transaction).unwrap();
+    let receipt = world.run(2, transaction.into_unsigned()).unwrap();
     assert_eq!(simulated, receipt);
     assert_eq!(world.net.snapshot().trace(&hash).unwrap().receipt, receipt);
     receipt
@@ -131,7 +131,7 @@ fn an_estimate_is_by_the_rules_of_the_chain() {
             data,
             priority: false,
         };
-        world.net.chain.estimate_gas(&request).unwrap().used.get()
+        world.net.test.chain().estimate_gas(&request).unwrap().used.get()
     });
     // Edition 0.11 charges 80 units for each of 4,000 steps, and edition 0.13 for 9 steps. Edition 0.11 also charges 7
     // units for the second initialisation. Both results round to whole gas.
@@ -144,7 +144,7 @@ fn a_message_to_a_library_is_ignored_or_refused() {
     for rules in ALL {
         let mut world = World::with_rules(rules);
         let (library, relay) = (world.library(), world.relay());
-        let direct = Transaction {
+        let direct = UnsignedTransaction {
             to: library,
             amount: Qa::new(5),
             data: r#"{"_tag":"A","params":[]}"#.into(),
@@ -210,7 +210,7 @@ fn a_chain_is_continued_by_its_own_rules_only() {
     for rules in ALL {
         let mut net = Net::new(with(rules));
         net.tick();
-        let mut store = net.producer.into_store();
+        let mut store = net.test.into_store();
         let label = (rules != Rules::UNNAMED).then(|| rules.to_string());
         assert_eq!(store.label().unwrap(), label);
         for configured in ALL {
@@ -232,7 +232,7 @@ fn a_chain_is_continued_by_its_own_rules_only() {
             // The store in memory keeps the name of the rules, so each attempt needs a new store.
             let mut net = Net::new(with(rules));
             net.tick();
-            let again = net.producer.into_store();
+            let again = net.test.into_store();
             match open(again, with(configured), &genesis(), node(), Timestamp::new(BEGIN)) {
                 Err(OpenError::Rules(error)) => assert!(is_same(&error), "{error}"),
                 other => panic!("{rules} goes on as {configured}: {other:?}"),
@@ -240,7 +240,7 @@ fn a_chain_is_continued_by_its_own_rules_only() {
         }
         let net = Net::over(store, with(rules));
         assert_eq!(net.height(), 1);
-        store = net.producer.into_store();
+        store = net.test.into_store();
         assert_eq!(store.label().unwrap(), label);
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use silica_chain::{Simulation, SimulationError, VariableChange};
 use silica_protocol::{
-    Address, BlockHash, Gas, GasPrice, Nonce, Qa, Receipt, SimulationRequest, StateRoot, Transaction,
+    Address, BlockHash, Gas, GasPrice, Nonce, Qa, Receipt, SimulationRequest, StateRoot, UnsignedTransaction,
 };
 
 use crate::{
@@ -38,30 +38,30 @@ fn deployment(from: u8, code: &str, params: &[Value]) -> SimulationRequest {
 fn everything(net: &Net) -> (BlockHash, StateRoot, usize, Vec<(u64, Option<u128>)>) {
     let snapshot = net.snapshot();
     let accounts = (1..=9).map(|number| (net.nonce(&user(number)), net.balance(&user(number)))).collect();
-    let root = net.producer.store().snapshot().state().root();
-    (snapshot.latest_tx_block_hash(), root, net.chain.waiting(), accounts)
+    let root = net.test.producer().store().snapshot().state().root();
+    (snapshot.latest_tx_block_hash(), root, net.test.chain().waiting(), accounts)
 }
 
 fn simulate(net: &Net, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
     let before = everything(net);
-    let simulation = net.chain.simulate(request);
+    let simulation = net.test.chain().simulate(request);
     assert_eq!(everything(net), before, "a simulation has no effect");
     simulation
 }
 
 /// Executes the simulated transaction. Returns the receipt, or `None` if the transaction was rejected or dropped.
 fn execute(world: &mut World, from: u8, request: &SimulationRequest, limit: Gas) -> Option<Receipt> {
-    let transaction = Transaction {
+    let transaction = UnsignedTransaction {
         to: request.to,
         amount: request.amount,
         code: request.code.clone(),
         data: request.data.clone(),
         gas_limit: limit,
-        ..payment(from, world.net.nonce(&user(from)) + 1, request.to, 0, PRICE)
+        ..payment(from, world.net.nonce(&user(from)) + 1, request.to, 0, PRICE).into_unsigned()
     };
     let transaction = signed(from, transaction);
-    world.net.chain.admit(transaction.clone(), false).ok()?;
-    world.run(from, transaction).ok()
+    world.net.test.chain().admit(transaction.clone(), false).ok()?;
+    world.run(from, transaction.into_unsigned()).ok()
 }
 
 /// Simulates and executes a transaction. Compares receipts, fees, accounts and variables.
@@ -94,7 +94,7 @@ fn check(world: &mut World, from: u8, request: &SimulationRequest) -> Simulation
 /// Returns the value of a variable in the JSON form of Scilla.
 fn stored(world: &World, contract: &Address, name: &str, indices: &[String]) -> Option<Value> {
     let key = silica_chain::variable_key(contract, name, indices).variable_hash();
-    let value = world.net.producer.store().snapshot().storage_value(contract, &key).unwrap()?;
+    let value = world.net.test.producer().store().snapshot().storage_value(contract, &key).unwrap()?;
     if value == [0x12, 0x00] { Some(json!([])) } else { Some(serde_json::from_slice(&value).unwrap()) }
 }
 
@@ -184,7 +184,7 @@ fn what_would_be_refused_is_refused() {
     let check = |request: SimulationRequest, text: &str| {
         for error in [
             simulate(&world.net, &request).unwrap_err().to_string(),
-            world.net.chain.estimate_gas(&request).unwrap_err().to_string(),
+            world.net.test.chain().estimate_gas(&request).unwrap_err().to_string(),
         ] {
             assert!(error.contains(text), "{text} is missing in {error}");
         }
@@ -231,10 +231,10 @@ fn what_would_be_refused_is_refused() {
 /// a block.
 fn check_estimate(world: &mut World, from: u8, request: &SimulationRequest) {
     let before = everything(&world.net);
-    let estimate = world.net.chain.estimate_gas(request).unwrap();
+    let estimate = world.net.test.chain().estimate_gas(request).unwrap();
     assert_eq!(everything(&world.net), before, "an estimate has no effect");
     let less = Gas::new(estimate.limit.get() - 1);
-    let with_less = world.net.chain.simulate(&SimulationRequest { gas_limit: Some(less), ..request.clone() });
+    let with_less = world.net.test.chain().simulate(&SimulationRequest { gas_limit: Some(less), ..request.clone() });
     assert!(with_less.is_err() || with_less.is_ok_and(|simulation| !simulation.receipt.success));
     let failed = execute(world, from, request, less);
     assert!(failed.is_none_or(|receipt| !receipt.success), "{less} is enough");
@@ -274,14 +274,14 @@ fn what_fails_with_any_gas_limit_has_no_estimate() {
     let mut world = World::new();
     let hello = world.hello();
     let mine = call(2, hello, "SetGreeting", &[text_param("text", "Mine")], 0);
-    let error = world.net.chain.estimate_gas(&mine).unwrap_err();
+    let error = world.net.test.chain().estimate_gas(&mine).unwrap_err();
     assert!(matches!(error, SimulationError::Fails { .. }), "{error}");
     for words in ["fails with a gas limit of 400000", "error 7", "line 41: Exception thrown", "NotTheOwner"] {
         assert!(error.to_string().contains(words), "{words} is missing in {error}");
     }
     let low = SimulationRequest { gas_limit: Some(Gas::new(310)), ..call(2, hello, "Greet", &[], 0) };
     assert!(
-        matches!(world.net.chain.estimate_gas(&low), Err(SimulationError::Fails { limit, .. }) if limit == Gas::new(310))
+        matches!(world.net.test.chain().estimate_gas(&low), Err(SimulationError::Fails { limit, .. }) if limit == Gas::new(310))
     );
 }
 
@@ -291,7 +291,7 @@ fn senders_spend_no_more_gas_than_they_can_pay() {
     let hello = world.hello();
     let greet = SimulationRequest { amount: Qa::new(FUNDS - 5_000 * PRICE), ..call(2, hello, "Greet", &[], 0) };
     assert_eq!(simulate(&world.net, &greet).unwrap().gas_limit, Gas::new(5_000));
-    assert!(world.net.chain.estimate_gas(&greet).unwrap().limit < Gas::new(5_000));
+    assert!(world.net.test.chain().estimate_gas(&greet).unwrap().limit < Gas::new(5_000));
     assert_eq!(simulate(&world.net, &call(2, hello, "Greet", &[], 0)).unwrap().gas_limit, Gas::new(400_000));
     let in_ds = SimulationRequest { priority: true, ..call(2, hello, "Greet", &[], 0) };
     assert_eq!(simulate(&world.net, &in_ds).unwrap().gas_limit, Gas::new(500_000));

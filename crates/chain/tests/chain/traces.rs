@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use silica_chain::TracedCall;
-use silica_protocol::{Address, Gas, Qa, Receipt, Transaction};
+use silica_protocol::{Address, Gas, Qa, Receipt, UnsignedTransaction};
 use silica_scilla::rules::{Edition, Rules};
 
 use crate::{
@@ -21,9 +21,9 @@ fn trace(
 ) -> (Receipt, TracedCall) {
     let data = json!({ "_tag": tag, "params": params }).to_string();
     let (amount, gas_limit) = (Qa::new(amount), Gas::new(gas));
-    let transaction = signed(2, Transaction { to, data, amount, gas_limit, ..world.transaction(2) });
+    let transaction = signed(2, UnsignedTransaction { to, data, amount, gas_limit, ..world.transaction(2) });
     let hash = transaction.hash();
-    let receipt = world.run(2, transaction).unwrap();
+    let receipt = world.run(2, transaction.into_unsigned()).unwrap();
     let trace = world.net.snapshot().trace(&hash).unwrap();
     assert_eq!(trace.receipt, receipt);
     (receipt, trace.calls.root.unwrap())

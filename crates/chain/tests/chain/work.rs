@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use silica_chain::{ChainConfig, config::NoncePolicy};
-use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Receipt, Transaction, TxHash};
+use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Receipt, Transaction, TxHash, UnsignedTransaction};
 use silica_scilla::{
     rules::Rules,
     work::{FREE_SEARCH, LOADED, PER_BLOCK, weight},
@@ -36,9 +36,9 @@ fn params(bytes: usize, times: u32) -> serde_json::Value {
     ])
 }
 
-fn hash(world: &World, contract: Address, bytes: usize, times: u32) -> Transaction {
+fn hash(world: &World, contract: Address, bytes: usize, times: u32) -> UnsignedTransaction {
     let data = json!({ "_tag": "Hash", "params": params(bytes, times) }).to_string();
-    Transaction { to: contract, data, gas_limit: Gas::new(LIMIT), ..world.transaction(1) }
+    UnsignedTransaction { to: contract, data, gas_limit: Gas::new(LIMIT), ..world.transaction(1) }
 }
 
 fn receipt(rules: Rules, bytes: usize, times: u32) -> Receipt {
@@ -88,7 +88,7 @@ fn caches_do_not_change_work() {
     for times in [50, 100, 150, 200, 250, 400] {
         let receipts = [(); 2].map(|()| {
             let transaction = hash(&world, contract, 20_000, times);
-            world.run(1, Transaction { gas_limit: Gas::new(22_000), ..transaction }).unwrap()
+            world.run(1, UnsignedTransaction { gas_limit: Gas::new(22_000), ..transaction }).unwrap()
         });
         assert_eq!(receipts[0].success, receipts[1].success);
         assert_eq!(receipts[0].cumulative_gas, receipts[1].cumulative_gas);
@@ -119,8 +119,8 @@ fn roomy_with(rules: &str) -> World {
 }
 
 /// Returns the transaction with a low gas price and this gas limit.
-fn cheap(transaction: Transaction, gas_limit: u64) -> Transaction {
-    Transaction { gas_limit: Gas::new(gas_limit), gas_price: GasPrice::new(Qa::new(CHEAP)), ..transaction }
+fn cheap(transaction: UnsignedTransaction, gas_limit: u64) -> UnsignedTransaction {
+    UnsignedTransaction { gas_limit: Gas::new(gas_limit), gas_price: GasPrice::new(Qa::new(CHEAP)), ..transaction }
 }
 
 #[test]
@@ -145,7 +145,7 @@ const DEPLOYMENT: u64 = 200_000;
 fn deploy(world: &mut World, code: &str, param: &serde_json::Value) -> (Receipt, Address) {
     let data = init(std::slice::from_ref(param)).to_string();
     let transaction = cheap(world.transaction(1), DEPLOYMENT);
-    let transaction = Transaction { code: code.to_owned(), data, ..transaction };
+    let transaction = UnsignedTransaction { code: code.to_owned(), data, ..transaction };
     let address = Address::of_contract(&user(1), Nonce::new(transaction.nonce.get() - 1));
     (world.run(1, transaction).unwrap(), address)
 }
@@ -205,7 +205,7 @@ fn deployment_pays_for_a_long_search_that_finds_no_library() {
         let code = "scilla_version 0\nimport Found Missing\ncontract User ()\n".to_owned();
         let transaction = cheap(world.transaction(1), DEPLOYMENT);
         let data = init(std::slice::from_ref(&list)).to_string();
-        let result = world.run(1, Transaction { code, data, ..transaction });
+        let result = world.run(1, UnsignedTransaction { code, data, ..transaction });
         match result {
             Ok(receipt) => {
                 assert!(is_paid && !receipt.success, "{rules}, {bytes}: {receipt:?}");
@@ -244,10 +244,11 @@ impl Calls {
 
     fn transaction(&self, from: u8, tenths: u64, price: u128) -> Transaction {
         let times = PER_BLOCK * tenths / 10 / 5_000;
-        let Transaction { to, data, .. } = hash(&self.world, self.contract, Self::BYTES, u32::try_from(times).unwrap());
+        let UnsignedTransaction { to, data, .. } =
+            hash(&self.world, self.contract, Self::BYTES, u32::try_from(times).unwrap());
         let gas_price = GasPrice::new(Qa::new(CHEAP + price));
         let gas_limit = times * 5 / 2 + 3_000;
-        signed(from, Transaction { to, data, gas_price, ..cheap(self.world.transaction(from), gas_limit) })
+        signed(from, UnsignedTransaction { to, data, gas_price, ..cheap(self.world.transaction(from), gas_limit) })
     }
 
     fn submit(&mut self, from: u8, tenths: u64, price: u128) -> TxHash {
@@ -271,7 +272,7 @@ impl Calls {
     /// Returns the users whose calls a shard executes, and the users whose calls the DS committee executes.
     fn by_committee(&self, shards: u32) -> (Vec<u8>, Vec<u8>) {
         (1..=USERS).partition(|from| {
-            let admitted = self.world.net.chain.admit(self.transaction(*from, 1, 0), false).unwrap();
+            let admitted = self.world.net.test.chain().admit(self.transaction(*from, 1, 0), false).unwrap();
             admitted.committee().get() < shards
         })
     }
@@ -282,7 +283,7 @@ fn full_block_leaves_transactions_for_the_next() {
     let mut calls = Calls::new(1, 8);
     // Four calls take most of the work of the block. The fifth call does not fit, and a payment does.
     let hashes = calls.submit_all(&[1, 2, 3, 4, 5], 2, 20);
-    let payment = signed(6, Transaction { to: user(9), ..cheap(calls.world.transaction(6), 50) });
+    let payment = signed(6, UnsignedTransaction { to: user(9), ..cheap(calls.world.transaction(6), 50) });
     let payment = calls.world.net.submit(payment);
     assert_eq!(calls.block(), [&hashes[..4], &[payment]].concat());
     assert_eq!(calls.world.net.status(&hashes[4]), Some(5));
@@ -329,7 +330,7 @@ fn transaction_left_out_that_was_replaced_has_no_privilege() {
     calls.block();
     let nonce = calls.world.transaction(5).nonce;
     let price = GasPrice::new(Qa::new(CHEAP + 2));
-    let payment = Transaction { nonce, to: user(9), gas_price: price, ..cheap(calls.world.transaction(5), 50) };
+    let payment = UnsignedTransaction { nonce, to: user(9), gas_price: price, ..cheap(calls.world.transaction(5), 50) };
     let payment = calls.world.net.submit(signed(5, payment));
     assert_eq!(calls.world.net.status(&large), Some(24), "another transaction with its nonce pays more");
     let others = calls.submit_all(&[1, 2], 2, 60);
@@ -396,7 +397,7 @@ end
         let mut world = roomy_with(rules);
         let transaction = cheap(world.transaction(1), DEPLOYMENT);
         let data = init(&[]).to_string();
-        let receipt = world.run(1, Transaction { code: work(times), data, ..transaction }).unwrap();
+        let receipt = world.run(1, UnsignedTransaction { code: work(times), data, ..transaction }).unwrap();
         assert_eq!(receipt.success, succeeds, "{rules}, {times}: {receipt:?}");
         assert_eq!(receipt.cumulative_gas == Gas::new(DEPLOYMENT), !succeeds, "{rules}, {times}");
         check_replay(&world.net);
@@ -431,7 +432,7 @@ end
         let mut call = |tag: &str, params: &[serde_json::Value]| {
             let data = json!({ "_tag": tag, "params": params }).to_string();
             let transaction = cheap(world.transaction(1), 200_000);
-            let receipt = world.run(1, Transaction { to: contract, data, ..transaction }).unwrap();
+            let receipt = world.run(1, UnsignedTransaction { to: contract, data, ..transaction }).unwrap();
             assert!(receipt.success, "{text}: {receipt:?}");
             receipt
         };
@@ -481,7 +482,7 @@ fn work_of_a_read_does_not_depend_on_earlier_reads_of_the_block() {
             let contract = world.deployed(1, TEXTS, &init(&[]));
             let call = |world: &World, from: u8, tag: &str, params: &serde_json::Value, gas_limit: u64| {
                 let data = json!({ "_tag": tag, "params": params }).to_string();
-                Transaction { to: contract, data, ..cheap(world.transaction(from), gas_limit) }
+                UnsignedTransaction { to: contract, data, ..cheap(world.transaction(from), gas_limit) }
             };
             let put = json!([
                 {"vname": "count", "type": "Uint32", "value": "1000"},
@@ -490,7 +491,7 @@ fn work_of_a_read_does_not_depend_on_earlier_reads_of_the_block() {
             let put = call(&world, 1, "Put", &put, 300_000);
             assert!(world.run(1, put).unwrap().success);
             if is_cached {
-                let one = Transaction {
+                let one = UnsignedTransaction {
                     gas_price: GasPrice::new(Qa::new(CHEAP + 1)),
                     ..call(&world, 1, "One", &json!([]), 30_000)
                 };
@@ -541,7 +542,8 @@ end
         let mut reached = 0;
         for gas in 400..2_000 {
             let transaction = cheap(world.transaction(1), gas);
-            let receipt = world.run(1, Transaction { to: contract, data: data.clone(), ..transaction }).unwrap();
+            let receipt =
+                world.run(1, UnsignedTransaction { to: contract, data: data.clone(), ..transaction }).unwrap();
             assert!(!receipt.success);
             if !receipt.exceptions[0].message.contains("ddress") {
                 continue;

@@ -52,7 +52,7 @@ struct Checks {
 
 impl Checks {
     fn new(net: &Net) -> Self {
-        let mut model = Model { rules: net.chain.config().rules.scilla, ..Model::default() };
+        let mut model = Model { rules: net.test.chain().config().rules.scilla, ..Model::default() };
         for (address, balance, nonce) in accounts(net) {
             model.accounts.insert(address, model::Account { balance, nonce, program: None });
         }
@@ -73,7 +73,7 @@ impl Checks {
         let modelled = self.model.accounts.iter().filter(|(address, _)| !own.contains(address));
         let modelled: BTreeMap<_, _> = modelled.map(|(at, account)| (*at, (account.balance, account.nonce))).collect();
         assert_eq!(there, modelled, "balances and nonces");
-        let state = net.producer.store().snapshot();
+        let state = net.test.producer().store().snapshot();
         let root_of_accounts = root(state.state().accounts().map(|account| {
             let (address, account) = account.unwrap();
             (address.to_string(), account.encode())
@@ -88,7 +88,7 @@ impl Checks {
 /// Compares the storage of a contract with the model, its storage root with an independent trie, and its fields with
 /// the model.
 fn check_contract(net: &Net, model: &Model, contract: &Address) {
-    let state = net.producer.store().snapshot();
+    let state = net.test.producer().store().snapshot();
     let entries: BTreeMap<StorageKey, Vec<u8>> = state.state().storage(contract).unwrap().map(Result::unwrap).collect();
     let leaves = entries.iter().map(|(key, value)| (key.variable_hash().to_string(), value.clone()));
     let account = state.account(contract).unwrap().unwrap().contract.unwrap();
@@ -122,15 +122,15 @@ fn root(leaves: impl Iterator<Item = (String, Vec<u8>)>) -> [u8; 32] {
 }
 
 fn accounts(net: &Net) -> Vec<(Address, u128, u64)> {
-    let state = net.producer.store().snapshot();
+    let state = net.test.producer().store().snapshot();
     let accounts = state.state().accounts().map(Result::unwrap);
     accounts.map(|(address, account)| (address, account.balance.get(), account.nonce.get())).collect()
 }
 
 /// Returns the sum of all money: the balances, and the fees of the DS epoch until its last block has credited them.
 fn money(net: &Net) -> u128 {
-    let head = net.producer.store().snapshot().head().unwrap().clone();
-    let credited = net.chain.config().epochs().unwrap().is_vacuous(head.number);
+    let head = net.test.producer().store().snapshot().head().unwrap().clone();
+    let credited = net.test.chain().config().epochs().unwrap().is_vacuous(head.number);
     let fees = if credited { 0 } else { head.totals.ds_epoch_fees.get() };
     accounts(net).iter().map(|(_, balance, _)| balance).sum::<u128>() + fees
 }

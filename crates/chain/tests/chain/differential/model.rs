@@ -9,7 +9,7 @@ use silica_protocol::{Address, BlockNumber, Receipt, ReceiptError, StorageKey, T
 use silica_scilla::{
     check,
     code::Code,
-    eval::{Argument, Message, Settings},
+    eval::{Argument, IncomingMessage, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
     json::{MessageInput, read_document, read_init, read_origin},
@@ -162,8 +162,8 @@ impl Model {
         } else {
             let module = parse_contract("contract", tx.code.as_bytes()).map_err(|error| error.to_string())?;
             let resolved = resolve::contract(module, &program.origin, self).map_err(|error| format!("{error:?}"))?;
-            check::contract(&resolved, &options).map_err(|error| format!("{error:?}"))?;
-            let code = Arc::new(Code::of_contract(&resolved));
+            let checked = check::contract(&resolved, &options).map_err(|error| format!("{error:?}"))?;
+            let code = Arc::new(Code::of_contract(&checked));
             let named = read_init("init", document.root(), code.data_types()).map_err(|error| format!("{error:?}"))?;
             program.init = named.into_iter().map(Argument::from).collect();
             let loaded = code.load(self.settings(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
@@ -243,7 +243,7 @@ impl Run<'_> {
         &mut self,
         contract: &Address,
         sender: &Address,
-        message: &Message,
+        message: &IncomingMessage,
         amount: u128,
         depth: u32,
     ) -> Result<(), Refusal> {
@@ -312,27 +312,27 @@ impl Run<'_> {
             return Err("too many calls".into());
         }
         let own = [
-            ("_amount".into(), Value::uint128(amount)),
+            ("_amount".into(), Value::from(amount)),
             ("_origin".into(), Value::bystrx(self.origin.to_bytes())),
             ("_sender".into(), Value::bystrx(from.to_bytes())),
         ];
         let entries = own.into_iter().chain(params).map(|(name, value)| Argument { name, value });
-        let message = Message { tag: tag.into(), entries: entries.collect() };
+        let message = IncomingMessage { tag: tag.into(), entries: entries.collect() };
         self.run(to, from, &message, amount, depth + 1)
     }
 
     /// Returns the fields that contracts can read from other accounts.
-    fn others(&self) -> BTreeMap<[u8; 20], Vec<StateField>> {
+    fn others(&self) -> BTreeMap<Address, Vec<StateField>> {
         let accounts = self.model.accounts.iter();
-        accounts.map(|(address, account)| (address.to_bytes(), readable(address, account))).collect()
+        accounts.map(|(address, account)| (*address, readable(address, account))).collect()
     }
 }
 
 fn readable(address: &Address, account: &Account) -> Vec<StateField> {
-    let field = |name: &str, kind, value| StateField { name: name.into(), kind, value };
+    let field = |name: &str, ty, value| StateField { name: name.into(), ty, value };
     let uint = |width| Type::Primitive(Primitive::Uint(width));
     let mut fields = vec![
-        field("_balance", uint(Width::W128), Value::uint128(account.balance)),
+        field("_balance", uint(Width::W128), Value::from(account.balance)),
         field("_nonce", uint(Width::W64), Value::Integer(Integer::from_u64(account.nonce))),
     ];
     if let Some(program) = &account.program {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use silica_chain::CommittedBlock;
-use silica_protocol::{Address, Gas, Nonce, Transaction, TxHash};
+use silica_protocol::{Address, Gas, Nonce, TxHash, UnsignedTransaction};
 
 use crate::{
     contracts::{HELLO, RELAY},
@@ -13,7 +13,7 @@ use crate::{
 
 const REGISTRY: &str = include_str!("registry.scilla");
 const CALLER: &str = include_str!("caller.scilla");
-const TOKEN: &str = include_str!("../../../../../contracts/fungible_token/fungible_token.scilla");
+const TOKEN: &str = include_str!("../../data/contracts/fungible_token/fungible_token.scilla");
 const LIBRARY: &str = "scilla_version 0\nlibrary Numbers\nlet step = Uint32 42\n";
 const IMPORTER: &str = "scilla_version 0\nimport Numbers\ncontract Importer ()\nfield f : Uint32 = step\n\
     transition Add (n : Uint32)\n  old <- f;\n  more = builtin add old n;\n  new = builtin add more step;\n  f := new\nend\n";
@@ -149,11 +149,11 @@ impl Scenario {
         let is_free = |nonce: &u64| !self.waiting.values().any(|sent| (sent.from, sent.nonce) == (from, *nonce));
         let nonce = (used + 1..=u64::MAX).find(is_free).unwrap();
         let price = PRICE + u128::from(self.below(3));
-        let transaction = Transaction {
+        let transaction = UnsignedTransaction {
             gas_limit: Gas::new(intent.gas),
             code: intent.code,
             data: intent.data,
-            ..payment(from, nonce, intent.to, intent.amount, price)
+            ..payment(from, nonce, intent.to, intent.amount, price).into_unsigned()
         };
         // Admission may reject the transaction.
         if let Ok(hash) = net.try_submit(signed(from, transaction)) {

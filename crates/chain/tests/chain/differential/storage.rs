@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use silica_protocol::{Address, StorageKey};
+use silica_protocol::{Address, MapKey, StorageKey};
 use silica_scilla::{
-    code::Field,
+    code::DeclaredField,
     host::{Host, HostError, MemoryHost, Remote, RemoteWant},
     json::ListForm,
     value::{BNum, Key, Map, Value},
@@ -21,26 +21,26 @@ pub(crate) struct Entries(pub(crate) BTreeMap<StorageKey, Vec<u8>>);
 impl Entries {
     /// Replaces all entries at and below a key by a value, and removes the markers of empty maps above the key.
     pub(crate) fn store(&mut self, contract: &Address, field: &str, keys: &[Key], value: &Value) {
-        let mut path = texts(keys);
-        let prefix = StorageKey::entry(contract, field, &path);
+        let mut path = map_keys(keys);
+        let prefix = StorageKey::map_entry(contract, field, &path);
         self.0.retain(|key, _| !is_within(key, &prefix) && (key == &prefix || !is_within(&prefix, key)));
         self.flatten(contract, field, &mut path, value);
     }
 
     /// Removes all entries at and below a key. If the surrounding map has no entries afterwards, writes its marker.
     fn delete(&mut self, contract: &Address, field: &str, keys: &[Key]) {
-        let path = texts(keys);
-        let prefix = StorageKey::entry(contract, field, &path);
+        let path = map_keys(keys);
+        let prefix = StorageKey::map_entry(contract, field, &path);
         self.0.retain(|key, _| !is_within(key, &prefix));
-        let map = StorageKey::entry(contract, field, &path[..path.len() - 1]);
+        let map = StorageKey::map_entry(contract, field, &path[..path.len() - 1]);
         if !self.0.keys().any(|key| is_within(key, &map)) {
             self.0.insert(map, EMPTY.to_vec());
         }
     }
 
     /// Adds the entries of a value. The keys of nested maps extend `path`.
-    fn flatten(&mut self, contract: &Address, field: &str, path: &mut Vec<String>, value: &Value) {
-        let key = StorageKey::entry(contract, field, path);
+    fn flatten(&mut self, contract: &Address, field: &str, path: &mut Vec<MapKey>, value: &Value) {
+        let key = StorageKey::map_entry(contract, field, path.iter());
         let Some(map) = value.as_map() else {
             self.0.insert(key, compact(value).into_bytes());
             return;
@@ -49,7 +49,7 @@ impl Entries {
             self.0.insert(key, EMPTY.to_vec());
         }
         for (key, value) in map {
-            path.push(compact(key.value()));
+            path.push(map_key(key));
             self.flatten(contract, field, path, value);
             path.pop();
         }
@@ -60,8 +60,12 @@ fn is_within(key: &StorageKey, prefix: &StorageKey) -> bool {
     key.as_str().starts_with(prefix.as_str())
 }
 
-fn texts(keys: &[Key]) -> Vec<String> {
-    keys.iter().map(|key| compact(key.value())).collect()
+fn map_keys(keys: &[Key]) -> Vec<MapKey> {
+    keys.iter().map(map_key).collect()
+}
+
+fn map_key(key: &Key) -> MapKey {
+    MapKey::from_json(compact(key.value())).unwrap()
 }
 
 pub(crate) fn compact(value: &Value) -> String {
@@ -77,7 +81,7 @@ pub(crate) struct ModelHost<'a> {
 
 impl ModelHost<'_> {
     /// Creates the missing maps on the path to an entry.
-    fn make_maps(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+    fn make_maps(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<(), HostError> {
         for depth in 1..keys.len() {
             let place = &keys[..depth];
             if self.values.load(field, place)?.is_none() {
@@ -94,20 +98,20 @@ impl ModelHost<'_> {
 }
 
 impl Host for ModelHost<'_> {
-    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+    fn load(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<Option<Value>, HostError> {
         self.values.load(field, keys)
     }
 
-    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+    fn exists(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<bool, HostError> {
         self.values.exists(field, keys)
     }
 
-    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+    fn store(&mut self, field: &DeclaredField, keys: &[Key], value: Value) -> Result<(), HostError> {
         self.entries.store(self.contract, &field.name, keys, &value);
         self.values.store(field, keys, value)
     }
 
-    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+    fn delete(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<(), HostError> {
         self.entries.delete(self.contract, &field.name, keys);
         self.make_maps(field, keys)?;
         self.values.delete(field, keys)
@@ -115,7 +119,7 @@ impl Host for ModelHost<'_> {
 
     fn remote(
         &mut self,
-        address: &silica_scilla::host::Address,
+        address: &Address,
         name: &str,
         keys: &[Key],
         want: RemoteWant,
