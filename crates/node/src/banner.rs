@@ -7,8 +7,8 @@ use std::{
     path::PathBuf,
 };
 
-use clap::ValueEnum;
 use serde_json::{Value, json};
+use silica_crypto::KeyPair;
 use silica_protocol::{Address, BlockNumber, PublicKey, Qa, Version};
 use zeroize::Zeroizing;
 
@@ -21,7 +21,8 @@ const DEVELOPERS_ON: &str = "ON: programs on this machine can change balances, t
 const SHOWN: usize = 20;
 
 /// The form of the banner on standard output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum BannerForm {
     /// Text for people.
     #[default]
@@ -71,6 +72,13 @@ pub struct FundedAccount {
     pub is_published: bool,
     /// Balance of the account at the head.
     pub balance: Qa,
+}
+
+impl FundedAccount {
+    /// Returns the key pair of the account; `None` if [`secret_key`](Self::secret_key) is `None`.
+    pub fn key(&self) -> Option<KeyPair> {
+        self.secret_key.as_ref()?.parse().ok()
+    }
 }
 
 impl fmt::Debug for FundedAccount {

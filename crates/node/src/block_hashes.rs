@@ -2,7 +2,7 @@
 //!
 //! The record has no index from the hash of a Tx block to its number, because no method of Zilliqa needs such an index
 //! (`docs/adr/0016-http-and-cache-libraries.md` has the alternatives). A search reads blocks from the latest one
-//! downwards, and keeps their hashes in an index in memory. It reads each block once, unless the chain is reverted.
+//! downwards, and keeps their hashes in an index in memory. Later searches read the blocks that are not in the index.
 //!
 //! One search reads a limited number of blocks. The next search continues at the block where this search ended, until
 //! the index has 1,000,000 blocks. Older blocks are not found. When new blocks exceed the limit, the index drops the
@@ -153,7 +153,7 @@ mod tests {
         let (key, at) = (draw_key().unwrap(), Timestamp::new(1_600_000_000_000_000));
         let store = Store::ephemeral(StoreOptions::default());
         let (chain, mut producer) =
-            open(store, ChainConfig::isolated(), &Genesis::default(), key.public(), at).unwrap();
+            open(store, ChainConfig::isolated(), &Genesis::default(), key.public_key(), at).unwrap();
         Solo::new(key).step(Input::Demand { at, blocks }, &mut producer).unwrap();
         chain.snapshot()
     }

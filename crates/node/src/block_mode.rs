@@ -13,10 +13,10 @@ pub enum BlockMode {
     InstantAndInterval(Duration),
     /// A block at regular intervals, even if it is empty.
     Interval(Duration),
-    /// A block when a client calls `IncreaseBlocknum`.
+    /// A block when a client requests it, for example with `IncreaseBlocknum`.
     Manual,
-    /// As in `Instant`, but only `IncreaseBlocknum` increments the logical block number. The isolated server of the
-    /// reference does the same with `-t 0`.
+    /// As in `Instant`, but only requested blocks (`IncreaseBlocknum`) increment the logical block number. The isolated
+    /// server of the reference does the same with `-t 0`.
     ManualImmediate,
 }
 

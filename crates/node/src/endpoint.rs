@@ -2,13 +2,16 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use http_body_util::{BodyExt, Collected};
 use hyper::body::Bytes;
 use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
     driver::NodeHandle,
     home::Home,
-    http::{Answered, Caller, HOME, Handler, METRICS, Memory, MemoryLease, Page, READY, RejectReason, Upgrade},
+    http::{
+        Answered, Caller, HOME, Handler, HttpLimits, METRICS, Memory, MemoryLease, Page, READY, RejectReason, Upgrade,
+    },
     metrics::{self, Gauges, Metrics},
     rpc::{Offer, RpcLimits, Service},
     subscription::SubscriptionHub,
@@ -47,6 +50,15 @@ impl Endpoint {
             home,
             data_dir,
         }
+    }
+
+    /// Returns the response to the body of a request of this process, which may call all methods without a rate limit.
+    /// Returns `None` if the memory budget of `limits` is too small for the response.
+    pub(crate) async fn answer_local(&self, body: Vec<u8>, limits: HttpLimits) -> Option<Bytes> {
+        let lease = MemoryLease::alone(limits, Arc::clone(&self.metrics));
+        let answered = self.service.answer(body.into(), &Caller::local(), 0, lease.memory()).await;
+        let body = lease.body(answered.reply?).await?;
+        body.collect().await.ok().map(Collected::to_bytes)
     }
 
     /// Returns the page `/ready`, which states whether the node accepts requests and makes blocks.

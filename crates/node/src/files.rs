@@ -106,16 +106,16 @@ impl Entry {
         if kind != expected {
             let remedy = match wanted {
                 Wanted::Directory | Wanted::Tree => {
-                    "replace it by what it points to, or mount that there, or choose another directory with --data-dir"
+                    "replace it by what it points to, or mount that there, or choose another directory"
                 }
-                Wanted::File | Wanted::Secret => "remove it, or choose another directory with --data-dir",
+                Wanted::File | Wanted::Secret => "remove it, or choose another directory",
             };
             return refuse(expected, kind.to_owned(), remedy.to_owned());
         }
         if owner != user {
             let remedy = format!(
                 "run silica as user {owner}, or run `chown -R {user} {shown}` if nothing in it was planted, or choose \
-                 another directory with --data-dir"
+                 another directory"
             );
             return refuse(&format!("owner {user}, the user of this process"), format!("owner {owner}"), remedy);
         }
@@ -134,7 +134,7 @@ impl Entry {
         }
         if mode & WORLD_WRITE != 0 {
             let remedy = format!(
-                "run `chmod go-w {shown}` if nothing was planted, or choose another with --data-dir; if the mode stays, {WITHOUT_MODES}"
+                "run `chmod go-w {shown}` if nothing was planted, or choose another directory; if the mode stays, {WITHOUT_MODES}"
             );
             return refuse("that only its owner can write", format!("mode {mode:03o}"), remedy);
         }
@@ -142,8 +142,8 @@ impl Entry {
     }
 }
 
-/// Opens a directory. Rejects a directory of another user, and a directory to which other users can write. Follows
-/// symbolic links, because the operator names the path.
+/// Opens a directory. Rejects a directory of another user, and a directory to which every user can write. Accepts a
+/// directory to which the group can write. Follows symbolic links, because the operator names the path.
 pub(crate) fn open_directory(path: &Path) -> Result<File, FileError> {
     let directory = File::open(path)?;
     Entry::of(&directory.metadata()?).check(path, Wanted::Directory, user()).map_err(FileError::Untrusted)?;
@@ -181,7 +181,7 @@ pub(crate) fn is_lost_and_found(entry: &DirEntry) -> bool {
         && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == 0)
 }
 
-/// Returns whether the group of an entry can write to it.
+/// Returns whether the group of an entry can write to the entry.
 pub(crate) fn is_group_writable(metadata: &Metadata) -> bool {
     metadata.mode() & GROUP_WRITE != 0
 }

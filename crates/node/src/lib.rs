@@ -1,16 +1,35 @@
-//! A Zilliqa node in one process: HTTP, JSON-RPC, configuration and time around a [chain](silica_chain).
+//! A Zilliqa node in one process: HTTP, JSON-RPC, configuration and time around a [`chain`].
 //!
 //! ```
-//! use silica_node::{Config, Node};
+//! use silica_node::Node;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let node = Node::start(Config::ephemeral()).await?;
-//! println!("listening on {}", node.addr());
+//! let node = Node::builder().start().await?;
+//! let block: String = node.request("GetNumTxBlocks", [""]).await?;
+//! println!("block {block} at {}", node.url());
 //! node.stop().await?;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # What to use for what
+//!
+//! | Task | Item |
+//! |---|---|
+//! | Start a node in a test or a program | [`Node::builder`] |
+//! | Set further options | [`Config`], [`HttpLimits`], [`RpcLimits`], [`Access`] |
+//! | Call a method without a socket | [`RunningNode::request`] |
+//! | Find the URL and the funded accounts | [`RunningNode::url`], [`RunningNode::accounts`] |
+//! | Read blocks, accounts and transactions without JSON | [`RunningNode::chain`] |
+//! | Stop a node | [`RunningNode::stop`], or its drop |
+//! | Check, rebuild, dump and load a data directory | [`check_db`], [`rebuild_db`], [`dump_db`], [`load_db`] |
+//! | Generate a client | [`openrpc`] |
+//!
+//! # Features
+//!
+//! - `cli` (on by default): the binary `silica` with its command line, in the module `cli`. A program that embeds a
+//!   node does not need it.
 //!
 //! # Modules
 //!
@@ -32,8 +51,9 @@
 //!   [OpenRPC document](openrpc).
 //! - `client`, `config`, `subscription`: commands that send requests to a node; the options of a node and its
 //!   [`Config`]; WebSocket sessions and their notifications.
-//! - `cli`, `endpoint`: the subcommands; JSON-RPC, subscriptions and pages behind the server.
+//! - `endpoint`: JSON-RPC, subscriptions and pages behind the server.
 //! - `startup`: [`Node::start`] opens a chain, and starts the driver and the server; [`RunningNode::stop`] stops them.
+//! - `builder`, `cli`: the builder of a node; the subcommands.
 //!
 //! # Invariants
 //!
@@ -50,7 +70,10 @@ mod banner;
 mod block_hashes;
 mod block_mode;
 mod blocking;
-mod cli;
+mod builder;
+#[cfg(feature = "cli")]
+pub mod cli;
+#[cfg(feature = "cli")]
 mod client;
 mod clock;
 mod config;
@@ -66,8 +89,10 @@ mod listen;
 mod maintenance;
 mod methods;
 mod metrics;
+#[cfg(feature = "cli")]
 mod parent;
 mod progress;
+#[cfg(feature = "cli")]
 mod protection;
 mod ready_file;
 mod request_id;
@@ -75,24 +100,20 @@ mod rpc;
 mod startup;
 mod statistics;
 mod subscription;
+#[cfg(feature = "cli")]
 mod telemetry;
+#[cfg(feature = "cli")]
 mod terminal;
+
+pub use silica_chain as chain;
+pub use silica_crypto as crypto;
+pub use silica_protocol as protocol;
 
 pub use crate::{
     banner::{Banner, BannerForm, FundedAccount},
     block_mode::{BlockMode, BlockModeError},
-    cli::{Cli, Command, ConfigCommand, DbArgs, DbCommand, completions, man_page, usage_error, write_man_pages},
-    client::{
-        AccountCommand, AddressArgs, Answer, AnswerError, Assignment, BalanceArgs, BlockArgs, CallArgs,
-        CertificateFault, ClientCommand, ClientError, DeployArgs, GetProofArgs, HttpError, KeyArgs, LoadArgs,
-        LoadError, LoadReport, NewArgs, NodeArgs, NodeUrl, NodeUrlError, OrderArgs, ParamArgs, ProofCommand,
-        ProofReport, RpcArgs, SendArgs, StateArgs, TxArgs, Variable, VerifyArgs, VerifyError, WhichBlock, client,
-        get_proof, hide_keys, load, verify_proof,
-    },
-    config::{
-        Config, ConfigError, Developer, Durability, FileLocation, Mnemonic, MnemonicError, Origin, Origins, Profile,
-        RunArgs, Settings,
-    },
+    builder::NodeBuilder,
+    config::{Config, Developer, Durability, FileLocation, Origin, Origins, Profile},
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},
     files::UntrustedFile,
@@ -100,10 +121,11 @@ pub use crate::{
     listen::WebSocketPort,
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
     methods::{MethodList, MethodListError, openrpc},
-    parent::{LivingParent, Parent, ParentError},
-    protection::{protect_files, protect_memory},
     ready_file::{ReadyFile, ReadyFileError},
     rpc::RpcLimits,
-    startup::{Node, RunningNode, StartError, StopError},
-    telemetry::{FilterError, LogFormat, init as init_telemetry},
+    startup::{Node, RequestError, RunningNode, StartError, StopError},
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

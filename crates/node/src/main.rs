@@ -13,8 +13,11 @@ use std::{
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use mimalloc::MiMalloc;
 use silica_node::{
-    Answer, Cli, ClientError, Command, Config, ConfigCommand, DbCommand, LivingParent, LoadArgs, LogFormat, Node,
-    ProofCommand, ReadyFile, RunArgs, RunningNode, Settings, VerifyArgs,
+    Config, Node, ReadyFile, RunningNode,
+    cli::{
+        self, Answer, Cli, ClientError, Command, ConfigCommand, DbCommand, LivingParent, LoadArgs, LogFormat,
+        ProofCommand, RunArgs, Settings, VerifyArgs,
+    },
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -36,7 +39,7 @@ type AnyError = Box<dyn Error>;
 fn main() -> ExitCode {
     // Read the parent first, because it can end at any time.
     let parent = parent_id();
-    if let Err(error) = silica_node::protect_memory() {
+    if let Err(error) = cli::protect_memory() {
         drop(writeln!(io::stderr(), "silica: failed to exclude keys in memory from core dumps: {error}"));
     }
     let matches = Cli::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
@@ -46,14 +49,15 @@ fn main() -> ExitCode {
         Command::Config(ConfigCommand::Print(_)) => print_config(&matches),
         Command::Db(command) => maintain(command, &matches),
         Command::Load(args) => load(args),
-        Command::Client(command) => return ask(silica_node::client(&command)),
-        Command::Proof(ProofCommand::Get(args)) => return ask(silica_node::get_proof(&args)),
+        Command::Client(command) => return ask(cli::client(&command)),
+        Command::Proof(ProofCommand::Get(args)) => return ask(cli::get_proof(&args)),
         Command::Proof(ProofCommand::Verify(args)) => return verify(&args),
         Command::Openrpc => print(&silica_node::openrpc()),
-        Command::Completions { shell } => print(&silica_node::completions(shell)),
-        Command::Man { dir: None } => silica_node::man_page().map_err(AnyError::from).and_then(|page| print(&page)),
-        Command::Man { dir: Some(dir) } => silica_node::write_man_pages(&dir)
-            .map_err(|error| format!("cannot write to {}: {error}", dir.display()).into()),
+        Command::Completions { shell } => print(&cli::completions(shell)),
+        Command::Man { dir: None } => cli::man_page().map_err(AnyError::from).and_then(|page| print(&page)),
+        Command::Man { dir: Some(dir) } => {
+            cli::write_man_pages(&dir).map_err(|error| format!("cannot write to {}: {error}", dir.display()).into())
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -63,7 +67,7 @@ fn main() -> ExitCode {
 
 /// Prints an error in the command line or the environment, and exits. Hides text that looks like a secret key.
 fn refuse(error: &clap::Error) -> ! {
-    let shown = silica_node::hide_keys(&silica_node::usage_error(error, env::args_os()));
+    let shown = cli::hide_keys(&cli::usage_error(error, env::args_os()));
     if shown == error.to_string() {
         error.exit();
     }
@@ -71,8 +75,9 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-fn complain(error: &dyn Error, code: ExitCode) -> ExitCode {
-    drop(writeln!(io::stderr(), "silica: {}", with_causes(error)));
+fn complain(error: &(dyn Error + 'static), code: ExitCode) -> ExitCode {
+    let hint = cli::hint(error).map(|hint| format!("; {hint}")).unwrap_or_default();
+    drop(writeln!(io::stderr(), "silica: {}{hint}", with_causes(error)));
     code
 }
 
@@ -113,9 +118,9 @@ fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
 }
 
 fn run_node(matches: &ArgMatches, parent: u32) -> Result<(), AnyError> {
-    silica_node::protect_files();
+    cli::protect_files();
     let settings = settings(matches)?;
-    silica_node::init_telemetry(&settings.args().log, settings.args().log_format)?;
+    cli::init_telemetry(&settings.args().log, settings.args().log_format)?;
     let config = settings.config();
     // Only `config` has the mnemonic. The node erases the mnemonic after it has derived the accounts.
     let args = RunArgs { mnemonic: None, ..settings.into_args() };
@@ -201,7 +206,7 @@ fn announce(node: &RunningNode, args: &RunArgs, ready_file: Option<&mut ReadyFil
 }
 
 fn load(args: LoadArgs) -> Result<(), AnyError> {
-    let report = Runtime::new()?.block_on(silica_node::load(args))?;
+    let report = Runtime::new()?.block_on(cli::load(args))?;
     print(&report.to_string())
 }
 
@@ -240,7 +245,7 @@ fn verify(args: &VerifyArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return complain(&error, ExitCode::from(NOTHING_TO_CHECK)),
     };
-    match runtime.block_on(silica_node::verify_proof(args)) {
+    match runtime.block_on(cli::verify_proof(args)) {
         Ok(report) => match print(&report.to_string()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&*error, ExitCode::from(NOTHING_TO_CHECK)),
@@ -251,8 +256,8 @@ fn verify(args: &VerifyArgs) -> ExitCode {
 }
 
 fn maintain(command: DbCommand, matches: &ArgMatches) -> Result<(), AnyError> {
-    silica_node::protect_files();
-    silica_node::init_telemetry("info", LogFormat::default())?;
+    cli::protect_files();
+    cli::init_telemetry("info", LogFormat::default())?;
     let data_dir = Settings::data_dir(leaf_matches(matches))?;
     let report = match command {
         DbCommand::Check(_) => silica_node::check_db(&data_dir)?.to_string(),

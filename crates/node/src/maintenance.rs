@@ -17,6 +17,7 @@ use crate::{
 
 /// Reason why a data directory was not checked or rebuilt, or the first fault of its content.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MaintenanceError {
     /// The data directory cannot be used.
     #[error(transparent)]
@@ -185,7 +186,7 @@ impl ChainFiles {
         let mut progress = Progress::new("executing blocks again");
         let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
         let Self { config, genesis, key, .. } = self;
-        silica_chain::rebuild(&store, config.clone(), genesis, key.public(), &mut log)?;
+        silica_chain::rebuild(&store, config.clone(), genesis, key.public_key(), &mut log)?;
         Ok(store)
     }
 
@@ -212,7 +213,7 @@ impl ChainFiles {
         let mut progress = Progress::new("executing blocks again");
         let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
         let Self { config, genesis, key, .. } = self;
-        let checked = silica_chain::check(store, &scratch, config.clone(), genesis, key.public(), &mut log);
+        let checked = silica_chain::check(store, &scratch, config.clone(), genesis, key.public_key(), &mut log);
         drop(scratch);
         clear()?;
         checked?;

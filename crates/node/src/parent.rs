@@ -35,6 +35,7 @@ impl FromStr for Parent {
 
 /// Reason why the node does not start, or stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParentError {
     /// The parent is process 1. The previous parent has ended, or process 1 started the node.
     #[error(

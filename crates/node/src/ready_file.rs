@@ -12,6 +12,7 @@ use crate::files;
 
 /// Reason why the ready file cannot be written or removed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadyFileError {
     /// The path names an entry that is not a regular file.
     #[error("ready-file: expected the name of a new or ordinary file, got {}, which is {kind}", path.display())]

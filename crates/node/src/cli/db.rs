@@ -34,7 +34,7 @@ pub enum DbCommand {
     },
 }
 
-/// Options that select the data directory. [`Settings::data_dir`](crate::Settings::data_dir) evaluates them.
+/// Options that select the data directory. [`Settings::data_dir`](crate::cli::Settings::data_dir) evaluates them.
 #[derive(Debug, Args)]
 pub struct DbArgs {
     /// TOML file of a node's options. Its key `data-dir` applies if neither `--data-dir` nor `SILICA_DATA_DIR` is set.

@@ -14,11 +14,20 @@ use clap_complete::Shell;
 pub use self::{
     db::{DbArgs, DbCommand},
     manual::{completions, man_page, write_man_pages},
-    usage::usage_error,
+    usage::{hint, usage_error},
 };
-use crate::{
-    client::{ClientCommand, LoadArgs, ProofCommand},
-    config::RunArgs,
+pub use crate::{
+    client::{
+        AccountCommand, AddressArgs, Answer, Assignment, BalanceArgs, BlockArgs, CallArgs, CertificateFault,
+        ClientCommand, ClientError, DeployArgs, GetProofArgs, HttpError, KeyArgs, LoadArgs, LoadError, LoadReport,
+        NewArgs, NodeArgs, NodeUrl, NodeUrlError, OrderArgs, ParamArgs, ProofCommand, ProofReport, RpcArgs, SendArgs,
+        StateArgs, TxArgs, Variable, VerifyArgs, VerifyError, WhichBlock, client, get_proof, hide_keys, load,
+        verify_proof,
+    },
+    config::{ConfigError, RunArgs, Settings},
+    parent::{LivingParent, Parent, ParentError},
+    protection::{protect_files, protect_memory},
+    telemetry::{FilterError, LogFormat, init as init_telemetry},
 };
 
 /// Examples at the end of `--help`.

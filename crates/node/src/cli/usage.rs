@@ -1,6 +1,6 @@
 //! Error texts for invalid command lines.
 
-use std::ffi::OsString;
+use std::{error::Error, ffi::OsString, io};
 
 use clap::{
     Arg, Command, CommandFactory,
@@ -9,6 +9,30 @@ use clap::{
 };
 
 use super::Cli;
+use crate::{data_dir::DataDirError, dump::DumpError, maintenance::MaintenanceError, startup::StartError};
+
+/// Returns the option that avoids an error of a start or of `silica db`, as a sentence; `None` if no option does.
+pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let maintenance = match error.downcast_ref::<DumpError>() {
+        Some(DumpError::Source(error)) => Some(&**error),
+        _ => error.downcast_ref::<MaintenanceError>(),
+    };
+    let data_dir = match (error.downcast_ref::<StartError>(), maintenance) {
+        (Some(StartError::Listen { source, .. }), _) if source.kind() == io::ErrorKind::AddrInUse => {
+            return Some("--listen, --websocket and --operator-listen set other addresses");
+        }
+        (Some(StartError::DataDir(error)), _) | (_, Some(MaintenanceError::DataDir(error))) => error,
+        _ => return None,
+    };
+    matches!(
+        data_dir,
+        DataDirError::InUse { .. }
+            | DataDirError::Foreign { .. }
+            | DataDirError::OtherChain { .. }
+            | DataDirError::Untrusted(_)
+    )
+    .then_some("--data-dir sets another directory")
+}
 
 /// Returns the text of a usage error of the command line `words`. If the invalid value came from an environment
 /// variable, the text names the variable instead of the flag.

@@ -9,13 +9,14 @@ use std::{
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use silica_chain::PUBLISHED_ACCOUNTS;
-use silica_crypto::KeyPair;
+use silica_crypto::{KeyPair, Keystore};
 use silica_protocol::{Address, Qa, rpc::account::Balance, rpc::text::Dec};
+use zeroize::Zeroizing;
 
 use super::{
     Answer, EXIT_STATUS,
     error::ClientError,
-    key::KeyArgs,
+    key::{KeyArgs, read_password},
     node::{NodeArgs, Rpc, is_unknown, read, refused},
     receipt::in_zil,
     rows::Rows,
@@ -25,7 +26,8 @@ use crate::{data_dir::draw_key, terminal::visible};
 /// Commands for keys and accounts.
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
-    /// Make a key, write it to a new file that only its owner can read, and show its address.
+    /// Make a key, write it to a new file that only its owner can read, and show its address. With a password, the file
+    /// is a keystore, which wallets can read.
     #[command(after_help = EXIT_STATUS)]
     New(NewArgs),
     /// Show the test accounts, which have money on a new chain, with their numbers for --test-account. Their keys are
@@ -46,6 +48,9 @@ pub struct NewArgs {
     /// Path of the new file. The file must not exist.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// File with a password, which encrypts the key. Only its owner may have permission to read the file.
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
     /// Print the output as JSON.
     #[arg(long)]
     pub json: bool,
@@ -94,7 +99,7 @@ impl Forms {
     }
 
     fn of_key(key: &KeyPair) -> Self {
-        Self { public_key: Some(key.public().to_string()), ..Self::of_address(&key.address()) }
+        Self { public_key: Some(key.public_key().to_string()), ..Self::of_address(&key.address()) }
     }
 
     fn answer(&self, is_json: bool) -> Answer {
@@ -139,21 +144,29 @@ impl AccountReport {
 /// Runs `silica account new`.
 pub(super) fn new(args: &NewArgs) -> Result<Answer, ClientError> {
     let failed = |source| ClientError::File { action: "make", path: args.file.clone(), source };
+    let password = args.password_file.as_deref().map(read_password).transpose()?;
     let key = draw_key().map_err(failed)?;
-    write_key(&args.file, &key).map_err(failed)?;
+    let text = match password {
+        None => key.secret().to_hex(),
+        Some(password) => {
+            let keystore = Keystore::new(&key, &password).map_err(|error| failed(io::Error::other(error)))?;
+            Zeroizing::new(keystore.to_string())
+        }
+    };
+    write_key(&args.file, &text).map_err(failed)?;
     let path = args.file.display().to_string();
     let note = format!("the key is in {}: keep it safe, it cannot be restored", visible(&path));
     Ok(Forms::of_key(&key).answer(args.json).with_note(note))
 }
 
-fn write_key(path: &Path, key: &KeyPair) -> io::Result<()> {
+fn write_key(path: &Path, text: &str) -> io::Result<()> {
     let mut file = private_file(path)?;
     // Remove the file after a failed write, because the next attempt fails if the file exists.
-    fill(&mut file, key).inspect_err(|_| drop(fs::remove_file(path)))
+    fill(&mut file, text).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-fn fill(file: &mut File, key: &KeyPair) -> io::Result<()> {
-    file.write_all(key.secret().to_hex().as_bytes())?;
+fn fill(file: &mut File, text: &str) -> io::Result<()> {
+    file.write_all(text.as_bytes())?;
     file.write_all(b"\n")?;
     file.sync_all()
 }

@@ -12,11 +12,12 @@ pub(super) fn parse_amount(text: &str) -> Result<Qa, String> {
         Err(AmountError::Unit) => Qa::parse(&format!("{text}zil")),
         amount => amount,
     };
-    amount.map_err(|error| match error {
-        AmountError::Form => {
+    amount.map_err(|error| {
+        if error == AmountError::Form {
             "expected an amount of ZIL, like 1.5, or with its unit, like 1.5zil, 500li or 7qa".to_owned()
+        } else {
+            error.to_string()
         }
-        AmountError::Decimals { .. } | AmountError::Range | AmountError::Unit => error.to_string(),
     })
 }
 

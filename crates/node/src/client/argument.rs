@@ -89,7 +89,7 @@ impl Given {
         parameters: &[ParameterSummary],
         known: &DataTypes,
     ) -> Result<Vec<Value>, ClientError> {
-        let declared = |parameter: &ParameterSummary| format!("{} : {}", parameter.name, parameter.kind.as_written());
+        let declared = |parameter: &ParameterSummary| format!("{} : {}", parameter.name, parameter.ty.as_written());
         if let Some((name, value)) = self.0.iter().find(|(name, _)| parameters.iter().all(|it| *it.name != ***name)) {
             let expected = match parameters {
                 [] => "no parameters".to_owned(),
@@ -103,10 +103,10 @@ impl Given {
         }
         let read = |parameter: &ParameterSummary| {
             let given = self.0.remove(&*parameter.name).unwrap_or_default();
-            let kind = without_addresses(&parameter.kind);
+            let kind = without_addresses(&parameter.ty);
             let value = value(&kind, &given, known).map_err(|fault| {
                 let Fault { expected, got } = fault;
-                let kind = parameter.kind.as_written();
+                let kind = parameter.ty.as_written();
                 ClientError::argument(&*parameter.name, format!("{kind} ({expected})"), got)
             })?;
             Ok(json!({ "vname": &*parameter.name, "type": kind.global().to_string(), "value": value }))
@@ -316,7 +316,7 @@ mod tests {
     /// Parses `text` as a value of a type.
     fn read(kind: &str, text: &str) -> Result<Value, String> {
         let known = DataTypes::built_in();
-        let parameters = [ParameterSummary { name: "it".into(), kind: parse_type(kind).unwrap() }];
+        let parameters = [ParameterSummary { name: "it".into(), ty: parse_type(kind).unwrap() }];
         let given = Given::of_assignments(&[format!("it={text}").parse().unwrap()]).unwrap();
         let mut read = given.read(&parameters, &known).map_err(|error| error.to_string())?;
         let parameter = read.pop().unwrap();
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn all_parameters_are_given_and_no_others() {
         let known = DataTypes::built_in();
-        let parameter = |name: &str| ParameterSummary { name: name.into(), kind: parse_type("Uint32").unwrap() };
+        let parameter = |name: &str| ParameterSummary { name: name.into(), ty: parse_type("Uint32").unwrap() };
         let read = |texts: &[&str]| {
             let assignments: Vec<_> = texts.iter().map(|text| text.parse().unwrap()).collect();
             let given = Given::of_assignments(&assignments).map_err(|error| error.to_string())?;

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use silica_crypto::SecretKeyError;
+use silica_crypto::{KeystoreError, SecretKeyError};
 use silica_protocol::{Nonce, Qa, TxHash};
 
 use super::{hide::hide_keys, http::HttpError};
@@ -57,13 +57,32 @@ pub enum ClientError {
         /// The fault of the key.
         source: SecretKeyError,
     },
-    /// Users other than the owner have permissions for the key file.
+    /// A keystore file gives no key.
+    #[error(transparent)]
+    Keystore(#[from] KeystoreError),
+    /// The key file is a keystore, and no option and no environment variable gives its password.
     #[error(
-        "--key-file: others can read {} (mode {mode:03o}); treat the key as stolen if you do not trust them, otherwise: \
+        "the key file is a keystore: expected --password-file FILE, or the password in the environment as SILICA_PASSWORD"
+    )]
+    NoPassword,
+    /// A password file is given for a key file that is not a keystore.
+    #[error("--password-file: expected a keystore file as --key-file, got a key without a password")]
+    UnusedPassword,
+    /// A password is empty, has a line break, or is not UTF-8. The error text has no part of the password.
+    #[error("{place}: expected one line of UTF-8 text with the password")]
+    PasswordText {
+        /// The option or the variable.
+        place: &'static str,
+    },
+    /// Users other than the owner have permissions for the key file or the password file.
+    #[error(
+        "{option}: others can read {} (mode {mode:03o}); treat its content as stolen if you do not trust them, otherwise: \
          chmod 600 {}",
         visible(&path.display().to_string()), visible(&path.display().to_string())
     )]
     KeyIsOpen {
+        /// The option with the path.
+        option: &'static str,
         /// Path of the file.
         path: PathBuf,
         /// The permission bits of the file.
@@ -71,10 +90,12 @@ pub enum ClientError {
     },
     /// The path of a key file names a directory, or a device or pipe for which other users have permissions.
     #[error(
-        "--key-file: expected a file that only its owner can read, got {}, which is {what}",
+        "{option}: expected a file that only its owner can read, got {}, which is {what}",
         visible(&path.display().to_string())
     )]
     KeyIsNoFile {
+        /// The option with the path.
+        option: &'static str,
         /// The given path.
         path: PathBuf,
         /// The kind of file.
@@ -220,9 +241,11 @@ impl ClientError {
         Self::Unsure { hash, nonce, source: Box::new(self) }
     }
 
-    /// Returns the exit status. It is 1 if the node rejects the command, the contract has a fault, or the client
-    /// rejects the network or the gas price of the node. It is 2 for wrong use, a file error, an unusable response, or
-    /// a transaction without a known result.
+    /// Returns the exit status:
+    ///
+    /// - 1 if the node rejects the request or drops the transaction, or if the requested object does not exist;
+    /// - 1 if the contract has a fault, or if the client rejects the network or the gas price of the node;
+    /// - 2 for wrong use, a file error, an unusable response, or a transaction without a known result.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Refused { .. }
@@ -240,6 +263,10 @@ impl ClientError {
             | Self::TooLong { .. }
             | Self::NoKey
             | Self::Key { .. }
+            | Self::Keystore(_)
+            | Self::NoPassword
+            | Self::UnusedPassword
+            | Self::PasswordText { .. }
             | Self::KeyIsOpen { .. }
             | Self::KeyIsNoFile { .. }
             | Self::KeyAsPath

@@ -10,7 +10,7 @@ use std::{
 
 use clap::{Args, value_parser};
 use silica_chain::PUBLISHED_ACCOUNTS;
-use silica_crypto::{KeyPair, SecretKey};
+use silica_crypto::{KeyPair, Keystore, SecretKey};
 use silica_protocol::ChainId;
 use zeroize::Zeroizing;
 
@@ -20,19 +20,27 @@ use crate::client::url::NodeUrl;
 /// The environment variable that can have a secret key.
 const VARIABLE: &str = "SILICA_KEY";
 
-/// Maximum size of a key file, in bytes.
-const LONGEST: u64 = 256;
+/// The environment variable that can have the password of a keystore file.
+const PASSWORD: &str = "SILICA_PASSWORD";
 
-/// Chain id of the isolated server, whose test accounts have published keys.
-const ISOLATED: ChainId = ChainId::new(222);
+const KEY_FILE: &str = "--key-file";
+const PASSWORD_FILE: &str = "--password-file";
+
+/// Maximum size of a key file or a password file, in bytes. A keystore file has about 600 bytes.
+const LONGEST: u64 = 16 * 1024;
 
 /// Options that select the key. Without an option, the key is in the environment variable `SILICA_KEY`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct KeyArgs {
-    /// File with the secret key of the sender, as 64 hexadecimal digits, or - for standard input [default: the key in
-    /// the environment, as `SILICA_KEY`]. Only its owner may have permission to read the file.
+    /// File with the secret key of the sender, as 64 hexadecimal digits or as a keystore of a wallet, or - for standard
+    /// input [default: the key in the environment, as `SILICA_KEY`]. Only its owner may have permission to read the
+    /// file.
     #[arg(long, value_name = "FILE", conflicts_with = "test_account")]
     pub key_file: Option<PathBuf>,
+    /// File with the password of the keystore [default: the password in the environment, as `SILICA_PASSWORD`]. Only
+    /// its owner may have permission to read the file.
+    #[arg(long, value_name = "FILE", requires = "key_file")]
+    pub password_file: Option<PathBuf>,
     /// Sign with the key of a test account, by its number in `silica account list`. These keys are public.
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=11))]
     pub test_account: Option<u8>,
@@ -49,7 +57,7 @@ impl KeyArgs {
             return published(number).ok_or(ClientError::NoKey);
         }
         match &self.key_file {
-            Some(path) => of_file(path),
+            Some(path) => of_file(path, self.password_file.as_deref()),
             None => of_environment(),
         }
     }
@@ -57,17 +65,17 @@ impl KeyArgs {
     /// Rejects the key of a test account, unless the node is on this machine or has the chain id of the isolated
     /// server. On any other network, other users could take the money of the account.
     pub(super) fn check_network(&self, url: &NodeUrl, chain: ChainId) -> Result<(), ClientError> {
-        if self.test_account.is_none() || chain == ISOLATED || url.is_loopback() {
+        if self.test_account.is_none() || chain == ChainId::ISOLATED || url.is_loopback() {
             return Ok(());
         }
-        Err(ClientError::TestAccount { url: url.to_string(), chain: chain.get(), expected: ISOLATED.get() })
+        Err(ClientError::TestAccount { url: url.to_string(), chain: chain.get(), expected: ChainId::ISOLATED.get() })
     }
 }
 
 /// Returns the key of the test account with this number, from 1.
 pub(super) fn published(number: u8) -> Option<KeyPair> {
     let account = PUBLISHED_ACCOUNTS.get(usize::from(number).checked_sub(1)?)?;
-    account.secret_key().parse().ok().map(KeyPair::from_secret)
+    KeyPair::from_hex(account.secret_key()).ok()
 }
 
 fn of_environment() -> Result<KeyPair, ClientError> {
@@ -77,7 +85,7 @@ fn of_environment() -> Result<KeyPair, ClientError> {
     }
 }
 
-fn of_file(path: &Path) -> Result<KeyPair, ClientError> {
+fn of_file(path: &Path, password: Option<&Path>) -> Result<KeyPair, ClientError> {
     if is_like_a_key(path) {
         return Err(ClientError::KeyAsPath);
     }
@@ -86,10 +94,43 @@ fn of_file(path: &Path) -> Result<KeyPair, ClientError> {
         read_text(io::stdin().lock()).map_err(failed)?
     } else {
         let file = File::open(path).map_err(failed)?;
-        check_private(path, &file)?;
+        check_private(KEY_FILE, path, &file)?;
         read_text(file).map_err(failed)?
     };
-    read_key("--key-file", &text)
+    // A keystore is a JSON object.
+    match password {
+        _ if text.trim_start().starts_with('{') => of_keystore(&text, password),
+        Some(_) => Err(ClientError::UnusedPassword),
+        None => read_key(KEY_FILE, &text),
+    }
+}
+
+/// Decrypts a keystore with a password from a file or the environment.
+fn of_keystore(text: &str, password: Option<&Path>) -> Result<KeyPair, ClientError> {
+    let keystore: Keystore = text.parse()?;
+    let password = if let Some(path) = password {
+        read_password(path)?
+    } else {
+        let text = env::var_os(PASSWORD).ok_or(ClientError::NoPassword)?;
+        let text = text.into_string().map_err(|_| ClientError::PasswordText { place: PASSWORD })?;
+        check_password(PASSWORD, Zeroizing::new(text))?
+    };
+    Ok(keystore.decrypt(&password)?)
+}
+
+/// Reads a password from a file, without the line break at its end.
+pub(super) fn read_password(path: &Path) -> Result<Zeroizing<String>, ClientError> {
+    let failed = |source| ClientError::File { action: "read", path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    check_private(PASSWORD_FILE, path, &file)?;
+    let text = read_text(file).map_err(failed)?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    check_password(PASSWORD_FILE, Zeroizing::new(line.to_owned()))
+}
+
+fn check_password(place: &'static str, text: Zeroizing<String>) -> Result<Zeroizing<String>, ClientError> {
+    if text.is_empty() || text.contains('\n') { Err(ClientError::PasswordText { place }) } else { Ok(text) }
 }
 
 /// Returns whether the given path looks like a secret key.
@@ -101,17 +142,19 @@ fn is_like_a_key(path: &Path) -> bool {
 
 fn read_text(from: impl Read) -> io::Result<Zeroizing<String>> {
     let mut text = Zeroizing::new(String::new());
-    from.take(LONGEST).read_to_string(&mut text)?;
+    from.take(LONGEST.saturating_add(1)).read_to_string(&mut text)?;
+    if u64::try_from(text.len()).is_ok_and(|length| length > LONGEST) {
+        return Err(io::Error::other(format!("expected at most {LONGEST} bytes, got more")));
+    }
     Ok(text)
 }
 
 fn read_key(place: &str, text: &str) -> Result<KeyPair, ClientError> {
-    let key = text.trim().parse().map_err(|source| ClientError::Key { place: place.to_owned(), source })?;
-    Ok(KeyPair::from_secret(key))
+    KeyPair::from_hex(text.trim()).map_err(|source| ClientError::Key { place: place.to_owned(), source })
 }
 
 #[cfg(unix)]
-fn check_private(path: &Path, file: &File) -> Result<(), ClientError> {
+fn check_private(option: &'static str, path: &Path, file: &File) -> Result<(), ClientError> {
     use std::os::unix::fs::MetadataExt;
     /// Permission bits of all users except the owner.
     const OTHERS: u32 = 0o077;
@@ -119,20 +162,20 @@ fn check_private(path: &Path, file: &File) -> Result<(), ClientError> {
     let metadata = file.metadata().map_err(failed)?;
     let (path, mode) = (path.to_owned(), metadata.mode() & 0o777);
     if metadata.is_dir() {
-        return Err(ClientError::KeyIsNoFile { path, what: "a directory" });
+        return Err(ClientError::KeyIsNoFile { option, path, what: "a directory" });
     }
     if mode & OTHERS == 0 {
         return Ok(());
     }
     // The advice of `KeyIsOpen`, `chmod 600`, does not fit a device or a pipe.
     if !metadata.is_file() {
-        return Err(ClientError::KeyIsNoFile { path, what: "not a regular file, and others can read it" });
+        return Err(ClientError::KeyIsNoFile { option, path, what: "not a regular file, and others can read it" });
     }
-    Err(ClientError::KeyIsOpen { path, mode })
+    Err(ClientError::KeyIsOpen { option, path, mode })
 }
 
 #[cfg(not(unix))]
-fn check_private(_: &Path, _: &File) -> Result<(), ClientError> {
+fn check_private(_: &'static str, _: &Path, _: &File) -> Result<(), ClientError> {
     Ok(())
 }
 
@@ -151,7 +194,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
         fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
-        of_file(file.path())
+        of_file(file.path(), None)
     }
 
     #[test]
@@ -168,11 +211,48 @@ mod tests {
     }
 
     #[test]
+    fn keystores_are_read_with_the_password_of_a_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let key = published(2).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            path
+        };
+        let file = write("wallet.json", &Keystore::new(&key, "a password").unwrap().to_string());
+        for text in ["a password", "a password\n", "a password\r\n"] {
+            assert_eq!(of_file(&file, Some(&write("password", text))).unwrap(), key);
+        }
+        let refused = |text: &str, expected: &str| {
+            let password = write("password", text);
+            let error = of_file(&file, Some(&password)).unwrap_err().to_string();
+            assert!(error.contains(expected) && !error.contains("another"), "{error}");
+        };
+        refused("another password", "the password does not match");
+        refused("", "--password-file: expected one line");
+        refused("another\nline", "--password-file: expected one line");
+        let plain = write("plain.key", &key.secret().to_hex());
+        let error = of_file(&plain, Some(&write("password", "a password"))).unwrap_err().to_string();
+        assert!(error.contains("--password-file") && error.contains("keystore"), "{error}");
+        for text in ["", "two\nlines"] {
+            assert!(check_password(PASSWORD, text.to_owned().into()).is_err(), "{text:?}");
+        }
+        let password = write("password", "a password");
+        fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).unwrap();
+        let error = of_file(&file, Some(&password)).unwrap_err().to_string();
+        assert!(error.contains("--password-file") && error.contains("chmod 600"), "{error}");
+        let error = of_text("{\"version\": 3", 0o600).unwrap_err().to_string();
+        assert!(error.contains("expected JSON"), "{error}");
+    }
+
+    #[test]
     fn only_the_mode_of_a_file_is_a_hint() {
         let directory = tempfile::tempdir().unwrap();
         for (path, what) in [(Path::new("/dev/null"), "which is not a regular file"), (directory.path(), "a directory")]
         {
-            let error = of_file(path).unwrap_err().to_string();
+            let error = of_file(path, None).unwrap_err().to_string();
             assert!(error.contains(what) && !error.contains("chmod"), "{error}");
         }
     }
@@ -180,14 +260,14 @@ mod tests {
     #[test]
     fn key_in_place_of_a_path_is_not_shown() {
         for text in [KEY.to_owned(), format!("0x{KEY}"), format!("0X{}", KEY.to_uppercase()), KEY[..40].to_owned()] {
-            let error = of_file(Path::new(&text)).unwrap_err().to_string();
+            let error = of_file(Path::new(&text), None).unwrap_err().to_string();
             assert!(!error.to_lowercase().contains(&KEY[..8]) && error.contains("the path of a file"), "{error}");
         }
     }
 
     #[test]
     fn published_keys_are_for_test_networks() {
-        let args = |test_account| KeyArgs { key_file: None, test_account };
+        let args = |test_account| KeyArgs { test_account, ..KeyArgs::default() };
         let check = |test_account, url: &str, chain, ok| {
             let checked = args(test_account).check_network(&url.parse().unwrap(), ChainId::new(chain));
             assert_eq!(checked.is_ok(), ok, "{test_account:?} {url} {chain}");

@@ -61,7 +61,7 @@ pub use self::{
     node::NodeArgs,
     order::OrderArgs,
     params::ParamArgs,
-    proof::{AnswerError, GetProofArgs, ProofCommand, ProofReport, Variable, VerifyArgs, VerifyError, verify_proof},
+    proof::{GetProofArgs, ProofCommand, ProofReport, Variable, VerifyArgs, VerifyError, verify_proof},
     rpc::RpcArgs,
     send::SendArgs,
     state::StateArgs,

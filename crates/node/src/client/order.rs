@@ -9,9 +9,9 @@ use std::{
 use clap::{Args, value_parser};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, value::RawValue};
-use silica_crypto::{KeyPair, sign};
+use silica_crypto::KeyPair;
 use silica_protocol::{
-    Address, ChainId, Gas, GasPrice, Nonce, Qa, Signature, Transaction, TxHash, Version,
+    Address, ChainId, Gas, GasPrice, Nonce, Qa, Transaction, TxHash, UnsignedTransaction, Version,
     rpc::{
         account::Balance,
         error::{RpcError, RpcErrorCode},
@@ -38,9 +38,6 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// Maximum gas price without `--gas-price`, in Qa: ten times the price of the main network. Without this limit, a false
 /// node could make the user pay any price.
 const MAX_DEFAULT_PRICE: Qa = Qa::new(20_000_000_000);
-
-/// Chain id of the main network.
-const MAIN: ChainId = ChainId::new(1);
 
 /// Options of a transaction. The client gets the values of absent options from the node.
 #[derive(Clone, Debug, Args)]
@@ -135,7 +132,7 @@ impl Terms {
 /// Returns the chain id that a node reports, and rejects the id of the main network. Otherwise a false node could get a
 /// signature for the main network from a user of a test network.
 fn without_confirmation(chain: ChainId, url: &NodeUrl) -> Result<ChainId, ClientError> {
-    if chain == MAIN { Err(ClientError::MainNetwork { url: url.to_string() }) } else { Ok(chain) }
+    if chain == ChainId::MAINNET { Err(ClientError::MainNetwork { url: url.to_string() }) } else { Ok(chain) }
 }
 
 /// Returns the given minimum gas price of a node. Rejects a price above [`MAX_DEFAULT_PRICE`].
@@ -244,8 +241,8 @@ async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, Cl
     }
 }
 
-/// Returns the error of the node as text. If the sender has too little money, the text also has its balance, the amount
-/// and the gas price.
+/// Returns the error of the node as text. If the sender has too little money, the text also has the balance of the
+/// sender, the amount and the gas price.
 async fn with_figures(rpc: &Rpc<'_>, terms: &Terms, amount: Qa, error: &RpcError) -> String {
     const BALANCE: &str = "GetBalance";
     const NO_MONEY: &str = "Insufficient funds";
@@ -272,7 +269,7 @@ struct Estimate {
 
 fn signed(key: &KeyPair, terms: &Terms, gas_limit: Gas, order: Order) -> Transaction {
     let Order { to, amount, code, data } = order;
-    let mut transaction = Transaction {
+    let transaction = UnsignedTransaction {
         version: Version::of_chain(terms.chain),
         nonce: terms.nonce,
         to,
@@ -281,11 +278,9 @@ fn signed(key: &KeyPair, terms: &Terms, gas_limit: Gas, order: Order) -> Transac
         gas_limit,
         code,
         data,
-        sender_key: key.public(),
-        signature: Signature::ZERO,
+        sender_key: key.public_key(),
     };
-    transaction.signature = sign(&transaction.core_bytes(), key).expect("the bytes of a transaction are not empty");
-    transaction
+    transaction.sign(key).expect("the bytes of a transaction are not empty")
 }
 
 /// A sent transaction, as `--json` prints it.

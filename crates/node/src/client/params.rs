@@ -110,7 +110,7 @@ mod tests {
         let Ok(Params::Named(given)) = read("{\"a\": 1}") else { panic!("it is an object") };
         let assignments = ["a=1".parse().unwrap()];
         let parameters =
-            [ParameterSummary { name: "a".into(), kind: silica_scilla::json::parse_type("Uint32").unwrap() }];
+            [ParameterSummary { name: "a".into(), ty: silica_scilla::json::parse_type("Uint32").unwrap() }];
         let known = DataTypes::built_in();
         let expected = Given::of_assignments(&assignments).unwrap().read(&parameters, &known).unwrap();
         assert_eq!(given.read(&parameters, &known).unwrap(), expected);

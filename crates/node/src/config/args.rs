@@ -4,14 +4,21 @@
 //! prints the options, and `--help` describes them. [`Settings`](super::Settings) applies the precedence of the
 //! sources.
 
-use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
+use std::{ffi::OsStr, net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
-use clap::{Args, builder::BoolishValueParser, value_parser};
+use clap::{
+    Arg, Args, Command,
+    builder::{BoolishValueParser, TypedValueParser},
+    error::{ContextKind, ContextValue, ErrorKind},
+    value_parser,
+};
 use silica_chain::config::MAX_SHARDS;
+use silica_crypto::{Mnemonic, MnemonicError};
 use silica_protocol::ChainId;
 use silica_scilla::rules::Edition;
+use zeroize::Zeroizing;
 
-use super::{Config, Developer, Durability, Mnemonic, Origins, Profile, mnemonic::WordsParser};
+use super::{Config, Developer, Durability, Origins, Profile};
 use crate::{
     banner::BannerForm,
     block_mode::BlockMode,
@@ -196,6 +203,27 @@ pub struct RunArgs {
     pub log: String,
 }
 
+/// The flag of the mnemonic.
+const FLAG: &str = "--mnemonic";
+
+/// A parser of `--mnemonic` whose errors do not show the value. The parsers of other options show the value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WordsParser;
+
+impl TypedValueParser for WordsParser {
+    type Value = Mnemonic;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<Mnemonic, clap::Error> {
+        let text = Zeroizing::new(value.to_string_lossy().into_owned());
+        text.parse().map_err(|error: MnemonicError| {
+            let text = format!("{FLAG}: {error}\n");
+            let mut refused = clap::Error::raw(ErrorKind::ValueValidation, text).with_cmd(command);
+            refused.insert(ContextKind::InvalidArg, ContextValue::String(FLAG.to_owned()));
+            refused
+        })
+    }
+}
+
 impl From<RunArgs> for Config {
     fn from(args: RunArgs) -> Self {
         let bodies_bytes = usize::try_from(u64::from(args.max_bodies_mb) << 20).unwrap_or(usize::MAX);
@@ -210,6 +238,7 @@ impl From<RunArgs> for Config {
             profile: args.profile,
             accounts_file: args.accounts_file,
             mnemonic: args.mnemonic.map(|words| (words, args.accounts)),
+            genesis_accounts: Vec::new(),
             show_keys: args.show_keys,
             ready_file: args.ready_file,
             shards: args.shards,

@@ -6,11 +6,12 @@ use clap::{
     Arg, FromArgMatches,
     error::{ContextKind, ContextValue},
 };
+use silica_crypto::Mnemonic;
 use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
 use super::{
-    ConfigError, FileLocation, Mnemonic, Profile, RunArgs,
+    ConfigError, FileLocation, Profile, RunArgs,
     settings::{command, is_option, is_secret, is_switch},
 };
 use crate::files;
@@ -59,7 +60,7 @@ impl File {
         };
         let text = std::str::from_utf8(bytes).map_err(|error| ConfigError::Syntax {
             place: location(error.valid_up_to()),
-            reason: "there is something that is not UTF-8".to_owned(),
+            reason: "got bytes that are not UTF-8".to_owned(),
         })?;
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
             place: location(error.span().map_or(0, |span| span.start)),

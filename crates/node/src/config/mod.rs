@@ -6,13 +6,17 @@
 //! profile ────────────▶ ┘
 //! ```
 
+#[cfg(feature = "cli")]
 mod args;
+#[cfg(feature = "cli")]
 mod error;
+#[cfg(feature = "cli")]
 mod file;
-mod mnemonic;
 mod origin;
 pub(crate) mod profile;
+#[cfg(feature = "cli")]
 mod settings;
+#[cfg(feature = "cli")]
 #[cfg(test)]
 mod tests;
 
@@ -21,17 +25,15 @@ use std::{
     path::PathBuf,
 };
 
-use clap::ValueEnum;
-use silica_protocol::ChainId;
+use silica_crypto::Mnemonic;
+use silica_protocol::{Address, ChainId, Qa};
 use silica_scilla::rules::Edition;
 
+#[cfg(feature = "cli")]
+pub use self::{args::RunArgs, error::ConfigError, settings::Settings};
 pub use self::{
-    args::RunArgs,
-    error::ConfigError,
-    mnemonic::{Mnemonic, MnemonicError},
     origin::{FileLocation, Origin, Origins},
     profile::Profile,
-    settings::Settings,
 };
 use crate::{
     block_mode::BlockMode,
@@ -42,7 +44,8 @@ use crate::{
 };
 
 /// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Durability {
     /// The node flushes first. A crash loses no acknowledged block.
     Flush,
@@ -51,7 +54,8 @@ pub enum Durability {
 }
 
 /// Whether the node serves methods for developers, which a real network does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Developer {
     /// The node serves these methods only if all servers listen on loopback addresses.
     Auto,
@@ -96,6 +100,10 @@ pub struct Config {
     pub accounts_file: Option<PathBuf>,
     /// The mnemonic of the accounts of a new chain, and the number of accounts.
     pub mnemonic: Option<(Mnemonic, u32)>,
+    /// Addresses and balances of a new chain, in addition to the accounts of the profile, of the file or of the
+    /// mnemonic. An address that these accounts also have gets this balance. The chain of an existing data directory
+    /// ignores them.
+    pub genesis_accounts: Vec<(Address, Qa)>,
     /// Whether the banner has secret keys that are not public.
     pub show_keys: bool,
     /// File that the node writes when it is ready.
@@ -156,6 +164,7 @@ impl Default for Config {
             profile: Profile::Isolated,
             accounts_file: None,
             mnemonic: None,
+            genesis_accounts: Vec::new(),
             show_keys: false,
             ready_file: None,
             shards: None,

@@ -33,6 +33,7 @@ pub enum Origin {
 }
 
 impl Origin {
+    #[cfg(feature = "cli")]
     /// Returns the precedence: a lower rank takes precedence.
     pub(super) const fn rank(&self) -> u8 {
         match self {

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use clap::ValueEnum;
 use serde::Serialize;
 use silica_chain::{PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE, PublishedAccount, config::NoncePolicy};
 use silica_crypto::{KeyPair, SecretKey};
@@ -10,7 +9,8 @@ use silica_protocol::{Address, Qa};
 use zeroize::Zeroizing;
 
 /// The network of a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Profile {
     /// Chain id 222 and port 5555, as the isolated server of the reference.
     #[default]
@@ -47,6 +47,7 @@ impl Profile {
     }
 
     /// Returns the defaults of the profile: flags without dashes, and their values.
+    #[cfg(feature = "cli")]
     pub(crate) const fn options(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Isolated => &[("chain-id", "222"), ("listen", "127.0.0.1:5555")],
@@ -90,7 +91,7 @@ pub(crate) fn is_published(address: &Address) -> bool {
 fn zq2_key(last: u8) -> KeyPair {
     let mut bytes = [0; SecretKey::LEN];
     bytes[SecretKey::LEN - 1] = last;
-    KeyPair::from_secret(SecretKey::from_bytes(bytes).expect("small numbers are keys"))
+    KeyPair::from(SecretKey::from_bytes(bytes).expect("small numbers are keys"))
 }
 
 /// Returns an accounts file with these keys, which gives each account this balance.
@@ -126,8 +127,11 @@ mod tests {
 
     use super::*;
 
+    #[cfg(feature = "cli")]
     #[test]
     fn names_are_those_of_the_command_line() {
+        use clap::ValueEnum;
+
         for profile in Profile::ALL {
             assert_eq!(Profile::from_str(profile.name(), false), Ok(profile));
         }

@@ -172,7 +172,7 @@ fn errors_name_file_line_key_and_values() {
 #[test]
 fn file_that_is_not_utf8_is_rejected_with_its_line() {
     let error = File::parse(b"shards = 1\n# caf\xe9\n", Path::new("s.toml")).unwrap_err().to_string();
-    assert_eq!(error, "s.toml:2: expected TOML: there is something that is not UTF-8");
+    assert_eq!(error, "s.toml:2: expected TOML: got bytes that are not UTF-8");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) struct Manifest {
     pub(super) node_key: String,
     /// Hash of the genesis block; `None` until the first start has created the block.
     pub(crate) genesis: Option<String>,
-    /// The minimum gas price of the last `SetMinimumGasPrice`, in Qa; `None` if no client has set it.
+    /// The minimum gas price that `SetMinimumGasPrice` has set, in Qa; `None` for the default price.
     pub(crate) gas_price: Option<String>,
     /// The Scilla rules; `None` if the rules of the chain have no name.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "rules_text")]
@@ -74,7 +74,7 @@ impl Manifest {
             shards,
             blocks_per_ds_epoch,
             accounts: digest(accounts),
-            node_key: key.public().to_string(),
+            node_key: key.public_key().to_string(),
             genesis: None,
             gas_price: None,
             scilla_rules: Some(scilla_rules),

@@ -24,7 +24,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
+use silica_crypto::KeyPair;
 use silica_protocol::GasPrice;
 use silica_scilla::rules::{Rules, UnknownRules};
 use silica_state::{OpenError, OpenOutcome, Store};
@@ -70,9 +70,10 @@ const ENTRIES: [(&str, Wanted); 8] = [
 
 /// Reason why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DataDirError {
-    /// Another process holds the lock.
-    #[error("data directory {} is in use by another process; stop it, or choose another with --data-dir", path.display())]
+    /// Another node or command holds the lock, in this process or in another process.
+    #[error("data directory {} is in use by another node or command", path.display())]
     InUse {
         /// Path of the directory.
         path: PathBuf,
@@ -80,7 +81,7 @@ pub enum DataDirError {
     /// The directory has no manifest, but files of another program.
     #[error(
         "directory {} is not a silica data directory: it holds {found:?}, and {MANIFEST} is missing; choose an empty \
-         one with --data-dir",
+         directory",
         path.display()
     )]
     Foreign {
@@ -117,7 +118,7 @@ pub enum DataDirError {
     /// The parameters of the chain in the directory differ from the configuration.
     #[error(
         "data directory {} holds a chain with {name} {found}, but {by} requires {wanted}; \
-         choose another directory with --data-dir",
+         choose another directory",
         path.display()
     )]
     OtherChain {
@@ -168,8 +169,8 @@ pub(crate) fn remedy(error: &OpenError) -> &'static str {
 #[derive(Debug)]
 pub(crate) struct DataDir {
     path: PathBuf,
-    /// The locked files. The locks end when the files are closed.
-    _locks: [File; 2],
+    /// The locked files. The locks end with [`DataDir::release`], or when the files are closed.
+    locks: [File; 2],
 }
 
 impl DataDir {
@@ -203,7 +204,7 @@ impl DataDir {
         let file = path.join(LOCK);
         let lock = files::open_or_create(&file).map_err(|error| file_error("open", &file, error))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _locks: [directory, lock] }),
+            Ok(()) => Ok(Self { path: path.to_owned(), locks: [directory, lock] }),
             Err(TryLockError::WouldBlock) => Err(DataDirError::InUse { path: path.to_owned() }),
             Err(TryLockError::Error(source)) => Err(io_error("lock", &file, source)),
         }
@@ -211,6 +212,16 @@ impl DataDir {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Unlocks the directory, although other owners of this value can exist. The caller has closed the store.
+    pub(crate) fn release(&self) {
+        for lock in &self.locks {
+            if let Err(error) = lock.unlock() {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, path = %self.path.display(), "failed to unlock the data directory");
+            }
+        }
     }
 
     /// Returns the path of the store.
@@ -323,7 +334,7 @@ impl DataDir {
     /// Reads the node key of a directory with a chain, and compares it with the manifest.
     pub(crate) fn key(&self, manifest: &Manifest) -> Result<KeyPair, DataDirError> {
         let key = self.read_key()?.ok_or_else(|| self.damaged(KEY, "it is missing"))?;
-        if key.public().to_string() != manifest.node_key {
+        if key.public_key().to_string() != manifest.node_key {
             return Err(self.damaged(KEY, &format!("expected the secret key of {}", manifest.node_key)));
         }
         Ok(key)
@@ -343,8 +354,7 @@ impl DataDir {
 
     fn read_key(&self) -> Result<Option<KeyPair>, DataDirError> {
         let Some(text) = self.read(KEY)? else { return Ok(None) };
-        let key: SecretKey = text.trim_end().parse().map_err(|error: SecretKeyError| self.damaged(KEY, &error))?;
-        Ok(Some(KeyPair::from_secret(key)))
+        KeyPair::from_hex(text.trim_end()).map(Some).map_err(|error| self.damaged(KEY, &error))
     }
 
     /// Reads the accounts file of a directory with a chain, and compares it with the manifest.
@@ -360,8 +370,8 @@ impl DataDir {
         self.write(ACCOUNTS, text.as_bytes())
     }
 
-    /// Reads the pool file. Returns `None` if the file does not exist. If the file cannot be read, renames it, logs a
-    /// warning, and returns `None`.
+    /// Reads the pool file. Returns `None` if the file does not exist. If the operating system fails to read the file,
+    /// renames the file, logs a warning, and returns `None`.
     pub(crate) fn load_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
         match self.read_bytes(POOL) {
             Ok(bytes) => Ok(bytes.map(|mut bytes| std::mem::take(&mut *bytes))),
@@ -441,14 +451,7 @@ impl DataDir {
 
 /// Creates a random key with random numbers of the operating system.
 pub(crate) fn draw_key() -> io::Result<KeyPair> {
-    loop {
-        let mut bytes = [0; SecretKey::LEN];
-        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        // A number is outside the range of keys with a probability of about 2^-128.
-        if let Ok(key) = SecretKey::from_bytes(bytes) {
-            return Ok(KeyPair::from_secret(key));
-        }
-    }
+    KeyPair::random().map_err(io::Error::other)
 }
 
 /// Rejects a directory without a manifest if it has files that an interrupted first start does not leave.

@@ -52,7 +52,7 @@ fn directory_is_used_by_one_process() {
     let parent = tempfile::tempdir().unwrap();
     let dir = DataDir::create(parent.path()).unwrap();
     let error = DataDir::create(parent.path()).unwrap_err();
-    assert!(error.to_string().contains("is in use by another process"), "{error}");
+    assert!(error.to_string().contains("is in use by another node or command"), "{error}");
     drop(dir);
     DataDir::create(parent.path()).unwrap();
 }

@@ -11,7 +11,7 @@ pub(crate) enum SubmitError {
     /// The pool accepted the transaction, and dropped it before a block included it.
     #[error("transaction was dropped: {0:?}")]
     Dropped(DropReason),
-    /// The driver made no block. The transaction may be pending.
+    /// The driver failed, or is paused or stopping. The transaction may be pending.
     #[error(transparent)]
     Driver(#[from] DriverError),
 }
@@ -27,10 +27,11 @@ pub(crate) enum ImpersonationError {
     Submission(#[from] SubmitError),
 }
 
-/// Reason why the driver did not handle an event.
+/// Reason why the driver did not complete an event or a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DriverError {
-    /// The store or the engine failed. The log has the reason.
+    /// The store or the engine failed, and the log has the reason. Or the chain has no status of a submitted
+    /// transaction.
     #[error("no block could be made")]
     Failed,
     /// The node is paused.

@@ -43,8 +43,8 @@ struct Shared {
     new_head: watch::Sender<()>,
     events: Sender<Event>,
     blocking: BlockingPools,
-    /// The lock of unsigned transactions. Each of them holds the lock from the choice of its nonce until the
-    /// transaction is pending or in a block.
+    /// The lock of unsigned transactions. Each call of [`NodeHandle::impersonate`] holds the lock from the choice of
+    /// the nonce until the end of the submission.
     impersonated: tokio::sync::Mutex<()>,
     pause: Pause,
     /// The data directory; `None` if the chain is in memory.
@@ -52,7 +52,7 @@ struct Shared {
     /// The index for searches by the hash of a block.
     block_hashes: Mutex<BlockHashes>,
     stopping: AtomicBool,
-    /// Whether block production has failed since the latest block.
+    /// Whether block production has failed. The next block, or a recovery of the store, resets the flag.
     failing: AtomicBool,
     /// Whether the log has the message that the files of the chain were deleted or replaced.
     reported_gone: AtomicBool,
@@ -116,8 +116,8 @@ impl NodeHandle {
         Ok(submitted)
     }
 
-    /// Adds a transaction to the pool. Every submission of a client ends here: in an instant mode on the thread of the
-    /// driver, in the other modes on the thread of the request.
+    /// Adds a transaction to the pool. Every submission of a client calls this function: in an instant mode on
+    /// the thread of the driver, in the other modes on the thread of the request.
     pub(super) fn add_to_pool(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmissionError> {
         self.shared.chain.submit(transaction, self.clock().now())
     }

@@ -72,7 +72,8 @@ pub(crate) struct RunningDriver {
 }
 
 impl RunningDriver {
-    /// Stops the driver after the event in progress, and returns the producer of the chain.
+    /// Stops the driver after the event in progress, and returns the producer of the chain. If the driver panicked,
+    /// returns the panic as an error.
     pub(crate) fn stop(self) -> thread::Result<Producer> {
         self.node.shut_down();
         self.thread.join()

@@ -25,7 +25,7 @@ pub(crate) struct DevSavepoint {
 #[derive(Debug, Default)]
 pub(crate) struct DevSavepoints {
     kept: BTreeMap<u32, DevSavepoint>,
-    /// The number of the latest savepoint.
+    /// The number of the latest savepoint, also after its removal; 0 before the first savepoint.
     latest: u32,
     /// The number of transactions in all savepoints together.
     transactions: usize,

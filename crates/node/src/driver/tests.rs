@@ -14,8 +14,8 @@ use silica_chain::{
     consensus::{Application, Effect, Solo, range_signer, seal_alone},
     open,
 };
-use silica_crypto::{KeyPair, SecretKey, sign};
-use silica_protocol::{Address, BlockNumber, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version};
+use silica_crypto::KeyPair;
+use silica_protocol::{Address, BlockNumber, GasPrice, Nonce, Qa, Transaction};
 use silica_state::{Store, StoreOptions};
 
 use super::{jobs::BLOCKS_AT_ONCE, *};
@@ -47,7 +47,7 @@ fn chain_of(key: KeyPair) -> (Chain, Producer, Solo) {
     let store = Store::ephemeral(StoreOptions::default());
     store.set_signer(range_signer(&key));
     let (chain, producer) =
-        open(store, ChainConfig::isolated(), &Genesis::default(), key.public(), clock::now()).unwrap();
+        open(store, ChainConfig::isolated(), &Genesis::default(), key.public_key(), clock::now()).unwrap();
     (chain, producer, Solo::new(key))
 }
 
@@ -58,21 +58,9 @@ fn payment(chain: &Chain) -> VerifiedTransaction {
 
 /// Returns a payment of the first published account with this nonce.
 fn signed(chain: &Chain, nonce: u64) -> Transaction {
-    let key = KeyPair::from_secret(PUBLISHED_ACCOUNTS[0].secret_key().parse::<SecretKey>().unwrap());
-    let mut transaction = Transaction {
-        version: Version::of_chain(chain.config().chain_id),
-        nonce: Nonce::new(nonce),
-        to: Address::new([7; 20]),
-        amount: Qa::new(1),
-        gas_price: chain.snapshot().minimum_gas_price(),
-        gas_limit: Gas::new(50),
-        code: String::new(),
-        data: String::new(),
-        sender_key: key.public(),
-        signature: Signature::ZERO,
-    };
-    transaction.signature = sign(&transaction.core_bytes(), &key).unwrap();
-    transaction
+    let key = KeyPair::from_hex(PUBLISHED_ACCOUNTS[0].secret_key()).unwrap();
+    let payment = Transaction::payment(Address::new([7; 20]), Qa::new(1)).chain_id(chain.config().chain_id);
+    payment.nonce(nonce).gas_price(chain.snapshot().minimum_gas_price()).sign(&key).unwrap()
 }
 
 #[test]

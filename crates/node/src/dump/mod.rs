@@ -30,6 +30,7 @@ use crate::{
 
 /// Reason why a chain was not written to a file.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DumpError {
     /// The data directory cannot be used.
     #[error(transparent)]
@@ -76,6 +77,7 @@ pub struct NotLoaded {
 
 /// Reason why a dump cannot be loaded.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DumpFault {
     /// The file is not a dump.
     #[error("the file is not a dump of a chain")]
@@ -95,7 +97,7 @@ pub enum DumpFault {
         at: u64,
     },
     /// The checksum, the length or the kind of a section is wrong, or data follow the last section.
-    #[error("the file is damaged: the checksum of the section at byte {at} does not match")]
+    #[error("the file is damaged: expected a valid section or the end of the file at byte {at}")]
     Damaged {
         /// Position of the first byte of the section in the file.
         at: u64,

@@ -2,7 +2,8 @@
 //! responses.
 //!
 //! Each resource is a FIFO semaphore. While a connection waits for a resource, it wakes the other connections at
-//! intervals. Each idle or slow connection then ends (`docs/adr/0019-memory-of-answers-and-sessions.md`).
+//! intervals. Each idle or slow connection that holds the resource then ends
+//! (`docs/adr/0019-memory-of-answers-and-sessions.md`).
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -174,7 +175,7 @@ fn units_of(bytes: usize) -> u32 {
 /// The memory of one response. The drop of this value returns the memory to the budget.
 ///
 /// Two responses that hold memory and need more may wait for each other. Therefore the sum of all waits of a response
-/// is limited. After that time, all its reservations fail.
+/// is limited. After that time, a reservation fails unless the memory is free at once.
 #[derive(Debug)]
 pub(crate) struct Memory {
     resources: Arc<ResourceLimits>,
@@ -282,9 +283,8 @@ impl MemoryLease {
     }
 
     /// Returns a lease of a new budget, which no other connection uses.
-    #[cfg(test)]
-    pub(crate) fn alone(limits: HttpLimits) -> Self {
-        Self::new(Arc::new(ResourceLimits::new(limits, Arc::default())), limits)
+    pub(crate) fn alone(limits: HttpLimits, metrics: Arc<Metrics>) -> Self {
+        Self::new(Arc::new(ResourceLimits::new(limits, metrics)), limits)
     }
 
     /// Returns the memory of a new response, with 0 reserved bytes.

@@ -34,7 +34,6 @@ impl Caller {
     }
 
     /// Returns a caller that may call all methods, without a rate limit.
-    #[cfg(test)]
     pub(crate) const fn local() -> Self {
         Self { foreign: None, limit: None }
     }

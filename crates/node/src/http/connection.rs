@@ -130,7 +130,7 @@ where
             }
             ConnectionSignal::Stop => connection.as_mut().graceful_shutdown(),
             ConnectionSignal::GiveUp(reason) => {
-                tracing::debug!("closed a connection that was {reason}");
+                tracing::debug!(reason, "closed a connection");
                 return Ended::Early;
             }
         }

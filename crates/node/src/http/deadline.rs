@@ -94,7 +94,7 @@ impl ConnectionDeadline {
         self.wait(self.limits.idle_timeout);
     }
 
-    /// Records that the client has read a part of a response. Begins the wait for its read of the next part.
+    /// Records that the server sends a part of a response. Begins the wait until the client has read this part.
     pub(super) fn part_taken(&self) {
         self.holds_memory.store(true, Relaxed);
         self.wait(self.limits.idle_timeout);
@@ -105,7 +105,7 @@ impl ConnectionDeadline {
         self.deadline.store(u64::MAX, Relaxed);
     }
 
-    /// Records that the client has read the last part of a response, or has stopped reading.
+    /// Records that the connection holds no memory: its response has ended, or its long message is complete.
     pub(super) fn parts_end(&self) {
         self.holds_memory.store(false, Relaxed);
     }

@@ -62,7 +62,7 @@ pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
 
 /// A response in compressed chunks: first the beginning of the text, then the chunks of its source.
 pub(super) struct Gzip {
-    /// The part of the beginning that the encoder has not read.
+    /// The text that the encoder has not read: the rest of the beginning, or of the latest chunk.
     there: Text,
     rest: Option<BodyChunks>,
     encoder: GzEncoder<Vec<u8>>,

@@ -85,7 +85,8 @@ impl<'a, C: Clock + Clone> Allowance<'a, C> {
         Self { limit, paid, wait: None, any_taken: false }
     }
 
-    /// Returns the time after which the client may repeat the first call, or `None` if a call was accepted.
+    /// Returns the time after which the client may repeat the first rejected call. Returns `None` if the limiter has
+    /// accepted a call, or has rejected none.
     pub(crate) fn wait_for_first(&self) -> Option<Duration> {
         self.wait.filter(|_| !self.any_taken)
     }

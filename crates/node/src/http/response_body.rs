@@ -69,8 +69,12 @@ impl Chunks for BodyChunks {
 /// limit, clients that connect and disconnect would cause many such chunks at once, each with memory and a thread.
 static TURNS: Semaphore = Semaphore::const_new(4);
 
-/// Makes the next chunk on a blocking thread. Returns the chunk, and the source of
-/// the following chunks; `None` after the last chunk.
+/// Makes the next chunk on a blocking thread. Returns the chunk, and the source of the following chunks; `None` after
+/// the last chunk.
+///
+/// # Errors
+///
+/// The source failed or panicked.
 pub(crate) async fn make_chunk<C: Chunks<Error = Truncated>>(mut chunks: C) -> Result<(Vec<u8>, Option<C>), Truncated> {
     let turn = TURNS.acquire().await.map_err(|_| Truncated)?;
     let made = spawn_blocking(carried(move || {
@@ -83,8 +87,8 @@ pub(crate) async fn make_chunk<C: Chunks<Error = Truncated>>(mut chunks: C) -> R
     made.await.unwrap_or(Err(Truncated))
 }
 
-/// A part of the response is sent, and the node cannot make the rest. The node closes the connection without the end
-/// mark of the response.
+/// The node cannot make the next chunk of a response. If a part of the response is sent, the node closes the connection
+/// without the end mark of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truncated;
 
@@ -208,7 +212,7 @@ pub(crate) struct Chunked {
     next: Option<JoinHandle<ChunkResult>>,
     resources: Arc<ResourceLimits>,
     deadline: Arc<ConnectionDeadline>,
-    /// The reserved memory, until the body ends or is dropped.
+    /// The reserved memory, until the drop of the body.
     _memory: Memory,
 }
 

@@ -186,14 +186,14 @@ fn fault(request: &Request<Incoming>) -> Option<(RejectReason, String)> {
     Some((RejectReason::Encoded, format!("expected a body without Content-Encoding, got {got:?}")))
 }
 
-/// Returns whether a client requests a WebSocket. The server ignores other protocols in the header.
+/// Returns whether a client requests a WebSocket. The server ignores other protocols in the header `Upgrade`.
 fn asks_for_websocket(request: &Request<Incoming>) -> bool {
     let names = request.headers().get_all(header::UPGRADE).iter().filter_map(|value| value.to_str().ok());
     names.flat_map(|names| names.split(',')).any(|name| name.trim().eq_ignore_ascii_case("websocket"))
 }
 
-/// Returns the response to the handshake of a WebSocket. The status is 503 if no connection slot for a WebSocket is
-/// free.
+/// Returns the response to the handshake of a WebSocket. The status is 400 if the handshake is invalid, and 503 if no
+/// connection slot for a WebSocket is free.
 fn upgrade<'a>(
     mut request: Request<Incoming>,
     caller: Caller,

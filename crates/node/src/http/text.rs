@@ -141,7 +141,7 @@ impl Text {
         self
     }
 
-    /// Returns the whole text. A text of one segment is not copied.
+    /// Returns the whole text. Copies the text, unless it has no complete segment.
     pub(crate) fn into_bytes(mut self) -> Bytes {
         if self.complete.is_empty() {
             return self.last.into();

@@ -274,8 +274,10 @@ impl Method for GetSmartContractStatePage {
             StatePageError::NotAContract => NOT_A_CONTRACT.into(),
             StatePageError::Past(error @ PastStateError::Outside { .. }) => CallError::parameter("block", &error),
             StatePageError::Past(PastStateError::History(error)) => CallError::internal(error),
+            StatePageError::Past(error) => CallError::internal(error),
             StatePageError::State(error) => error.into(),
             StatePageError::UnknownAccount => ADDRESS_UNKNOWN.into(),
+            error => CallError::internal(error),
         })?;
         let StatePage { block, entries, next } = page;
         let entry = |StateEntry { name, indices, value }| StateEntryJson { indices, value, variable: name };
@@ -317,6 +319,7 @@ impl From<InterfaceError> for CallError {
                 Self::with_text_of(RpcErrorCode::INVALID_ADDRESS_OR_KEY, &error)
             }
             InterfaceError::Unusable | InterfaceError::State(_) => Self::internal(error),
+            _ => Self::internal(error),
         }
     }
 }
@@ -421,6 +424,7 @@ impl From<ProofError> for CallError {
             ProofError::NoStorage => RpcErrorCode::DATABASE_ERROR,
             ProofError::History(error) => return Self::internal(error),
             ProofError::State(error) => return error.into(),
+            error => return Self::internal(error),
         };
         Self::with_text_of(code, &error)
     }

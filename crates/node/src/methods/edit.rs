@@ -49,6 +49,7 @@ impl From<EditError> for CallError {
             | EditError::Value(_)
             | EditError::TooLarge => RpcErrorCode::INVALID_PARAMETER,
             EditError::Unusable | EditError::State(_) | EditError::Build(_) => return Self::internal(error),
+            _ => return Self::internal(error),
         };
         // The text can quote a whole value, which can have megabytes.
         Self::api(code, error.to_string().chars().take(MAX_TEXT).collect::<String>())

@@ -12,7 +12,7 @@ use crate::{
 
 /// Returns the only code block in this language in the section `Add a method`.
 fn code_block(language: &str) -> String {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../CONTRIBUTING.md")).unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/CONTRIBUTING.md")).unwrap();
     let (_, section) = page.split_once("\n## Add a method\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let fence = format!("\n```{language}\n");

@@ -85,6 +85,7 @@ impl From<GasPriceError> for CallError {
         match error {
             GasPriceError::Zero => Self::with_text_of(RpcErrorCode::INVALID_PARAMETER, &error),
             GasPriceError::NotAllowed => NO_MANUAL_TRIGGER.into(),
+            error => Self::internal(error),
         }
     }
 }

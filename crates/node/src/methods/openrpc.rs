@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn committed_document_is_the_one_of_the_table() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openrpc.json");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/openrpc.json");
         let committed: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert!(&committed == document(), "run `silica openrpc > docs/openrpc.json` and review what changed");
     }

@@ -36,6 +36,7 @@ impl From<SimulationError> for CallError {
             SimulationError::Dropped { .. } => Self::with_text_of(RpcErrorCode::INVALID_PARAMETER, &error),
             SimulationError::Fails { .. } => Self::with_text_of(RpcErrorCode::MISC_ERROR, &error),
             SimulationError::State(error) => error.into(),
+            error => Self::internal(error),
         }
     }
 }

@@ -48,6 +48,7 @@ impl From<TraceError> for CallError {
             TraceError::Archive(_) | TraceError::Differs | TraceError::History(_) | TraceError::State(_) => {
                 Self::internal(error)
             }
+            _ => Self::internal(error),
         }
     }
 }

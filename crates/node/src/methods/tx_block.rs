@@ -342,11 +342,12 @@ impl Bodies {
         };
         match self.snapshot.block_bodies(self.number, first..end) {
             Ok(bodies) => Ok(bodies.into_iter().map(shape).collect()),
-            Err(BlockTransactionsError::Archive(error)) => Err(error.into()),
-            // The chain was reverted to an earlier block while the response was sent.
-            Err(BlockTransactionsError::UnknownBlock { .. } | BlockTransactionsError::Empty) => {
-                Err(StateError::Expired)
-            }
+            Err(error) => Err(match error {
+                BlockTransactionsError::Archive(error) => error.into(),
+                // The chain was reverted to an earlier block while the response was sent.
+                BlockTransactionsError::UnknownBlock { .. } | BlockTransactionsError::Empty => StateError::Expired,
+                _ => StateError::Expired,
+            }),
         }
     }
 }

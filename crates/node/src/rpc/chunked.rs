@@ -8,7 +8,7 @@ use silica_state::StateError;
 use super::growth::Growth;
 use crate::http::{Chunks, Text, Truncated, make_chunk};
 
-/// Minimum size of a chunk of a result in bytes, except of the last chunk.
+/// Minimum size of a chunk of a result in bytes. The last chunk can be smaller.
 pub(crate) const RESULT_CHUNK: usize = 128 << 10;
 
 /// A complete result is a single chunk.
@@ -63,7 +63,11 @@ impl ChunkedResult {
         Some(Self { end, ..self })
     }
 
-    /// Appends all remaining chunks to a response in memory, within its bounds.
+    /// Appends all remaining chunks to a response in memory.
+    ///
+    /// # Errors
+    ///
+    /// A chunk cannot be made, or the response exceeds the bounds of `growth`.
     pub(super) async fn append(self, text: &mut Text, growth: &mut Growth<'_>) -> Result<(), RpcError> {
         let mut next = Some(self);
         while let Some(rest) = next {
@@ -105,7 +109,7 @@ impl Chunks for ChunkedResult {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{sync::Arc, time::Duration};
 
     use tokio::sync::Semaphore;
 
@@ -156,7 +160,7 @@ mod tests {
     async fn rest_is_appended_up_to_a_limit() {
         let turns = Semaphore::new(1);
         let append = async |chunks: i32, most: usize| {
-            let memory = MemoryLease::alone(HttpLimits::default()).memory();
+            let memory = MemoryLease::alone(HttpLimits::default(), Arc::default()).memory();
             let mut growth = Growth::batch(memory, (1, 0), most, (&turns, Duration::ZERO)).await.unwrap();
             let mut text = Text::default();
             let (_, rest) = begun(chunks);

@@ -32,7 +32,7 @@ type Fault = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) enum CallError {
     /// An error in the request, or a state of the chain in which the request has no result. The client gets this error.
     Api(RpcError),
-    /// A fault of the node. The log has the details, and the client gets none of them.
+    /// A fault of the node. The client gets no details.
     Internal(Fault),
 }
 
@@ -52,12 +52,12 @@ impl CallError {
         Self::Internal(fault.into())
     }
 
-    /// Returns the error for a parameter of a method that the reference does not have.
+    /// Returns the error for an invalid parameter. Only methods that are not in the reference use this error.
     pub(crate) fn parameter(name: &'static str, problem: &impl ToString) -> Self {
         Self::api(RpcErrorCode::INVALID_PARAMETER, format!("{name}: {}", problem.to_string()))
     }
 
-    /// Returns the error of the response, and logs a fault of the node.
+    /// Returns the error for the client. Logs a fault of the node, unless its cause is a revert of the chain.
     pub(crate) fn into_rpc(self, method: &'static str) -> RpcError {
         match self {
             Self::Api(error) => error,
@@ -65,7 +65,7 @@ impl CallError {
                 RpcError::from_static(RpcErrorCode::MISC_ERROR, "The chain was reverted meanwhile, try again")
             }
             Self::Internal(fault) => {
-                tracing::error!(method, error = &*fault, "a method failed");
+                tracing::error!(method, error = &*fault, "a method failed; the client gets an internal error");
                 RpcError::INTERNAL_ERROR
             }
         }
@@ -155,12 +155,13 @@ impl From<AddressError> for CallError {
     fn from(error: AddressError) -> Self {
         let (code, text) = match &error {
             AddressError::Bech32(_) => (RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Bech32 address is invalid"),
-            AddressError::Hex(HexError::Digit { .. }) | AddressError::Checksum { .. } => {
-                (RpcErrorCode::INVALID_ADDRESS_OR_KEY, "invalid address")
-            }
             AddressError::Hex(HexError::Length { .. }) => {
                 (RpcErrorCode::INVALID_PARAMETER, "Address size not appropriate")
             }
+            AddressError::Hex(_) | AddressError::Checksum { .. } => {
+                (RpcErrorCode::INVALID_ADDRESS_OR_KEY, "invalid address")
+            }
+            _ => (RpcErrorCode::INVALID_ADDRESS_OR_KEY, "invalid address"),
         };
         Self::Api(RpcError::from_static(code, text).with_expected(error.expected(), error.got()))
     }
@@ -171,6 +172,7 @@ impl From<ListingError> for CallError {
         match error {
             ListingError::Page { .. } => Self::with_text_of(RpcErrorCode::INVALID_PARAMETER, &error),
             ListingError::Archive(error) => error.into(),
+            error => Self::internal(error),
         }
     }
 }
@@ -181,6 +183,7 @@ impl From<BlockTransactionsError> for CallError {
             BlockTransactionsError::UnknownBlock { .. } => Self::with_text_of(RpcErrorCode::INVALID_PARAMS, &error),
             BlockTransactionsError::Empty => Self::with_text_of(RpcErrorCode::MISC_ERROR, &error),
             BlockTransactionsError::Archive(error) => error.into(),
+            error => Self::internal(error),
         }
     }
 }
@@ -190,6 +193,7 @@ impl From<SubmitError> for CallError {
         match error {
             SubmitError::Submission(SubmissionError::Pool(error)) => Self::with_text_of(code_of_pool(&error), &error),
             SubmitError::Submission(SubmissionError::State(error)) => error.into(),
+            SubmitError::Submission(error) => Self::internal(error),
             SubmitError::Dropped(reason) => dropped(reason),
             SubmitError::Driver(error) => error.into(),
         }
@@ -203,6 +207,7 @@ const fn code_of_pool(error: &PoolError) -> RpcErrorCode {
         | PoolError::SenderFull { .. }
         | PoolError::SenderGapped { .. } => RpcErrorCode::DATABASE_ERROR,
         PoolError::Outbid { .. } => RpcErrorCode::INVALID_PARAMETER,
+        _ => RpcErrorCode::INTERNAL_ERROR,
     }
 }
 
@@ -236,6 +241,7 @@ impl From<AdmissionError> for CallError {
             Error::ShardGasLimit { .. } | Error::DsGasLimit { .. } => RpcErrorCode::INVALID_PARAMETER,
             Error::NoKind => RpcErrorCode::INVALID_ADDRESS_OR_KEY,
             Error::State(_) => return Self::internal(error),
+            _ => return Self::internal(error),
         };
         let rejected = RpcError::new(code, error.to_string());
         Self::Api(match details(&error) {
@@ -275,6 +281,7 @@ impl From<TransactionRequestError> for CallError {
             | Error::PublicKey(_)
             | Error::Signature(_) => RpcErrorCode::INVALID_PARAMETER,
             Error::Range { .. } | Error::NotText { .. } | Error::GasPrice { .. } => RpcErrorCode::MISC_ERROR,
+            _ => RpcErrorCode::INVALID_PARAMETER,
         };
         let rejected = RpcError::new(code, error.to_string());
         Self::Api(if let Error::Checksum(error) = error {

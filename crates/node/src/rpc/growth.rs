@@ -23,9 +23,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// take minutes.
 const TURN: Duration = Duration::from_secs(2);
 
-/// Bytes of memory that the response to a batch reserves in one step, and bytes that its reservation must have left
-/// before each call.
+/// Bytes of memory that the response to a batch reserves in one step.
 const STEP: usize = 512 << 10;
+
+/// Bytes of reserved memory that a large response to a batch must have left before each call.
 const AHEAD: usize = 64 << 10;
 
 /// Bytes of memory for a stream that is appended to the response to a batch. Only one of its chunks is in memory. A
@@ -71,7 +72,7 @@ impl<'a> Growth<'a> {
     }
 
     /// Returns the bounds for the response to a batch of `calls` calls, whose ids have `ids` bytes together. Returns
-    /// `None` if the budget has no memory for the rejection of these calls.
+    /// `None` if no memory for the rejection of these calls becomes free in time.
     pub(super) async fn batch(
         mut memory: Memory,
         (calls, ids): (usize, usize),
@@ -86,7 +87,11 @@ impl<'a> Growth<'a> {
         Some(Self { limit, refusals, turns: Some(turns), ..Self::single(memory) })
     }
 
-    /// Waits for memory for the next call.
+    /// Waits for the permit and the memory that the next call needs.
+    ///
+    /// # Errors
+    ///
+    /// The error of the call, if the response has reached its limit or a wait has failed.
     pub(super) async fn begin(&mut self, text: &Text) -> Result<(), RpcError> {
         if let Some(reason) = self.end {
             return Err(refusal(reason));

@@ -41,7 +41,7 @@ pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     fn answer(found: &FoundTransaction, at: &Context) -> Result<Self::Output, CallError>;
 }
 
-/// A request that waits for an event, for example a new block. The response follows after the event.
+/// A method with an asynchronous body. For example, the body waits for a new block.
 pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
     /// Name on the wire.
     const NAME: &'static str;

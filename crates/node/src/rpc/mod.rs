@@ -66,7 +66,7 @@ pub struct RpcLimits {
     pub batch: usize,
     /// Maximum size of the response to a batch, in bytes. The node rejects the calls whose results do not fit.
     pub batch_answer_bytes: usize,
-    /// Maximum size of the response to one call, in bytes. A streamed response has no such limit.
+    /// Maximum size of the response to one call, in bytes. A response with several chunks has no such limit.
     pub answer_bytes: usize,
 }
 
@@ -144,7 +144,7 @@ impl Service {
         Some(Reply { beginning: text, rest: rest.map(|rest| Box::new(rest) as _), memory: growth.into_memory() })
     }
 
-    /// Returns the response to a body if there is no memory for its results.
+    /// Returns an error with the text `reason`, as the response to a body whose results get no memory.
     pub(crate) fn decline(&self, body: &[u8], reason: &'static str) -> Vec<u8> {
         let id = match Body::parse(body, self.limits.batch) {
             Body::Single(Ok(Request { id: Some(id), .. })) => id,
@@ -155,8 +155,8 @@ impl Service {
         out
     }
 
-    /// Returns the response to a body that the server rejects. Its id is null, because the server does not parse the
-    /// body.
+    /// Returns the response to a body that the server rejects. The id of the response is null, because the
+    /// server does not parse the body.
     pub(crate) fn reject_body(reason: RejectReason, text: &str) -> Vec<u8> {
         let code = match reason {
             RejectReason::Encoded | RejectReason::TooLarge | RejectReason::Transferred | RejectReason::Unreadable => {
@@ -202,7 +202,7 @@ impl Service {
         if refused > 0 {
             tracing::warn!(
                 refused,
-                "rejected calls of a batch, because its response is too large or no memory is free for it"
+                "rejected calls of a batch: the response is too large, no memory is free, or a result cannot be read"
             );
         }
         text.end().push(b']');
@@ -316,9 +316,13 @@ impl Service {
         }
         let Some(foreign) = foreign else { return Ok(()) };
         if self.foreign_seen.swap(true, Relaxed) {
-            tracing::debug!(%foreign, "rejected a call of a method for developers");
+            tracing::debug!(method, %foreign, "rejected a call of a method for developers");
         } else {
-            tracing::warn!(%foreign, "rejected a call of a method for developers; the node logs further rejections at level debug");
+            tracing::warn!(
+                method,
+                %foreign,
+                "rejected a call of a method for developers; the node logs further rejections at level debug"
+            );
         }
         let text = format!("{method} is for developers on this machine: {foreign}");
         Err(RpcError::new(RpcErrorCode::INVALID_REQUEST, text))

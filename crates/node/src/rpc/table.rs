@@ -10,7 +10,7 @@ use super::entry::{Action, Entry};
 const SIMILAR: f64 = 0.9;
 
 /// Maximum length of an unknown name for a suggestion, in bytes. The time of a comparison grows with the product of
-/// both lengths.
+/// the lengths of the two names.
 const LONGEST: usize = 64;
 
 /// The methods of a service, in the alphabetical order of their names.
@@ -76,8 +76,8 @@ impl MethodTable {
     }
 
     /// Returns the most similar name of the methods whose position `is_offered` accepts. Returns `None` if no name is
-    /// similar, or `name` is longer than [`LONGEST`]. Also returns `None` for the name of a method: the name is then
-    /// correct, and the node has no such method or has switched it off.
+    /// similar, or `name` is longer than [`LONGEST`]. Also returns `None` if `name` is a name or an alias of a method
+    /// of this table.
     pub(crate) fn similar(&self, name: &str, is_offered: impl Fn(usize) -> bool) -> Option<&'static str> {
         if name.len() > LONGEST || self.find(name).is_some() {
             return None;

@@ -39,7 +39,7 @@ pub(crate) fn fixture(mode: BlockMode) -> Fixture {
         Store::ephemeral(StoreOptions::default()),
         ChainConfig::isolated(),
         &Genesis::default(),
-        key.public(),
+        key.public_key(),
         now,
     )
     .unwrap();
@@ -67,7 +67,7 @@ impl Fixture {
     }
 
     async fn ask_as(&self, caller: &Caller, body: &str) -> String {
-        let memory = MemoryLease::alone(HttpLimits::default()).memory();
+        let memory = MemoryLease::alone(HttpLimits::default(), Arc::default()).memory();
         self.reply(caller, body, memory).await.expect("there is memory")
     }
 
@@ -126,7 +126,7 @@ async fn first_call_beyond_the_limit_differs_from_later_ones() {
     let caller = Caller::limited(NonZeroU32::new(3).unwrap());
     let one = r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","params":[]}"#;
     let body = Bytes::from(format!("[{one},7,{one},{one},{one}]"));
-    let memory = || MemoryLease::alone(HttpLimits::default()).memory();
+    let memory = || MemoryLease::alone(HttpLimits::default(), Arc::default()).memory();
     let Answered { reply, wait } = fixture.service.answer(body.clone(), &caller, 0, memory()).await;
     assert_eq!(wait, None, "some were answered");
     let answers: Vec<Value> = serde_json::from_slice(&reply.unwrap().beginning.into_bytes()).unwrap();
@@ -244,7 +244,7 @@ async fn batch_without_a_permit_is_answered_in_part() {
 
 /// Returns a lease of a memory budget of `bytes` bytes.
 fn share_of(bytes: usize) -> MemoryLease {
-    MemoryLease::alone(HttpLimits { body_bytes: 0, bodies_bytes: bytes, ..HttpLimits::default() })
+    MemoryLease::alone(HttpLimits { body_bytes: 0, bodies_bytes: bytes, ..HttpLimits::default() }, Arc::default())
 }
 
 #[tokio::test]
@@ -540,7 +540,7 @@ async fn driver_that_has_stopped_is_an_internal_error() {
     let Fixture { service, driver } = fixture;
     drop(driver.stop().unwrap());
     let body = r#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[1]}"#;
-    let memory = MemoryLease::alone(HttpLimits::default()).memory();
+    let memory = MemoryLease::alone(HttpLimits::default(), Arc::default()).memory();
     let answered = service.answer(Bytes::from_static(body.as_bytes()), &Caller::local(), 0, memory).await;
     let answer = answered.reply.unwrap().beginning.into_bytes();
     assert_eq!(answer, r#"{"error":{"code":-32603,"message":"INTERNAL_ERROR: "},"id":1,"jsonrpc":"2.0"}"#);

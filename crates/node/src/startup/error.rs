@@ -12,6 +12,7 @@ use crate::{
 
 /// Reason why a node did not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// The data directory cannot be used.
     #[error(transparent)]
@@ -72,6 +73,7 @@ pub enum StartError {
 
 /// Reason why a node did not stop in order.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StopError {
     /// A thread panicked; the log has the position.
     #[error("a thread of the node panicked")]
@@ -96,10 +98,10 @@ fn at(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
 }
 
-/// Returns a hint for the operator if the port is in use, or an empty text.
+/// Returns the remedy if the port is in use, or an empty text.
 fn listen_hint(source: &io::Error) -> &'static str {
     if source.kind() == io::ErrorKind::AddrInUse {
-        ": the port is in use; stop the other program, or choose another with --listen"
+        ": the port is in use; stop the other program, or choose another address"
     } else {
         ""
     }

@@ -4,9 +4,11 @@ mod error;
 mod listen;
 mod open;
 mod pool;
+mod request;
 
 use std::{net::SocketAddr, sync::Arc};
 
+use serde::{Serialize, de::DeserializeOwned};
 use silica_chain::{AccountEntry, AccountsFile, Chain, PUBLISHED_ACCOUNTS, consensus::Solo};
 use silica_protocol::Version;
 use tokio::{
@@ -15,7 +17,10 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
-pub use self::error::{StartError, StopError};
+pub use self::{
+    error::{StartError, StopError},
+    request::RequestError,
+};
 use self::{
     listen::{bind_operators, bind_websocket, decide_on_developer},
     open::{Opened, open_with_progress},
@@ -29,7 +34,7 @@ use crate::{
     driver::{self, NodeHandle, RunningDriver},
     endpoint::Endpoint,
     home::Home,
-    http::{Server, Serves},
+    http::{HttpLimits, Server, Serves},
     methods,
     metrics::Metrics,
     ready_file::ReadyFile,
@@ -69,7 +74,7 @@ impl Node {
             developer,
             data_dir: config.data_dir.clone(),
             latest: chain.snapshot().latest_tx_block().header.number,
-            node_key: key.public(),
+            node_key: key.public_key(),
             accounts: funded(&chain, &accounts, config.show_keys),
         };
         import_pool(data_dir.as_ref(), &chain, producer.has_failed())?;
@@ -90,29 +95,77 @@ impl Node {
         let path = data_dir.as_ref().map(|data_dir| data_dir.path().to_owned());
         let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, home, path);
         let endpoint = Arc::new(endpoint);
+        let served = Arc::clone(&endpoint);
         let http = tokio::spawn(async move {
             let pages = async {
                 if let Some(operators) = operators {
-                    operators.serve(Arc::clone(&endpoint), stopped.clone()).await;
+                    operators.serve(Arc::clone(&served), stopped.clone()).await;
                 }
             };
-            tokio::join!(server.serve(Arc::clone(&endpoint), stopped.clone()), pages);
+            tokio::join!(server.serve(Arc::clone(&served), stopped.clone()), pages);
         });
-        Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir, ready_file })
+        let parts = Some(Parts { http, driver, handle, endpoint, data_dir });
+        Ok(RunningNode { addr, banner, http_limits: config.http, stop, ready_file, parts })
     }
 }
 
 /// A running node, which [`stop`](Self::stop) stops in order.
+///
+/// The drop of a running node also stops it. The drop blocks its thread until the block in production is made, the
+/// pending transactions are stored, and the data directory is free. It does not wait for requests in progress. The port
+/// becomes free when the runtime next runs the server.
 #[derive(Debug)]
 pub struct RunningNode {
     addr: SocketAddr,
     banner: Banner,
+    http_limits: HttpLimits,
     stop: watch::Sender<bool>,
+    ready_file: Option<ReadyFile>,
+    /// `None` after the stop.
+    parts: Option<Parts>,
+}
+
+/// The parts of a node that run or own files.
+#[derive(Debug)]
+struct Parts {
     http: JoinHandle<()>,
     driver: RunningDriver,
     handle: NodeHandle,
+    endpoint: Arc<Endpoint>,
     data_dir: Option<Arc<DataDir>>,
-    ready_file: Option<ReadyFile>,
+}
+
+impl Parts {
+    /// Stops the driver, stores the pending transactions, and closes the chain. Blocks the thread.
+    fn close(self) -> Result<(), StopError> {
+        let Self { driver, handle, data_dir, .. } = self;
+        let closed = driver.stop().map_err(|_| StopError::Panicked).and_then(|producer| {
+            let kept = data_dir.as_ref().map_or(Ok(()), |data_dir| export_pool(data_dir, &handle));
+            if let Err(error) = &kept {
+                // Log the error here. If the store then fails to close, the function returns only the error of the
+                // store.
+                tracing::error!(error = error as &dyn std::error::Error, "some pending transactions are lost");
+            }
+            // Close the chain even if the node failed to store the pending transactions.
+            producer.into_store().close().map_err(StopError::Store)?;
+            kept
+        });
+        // Requests in progress can own the directory too. Without the store, they cannot use it.
+        if let (Some(data_dir), true) = (&data_dir, !matches!(closed, Err(StopError::Panicked))) {
+            data_dir.release();
+        }
+        closed
+    }
+}
+
+impl Drop for RunningNode {
+    fn drop(&mut self) {
+        let Some(parts) = self.parts.take() else { return };
+        self.stop.send_replace(true);
+        if let Err(error) = parts.close() {
+            tracing::error!(error = &error as &dyn std::error::Error, "the node did not stop in order");
+        }
+    }
 }
 
 impl RunningNode {
@@ -121,9 +174,59 @@ impl RunningNode {
         self.addr
     }
 
+    /// Returns the URL of the JSON-RPC server.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    /// Returns the URL for subscribers: the separate WebSocket server, or the JSON-RPC server if there is no separate
+    /// server.
+    pub fn websocket_url(&self) -> String {
+        format!("ws://{}", self.banner.websocket.unwrap_or(self.addr))
+    }
+
+    /// Returns the accounts of the genesis block whose secret keys the node has. [`FundedAccount::key`] returns `None` for
+    /// a key that the node must not show.
+    pub fn accounts(&self) -> &[FundedAccount] {
+        &self.banner.accounts
+    }
+
+    /// Returns the chain, for queries without JSON-RPC. After the stop of the node, reads of a chain on disk fail.
+    #[expect(clippy::missing_panics_doc, reason = "only the stop takes the parts, and the stop takes the node")]
+    pub fn chain(&self) -> &Chain {
+        self.parts.as_ref().expect("the node runs").handle.chain()
+    }
+
+    /// Calls a JSON-RPC method in this process, without a socket. The call has no rate limit, and may use methods for
+    /// developers if the node serves them.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`]: the method returns an error, or the result does not have the form of `T`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use silica_node::Node;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let node = Node::builder().start().await?;
+    /// let id: String = node.request("GetNetworkId", [""]).await?;
+    /// assert_eq!(id, "222");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn request<T: DeserializeOwned>(&self, method: &str, params: impl Serialize) -> Result<T, RequestError> {
+        match &self.parts {
+            Some(parts) => request::request(&parts.endpoint, self.http_limits, method, &params).await,
+            None => Err(RequestError::NoResponse),
+        }
+    }
+
     #[cfg(test)]
-    pub(crate) const fn handle(&self) -> &NodeHandle {
-        &self.handle
+    pub(crate) fn handle(&self) -> &NodeHandle {
+        &self.parts.as_ref().expect("the node runs").handle
     }
 
     /// Returns the facts about the node, for users and programs.
@@ -137,30 +240,23 @@ impl RunningNode {
         self.ready_file.take()
     }
 
-    /// Completes the requests in progress, stops the driver, and closes the chain.
+    /// Completes the requests in progress, stops the driver, and closes the chain. If the caller drops the future, the
+    /// stop continues.
     ///
     /// # Errors
     ///
     /// [`StopError`]. The stored chain is complete even after an error.
-    pub async fn stop(self) -> Result<(), StopError> {
-        let Self { stop, http, driver, handle, data_dir, .. } = self;
-        stop.send_replace(true);
-        if http.await.is_err() {
-            tracing::error!("the server panicked; the stop continues");
-        }
-        let closed = spawn_blocking(move || {
-            let producer = driver.stop().map_err(|_| StopError::Panicked)?;
-            let kept = data_dir.map_or(Ok(()), |data_dir| export_pool(&data_dir, &handle));
-            if let Err(error) = &kept {
-                // Log the error here. If the store then fails to close, the function returns only the error of the
-                // store.
-                tracing::error!(error = error as &dyn std::error::Error, "some pending transactions are lost");
+    pub async fn stop(mut self) -> Result<(), StopError> {
+        let Some(mut parts) = self.parts.take() else { return Ok(()) };
+        self.stop.send_replace(true);
+        // A task of its own: a caller can drop this future, for example after a timeout, and the stop continues.
+        let stopped = tokio::spawn(async move {
+            if (&mut parts.http).await.is_err() {
+                tracing::error!("the server panicked; the stop continues");
             }
-            // Close the chain even if the node failed to store the pending transactions.
-            producer.into_store().close().map_err(StopError::Store)?;
-            kept
+            spawn_blocking(|| parts.close()).await.map_err(|_| StopError::Panicked)?
         });
-        closed.await.map_err(|_| StopError::Panicked)?
+        stopped.await.map_err(|_| StopError::Panicked)?
     }
 }
 

@@ -6,13 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::{Map, Value, json};
 use silica_chain::{Chain, ChainConfig, Genesis, OpenError, PUBLISHED_BALANCE, Producer, consensus::range_signer};
 use silica_crypto::KeyPair;
 use silica_protocol::BlockNumber;
 use silica_scilla::rules::Rules;
 use silica_state::{ArchiveError, OpenOutcome, Store, StoreOptions};
 use tokio::{task::spawn_blocking, time::timeout};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::StartError;
 use crate::{
@@ -126,10 +127,10 @@ fn open_chain(
         tracing::warn!(%reason, %from, to = %head, "the derived state is lost; executing the blocks again");
         let mut progress = Progress::new("executing blocks again");
         let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
-        silica_chain::rebuild(&store, chain_config.clone(), &genesis, key.public(), &mut log)
+        silica_chain::rebuild(&store, chain_config.clone(), &genesis, key.public_key(), &mut log)
             .map_err(|source| failed(source.into()))?;
     }
-    silica_chain::open(store, chain_config, &genesis, key.public(), clock::now()).map_err(failed)
+    silica_chain::open(store, chain_config, &genesis, key.public_key(), clock::now()).map_err(failed)
 }
 
 /// Returns the parameters of a new chain.
@@ -221,7 +222,7 @@ fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Resul
 }
 
 /// Rejects a genesis block that differs from the manifest. If the manifest has no genesis block, and the block is
-/// stored, writes it.
+/// stored, adds the hash of the block to the manifest.
 fn check_genesis(
     data_dir: &DataDir,
     manifest: &mut Manifest,
@@ -247,6 +248,30 @@ fn check_genesis(
 
 /// Returns the accounts file that the configuration selects.
 fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
+    let text = read_main_accounts(config)?;
+    if config.genesis_accounts.is_empty() {
+        return Ok(text);
+    }
+    // A text that is not an object stays as it is. Its parser returns the error.
+    let Ok(mut accounts) = serde_json::from_str::<Map<String, Value>>(&text) else { return Ok(text) };
+    for (address, balance) in &config.genesis_accounts {
+        // The file can spell the address in several ways.
+        let known = accounts.iter_mut().find(|(key, _)| key.parse() == Ok(*address)).map(|(_, entry)| entry);
+        match known.and_then(Value::as_object_mut) {
+            Some(entry) => drop(entry.insert("amount".to_owned(), balance.to_string().into())),
+            None => drop(accounts.insert(address.to_string(), json!({ "amount": balance.to_string(), "nonce": 0 }))),
+        }
+    }
+    let text = Zeroizing::new(serde_json::to_string(&accounts).unwrap_or_default());
+    for key in accounts.values_mut().filter_map(|entry| entry.get_mut("privateKey")) {
+        if let Value::String(digits) = key {
+            digits.zeroize();
+        }
+    }
+    Ok(text)
+}
+
+fn read_main_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
     match (&config.accounts_file, &config.mnemonic) {
         (Some(path), _) => {
             let unreadable = |source| StartError::AccountsFile { path: path.clone(), source };

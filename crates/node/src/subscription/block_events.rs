@@ -246,7 +246,11 @@ fn read_at(node: &NodeHandle, ChainTip { number, reverts }: ChainTip) -> Result<
         {
             return Unread::Gone;
         }
-        tracing::error!(%number, error = &error as &dyn std::error::Error, "failed to read the events of a block");
+        tracing::error!(
+            %number,
+            error = &error as &dyn std::error::Error,
+            "failed to read the events of a block; the node closes the session"
+        );
         Unread::Failed
     })
 }

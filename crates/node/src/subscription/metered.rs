@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::http::{Memory, MemoryLease, SMALL_RESPONSE};
 
-/// Number of bytes of a message that the stream reads without reserved memory.
+/// Number of bytes of a message after which the stream reserves memory.
 pub(super) const SHORT_MESSAGE: usize = SMALL_RESPONSE;
 
 /// Size of the header of a client's control frame, in bytes: two bytes and the mask of four (RFC 6455, section 5.2).
@@ -20,7 +20,7 @@ const CONTROL_HEAD: usize = 6;
 
 /// A stream that limits the memory of long messages. The user of the stream reports the end of each message. After
 /// [`SHORT_MESSAGE`] bytes of a message, the stream reserves memory of the common budget. It reads nothing until the
-/// budget has enough free memory.
+/// budget has enough free memory. If the reservation fails, the read fails with [`io::ErrorKind::OutOfMemory`].
 pub(super) struct Metered<S> {
     stream: S,
     lease: MemoryLease,

@@ -221,7 +221,12 @@ fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) 
     topics.take(&query, places, is_contract)
 }
 
-/// Returns whether the account at an address is a contract. A missing or unreadable account is not a contract.
+/// Returns whether the account at an address is a contract. Returns `false` for a missing or unreadable
+/// account.
+///
+/// # Errors
+///
+/// [`QueryError::Reverted`] if the chain was reverted during the read.
 fn is_contract(address: &Address, found: Result<Option<Account>, StateError>) -> Result<bool, QueryError> {
     match found {
         Ok(account) => Ok(account.is_some_and(|account| account.contract.is_some())),
@@ -230,7 +235,7 @@ fn is_contract(address: &Address, found: Result<Option<Account>, StateError>) ->
             tracing::error!(
                 %address,
                 error = &error as &dyn std::error::Error,
-                "failed to read an account; it counts as no contract"
+                "failed to read an account; the subscription treats the address as no contract"
             );
             Ok(false)
         }
@@ -241,7 +246,8 @@ fn following(block: BlockNumber) -> BlockNumber {
     BlockNumber::new(block.get().saturating_add(1))
 }
 
-/// Returns whether a message is a JSON-RPC request or a batch. Every other message belongs to subscriptions.
+/// Returns whether a message is for JSON-RPC: a batch, an object with the member `jsonrpc` or `method`, or a
+/// well-formed request. Every other message belongs to subscriptions.
 fn is_rpc(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Members {

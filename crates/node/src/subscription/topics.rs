@@ -45,7 +45,7 @@ struct Followed {
 /// (Reference: subscriptions#replies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QueryError {
-    /// The member `query` is not a known topic.
+    /// The message is not an object, or the member `query` is neither a topic nor `Unsubscribe`.
     #[error("invalid query field")]
     Query,
     /// The member `addresses` is missing or empty.
@@ -86,8 +86,8 @@ impl Topics {
         self.blocks || self.has(Topic::EventLog) || self.has(Topic::TxnLog) || !self.ending.is_empty()
     }
 
-    /// Applies a message that subscribes or unsubscribes. Addresses before an invalid one are added even if the message
-    /// is rejected. Each new address takes one permit of `places`.
+    /// Applies a message that subscribes or unsubscribes. If an address is invalid, adds the addresses before this
+    /// address and returns the error of this address. Each new address takes one permit of `places`.
     ///
     /// # Errors
     ///

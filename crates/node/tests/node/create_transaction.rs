@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 use silica_crypto::KeyPair;
 use silica_node::BlockMode;
-use silica_protocol::{Address, ChainId, Gas, GasPrice, Nonce, Qa, Transaction, Version};
+use silica_protocol::{Address, ChainId, Gas, GasPrice, Nonce, Qa, UnsignedTransaction, Version};
 
 use crate::harness::{PRICE, RICH, call, error, key, key_number, payment, post, result, signed, start};
 
@@ -103,7 +103,7 @@ async fn every_client_spells_absence_its_own_way() {
 }
 
 /// Signs a transaction, and checks the error for it.
-async fn check_signed(addr: SocketAddr, sender: &KeyPair, transaction: Transaction, code: i64, text: &str) {
+async fn check_signed(addr: SocketAddr, sender: &KeyPair, transaction: UnsignedTransaction, code: i64, text: &str) {
     let request = signed(transaction, sender);
     assert_eq!(error(addr, "CreateTransaction", json!([request])).await, (code, text.to_owned()));
 }
@@ -114,20 +114,20 @@ async fn transactions_are_verified() {
     let addr = node.addr();
     let rich = key(RICH);
     let valid = || payment(&rich, 1, to(), 1);
-    let version = |packed| Transaction { version: Version::from_packed(packed), ..valid() };
+    let version = |packed| UnsignedTransaction { version: Version::from_packed(packed), ..valid() };
     check_signed(addr, &rich, version(Version::of_chain(ChainId::new(1)).packed()), -26, "CHAIN_ID incorrect").await;
     let text = "Transaction version incorrect, Expected:1 Actual:2";
     check_signed(addr, &rich, version(222 << 16 | 2), -26, text).await;
-    let large = Transaction { to: Address::ZERO, code: "x".repeat(76_801), ..valid() };
+    let large = UnsignedTransaction { to: Address::ZERO, code: "x".repeat(76_801), ..valid() };
     check_signed(addr, &rich, large, -26, "Code size is too large").await;
-    let cheap = Transaction { gas_price: GasPrice::new(Qa::new(PRICE - 1)), ..valid() };
+    let cheap = UnsignedTransaction { gas_price: GasPrice::new(Qa::new(PRICE - 1)), ..valid() };
     let text = "GasPrice 1999999999 lower than minimum allowable 2000000000";
     check_signed(addr, &rich, cheap, -26, text).await;
 
     let refused = "Unable to verify transaction";
     check_signed(addr, &key_number(3), valid(), -26, refused).await;
     let not_a_point = silica_protocol::PublicKey::new([5; 33]);
-    check_signed(addr, &rich, Transaction { sender_key: not_a_point, ..valid() }, -26, refused).await;
+    check_signed(addr, &rich, UnsignedTransaction { sender_key: not_a_point, ..valid() }, -26, refused).await;
     let mut zero = super::create_transaction::valid();
     zero["signature"] = json!("0".repeat(128));
     assert_eq!(error(addr, "CreateTransaction", json!([zero])).await, (-26, refused.to_owned()));
@@ -145,34 +145,36 @@ async fn transactions_are_compared_with_the_state() {
     let valid = || payment(&rich, 1, to(), 1);
     let poor = key_number(4);
     check_signed(addr, &poor, payment(&poor, 1, to(), 1), -5, "The sender of the txn has no balance").await;
-    let little = Transaction { gas_limit: Gas::new(49), ..valid() };
+    let little = UnsignedTransaction { gas_limit: Gas::new(49), ..valid() };
     let text = "Gas limit (49) lower than minimum for payment transaction (50)";
     check_signed(addr, &rich, little, -8, text).await;
-    let call = Transaction { data: "{}".to_owned(), gas_limit: Gas::new(9), ..valid() };
+    let call = UnsignedTransaction { data: "{}".to_owned(), gas_limit: Gas::new(9), ..valid() };
     check_signed(addr, &rich, call, -8, "Gas limit (9) lower than minimum for invoking contract (10)").await;
-    let deployment = || Transaction { to: Address::ZERO, code: "x".repeat(60), data: "[]".to_owned(), ..valid() };
+    let deployment =
+        || UnsignedTransaction { to: Address::ZERO, code: "x".repeat(60), data: "[]".to_owned(), ..valid() };
     let text = "Gas limit (50) lower than minimum for creating contract (62)";
     check_signed(addr, &rich, deployment(), -8, text).await;
 
-    let nonce = |nonce| Transaction { nonce: Nonce::new(nonce), ..valid() };
+    let nonce = |nonce| UnsignedTransaction { nonce: Nonce::new(nonce), ..valid() };
     check_signed(addr, &rich, nonce(0), -8, "Nonce (0) lower than current (0)").await;
     check_signed(addr, &rich, nonce(2), -8, "Expected Nonce: 1").await;
-    let price = |price| Transaction { gas_price: GasPrice::new(Qa::new(price)), ..valid() };
+    let price = |price| UnsignedTransaction { gas_price: GasPrice::new(Qa::new(price)), ..valid() };
     check_signed(addr, &rich, price(u128::MAX), -8, "tx.GetGasLimit() * tx.GetGasPrice() overflow!").await;
-    let amount = |amount| Transaction { amount: Qa::new(amount), ..valid() };
+    let amount = |amount| UnsignedTransaction { amount: Qa::new(amount), ..valid() };
     let text = "tx.GetGasLimit() * tx.GetGasPrice() + tx.GetAmount() overflow!";
     check_signed(addr, &rich, amount(u128::MAX), -8, text).await;
     check_signed(addr, &rich, amount(9 * 10u128.pow(23)), -8, "Insufficient funds in source account!").await;
-    let large = Transaction { gas_limit: Gas::new(400_001), ..valid() };
+    let large = UnsignedTransaction { gas_limit: Gas::new(400_001), ..valid() };
     check_signed(addr, &rich, large, -8, "Txn gas limit 400001 greater than microblock gas limit400000").await;
 
-    let large = Transaction { gas_limit: Gas::new(400_001), ..deployment() };
+    let large = UnsignedTransaction { gas_limit: Gas::new(400_001), ..deployment() };
     let text = "Txn gas limit 400001 greater than microblock gas limit400000";
     check_signed(addr, &rich, large, -8, text).await;
     // Only the execution of the deployment detects init data without a version.
-    check_signed(addr, &rich, Transaction { gas_limit: Gas::new(100), ..deployment() }, -8, "Error Code: 11").await;
-    check_signed(addr, &rich, Transaction { data: "{}".to_owned(), ..valid() }, -5, "To addr is null").await;
-    let nothing = Transaction { to: Address::ZERO, ..valid() };
+    check_signed(addr, &rich, UnsignedTransaction { gas_limit: Gas::new(100), ..deployment() }, -8, "Error Code: 11")
+        .await;
+    check_signed(addr, &rich, UnsignedTransaction { data: "{}".to_owned(), ..valid() }, -5, "To addr is null").await;
+    let nothing = UnsignedTransaction { to: Address::ZERO, ..valid() };
     check_signed(addr, &rich, nothing, -5, "Code is empty and To addr is null").await;
 
     assert_eq!(result(addr, "GetNumTxBlocks", json!([])).await, "1");

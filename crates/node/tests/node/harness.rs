@@ -3,11 +3,9 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_crypto::{KeyPair, SecretKey};
 use silica_node::{BlockMode, Config, Node, RunningNode};
-use silica_protocol::{
-    Address, ChainId, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version, rpc::transaction::TransactionRequest,
-};
+use silica_protocol::{Address, ChainId, Qa, Transaction, UnsignedTransaction, rpc::transaction::TransactionRequest};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -61,32 +59,24 @@ pub(crate) async fn error(addr: SocketAddr, method: &str, params: Value) -> (i64
 
 /// Returns the key pair of a secret key in hexadecimal.
 pub(crate) fn key(hex: &str) -> KeyPair {
-    KeyPair::from_secret(hex.parse::<SecretKey>().unwrap())
+    KeyPair::from_hex(hex).unwrap()
 }
 
 /// Returns the key pair whose secret key has `number` in each of its 32 bytes.
 pub(crate) fn key_number(number: u8) -> KeyPair {
-    KeyPair::from_secret(SecretKey::from_bytes([number; 32]).unwrap())
+    KeyPair::from(SecretKey::from_bytes([number; 32]).unwrap())
 }
 
 /// Returns an unsigned payment of `amount` Qa.
-pub(crate) fn payment(from: &KeyPair, nonce: u64, to: Address, amount: u128) -> Transaction {
-    Transaction {
-        version: Version::of_chain(ChainId::new(222)),
-        nonce: Nonce::new(nonce),
-        to,
-        amount: Qa::new(amount),
-        gas_price: GasPrice::new(Qa::new(PRICE)),
-        gas_limit: Gas::new(50),
-        code: String::new(),
-        data: String::new(),
-        sender_key: from.public(),
-        signature: Signature::ZERO,
-    }
+pub(crate) fn payment(from: &KeyPair, nonce: u64, to: Address, amount: u128) -> UnsignedTransaction {
+    let payment = Transaction::payment(to, Qa::new(amount)).chain_id(ChainId::new(222)).nonce(nonce);
+    payment.gas_price(Qa::new(PRICE)).build(from.public_key()).unwrap()
 }
 
-/// Signs a transaction with `key`, and returns the parameter of `CreateTransaction`.
-pub(crate) fn signed(mut transaction: Transaction, key: &KeyPair) -> Value {
-    transaction.signature = sign(&transaction.core_bytes(), key).unwrap();
+/// Signs a transaction with `key`, and returns the parameter of `CreateTransaction`. The public key of the sender
+/// remains.
+pub(crate) fn signed(transaction: UnsignedTransaction, key: &KeyPair) -> Value {
+    let signature = key.sign(&transaction.signing_payload()).unwrap();
+    let transaction = transaction.with_signature(signature);
     serde_json::to_value(TransactionRequest { transaction, priority: false }).unwrap()
 }

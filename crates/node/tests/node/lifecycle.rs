@@ -1,10 +1,12 @@
 //! Tests of the start, stop and restart of a node, and of the errors of a rejected start.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
-use serde_json::json;
-use silica_node::{BlockMode, Config, DbReport, MaintenanceError, Node, RunningNode, StartError, check_db, rebuild_db};
-use silica_protocol::ChainId;
+use serde_json::{Value, json};
+use silica_node::{
+    BlockMode, Config, DbReport, MaintenanceError, Node, RequestError, RunningNode, StartError, check_db, rebuild_db,
+};
+use silica_protocol::{ChainId, Qa};
 
 use crate::harness::{RICH, key, key_number, payment, result, signed};
 
@@ -42,6 +44,76 @@ async fn second_start_continues_the_chain() {
 }
 
 #[tokio::test]
+async fn dropped_node_releases_its_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = || Config { block_mode: BlockMode::Manual, ..Config::in_dir(dir.path()) };
+    let node = Node::start(config()).await.unwrap();
+    let rich = key(RICH);
+    let transaction = payment(&rich, 1, key_number(5).address(), 1);
+    let hash = transaction.hash().to_string();
+    result(node.addr(), "CreateTransaction", json!([signed(transaction, &rich)])).await;
+    result(node.addr(), "IncreaseBlocknum", json!([1])).await;
+    let pending = payment(&rich, 2, key_number(5).address(), 1);
+    let pending_hash = pending.hash().to_string();
+    result(node.addr(), "CreateTransaction", json!([signed(pending, &rich)])).await;
+    drop(node);
+
+    // Nothing has run the server's tasks since the drop.
+    let node = Node::start(config()).await.unwrap();
+    result(node.addr(), "GetTransaction", json!([hash])).await;
+    let pending = json!({"code": 1, "confirmed": false, "pending": true});
+    assert_eq!(result(node.addr(), "GetPendingTxn", json!([pending_hash])).await, pending);
+    node.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn stop_continues_after_its_future_is_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = start_in(dir.path()).await;
+    // The timeout polls the stop once.
+    tokio::time::timeout(Duration::ZERO, node.stop()).await.unwrap_err();
+    let next = async {
+        loop {
+            match Node::start(Config::in_dir(dir.path())).await {
+                Ok(node) => break node,
+                Err(error) => assert!(error.to_string().contains("in use"), "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), next).await.unwrap().stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn genesis_accounts_set_balances_in_any_spelling_of_an_address() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, owner, new) = (dir.path().join("accounts.json"), key(RICH), key_number(9).address());
+    let secret = owner.secret().to_hex();
+    let spelled = owner.address().to_checksum();
+    let accounts = json!({ spelled: { "privateKey": secret.as_str(), "amount": "1000", "nonce": 3 } });
+    fs::write(&file, accounts.to_string()).unwrap();
+    let builder = Node::builder().genesis_account(owner.address(), Qa::new(5)).genesis_account(new, Qa::new(7));
+    let node = builder.configure(|config| config.accounts_file = Some(file)).start().await.unwrap();
+    for (address, balance, nonce) in [(owner.address(), "5", 3), (new, "7", 0)] {
+        let found: Value = node.request("GetBalance", [address.to_string()]).await.unwrap();
+        assert_eq!(found, json!({ "balance": balance, "nonce": nonce }));
+    }
+    let addresses: Vec<_> = node.accounts().iter().map(|account| account.address).collect();
+    assert_eq!(addresses, [owner.address()]);
+}
+
+#[tokio::test]
+async fn errors_of_requests_name_the_method() {
+    let node = Node::builder().start().await.unwrap();
+    let error = node.request::<String>("GetNothing", [""]).await.unwrap_err();
+    assert!(matches!(error, RequestError::Rpc { .. }), "{error:?}");
+    assert!(error.to_string().starts_with("GetNothing failed: "), "{error}");
+    let error = node.request::<u64>("GetNetworkId", [""]).await.unwrap_err();
+    assert!(matches!(error, RequestError::Result { .. }), "{error:?}");
+    assert!(error.to_string().contains("GetNetworkId") && error.to_string().contains("\"222\""), "{error}");
+}
+
+#[tokio::test]
 async fn what_waited_waits_again() {
     let dir = tempfile::tempdir().unwrap();
     let config = || Config { block_mode: BlockMode::Manual, ..Config::in_dir(dir.path()) };
@@ -65,7 +137,7 @@ async fn directory_in_use_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let node = start_in(dir.path()).await;
     let path = dir.path().display().to_string();
-    check_refused(Config::in_dir(dir.path()), &[&path, "in use by another process", "--data-dir"]).await;
+    check_refused(Config::in_dir(dir.path()), &[&path, "in use by another node"]).await;
     node.stop().await.unwrap();
     start_in(dir.path()).await.stop().await.unwrap();
 }
@@ -74,7 +146,7 @@ async fn directory_in_use_is_named() {
 async fn port_in_use_is_named() {
     let node = Node::start(Config::ephemeral()).await.unwrap();
     let listen = node.addr();
-    let words = [&*listen.to_string(), "port is in use", "--listen"];
+    let words = [&*listen.to_string(), "port is in use", "choose another address"];
     check_refused(Config { listen, ..Config::ephemeral() }, &words).await;
     node.stop().await.unwrap();
 }
@@ -197,7 +269,7 @@ async fn check_and_rebuild_find_the_chain_that_was_made() {
     result(node.addr(), "IncreaseBlocknum", json!([110])).await;
     let root = result(node.addr(), "GetLatestTxBlock", json!([])).await["header"]["StateRootHash"].clone();
     let in_use = check_db(dir.path()).unwrap_err().to_string();
-    assert!(in_use.contains("in use by another process"), "{in_use}");
+    assert!(in_use.contains("in use by another node"), "{in_use}");
     node.stop().await.unwrap();
 
     let checked = check_db(dir.path()).unwrap();

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use clap::Parser;
 use serde_json::json;
-use silica_node::{BlockMode, Cli, Command, LoadArgs, LoadError, load};
+use silica_node::{
+    BlockMode,
+    cli::{Cli, Command, LoadArgs, LoadError, load},
+};
 
 use crate::harness::{result, start};
 

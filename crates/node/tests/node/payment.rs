@@ -25,7 +25,7 @@ async fn payment_is_in_a_block_when_it_is_acknowledged() {
     assert_eq!(read["amount"], "1000");
     assert_eq!(read["nonce"], "1");
     assert_eq!(read["toAddr"], poor.to_string());
-    assert_eq!(read["senderPubKey"], format!("0x{:X}", rich.public()));
+    assert_eq!(read["senderPubKey"], format!("0x{:X}", rich.public_key()));
     assert_eq!(read["receipt"], json!({"cumulative_gas": "50", "epoch_num": "1", "success": true}));
     assert_eq!(result(addr, "GetTransaction", json!([format!("0x{}", hash.to_uppercase())])).await, read);
 

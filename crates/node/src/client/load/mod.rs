@@ -66,6 +66,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Reason why a load failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The target is on another machine.
     #[error("expected a target on this machine, or --allow-remote, got {target}")]

@@ -1,9 +1,9 @@
 //! Unsigned transactions of a load, and their signatures.
 
 use serde_json::value::to_raw_value;
-use silica_crypto::{KeyPair, sign};
+use silica_crypto::KeyPair;
 use silica_protocol::{
-    Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version, rpc::transaction::TransactionRequest,
+    Address, Gas, GasPrice, Nonce, Qa, UnsignedTransaction, Version, rpc::transaction::TransactionRequest,
 };
 
 use super::{
@@ -54,7 +54,7 @@ impl Terms {
     /// Signs a transaction, and returns it as JSON.
     pub(super) fn signed(&self, key: &KeyPair, nonce: Nonce, order: Order) -> SignedRequest {
         let Order { to, amount, gas_limit, code, data } = order;
-        let mut transaction = Transaction {
+        let transaction = UnsignedTransaction {
             version: self.version,
             nonce,
             to,
@@ -63,10 +63,9 @@ impl Terms {
             gas_limit,
             code,
             data,
-            sender_key: key.public(),
-            signature: Signature::ZERO,
+            sender_key: key.public_key(),
         };
-        transaction.signature = sign(&transaction.core_bytes(), key).expect("the bytes of a transaction are not empty");
+        let transaction = transaction.sign(key).expect("the bytes of a transaction are not empty");
         to_raw_value(&TransactionRequest { transaction, priority: false }).expect("a request has a JSON form")
     }
 }

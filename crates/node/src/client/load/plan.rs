@@ -59,7 +59,9 @@ impl Sender {
 }
 
 impl Plan {
-    /// Distributes the transactions over the senders. For a load of token transfers, also deploys the token contract.
+    /// Distributes the transactions over the senders. For a load of token transfers, also deploys the token contract
+    /// and transfers tokens to each sender.
+    ///
     /// The keys of the senders are constant, so that a second load does not need to fund them again.
     pub(super) async fn new(args: &LoadArgs, client: &mut RpcClient, limit: Duration) -> Result<Self, LoadError> {
         let terms = Terms::of(client).await?;
@@ -214,13 +216,12 @@ async fn hand_out(
 }
 
 fn key_of(account: &PublishedAccount) -> KeyPair {
-    let secret: SecretKey = account.secret_key().parse().expect("a test of the chain reads every key");
-    KeyPair::from_secret(secret)
+    KeyPair::from_hex(account.secret_key()).expect("a test of the chain reads every key")
 }
 
 fn sender_key(index: u64) -> KeyPair {
     let bytes = sha256(&[b"silica load sender", &index.to_be_bytes()]);
-    KeyPair::from_secret(SecretKey::from_bytes(bytes).expect("a hash is out of range once in 2^128"))
+    KeyPair::from(SecretKey::from_bytes(bytes).expect("a hash is out of range once in 2^128"))
 }
 
 /// Distributes the senders over the connections. A connection takes one transaction of each of its senders in turn.

@@ -7,7 +7,7 @@ use silica_protocol::{Address, Gas, Nonce, Qa};
 use super::{LoadError, order::Order, rpc::RpcClient};
 
 /// Source code of the contract.
-const CODE: &str = include_str!("../../../../../contracts/fungible_token/fungible_token.scilla");
+const CODE: &str = include_str!("fungible_token.scilla");
 
 /// Gas limit of the deployment, in gas units.
 const DEPLOYMENT_GAS: Gas = Gas::new(40_000);

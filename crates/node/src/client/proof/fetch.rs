@@ -86,8 +86,8 @@ impl Node<'_> {
         }
     }
 
-    /// Gets the latest block, and returns it with the method that returned it. In the block mode `manual-immediate`, a
-    /// node has no method for the latest block. The client then gets the block by its number.
+    /// Gets the latest block. Returns the name of the method that returned the block, and the block. In the block mode
+    /// `manual-immediate`, a node has no method for the latest block. The client then gets the block by its number.
     async fn latest_block(&mut self) -> Result<(&'static str, TxBlock), VerifyError> {
         const LATEST: &str = "GetLatestTxBlock";
         match self.try_call(LATEST, &[String::new()]).await? {

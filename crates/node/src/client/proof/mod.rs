@@ -3,7 +3,6 @@
 //! The response comes from a file, from standard input, or from a node. The verification does not depend on the source.
 //! The output states what the response proves.
 
-mod answer;
 mod fetch;
 pub(super) mod get;
 mod report;
@@ -15,12 +14,10 @@ use std::{
 };
 
 use clap::{ArgGroup, Args, Subcommand};
+use silica_proof::{ResponseError, StateProof, StateProofError};
 use silica_protocol::{Address, StateRoot, VariableHash};
-use silica_state::{ProvenState, StateProofError, verify_account_proof, verify_state_proof};
 
-use self::answer::Reply;
 pub use self::{
-    answer::AnswerError,
     get::GetProofArgs,
     report::{ProofReport, Variable},
 };
@@ -80,8 +77,8 @@ pub struct VerifyArgs {
     pub variable_hash: Option<VariableHash>,
 }
 
-/// Maximum size of a response, in bytes. A path has at most 209 nodes of 532 bytes each, but its last node has the
-/// value. Only the gas limit bounds the size of the value.
+/// Maximum size of a response, in bytes. A path of the trie has at most 209 nodes of 532 bytes each. The last node
+/// also has the value. Only the gas limit bounds the size of the value.
 const MAX_ANSWER: u64 = MAX_BODY as u64;
 
 /// Reason why the command did not verify a response.
@@ -115,21 +112,15 @@ pub enum VerifyError {
         /// The response.
         got: String,
     },
-    /// The response is an error of the node.
-    #[error("the node returned no proof: {reason}")]
-    Refused {
-        /// The error of the node, as JSON text.
-        reason: String,
-    },
     /// The response has a proof of a variable, but the command line does not name the variable.
     #[error("stateProof: expected --variable or --variable-hash, because the response is about a variable")]
     WhichVariable,
     /// The response has more than 64 MiB.
     #[error("expected a response of at most {MAX_ANSWER} bytes")]
     TooLong,
-    /// The response does not have the form of a result of `GetStateProof`.
+    /// The response is an error of the node, or does not have the form of a result of `GetStateProof`.
     #[error(transparent)]
-    Answer(#[from] AnswerError),
+    Answer(#[from] ResponseError),
     /// The state root of the node's block differs from the trusted root.
     #[error("expected a Tx block with the state root {expected}, got one with {got}")]
     OtherBlock {
@@ -148,12 +139,12 @@ impl VerifyError {
     /// response to verify, or that the command line does not fit the response.
     pub fn is_refutation(&self) -> bool {
         match self {
+            Self::Answer(ResponseError::Refused { .. }) => false,
             Self::Answer(_) | Self::OtherBlock { .. } | Self::Proof(_) => true,
             Self::File { .. }
             | Self::Stdin(_)
             | Self::Connection { .. }
             | Self::Node { .. }
-            | Self::Refused { .. }
             | Self::TooLong
             | Self::WhichVariable => false,
         }
@@ -181,19 +172,16 @@ pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError>
         (Some(_), None) => return Err(VerifyError::WhichVariable),
         (None, _) => (None, args.root.unwrap_or(StateRoot::ZERO), read(args)?),
     };
-    let answer = match Reply::read(&text)? {
-        Reply::Proof(answer) => answer,
-        Reply::Refusal(reason) => return Err(VerifyError::Refused { reason }),
-    };
-    let proven = match &hash {
-        Some(hash) => verify_state_proof(&root, &address, hash, &answer.account_proof, &answer.state_proof)?,
-        None if answer.state_proof.is_empty() => {
-            let account = verify_account_proof(&root, &address, &answer.account_proof)?;
-            ProvenState { account, variable: None }
+    let proof: StateProof = text.parse()?;
+    let (account, value) = match &hash {
+        Some(hash) => {
+            let proven = proof.verify_hash(&root, &address, hash)?;
+            (proven.account, proven.value)
         }
+        None if proof.state.is_empty() => (proof.verify_account(&root, &address)?, None),
         None => return Err(VerifyError::WhichVariable),
     };
-    Ok(ProofReport { block, root, is_root_given: args.root.is_some(), address, variable, proven })
+    Ok(ProofReport { block, root, is_root_given: args.root.is_some(), address, variable, account, value })
 }
 
 /// Reads the response from the file or from standard input. Rejects more than [`MAX_ANSWER`] bytes.
@@ -216,15 +204,15 @@ fn read(args: &VerifyArgs) -> Result<String, VerifyError> {
 
 #[cfg(test)]
 mod tests {
+    use silica_proof::MemoryTrie;
     use silica_protocol::{Account, Address, CodeHash, ContractAccount, StorageKey, StorageRoot};
-    use silica_state::trie::MemoryTrie;
 
     use super::*;
 
     #[tokio::test]
     async fn large_values_are_proven() {
         let (address, value) = (Address::new([7; 20]), format!("\"{}\"", "x".repeat(5 << 20)));
-        let variable = StorageKey::entry(&address, "text", &[""; 0]).variable_hash().to_string();
+        let variable = StorageKey::field(&address, "text").variable_hash().to_string();
         let mut storage = MemoryTrie::new();
         storage.insert(variable.as_bytes(), value.as_bytes());
         let storage_root = Some(StorageRoot::new(storage.root()));
@@ -248,6 +236,6 @@ mod tests {
             index: Vec::new(),
             variable_hash: None,
         };
-        assert_eq!(verify_proof(&args).await.unwrap().proven.variable, Some(value.into_bytes()));
+        assert_eq!(verify_proof(&args).await.unwrap().value.unwrap().into_bytes(), value.into_bytes());
     }
 }

@@ -3,8 +3,8 @@
 use std::{fmt, str};
 
 use silica_chain::variable_key;
+use silica_proof::StorageValue;
 use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, VariableHash};
-use silica_state::ProvenState;
 
 use crate::terminal::visible;
 
@@ -21,8 +21,10 @@ pub struct ProofReport {
     pub address: Address,
     /// The variable; `None` if the proof is only of an account.
     pub variable: Option<Variable>,
-    /// The proven account and value, or their absence.
-    pub proven: ProvenState,
+    /// The proven account, or `None` for its proven absence.
+    pub account: Option<Account>,
+    /// The proven value of the variable, or `None` for its proven absence.
+    pub value: Option<StorageValue>,
 }
 
 /// A variable of a contract.
@@ -61,20 +63,20 @@ const HEARSAY: &str = "  reported by the node";
 
 impl fmt::Display for ProofReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { block, root, is_root_given, address, variable, proven } = self;
+        let Self { block, root, is_root_given, address, variable, account, value } = self;
         if let Some(block) = block {
             writeln!(f, "Tx block       {block}{HEARSAY}")?;
         }
         writeln!(f, "state root     {root}{}", if *is_root_given { "" } else { HEARSAY })?;
         write!(f, "account        0x{address}  {}", address.to_bech32())?;
-        match &proven.account {
+        match account {
             Some(account) => write_account(account, f)?,
             None => write!(f, "\n  absent       the proof shows that the account does not exist")?,
         }
         let Some(variable) = variable else { return Ok(()) };
         write!(f, "\nvariable       {variable}")?;
-        match &proven.variable {
-            Some(value) => write!(f, "\n  value        {}", Shown { value, variable, address }),
+        match value {
+            Some(value) => write!(f, "\n  value        {}", Shown { value: value.as_bytes(), variable, address }),
             None => write!(f, "\n  absent       the proof shows that nothing is stored under {}", Place(variable)),
         }
     }

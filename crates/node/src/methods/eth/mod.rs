@@ -292,11 +292,12 @@ fn account(
     let account = at.snapshot.account_at(&address, number).map_err(|error| match error {
         ProofError::NotMined { block } => CallError::from(EthFault::NoSuchBlock { block }),
         ProofError::Expired { earliest } => CallError::from(EthFault::StateGone { block: number, earliest }),
-        error @ (ProofError::UnknownAccount
+        ProofError::UnknownAccount
         | ProofError::NotAContract
         | ProofError::NoStorage
         | ProofError::History(_)
-        | ProofError::State(_)) => error.into(),
+        | ProofError::State(_) => error.into(),
+        _ => error.into(),
     })?;
     Ok((address, account))
 }

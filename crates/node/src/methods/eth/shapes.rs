@@ -255,7 +255,8 @@ pub(crate) struct Transaction {
 
 impl Transaction {
     pub(super) fn new(place: Place, chain_id: u64, transaction: &silica_protocol::Transaction) -> Self {
-        let (r, s) = transaction.signature.as_ref().split_at(transaction.signature.as_ref().len() / 2);
+        let signature = transaction.signature().to_bytes();
+        let (r, s) = signature.split_at(signature.len() / 2);
         let input = if transaction.code.is_empty() { &transaction.data } else { &transaction.code };
         Self {
             place,

@@ -72,7 +72,7 @@ pub(super) enum End {
     ClosedByNode(CloseCode, &'static str),
     /// The client has closed the session.
     ClosedByClient,
-    /// The connection has ended, or the client does not read.
+    /// The connection has ended, or the client neither reads nor responds.
     Gone,
 }
 
@@ -119,7 +119,7 @@ impl From<tungstenite::Error> for End {
 
 /// An event of the socket.
 enum Traffic {
-    /// The pending bytes were sent (`true`), or the deadline for them has passed (`false`).
+    /// The pending bytes were sent (`true`), or the flush has failed or passed its deadline (`false`).
     Sent(bool),
     Came(Option<Message>),
 }

@@ -1,5 +1,7 @@
 //! Tests of the wire over streams in memory.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use tokio::io::{DuplexStream, duplex};
 
@@ -24,7 +26,7 @@ struct Pair {
 async fn pair(times: Times, limits: HttpLimits, bytes: usize) -> Pair {
     let (here, there) = duplex(bytes);
     let (stop, stopped) = watch::channel(false);
-    let wire = Wire::with_times(here, times, MemoryLease::alone(limits), stopped).await;
+    let wire = Wire::with_times(here, times, MemoryLease::alone(limits, Arc::default()), stopped).await;
     let client = WebSocketStream::from_raw_socket(there, Role::Client, None).await;
     Pair { wire, client, stop }
 }
@@ -57,7 +59,8 @@ async fn large_text_is_one_message() {
 async fn who_pings_and_does_not_read_is_given_up() {
     let (here, mut there) = duplex(1000);
     let (_stop, stopped) = watch::channel(false);
-    let mut wire = Wire::with_times(here, QUICK, MemoryLease::alone(HttpLimits::default()), stopped).await;
+    let mut wire =
+        Wire::with_times(here, QUICK, MemoryLease::alone(HttpLimits::default(), Arc::default()), stopped).await;
     let ping = [[0x89, 0xfd].as_slice(), &[0; 4 + 125]].concat();
     let mut taken = 0;
     let pings = async {
@@ -258,7 +261,7 @@ async fn half_a_long_message_gives_way() {
 #[tokio::test(start_paused = true)]
 async fn notifications_leave_memory_to_requests() {
     let limits = HttpLimits { body_bytes: 1000, bodies_bytes: 8 * CHUNK, ..HttpLimits::default() };
-    let lease = MemoryLease::alone(limits);
+    let lease = MemoryLease::alone(limits, Arc::default());
     let push = lease.reserve(3 * CHUNK).await;
     let mut waits = Box::pin(lease.reserve(2 * CHUNK));
     assert!(waits.as_mut().now_or_never().is_none(), "half of the memory is for them");
