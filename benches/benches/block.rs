@@ -14,8 +14,8 @@ use silica_chain::{
     consensus::{Application, Cause, Engine, Input, Solo, range_signer},
     open,
 };
-use silica_crypto::{KeyPair, SecretKey, sign};
-use silica_protocol::{Account, Address, Gas, GasPrice, Nonce, Qa, Signature, Timestamp, Transaction, Version, sha256};
+use silica_crypto::{KeyPair, SecretKey};
+use silica_protocol::{Account, Address, Qa, Timestamp, Transaction, sha256};
 use silica_state::{Store, StoreOptions};
 
 /// Number of accounts in addition to the senders.
@@ -85,7 +85,7 @@ impl Bench {
         store.set_signer(range_signer(&sender(usize::MAX)));
         let now = 1_700_000_000_000_000;
         let (chain, producer) =
-            open(store, config, &genesis, engine.public(), Timestamp::new(now)).expect("a new chain opens");
+            open(store, config, &genesis, engine.public_key(), Timestamp::new(now)).expect("a new chain opens");
         Self { chain, producer, engine, senders, nonce: 0, now, _dir: dir }
     }
 
@@ -94,20 +94,10 @@ impl Bench {
         self.nonce += 1;
         let nonce = self.nonce;
         let payment = |(number, key): (u64, &KeyPair)| {
-            let mut transaction = Transaction {
-                version: Version::of_chain(self.chain.config().chain_id),
-                nonce: Nonce::new(nonce),
-                to: address(number.wrapping_mul(7_919).wrapping_add(nonce * 104_729) % ACCOUNTS),
-                amount: Qa::new(1_000),
-                gas_price: GasPrice::new(Qa::new(PRICE + u128::from(number % 7))),
-                gas_limit: Gas::new(50),
-                code: String::new(),
-                data: String::new(),
-                sender_key: key.public(),
-                signature: Signature::ZERO,
-            };
-            transaction.signature = sign(&transaction.core_bytes(), key).expect("a core is not empty");
-            transaction
+            let to = address(number.wrapping_mul(7_919).wrapping_add(nonce * 104_729) % ACCOUNTS);
+            let payment = Transaction::payment(to, Qa::new(1_000)).chain_id(self.chain.config().chain_id).nonce(nonce);
+            let payment = payment.gas_price(Qa::new(PRICE + u128::from(number % 7)));
+            payment.sign(key).expect("a core is not empty")
         };
         (0..).zip(&self.senders).map(payment).collect()
     }
@@ -138,7 +128,7 @@ fn address(number: u64) -> Address {
 
 fn sender(number: usize) -> KeyPair {
     let seed = sha256(&[b"sender", &number.to_be_bytes()]);
-    KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
+    KeyPair::from(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
 }
 
 fn admission(criterion: &mut Criterion) {

@@ -10,10 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_crypto::{KeyPair, SecretKey};
 use silica_scilla::{
+    check::{self, Options},
     code::Code,
-    eval::{Argument, Message, Settings},
+    eval::{Argument, IncomingMessage, Settings},
     gas::Meter,
     host::MemoryHost,
     resolve::{self, Origin},
@@ -93,10 +94,10 @@ fn programs() -> Vec<Program> {
          let none = Nil {{(Pair (Pair ByStr32 ByStr32) (Pair ByStr64 ByStr64))}} in
          Cons {{(Pair (Pair ByStr32 ByStr32) (Pair ByStr64 ByStr64))}} both none"
     );
-    let signer = SecretKey::from_bytes([7; 32]).map(KeyPair::from_secret).expect("the number is a key");
-    let signed = sign(b"pay 1 ZIL", &signer).expect("the key signs");
+    let signer = SecretKey::from_bytes([7; 32]).map(KeyPair::from).expect("the number is a key");
+    let signed = signer.sign(b"pay 1 ZIL").expect("the key signs");
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
-    let (key, signature, message) = (hex(signer.public().as_bytes()), hex(signed.as_bytes()), hex(b"pay 1 ZIL"));
+    let (key, signature, message) = (hex(signer.public_key().as_bytes()), hex(signed.as_bytes()), hex(b"pay 1 ZIL"));
     // Another library made this signature with the same key.
     let ecdsa = "4ab48fe13b1722e49931cda4380dc6ce589927603260e28c80e13807b6d88f64\
                  44d45c3c65167507e0f475d4af62908841dbefbf8d80d2400bb7155e96638f99";
@@ -167,18 +168,20 @@ fn measure(program: &Program) -> (u64, Duration) {
     let module = parse_contract("contract.scilla", text.as_bytes()).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
     // On a chain, names of constructors have the address of the contract as prefix.
     let origin = Origin { address: Some("0x0505050505050505050505050505050505050505".into()), ..Origin::default() };
-    let resolved = resolve::contract(module, &origin, &Standard);
-    let code = Arc::new(Code::of_contract(&resolved.unwrap_or_else(|wrong| panic!("{name}: {wrong}"))));
+    let resolved = resolve::contract(module, &origin, &Standard).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+    let checked =
+        check::contract(&resolved, &Options::with_limit(LIMIT)).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+    let code = Arc::new(Code::of_contract(&checked));
     let init = [
         ("_creation_block", Value::BNum(BNum::from_u64(1))),
-        ("_scilla_version", Value::uint32(0)),
+        ("_scilla_version", Value::from(0_u32)),
         ("_this_address", Value::bystrx([5; 20])),
     ]
     .map(argument);
     let entries =
-        [("_amount", Value::uint128(0)), ("_origin", Value::bystrx([6; 20])), ("_sender", Value::bystrx([6; 20]))]
+        [("_amount", Value::from(0_u128)), ("_origin", Value::bystrx([6; 20])), ("_sender", Value::bystrx([6; 20]))]
             .map(argument);
-    let message = Message { tag: "Go".into(), entries: entries.into() };
+    let message = IncomingMessage { tag: "Go".into(), entries: entries.into() };
     let limit = Meter::with_limit(LIMIT);
     let call = || {
         let loaded = code.load(Settings::default(), limit).expect("the library is right");

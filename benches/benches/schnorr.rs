@@ -11,7 +11,7 @@ use secp256k1::{Keypair, Message, XOnlyPublicKey, ecdsa, schnorr as bip340};
 use silica_crypto::{
     KeyPair, Nonces, SecretKey, cosign,
     multisig::{Challenge, CommitPoint, CommitSecret, aggregate_keys, combine},
-    sign, sign_with, verify,
+    verify,
 };
 use silica_protocol::{CoSignatures, PublicKey, Signature, sha256};
 
@@ -43,7 +43,7 @@ impl Case {
         let pair = Keypair::from_secret_bytes(seed).expect("a digest is a secret key");
         let parsed_ecdsa = ecdsa::sign(digest(&message), &pair.secret_key());
         Self {
-            signature: sign(&message, &key).expect("the message is not empty"),
+            signature: key.sign(&message).expect("the message is not empty"),
             parsed_key: pair.public_key(),
             ecdsa: parsed_ecdsa.serialize_compact(),
             parsed_ecdsa,
@@ -57,7 +57,7 @@ impl Case {
 }
 
 fn key_pair(seed: [u8; 32]) -> KeyPair {
-    KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
+    KeyPair::from(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
 }
 
 /// Returns the digest that ECDSA signs. Schnorr hashes the message itself.
@@ -74,11 +74,11 @@ fn bench<T>(criterion: &mut Criterion, name: &str, cases: &[Case], operation: im
 }
 
 fn verify_schnorr(case: &Case) {
-    verify(&case.message, &case.signature, &case.key.public()).expect("the signature is right");
+    verify(&case.message, &case.signature, &case.key.public_key()).expect("the signature is right");
 }
 
 fn verify_ecdsa(case: &Case) {
-    let key = secp256k1::PublicKey::from_byte_array_compressed(case.key.public().to_bytes()).expect("it is a key");
+    let key = secp256k1::PublicKey::from_byte_array_compressed(case.key.public_key().to_bytes()).expect("it is a key");
     let signature = ecdsa::Signature::from_compact(&case.ecdsa).expect("it is a signature");
     ecdsa::verify(&signature, digest(&case.message), &key).expect("the signature is right");
 }
@@ -99,11 +99,11 @@ fn verification(criterion: &mut Criterion) {
 
 fn signing(criterion: &mut Criterion) {
     let cases: Vec<_> = (0..SIGNERS).map(Case::new).collect();
-    bench(criterion, "schnorr/sign", &cases, |case| sign(&case.message, &case.key));
+    bench(criterion, "schnorr/sign", &cases, |case| case.key.sign(&case.message));
     bench(criterion, "schnorr/sign_zilliqa_js", &cases, |case| {
-        sign_with(&case.message, &case.key, Nonces::zilliqa_js(&case.message, &[1; 32], &[2; 32]))
+        case.key.sign_with(&case.message, Nonces::zilliqa_js(&case.message, &[1; 32], &[2; 32]))
     });
-    bench(criterion, "schnorr/public_key", &cases, |case| case.key.secret().public());
+    bench(criterion, "schnorr/public_key", &cases, |case| case.key.secret().public_key());
     bench(criterion, "ecdsa/sign", &cases, |case| ecdsa::sign(digest(&case.message), &case.pair.secret_key()));
     bench(criterion, "bip340/sign", &cases, |case| bip340::sign_no_aux_rand(&case.message, &case.pair));
 }
@@ -114,11 +114,12 @@ fn co_signatures(criterion: &mut Criterion) {
     let alone = cosign::cosign_alone(&header, &key).expect("the header is not empty");
     criterion.bench_function("cosign/alone", |bencher| bencher.iter(|| cosign::cosign_alone(black_box(&header), &key)));
     criterion.bench_function("cosign/verify_1", |bencher| {
-        bencher.iter(|| cosign::verify(black_box(&alone), &header, &[key.public()]).expect("the signature is right"));
+        bencher
+            .iter(|| cosign::verify(black_box(&alone), &header, &[key.public_key()]).expect("the signature is right"));
     });
 
     let members: Vec<_> = (0..COMMITTEE).map(|number| key_pair(sha256(&[&number.to_be_bytes()]))).collect();
-    let keys: Vec<_> = members.iter().map(KeyPair::public).collect();
+    let keys: Vec<_> = members.iter().map(KeyPair::public_key).collect();
     let committee = cosign_together(&header, &members);
     criterion.bench_function("cosign/verify_600", |bencher| {
         bencher.iter(|| cosign::verify(black_box(&committee), &header, &keys).expect("the signature is right"));
@@ -128,10 +129,11 @@ fn co_signatures(criterion: &mut Criterion) {
 
     let secret = CommitSecret::generate(&mut Digests(0));
     let point = secret.point();
-    let challenge = Challenge::new(&point, &key.public(), &header).expect("the header is not empty");
+    let challenge = Challenge::new(&point, &key.public_key(), &header).expect("the header is not empty");
     let response = secret.respond(&challenge, key.secret()).expect("the response is not 0");
     criterion.bench_function("multisig/check_response", |bencher| {
-        bencher.iter(|| response.check(black_box(&challenge), &key.public(), &point).expect("the response is right"));
+        bencher
+            .iter(|| response.check(black_box(&challenge), &key.public_key(), &point).expect("the response is right"));
     });
 }
 
@@ -151,7 +153,7 @@ fn sign_together(message: &[u8], signers: &[KeyPair]) -> Signature {
     let mut digests = Digests(message.len() as u64);
     let secrets: Vec<_> = signers.iter().map(|_| CommitSecret::generate(&mut digests)).collect();
     let points: Vec<_> = secrets.iter().map(CommitSecret::point).collect();
-    let keys: Vec<PublicKey> = signers.iter().map(KeyPair::public).collect();
+    let keys: Vec<PublicKey> = signers.iter().map(KeyPair::public_key).collect();
     let point = CommitPoint::aggregate(&points).expect("the points have a sum");
     let key = aggregate_keys(&keys).expect("the keys have a sum");
     let challenge = Challenge::new(&point, &key, message).expect("the message is not empty");

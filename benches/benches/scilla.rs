@@ -12,13 +12,14 @@ use std::{
 };
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use silica_protocol::Address;
 use silica_scilla::{
     cache::{CodeCache, CodeKey},
     check,
-    code::{Code, Field},
-    eval::{Argument, Message, Outcome, Settings},
+    code::{Code, DeclaredField},
+    eval::{Argument, IncomingMessage, Outcome, Settings},
     gas::Meter,
-    host::{Address, Host, HostError, Remote, RemoteWant},
+    host::{Host, HostError, Remote, RemoteWant},
     json::{ListForm, MessageInput, RunReport, read_document},
     report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin, Program},
@@ -36,8 +37,8 @@ const LOOPS: &str = include_str!("scilla/loops.scilla");
 
 /// Gas limit of each call.
 const GAS: u64 = 1_000_000;
-const SENDER: Address = [1; 20];
-const RECIPIENT: Address = [2; 20];
+const SENDER: Address = Address::new([1; 20]);
+const RECIPIENT: Address = Address::new([2; 20]);
 /// Number of list elements in the loops.
 const ELEMENTS: u32 = 10_000;
 
@@ -65,9 +66,9 @@ impl Memory {
     /// Returns the state of a token with `holders` holders.
     fn of_token(holders: u32) -> Self {
         let mut memory = Self::default();
-        memory.entries.extend((0..holders).map(|number| (holder(number), Value::uint128(1_000))));
-        memory.entries.insert(SENDER, Value::uint128(u128::MAX / 2));
-        memory.entries.insert(RECIPIENT, Value::uint128(5));
+        memory.entries.extend((0..holders).map(|number| (holder(number), Value::from(1_000_u128))));
+        memory.entries.insert(SENDER, Value::from(u128::MAX / 2));
+        memory.entries.insert(RECIPIENT, Value::from(5_u128));
         memory
     }
 }
@@ -77,28 +78,28 @@ fn holder(number: u32) -> Address {
     for (byte, digit) in address.iter_mut().zip(number.wrapping_mul(2_654_435_761).to_be_bytes()) {
         *byte = digit;
     }
-    address
+    Address::new(address)
 }
 
 /// Returns the address that is the key of a map entry, or `None` if the keys are not one address.
 fn address(keys: &[Key]) -> Option<Address> {
     let [key] = keys else { return None };
-    key.value().as_bytes()?.as_ref().try_into().ok()
+    Address::try_from(key.value()).ok()
 }
 
 impl Host for Memory {
-    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+    fn load(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<Option<Value>, HostError> {
         Ok(match address(keys) {
             Some(address) => self.entries.get(&address).cloned(),
             None => self.fields.get(&field.name).cloned(),
         })
     }
 
-    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+    fn exists(&mut self, field: &DeclaredField, keys: &[Key]) -> Result<bool, HostError> {
         self.load(field, keys).map(|found| found.is_some())
     }
 
-    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+    fn store(&mut self, field: &DeclaredField, keys: &[Key], value: Value) -> Result<(), HostError> {
         match address(keys) {
             Some(address) => self.entries.insert(address, value),
             None => self.fields.insert(Arc::clone(&field.name), value),
@@ -106,7 +107,7 @@ impl Host for Memory {
         Ok(())
     }
 
-    fn delete(&mut self, _: &Field, keys: &[Key]) -> Result<(), HostError> {
+    fn delete(&mut self, _: &DeclaredField, keys: &[Key]) -> Result<(), HostError> {
         address(keys).and_then(|address| self.entries.remove(&address));
         Ok(())
     }
@@ -135,11 +136,11 @@ fn parse(text: &str) -> Program<ContractModule> {
 }
 
 fn make(text: &str) -> Code {
-    Code::of_contract(&parse(text))
+    Code::of_contract(&check(&parse(text)))
 }
 
-fn check(program: &Program<ContractModule>) {
-    check::contract(program, &check::Options::with_limit(GAS)).expect("the contract is right");
+fn check(program: &Program<ContractModule>) -> check::CheckedContract<'_> {
+    check::contract(program, &check::Options::with_limit(GAS)).expect("the contract is right")
 }
 
 /// A contract with its init parameters.
@@ -152,7 +153,7 @@ impl Deployed {
     fn new(text: &str, parameters: Vec<(&str, Value)>) -> Self {
         let implicit = [
             ("_creation_block", Value::BNum(BNum::from_u64(1))),
-            ("_scilla_version", Value::uint32(0)),
+            ("_scilla_version", Value::from(0_u32)),
             ("_this_address", Value::bystrx([5; 20])),
         ];
         let entries = implicit.into_iter().chain(parameters);
@@ -162,34 +163,37 @@ impl Deployed {
 
     fn token() -> Self {
         let parameters = vec![
-            ("contract_owner", Value::bystrx(SENDER)),
-            ("name", Value::string("Token")),
-            ("symbol", Value::string("TOK")),
-            ("decimals", Value::uint32(12)),
-            ("init_supply", Value::uint128(1_000_000)),
+            ("contract_owner", Value::from(SENDER)),
+            ("name", Value::string("Token").expect("the text is ASCII")),
+            ("symbol", Value::string("TOK").expect("the text is ASCII")),
+            ("decimals", Value::from(12_u32)),
+            ("init_supply", Value::from(1_000_000_u128)),
             ("default_operators", Value::list(Type::bystr(20), [])),
         ];
         Self::new(TOKEN, parameters)
     }
 
-    fn call(&self, message: &Message, host: &mut dyn Host) -> Outcome {
+    fn call(&self, message: &IncomingMessage, host: &mut dyn Host) -> Outcome {
         let loaded = self.code.load(Settings::default(), Meter::with_limit(GAS)).expect("the libraries are right");
         loaded.call(&self.init, message, 0, host).expect("the transition succeeds")
     }
 }
 
-fn message(tag: &str, parameters: Vec<(&str, Value)>) -> Message {
+fn message(tag: &str, parameters: Vec<(&str, Value)>) -> IncomingMessage {
     let implicit =
-        [("_amount", Value::uint128(0)), ("_origin", Value::bystrx(SENDER)), ("_sender", Value::bystrx(SENDER))];
+        [("_amount", Value::from(0_u128)), ("_origin", Value::from(SENDER)), ("_sender", Value::from(SENDER))];
     let entries = implicit.into_iter().chain(parameters);
-    Message { tag: tag.into(), entries: entries.map(|(name, value)| Argument { name: name.into(), value }).collect() }
+    IncomingMessage {
+        tag: tag.into(),
+        entries: entries.map(|(name, value)| Argument { name: name.into(), value }).collect(),
+    }
 }
 
-fn transfer_to(recipient: Address) -> Message {
-    message("Transfer", vec![("to", Value::bystrx(recipient)), ("amount", Value::uint128(1))])
+fn transfer_to(recipient: Address) -> IncomingMessage {
+    message("Transfer", vec![("to", Value::from(recipient)), ("amount", Value::from(1_u128))])
 }
 
-fn transfer() -> Message {
+fn transfer() -> IncomingMessage {
     transfer_to(RECIPIENT)
 }
 
@@ -197,16 +201,15 @@ fn loading(criterion: &mut Criterion) {
     let text = format!("{TOKEN}{MORE}");
     assert_eq!(text.lines().count(), 500);
     let program = parse(&text);
-    check(&program);
+    let checked = check(&program);
     let mut group = criterion.benchmark_group("scilla/500_lines");
     group.bench_function("parse", |bencher| bencher.iter(|| parse(black_box(&text))));
-    group.bench_function("parse_and_check", |bencher| bencher.iter(|| check(&parse(black_box(&text)))));
-    group.bench_function("lower", |bencher| bencher.iter(|| Code::of_contract(black_box(&program))));
+    group.bench_function("parse_and_check", |bencher| bencher.iter(|| check(&parse(black_box(&text))).meter));
+    group.bench_function("lower", |bencher| bencher.iter(|| Code::of_contract(black_box(&checked))));
     group.bench_function("cold_load", |bencher| {
         bencher.iter(|| {
             let program = parse(black_box(&text));
-            check(&program);
-            Code::of_contract(&program)
+            Code::of_contract(&check(&program))
         });
     });
     group.finish();
@@ -273,7 +276,7 @@ fn evaluation(criterion: &mut Criterion) {
     let loops = Deployed::new(LOOPS, vec![]);
     let mut host = Memory::default();
     let uint = Type::Primitive(Primitive::Uint(Width::W32));
-    host.fields.insert("numbers".into(), Value::list(uint, (0..ELEMENTS).map(Value::uint32)));
+    host.fields.insert("numbers".into(), Value::list(uint, (0..ELEMENTS).map(Value::from)));
     let mut group = criterion.benchmark_group("scilla/evaluation");
     for tag in ["FoldLeft", "FoldRight", "MapFilter"] {
         let message = message(tag, vec![]);

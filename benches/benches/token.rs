@@ -13,9 +13,9 @@ use silica_chain::{
     consensus::{Application, Cause, Engine, Input, Solo},
     open,
 };
-use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_crypto::{KeyPair, SecretKey};
 use silica_protocol::{
-    Account, Address, Gas, GasPrice, Nonce, Qa, Signature, StorageKey, Timestamp, Transaction, Version, sha256,
+    Account, Address, Gas, GasPrice, MapKey, Nonce, Qa, StorageKey, Timestamp, UnsignedTransaction, Version, sha256,
 };
 use silica_state::{Store, StoreOptions};
 
@@ -74,7 +74,7 @@ impl Bench {
         let genesis = Genesis::new(accounts.collect::<BTreeMap<_, _>>()).expect("the balances fit 128 bits");
         let engine = Solo::new(key(usize::MAX));
         let (chain, producer) =
-            open(store, config, &genesis, engine.public(), Timestamp::new(BEGIN)).expect("a new chain opens");
+            open(store, config, &genesis, engine.public_key(), Timestamp::new(BEGIN)).expect("a new chain opens");
         let mut bench = Self { chain, producer, engine, senders, token: Address::ZERO, now: BEGIN, _dir: dir };
         bench.token = bench.deployed();
         bench.hand_out();
@@ -131,7 +131,7 @@ impl Bench {
     fn submit(&mut self, from: usize, gas: u64, to: Address, code: &str, data: &str) {
         let sender = self.senders.get_mut(from).expect("there are so many senders");
         sender.nonce += 1;
-        let mut transaction = Transaction {
+        let transaction = UnsignedTransaction {
             version: Version::of_chain(self.chain.config().chain_id),
             nonce: Nonce::new(sender.nonce),
             to,
@@ -140,10 +140,9 @@ impl Bench {
             gas_limit: Gas::new(gas),
             code: code.to_owned(),
             data: data.to_owned(),
-            sender_key: sender.key.public(),
-            signature: Signature::ZERO,
+            sender_key: sender.key.public_key(),
         };
-        transaction.signature = sign(&transaction.core_bytes(), &sender.key).expect("a core is not empty");
+        let transaction = transaction.sign(&sender.key).expect("a core is not empty");
         let transaction = self.chain.admit(transaction, false).expect("the transaction is in order");
         self.chain.submit(transaction, Timestamp::new(self.now)).expect("the pool has room");
     }
@@ -164,7 +163,7 @@ impl Bench {
     }
 
     fn balance_key(&self, holder: usize) -> StorageKey {
-        StorageKey::entry(&self.token, "balances", &[format!("\"0x{}\"", self.sender(holder).address)])
+        StorageKey::map_entry(&self.token, "balances", [MapKey::address(self.sender(holder).address)])
     }
 
     /// Checks that a sender has this number of tokens.
@@ -178,11 +177,11 @@ impl Bench {
 
 fn key(number: usize) -> KeyPair {
     let seed = sha256(&[b"sender", &number.to_be_bytes()]);
-    KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
+    KeyPair::from(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
 }
 
-fn param(name: &str, kind: &str, value: &str) -> String {
-    format!(r#"{{"vname":"{name}","type":"{kind}","value":"{value}"}}"#)
+fn param(name: &str, ty: &str, value: &str) -> String {
+    format!(r#"{{"vname":"{name}","type":"{ty}","value":"{value}"}}"#)
 }
 
 fn init(owner: &Address) -> String {

@@ -14,7 +14,7 @@ use std::{
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use silica_benches::{Random, address, block, genesis, peer::Peer, updates};
 use silica_protocol::Address;
-use silica_state::{PreparedState, Store, StoreOptions, trie::verify_proof};
+use silica_state::{PreparedState, Store, StoreOptions, proof::trie::verify};
 use tempfile::TempDir;
 
 /// A number of accounts, with its name in benchmark ids.
@@ -104,7 +104,7 @@ impl Ours {
         let mut proofs = proofs.iter().cycle();
         bencher.iter(|| {
             let (address, proof) = proofs.next().expect("it repeats");
-            verify_proof(&root, address.as_bytes(), proof).expect("the proof is whole").expect("the account is there")
+            verify(&root, address.as_bytes(), proof).expect("the proof is whole").expect("the account is there")
         });
     }
 }

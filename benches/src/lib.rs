@@ -5,7 +5,7 @@ pub mod peer;
 pub mod worst;
 
 use silica_protocol::{
-    Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader,
+    Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader, MapKey,
     MbInfoHash, Nonce, PublicKey, Qa, StateRoot, StorageKey, Timestamp, TxBlock, TxBlockHeader,
 };
 use silica_state::{BlockRecord, CommitError, Snapshot, StateDiff, Store};
@@ -72,7 +72,7 @@ pub fn contract() -> StateDiff {
 /// Returns a state diff of entries of the contract: a map from accounts to amounts.
 pub fn entries(random: &mut Random, numbers: impl IntoIterator<Item = u64>) -> StateDiff {
     let entry = |number| {
-        let key = StorageKey::entry(&CONTRACT, "balances", &[format!("\"0x{}\"", address(number))]);
+        let key = StorageKey::map_entry(&CONTRACT, "balances", [MapKey::address(address(number))]);
         (key, Some(format!("\"{}\"", random.next_u64()).into_bytes()))
     };
     let entries = numbers.into_iter().map(entry).collect();

@@ -1,7 +1,7 @@
 //! The proof verifier: it never panics, and it accepts no false proof.
 
 use sha3::{Digest, Keccak256};
-use silica_state::trie::{MemoryTrie, verify_proof, verify_whole_proof};
+use silica_proof::trie::{MemoryTrie, verify, verify_ignoring_extra};
 
 /// Verifies generated nodes, or a changed proof. The first byte selects between them.
 pub fn check(data: &[u8]) {
@@ -28,15 +28,15 @@ fn made_up(data: &[u8]) {
         rest = rest.get(end + 2..).unwrap_or_default();
     }
     let Some(root) = nodes.last().map(|node| keccak256(node)) else { return };
-    let verdict = verify_proof(&root, key, &nodes);
+    let verdict = verify_ignoring_extra(&root, key, &nodes);
     nodes.reverse();
     nodes.extend_from_within(..1);
-    assert_eq!(verify_proof(&root, key, &nodes), verdict, "order and repetition mean nothing");
-    if let Ok(whole) = verify_whole_proof(&root, key, &nodes) {
+    assert_eq!(verify_ignoring_extra(&root, key, &nodes), verdict, "order and repetition mean nothing");
+    if let Ok(whole) = verify(&root, key, &nodes) {
         assert_eq!(Ok(whole), verdict, "what is a whole proof proves the same");
     }
     if verdict.is_ok() {
-        assert!(verify_proof(&[7; 32], key, &nodes).is_err(), "another root proves nothing");
+        assert!(verify_ignoring_extra(&[7; 32], key, &nodes).is_err(), "another root proves nothing");
     }
 }
 
@@ -83,8 +83,8 @@ fn tampered(data: &[u8]) {
     let truth = entries.iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
 
     let true_nodes = trie.proof(&key).into_nodes();
-    assert_eq!(verify_proof(&root, &key, &true_nodes).as_ref(), Ok(&truth), "a true proof holds");
-    assert_eq!(verify_whole_proof(&root, &key, &true_nodes).as_ref(), Ok(&truth), "a true proof is whole");
+    assert_eq!(verify_ignoring_extra(&root, &key, &true_nodes).as_ref(), Ok(&truth), "a true proof holds");
+    assert_eq!(verify(&root, &key, &true_nodes).as_ref(), Ok(&truth), "a true proof is whole");
     let mut nodes = true_nodes.clone();
     let other = entries.get(usize::from(input.byte()) % entries.len().max(1));
     let others = other.map_or_else(Vec::new, |(other, _)| trie.proof(other).into_nodes());
@@ -93,10 +93,10 @@ fn tampered(data: &[u8]) {
             break;
         }
         tamper(&mut nodes, &others, &mut input);
-        if let Ok(proved) = verify_proof(&root, &key, &nodes) {
+        if let Ok(proved) = verify_ignoring_extra(&root, &key, &nodes) {
             assert_eq!(proved, truth, "a false proof was believed");
         }
-        if let Ok(proved) = verify_whole_proof(&root, &key, &nodes) {
+        if let Ok(proved) = verify(&root, &key, &nodes) {
             assert_eq!(proved, truth, "a false proof was believed");
             let changed = nodes.iter().find(|node| !true_nodes.contains(node));
             assert_eq!(changed, None, "a whole proof has no other nodes");
@@ -213,7 +213,7 @@ mod tests {
         }
         let root = keccak256(expanded.last().unwrap());
         assert_eq!(hex::encode(root), case["state_root"].as_str().unwrap());
-        let account = verify_proof(&root, key, &expanded).unwrap().unwrap();
+        let account = verify_ignoring_extra(&root, key, &expanded).unwrap().unwrap();
         assert_eq!(hex::encode(account), case["account"].as_str().unwrap());
     }
 }

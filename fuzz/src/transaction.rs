@@ -14,7 +14,7 @@ pub fn check(data: &[u8]) {
 fn read(bytes: &[u8]) {
     let Ok(transaction) = Transaction::decode(bytes) else { return };
     assert_eq!(transaction.encode(), bytes, "one transaction has one encoding");
-    assert_eq!(transaction.hash().as_bytes()[..], Sha256::digest(transaction.core_bytes())[..]);
+    assert_eq!(transaction.hash().as_bytes()[..], Sha256::digest(transaction.signing_payload())[..]);
     // These functions accept any decoded transaction without a panic.
     transaction.kind();
     transaction.sender();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use silica_protocol::{Account, Address, StorageKey};
-use silica_state::trie::verify_proof;
+use silica_state::proof::trie::verify;
 use silica_tests::{Node, Wallet};
 
 use crate::{check_error, check_result, documented};
@@ -136,7 +136,7 @@ fn greeting_is_deployed_called_and_read_back() {
 fn proof_of_a_field_holds_against_the_root_of_its_block() {
     let mut chain = Chain::new();
     let (contract, _) = chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]);
-    let key = StorageKey::entry(&contract, "greeting", &[] as &[&str]).variable_hash();
+    let key = StorageKey::field(&contract, "greeting").variable_hash();
     let proof = chain.node.result("GetStateProof", &json!([contract.to_string(), key.to_string(), "latest"]));
     let nodes = |name: &str| -> Vec<Vec<u8>> {
         let texts = proof[name].as_array().unwrap().iter().map(|node| node.as_str().unwrap().as_bytes());
@@ -151,9 +151,9 @@ fn proof_of_a_field_holds_against_the_root_of_its_block() {
     }
     let root = chain.node.result("GetLatestTxBlock", &json!([]))["header"]["StateRootHash"].clone();
     let root: silica_protocol::StateRoot = root.as_str().unwrap().parse().unwrap();
-    let account = verify_proof(root.as_bytes(), contract.to_string().as_bytes(), &nodes("accountProof")).unwrap();
+    let account = verify(root.as_bytes(), contract.to_string().as_bytes(), &nodes("accountProof")).unwrap();
     let storage = Account::decode(&account.unwrap()).unwrap().contract.unwrap().storage_root.unwrap();
-    let value = verify_proof(storage.as_bytes(), key.to_string().as_bytes(), &nodes("stateProof")).unwrap();
+    let value = verify(storage.as_bytes(), key.to_string().as_bytes(), &nodes("stateProof")).unwrap();
     assert_eq!(value.as_deref(), Some("\"Hello, world\"".as_bytes()));
 }
 

@@ -372,7 +372,7 @@ fn second_start_is_refused_at_once_though_the_lock_file_was_removed() {
     fs::remove_file(data.join("lock")).unwrap();
     for _ in 0..2 {
         let end = Node::try_start_in(&data, &[]).map(drop).unwrap_err();
-        assert!(end.output.contains("is in use by another process"), "{}", end.output);
+        assert!(end.output.contains("is in use by another node or command"), "{}", end.output);
         // A start that waits for a lock logs this line.
         assert!(!end.output.contains("opening the chain"), "{}", end.output);
     }

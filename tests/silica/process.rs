@@ -264,7 +264,7 @@ fn port_in_use_is_named() {
     let address = taken.local_addr().unwrap().to_string();
     let data = directory.path().join("data");
     let end = run(&["--data-dir", data.to_str().unwrap(), "--listen", &address]);
-    check_refused(&end, &[&address, "in use"]);
+    check_refused(&end, &[&address, "in use", "--listen, --websocket and --operator-listen set other addresses"]);
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn data_directory_in_use_is_named() {
     let data = directory.path().join("data");
     let node = Node::start_in(&data, &[]);
     let end = Node::try_start_in(&data, &[]).unwrap_err();
-    check_refused(&end, &[data.to_str().unwrap(), "in use"]);
+    check_refused(&end, &[data.to_str().unwrap(), "in use", "--data-dir sets another directory"]);
     for command in ["check", "rebuild"] {
         let end = run(&["db", command, "--data-dir", data.to_str().unwrap()]);
         check_refused(&end, &[data.to_str().unwrap(), "in use"]);

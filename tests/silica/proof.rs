@@ -193,7 +193,7 @@ fn proof_of_one_block_does_not_hold_for_another() {
     let mut chain = Chain::new();
     let (contract, _) = chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]);
     chain.call(1, contract, "Greet", &json!([]));
-    let key = StorageKey::entry(&contract, "greeting", &[""; 0]).variable_hash().to_string();
+    let key = StorageKey::field(&contract, "greeting").variable_hash().to_string();
     let address = contract.to_string();
     let answer = chain.node.result("GetStateProof", &json!([address, key, "2"])).to_string();
     let root = |block: &str| {

@@ -189,7 +189,7 @@ fn requests_during_a_revert_read_one_chain() {
     let node = Node::start(&["--block-mode", "manual"]);
     let contract = deploy_hello(&node, 1).1;
     node.result("silica_mine", &json!([5]));
-    let key = StorageKey::entry(&contract.parse().unwrap(), "greeting", &[] as &[&str]).variable_hash().to_string();
+    let key = StorageKey::field(&contract.parse().unwrap(), "greeting").variable_hash().to_string();
     thread::scope(|scope| {
         let readers: Vec<_> = (0..2)
             .map(|_| {

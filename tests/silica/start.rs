@@ -226,7 +226,7 @@ fn start_on_a_directory_in_use_leaves_the_ready_file_of_the_running_node() {
     wait(node.id(), "the ready file appears", || ready.exists());
     let written = fs::read_to_string(&ready).unwrap();
     let end = Node::try_start_in(&data, &args).map(drop).unwrap_err();
-    assert!(end.output.contains("is in use by another process"), "{}", end.output);
+    assert!(end.output.contains("is in use by another node or command"), "{}", end.output);
     assert_eq!(fs::read_to_string(&ready).unwrap(), written);
     assert!(node.stop().status.success());
     assert!(!ready.exists());

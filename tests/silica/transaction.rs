@@ -32,7 +32,7 @@ fn payment_is_read_back_as_it_was_sent() {
         "nonce": "1",
         "receipt": {"cumulative_gas": "50", "epoch_num": height(&node).to_string(), "success": true},
         "senderPubKey": format!("0x{}", payer.public_key().to_uppercase()),
-        "signature": format!("0x{}", payment.signed().signature.to_string().to_uppercase()),
+        "signature": format!("0x{}", payment.signed().signature().to_string().to_uppercase()),
         "toAddr": Wallet::stranger(1).hex(),
         "version": VERSION.to_string(),
     });

@@ -251,7 +251,7 @@ impl Node {
         Self::start_by(shell, &start_line(data, args))
     }
 
-    /// Starts a node with another umask than the umask of the caller.
+    /// Starts a node with the umask `umask`, in octal digits.
     ///
     /// # Panics
     ///
@@ -515,7 +515,7 @@ impl Node {
 ///
 /// # Panics
 ///
-/// If the response has other members or another id.
+/// If the response has an unexpected member, lacks a member, or has another id than `id`.
 pub fn open_envelope(answer: &Value, id: &Value) -> Result<Value, Refusal> {
     let members: Vec<&str> = answer.as_object().expect("an answer is an object").keys().map(String::as_str).collect();
     assert_eq!(answer["jsonrpc"], "2.0", "{answer}");

@@ -70,7 +70,7 @@ impl Patience {
     ///
     /// # Errors
     ///
-    /// [`Hang`] if a limit is exceeded.
+    /// [`Hang`] if a limit is reached.
     pub fn check(&mut self) -> Result<(), Hang> {
         let passed = self.looked.elapsed();
         if passed < RHYTHM {
@@ -109,7 +109,7 @@ impl Thread {
     }
 }
 
-/// Returns the threads of a process; none if the system does not report them.
+/// Returns the threads of a process, or no threads if the system does not report them.
 fn threads(process: &Path) -> Vec<Thread> {
     let tasks = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
     tasks.filter_map(|task| thread(&task.path())).collect()

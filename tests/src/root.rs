@@ -27,7 +27,8 @@ pub fn is_root(purpose: &str) -> bool {
     is_root
 }
 
-/// Searches the writable memory of a process for byte strings, and returns the number of copies of each group.
+/// Searches the writable memory of a process for byte strings, and returns, for each group, the number of copies of its
+/// byte strings.
 ///
 /// # Panics
 ///

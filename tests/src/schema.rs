@@ -11,7 +11,8 @@ use crate::Dice;
 /// Path of the schemas to which other schemas refer.
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// Largest depth of generated values, if the schema has no limit.
+/// Maximum number of items of a generated array at the top level, if the schema has no limit. The number decreases by
+/// one with each level of nesting.
 const DEPTH: u64 = 3;
 
 /// An OpenRPC document.
@@ -124,7 +125,7 @@ impl Document {
     ///
     /// # Panics
     ///
-    /// If no generated value matches.
+    /// If no value is known for the schema, or if the value does not match the schema.
     pub fn fitting(&self, schema: &Value, known: &BTreeMap<&str, Vec<Value>>, dice: &mut Dice) -> Value {
         let known = |schema: &Value| known.get(schema["$ref"].as_str()?.strip_prefix(COMPONENTS)?).cloned();
         let value = self.made_up(schema, &known, DEPTH, dice);

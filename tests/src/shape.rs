@@ -68,7 +68,8 @@ pub fn is_optional(method: &str, member: &str) -> bool {
 ///
 /// # Panics
 ///
-/// If no documented result has the shape. The message contains the differences.
+/// If no documented result has the shape. The message contains the differences. Also if the method has no documented
+/// result.
 pub fn assert_documented(method: &str, result: &Value) {
     compare(method, result).unwrap_or_else(|differences| {
         panic!("{method} answers in no documented shape:\n{}\nanswer: {result}", differences.join("\n"))
@@ -94,11 +95,11 @@ pub fn compare(method: &str, result: &Value) -> Result<(), Vec<String>> {
     if differences.len() < documented.len() { Ok(()) } else { Err(differences) }
 }
 
-/// Returns the documented examples of a method; none for an unknown method.
+/// Returns the documented examples of a method, or no examples if the method has no file.
 ///
 /// # Panics
 ///
-/// If the file of the method has no array of examples.
+/// If the file of the method is not JSON, or has no array of examples.
 pub fn examples(method: &str) -> Vec<Example> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/rpc-examples/{method}.json"));
     let Ok(text) = fs::read_to_string(&path) else { return Vec::new() };

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use silica_crypto::{KeyPair, SecretKey, sign};
-use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version};
+use silica_crypto::KeyPair;
+use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Transaction, UnsignedTransaction, Version};
 
 /// Published secret keys of the accounts with money on a new chain. Nine keys come from the isolated server, and two
 /// keys from public test suites for local networks. The keys protect no money.
@@ -60,8 +60,7 @@ impl Wallet {
     ///
     /// If the text is not a secret key.
     pub fn from_hex(secret: &str) -> Self {
-        let secret: SecretKey = secret.parse().expect("the text is a secret key");
-        Self { key: Arc::new(KeyPair::from_secret(secret)) }
+        Self { key: Arc::new(KeyPair::from_hex(secret).expect("the text is a secret key")) }
     }
 
     /// Returns an account without money. The same number gives the same account.
@@ -81,10 +80,10 @@ impl Wallet {
 
     /// Returns the public key in the form of a request.
     pub fn public_key(&self) -> String {
-        self.key.public().to_string()
+        self.key.public_key().to_string()
     }
 
-    /// Returns a payment with the gas price of a new chain. [`Payment::signed`] and [`Payment::json`] sign it.
+    /// Returns a payment with the gas price of a new chain. [`Payment::signed`] and [`Payment::json`] sign the payment.
     pub fn payment(&self, nonce: u64, to: Address, amount: u128) -> Payment {
         Payment {
             key: Arc::clone(&self.key),
@@ -129,7 +128,7 @@ impl Payment {
     ///
     /// Never: every message can be signed.
     pub fn signed(&self) -> Transaction {
-        let mut transaction = Transaction {
+        let transaction = UnsignedTransaction {
             version: Version::from_packed(self.version),
             nonce: Nonce::new(self.nonce),
             to: self.to,
@@ -138,11 +137,9 @@ impl Payment {
             gas_limit: Gas::new(self.gas_limit),
             code: self.code.clone(),
             data: self.data.clone(),
-            sender_key: self.key.public(),
-            signature: Signature::ZERO,
+            sender_key: self.key.public_key(),
         };
-        transaction.signature = sign(&transaction.core_bytes(), &self.key).expect("every message can be signed");
-        transaction
+        transaction.sign(&*self.key).expect("every message can be signed")
     }
 
     /// Signs the transaction, and returns the parameter of `CreateTransaction`.
@@ -153,12 +150,12 @@ impl Payment {
             "nonce": self.nonce,
             "toAddr": self.to.to_checksum(),
             "amount": self.amount.to_string(),
-            "pubKey": self.key.public().to_string(),
+            "pubKey": self.key.public_key().to_string(),
             "gasPrice": self.gas_price.to_string(),
             "gasLimit": self.gas_limit.to_string(),
             "code": self.code,
             "data": self.data,
-            "signature": signed.signature.to_string(),
+            "signature": signed.signature().to_string(),
             "priority": false,
         })
     }

@@ -13,9 +13,9 @@ use silica_chain::{
     consensus::{Application as _, Cause, Effect, Engine, Input, Solo, range_signer, seal_alone},
     open,
 };
-use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_crypto::{KeyPair, SecretKey};
 use silica_protocol::{
-    Account, Address, Gas, GasPrice, Nonce, Qa, Receipt, Signature, Timestamp, Transaction, Version, sha256,
+    Account, Address, Gas, GasPrice, Nonce, Qa, Receipt, Timestamp, UnsignedTransaction, Version, sha256,
 };
 use silica_scilla::{gas::UNITS_PER_GAS, rules::Rules, work::PER_BLOCK};
 use silica_state::{Store, StoreOptions};
@@ -148,7 +148,7 @@ fn time_of(clock: ClockId) -> Duration {
 }
 
 fn key(number: u8) -> KeyPair {
-    KeyPair::from_secret(SecretKey::from_bytes([number; 32]).expect("the number is a key"))
+    KeyPair::from(SecretKey::from_bytes([number; 32]).expect("the number is a key"))
 }
 
 /// Returns the key that signs blocks.
@@ -159,7 +159,7 @@ fn node() -> KeyPair {
 /// Returns the key of a sender of one transaction.
 fn sender(number: usize) -> KeyPair {
     let seed = sha256(&[b"sender", &number.to_be_bytes()]);
-    KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a key"))
+    KeyPair::from(SecretKey::from_bytes(seed).expect("a digest is a key"))
 }
 
 fn hex(address: &Address) -> String {
@@ -191,7 +191,7 @@ impl Net {
         let engine = Solo::new(node());
         let now = 1_700_000_000_000_000;
         let (chain, producer) =
-            open(store, config, &genesis, engine.public(), Timestamp::new(now)).expect("a new chain opens");
+            open(store, config, &genesis, engine.public_key(), Timestamp::new(now)).expect("a new chain opens");
         Self { genesis, chain, producer, engine, sender: preparing, nonce: 0, now }
     }
 
@@ -200,14 +200,15 @@ impl Net {
         Timestamp::new(self.now)
     }
 
-    fn submit(&mut self, transaction: Transaction) -> Result<(), String> {
+    fn submit(&mut self, transaction: UnsignedTransaction) -> Result<(), String> {
         self.nonce += 1;
         self.submit_as(&self.sender, self.nonce, transaction)
     }
 
-    fn submit_as(&self, sender: &KeyPair, nonce: u64, transaction: Transaction) -> Result<(), String> {
-        let mut transaction = Transaction { nonce: Nonce::new(nonce), sender_key: sender.public(), ..transaction };
-        transaction.signature = sign(&transaction.core_bytes(), sender).expect("a core is not empty");
+    fn submit_as(&self, sender: &KeyPair, nonce: u64, transaction: UnsignedTransaction) -> Result<(), String> {
+        let transaction =
+            UnsignedTransaction { nonce: Nonce::new(nonce), sender_key: sender.public_key(), ..transaction };
+        let transaction = transaction.sign(sender).expect("a core is not empty");
         let verified = self.chain.admit(transaction, false).map_err(|error| error.to_string())?;
         let at = Timestamp::new(self.now);
         self.chain.submit(verified, at).map(drop).map_err(|error| error.to_string())
@@ -221,7 +222,7 @@ impl Net {
         receipt.clone()
     }
 
-    fn run(&mut self, transaction: Transaction) -> Result<Receipt, String> {
+    fn run(&mut self, transaction: UnsignedTransaction) -> Result<Receipt, String> {
         self.submit(transaction)?;
         let receipt = self.commit();
         if receipt.success { Ok(receipt) } else { Err(format!("{receipt:?}")) }
@@ -229,7 +230,7 @@ impl Net {
 
     /// Proposes a block with the transaction `runs` times, at least once, and commits the block once. Returns the
     /// receipt, the first time and the shortest time.
-    fn measure(&mut self, transaction: Transaction, runs: u32) -> Result<Measured, String> {
+    fn measure(&mut self, transaction: UnsignedTransaction, runs: u32) -> Result<Measured, String> {
         let text_gas = match transaction.code.len() {
             0 => 0,
             bytes => 400 + (bytes + transaction.data.len()) as u64 / UNITS_PER_GAS,
@@ -255,7 +256,11 @@ impl Net {
 
     /// Makes a block with one transaction of each sender. If not all of them fit, verifies the block by executing the
     /// chain again. If all fit, the block can have room for more.
-    fn block_of(&mut self, senders: usize, transaction: impl Fn(usize) -> Transaction) -> Result<Attempt, String> {
+    fn block_of(
+        &mut self,
+        senders: usize,
+        transaction: impl Fn(usize) -> UnsignedTransaction,
+    ) -> Result<Attempt, String> {
         for number in 0..senders {
             self.submit_as(&sender(number), 1, transaction(number))?;
         }
@@ -284,7 +289,7 @@ impl Net {
         let scratch = Store::ephemeral(StoreOptions::default());
         let config = self.chain.config().clone();
         let mut ends = [Start::now(); 2];
-        check(self.producer.store(), &scratch, config, &self.genesis, node().public(), &mut |_, _| {
+        check(self.producer.store(), &scratch, config, &self.genesis, node().public_key(), &mut |_, _| {
             ends = [ends[1], Start::now()];
         })
         .map_err(|error| error.to_string())?;
@@ -302,8 +307,8 @@ impl Net {
     }
 }
 
-fn empty(gas: u64) -> Transaction {
-    Transaction {
+fn empty(gas: u64) -> UnsignedTransaction {
+    UnsignedTransaction {
         version: Version::of_chain(ChainConfig::isolated().chain_id),
         nonce: Nonce::new(0),
         to: Address::ZERO,
@@ -312,22 +317,21 @@ fn empty(gas: u64) -> Transaction {
         gas_limit: Gas::new(gas),
         code: String::new(),
         data: String::new(),
-        sender_key: key(7).public(),
-        signature: Signature::ZERO,
+        sender_key: key(7).public_key(),
     }
 }
 
-fn deployment(program: &Deployment, gas: u64) -> Transaction {
+fn deployment(program: &Deployment, gas: u64) -> UnsignedTransaction {
     let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
     let init: Vec<Json> = [version].into_iter().chain(program.init.iter().cloned()).collect();
-    Transaction { code: program.code.clone(), data: Json::Array(init).to_string(), ..empty(gas) }
+    UnsignedTransaction { code: program.code.clone(), data: Json::Array(init).to_string(), ..empty(gas) }
 }
 
-fn call(to: Address, message: &Message, gas: u64) -> Transaction {
+fn call(to: Address, message: &Message, gas: u64) -> UnsignedTransaction {
     let data = json!({ "_tag": message.tag, "params": message.params }).to_string();
     // Admission requires a gas limit of at least one gas for each byte of the message.
     let least = data.len() as u64;
-    Transaction { to, data, ..empty(gas.max(least)) }
+    UnsignedTransaction { to, data, ..empty(gas.max(least)) }
 }
 
 impl Prepared {
@@ -370,7 +374,7 @@ impl Prepared {
         self.net.measure(transaction, runs)
     }
 
-    fn transaction(&self, times: u32, gas: u64) -> Transaction {
+    fn transaction(&self, times: u32, gas: u64) -> UnsignedTransaction {
         match (&self.contract, &self.measured) {
             (Some(to), Some(message)) => {
                 let mut message = message.clone();
@@ -412,7 +416,7 @@ pub fn block_of_payments(rules: Rules) -> Result<FullBlock, String> {
     full_block(|senders| {
         Net::new(rules, senders).block_of(senders, |number| {
             let [to @ .., _, _, _, _, _, _, _, _, _, _, _, _] = sha256(&[b"recipient", &number.to_be_bytes()]);
-            Transaction { to: Address::new(to), amount: Qa::new(1), ..empty(50) }
+            UnsignedTransaction { to: Address::new(to), amount: Qa::new(1), ..empty(50) }
         })
     })
 }

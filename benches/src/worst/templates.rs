@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
-use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_crypto::{KeyPair, SecretKey};
 
 use super::{Case, Deployment, Message, Shape, Template};
 
@@ -178,16 +178,16 @@ fn scalar(bits: u32) -> String {
 
 /// Returns statements that bind a key, a message of `size` bytes, and a signature of the message.
 fn signed(shape: &Shape) -> String {
-    let signer = SecretKey::from_bytes([7; 32]).map(KeyPair::from_secret).expect("the number is a key");
+    let signer = SecretKey::from_bytes([7; 32]).map(KeyPair::from).expect("the number is a key");
     let message = vec![0x61; shape.size.clamp(1, 20_000) as usize];
-    let signature = sign(&message, &signer).expect("the key signs");
+    let signature = signer.sign(&message).expect("the key signs");
     // Another library made this signature with the same key, for another message.
     let ecdsa = "4ab48fe13b1722e49931cda4380dc6ce589927603260e28c80e13807b6d88f64\
                  44d45c3c65167507e0f475d4af62908841dbefbf8d80d2400bb7155e96638f99";
     format!(
         "fixed = {}; message = builtin to_bystr fixed; key = {}; signature = {}; ecdsa = 0x{ecdsa}; id = Uint32 1;",
         hex(&message),
-        hex(signer.public().as_bytes()),
+        hex(signer.public_key().as_bytes()),
         hex(signature.as_bytes())
     )
 }

@@ -30,7 +30,7 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn of<S>(result: Result<Checked<S>, Rejected>, limit: u64, summary: impl FnOnce(&S) -> String) -> Self {
+    fn of<M, S>(result: Result<Checked<'_, M, S>, Rejected>, limit: u64, summary: impl FnOnce(&S) -> String) -> Self {
         let used = |meter: Meter| limit.checked_sub(meter.units()).expect("gas is used, not made");
         match result {
             Ok(checked) => {
@@ -165,9 +165,7 @@ fn expression(file: &str, text: &str, parts: &Parts<'_>, limit: u64) -> Result<V
     let libraries = ["BoolUtils", "NatUtils", "PairUtils"];
     Ok(match resolve::expression(module, &libraries, parts) {
         Err(error) => Verdict::unresolved(error),
-        Ok(program) => {
-            Verdict::of(check::expression(&program, &options(limit)), limit, |kind| kind.global().to_string())
-        }
+        Ok(program) => Verdict::of(check::expression(&program, &options(limit)), limit, |ty| ty.global().to_string()),
     })
 }
 

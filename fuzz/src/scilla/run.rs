@@ -10,7 +10,7 @@ use serde_json::json;
 use silica_scilla::{
     check::{self, Options},
     code::Code,
-    eval::{Argument, Deployment, Failed, Loaded, Message, Outcome, Settings, local_state},
+    eval::{Argument, Deployment, Failed, IncomingMessage, Loaded, Outcome, Settings, local_state},
     gas::Meter,
     host::{MemoryHost, StateField},
     json::{Document, ListForm, MessageInput, RunReport, StateInput, parse, read_init},
@@ -63,13 +63,13 @@ pub fn check(data: &[u8]) {
     let origin = Origin { address: Some(CONTRACT.into()), ..Origin::default() };
     let Ok(program) = resolve::contract(module, &origin, &parts) else { return };
     let is_checked = check::contract(&program, &Options::with_limit(LIMIT)).is_ok();
-    let code = Arc::new(Code::of_contract(&program));
+    let code = Arc::new(Code::of_contract_unchecked(&program));
     let Some(mut inputs) = Inputs::of(&program, &code, &parts, data) else { return };
     inputs.keeps_types = is_checked && !print_contract(&program.main).contains("ByStr20 with");
 
     let steps = inputs.run(&code, |_| LIMIT);
     assert_eq!(inputs.run(&code, |_| LIMIT), steps, "the same again, the libraries being known");
-    let anew = Arc::new(Code::of_contract(&program));
+    let anew = Arc::new(Code::of_contract_unchecked(&program));
     assert_eq!(inputs.run(&anew, |_| LIMIT), steps, "the same from the beginning");
     check_gas(&inputs, &code, &steps);
     if is_checked {
@@ -110,7 +110,8 @@ fn check_expression(parts: &Parts<'_>) {
     let libraries = ["BoolUtils", "NatUtils", "PairUtils"];
     let Ok(program) = resolve::expression(module, &libraries, parts) else { return };
     let evaluate = |units: u64| {
-        let loaded = Arc::new(Code::of_expression(&program)).load(Settings::default(), Meter::with_units(units))?;
+        let loaded =
+            Arc::new(Code::of_expression_unchecked(&program)).load(Settings::default(), Meter::with_units(units))?;
         loaded.evaluate()
     };
     let result_with = |units: u64| {
@@ -137,7 +138,7 @@ fn check_expression(parts: &Parts<'_>) {
 /// The inputs of a contract.
 struct Inputs {
     init: Vec<Argument>,
-    messages: Vec<Message>,
+    messages: Vec<IncomingMessage>,
     world: MemoryHost,
     /// Whether values must have the types of their fields. The value is true if the checker accepted the program, and
     /// the program has no address type with requirements (`ByStr20 with`). Files do not have such types.
@@ -168,7 +169,7 @@ impl Inputs {
                     json!({"vname": "_creation_block", "type": "BNum", "value": "1"}),
                 ];
                 for parameter in &contract.parameters {
-                    entries.push(samples.entry(parameter.name.name.base(), &parameter.kind)?);
+                    entries.push(samples.entry(parameter.name.name.base(), &parameter.ty)?);
                 }
                 serde_json::Value::from(entries).to_string()
             }
@@ -181,7 +182,7 @@ impl Inputs {
             let transitions = || contract.components.iter().filter(|it| it.kind == ComponentKind::Transition);
             for transition in transitions().chain(transitions()) {
                 let parameters = transition.parameters.iter();
-                let parameters = parameters.map(|it| samples.entry(it.name.name.base(), &it.kind));
+                let parameters = parameters.map(|it| samples.entry(it.name.name.base(), &it.ty));
                 let Some(parameters) = parameters.collect::<Option<Vec<_>>>() else { continue };
                 let amount = ["0", "5", "1000000"][samples.choose(3)];
                 let sender = [SENDER, OTHER][samples.choose(2)];
@@ -194,7 +195,7 @@ impl Inputs {
         }
         let read = |text: &String| {
             let document = document(text)?;
-            MessageInput::read("message", document.root(), known).ok().map(Message::from)
+            MessageInput::read("message", document.root(), known).ok().map(IncomingMessage::from)
         };
         let messages = messages.iter().take(MOST_MESSAGES).filter_map(read).collect();
 
@@ -202,7 +203,7 @@ impl Inputs {
         let state = StateInput::read("world", document(world)?.root(), known).ok()?;
         let account = |account: &silica_scilla::json::Account| {
             let bytes: [u8; 20] = hex::decode(account.address.strip_prefix("0x")?).ok()?.try_into().ok()?;
-            Some((bytes, account.fields.clone()))
+            Some((silica_protocol::Address::new(bytes), account.fields.clone()))
         };
         let world = MemoryHost {
             fields: vec![],
@@ -267,8 +268,8 @@ impl Step {
 }
 
 fn report(outcome: Option<&Outcome>, fields: &[StateField], balance: u128) -> Document {
-    let kind = Primitive::Uint(Width::W128).into();
-    let balance = StateField { name: "_balance".into(), kind, value: Value::uint128(balance) };
+    let ty = Primitive::Uint(Width::W128).into();
+    let balance = StateField { name: "_balance".into(), ty, value: Value::from(balance) };
     let states: Vec<_> = std::iter::once(balance).chain(fields.iter().cloned()).collect();
     RunReport {
         gas_remaining: 0,

@@ -33,13 +33,13 @@ impl Samples {
     }
 
     /// Returns an entry of an init file or message, or `None` if the type has no value in JSON.
-    pub fn entry(&mut self, name: &str, kind: &Type) -> Option<Json> {
-        let value = self.value(kind, 3)?;
-        Some(json!({"vname": name, "type": plain(kind)?.global().to_string(), "value": value}))
+    pub fn entry(&mut self, name: &str, ty: &Type) -> Option<Json> {
+        let value = self.value(ty, 3)?;
+        Some(json!({"vname": name, "type": plain(ty)?.global().to_string(), "value": value}))
     }
 
-    fn value(&mut self, kind: &Type, depth: usize) -> Option<Json> {
-        Some(match kind {
+    fn value(&mut self, ty: &Type, depth: usize) -> Option<Json> {
+        Some(match ty {
             Type::Address(_) | Type::Primitive(Primitive::ByStrX(20)) => self.one_of(&[SENDER, OTHER, CONTRACT]),
             Type::Primitive(primitive) => self.primitive(*primitive)?,
             Type::Map(key, of) => {
@@ -82,21 +82,21 @@ impl Samples {
         };
         let arguments: Vec<Json> = match constructor {
             "Succ" => vec![self.data("Nat", &[], depth)?],
-            "Some" | "Pair" => of.iter().map(|kind| self.value(kind, depth)).collect::<Option<_>>()?,
+            "Some" | "Pair" => of.iter().map(|ty| self.value(ty, depth)).collect::<Option<_>>()?,
             _ => vec![],
         };
         let types: Vec<String> =
-            of.iter().map(|kind| plain(kind).map(|kind| kind.global().to_string())).collect::<Option<_>>()?;
+            of.iter().map(|ty| plain(ty).map(|ty| ty.global().to_string())).collect::<Option<_>>()?;
         Some(json!({"constructor": constructor, "argtypes": types, "arguments": arguments}))
     }
 }
 
 /// Returns a type in the form of a file, where an address type is `ByStr20`. Returns `None` if the type contains a
 /// function.
-fn plain(kind: &Type) -> Option<Type> {
-    Some(match kind {
+fn plain(ty: &Type) -> Option<Type> {
+    Some(match ty {
         Type::Address(_) => Type::bystr(20),
-        Type::Primitive(_) => kind.clone(),
+        Type::Primitive(_) => ty.clone(),
         Type::Map(key, value) => Type::map(plain(key)?, plain(value)?),
         Type::Adt(name, of) => Type::Adt(name.clone(), of.iter().map(plain).collect::<Option<_>>()?),
         Type::Forall(..) | Type::Function(..) | Type::Unit | Type::Variable(_) => return None,
