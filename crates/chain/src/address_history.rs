@@ -1,8 +1,8 @@
 //! Searches the record for the transactions of an address.
 //!
 //! There is no index of addresses, because its writes would slow down each payment (ADR 11). A query reads the record
-//! instead. The search for one page reads a bounded number of transactions, and returns the place where the next page
-//! begins.
+//! instead. The search for one page reads a bounded number of transactions, and returns the last place that it read.
+//! The next page begins after this place.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ pub struct HistoryRequest {
     /// Maximum number of transactions on a page. A limit of 0 means 1.
     pub limit: usize,
     /// Maximum number of steps of the search for a page. A transaction takes one step, and one more for each 256 bytes
-    /// that the transaction and its receipt have in the record. So a payment takes one step. Each block that the search
-    /// reads on its way takes one step. The search reads at least one transaction.
+    /// of its equal share of its group in the record. So a payment takes one step. Each block that the search reads on
+    /// its way takes one step. The search reads at least one transaction.
     pub effort: usize,
 }
 

@@ -211,9 +211,10 @@ impl<'a> Builder<'a> {
         PER_BLOCK.saturating_sub(self.work)
     }
 
-    /// Executes the transactions of `line` until the micro block has used its gas limit, or `share`: the work of the
-    /// block that belongs to this committee. The last transaction may exceed the share, but must leave the work
-    /// `reserve` for later committees. `share` and `reserve` are in nanoseconds.
+    /// Executes the transactions of `line`. Ends when no transaction is left, when the micro block has used its gas
+    /// limit, or when the committee has done `share` of work. It also ends when the work of the block and of its failed
+    /// attempts reaches its limit. The last transaction may exceed the share, but must leave the work `reserve` for
+    /// later committees. `share` and `reserve` are in nanoseconds.
     pub(crate) fn fill(
         &mut self,
         committee: ShardId,

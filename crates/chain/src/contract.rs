@@ -104,8 +104,8 @@ impl Snapshot {
         Ok(ContractEntries { entries, prefix: StorageKey::SEPARATOR.len_utf8(), all: true })
     }
 
-    /// Returns the JSON text of all fields of a contract, and its balance as `_balance`. Returns `None` if no contract has
-    /// this address. [`contract_fields`](Self::contract_fields) reads a large state in parts.
+    /// Returns the JSON text of all fields of a contract, and its balance as `_balance`. Returns `None` if no contract
+    /// has this address. [`contract_fields`](Self::contract_fields) reads a large state in parts.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ pub enum DropReason {
     Outbid = 24,
     /// The recipient of a payment is a contract, or the recipient of a call does not exist (`INVALID_TO_ACCOUNT`).
     InvalidRecipient = 25,
-    /// A contract has the address of the new contract already (`FAIL_CONTRACT_ACCOUNT_CREATION`).
+    /// The address of the new contract already has a contract (`FAIL_CONTRACT_ACCOUNT_CREATION`).
     AddressTaken = 26,
     /// The nonce is used (`NONCE_TOO_LOW`).
     NonceTooLow = 27,

@@ -120,7 +120,7 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`SimulationError`]: the transaction would not be in a block.
+    /// [`SimulationError`]: the transaction would not be in a block, or the state could not be read.
     pub fn simulate(&self, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
         self.at_latest(|simulator| simulator.simulate(request, None))
     }
@@ -146,7 +146,8 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`SimulationError`]: the transaction would not be in a block, or fails with the highest limit.
+    /// [`SimulationError`]: the transaction would not be in a block, it fails with the highest limit, or the state
+    /// could not be read.
     pub fn estimate_gas(&self, request: &SimulationRequest) -> Result<GasEstimate, SimulationError> {
         self.at_latest(|simulator| simulator.estimate_gas(request))
     }

@@ -94,8 +94,9 @@
 //!   A block is a function of the head, the pool and the time, which is an argument.
 //! - After each block, the balances of all accounts plus the uncredited fees of the DS epoch equal the supply of the
 //!   genesis plus the changes by edits.
-//! - Blocks are made at intervals, on request, or at the arrival of transactions. In the last mode no block is empty,
-//!   except a vacuous block. If a vacuous block is due, it comes first, and the transaction goes into the next block.
+//! - Blocks are made at intervals, on request, for an edit, or at the arrival of transactions. A block for an arrival
+//!   is not empty, except a vacuous block. If a vacuous block is due, it comes first, and the transaction goes into the
+//!   next block.
 //! - The timestamp of a block is the given time, or one microsecond after the previous block if that is later.
 //! - No thread holds a lock while it verifies a signature, executes a transaction or writes a block.
 //! - A head is published as a whole, and only after its blocks are durable.

@@ -28,7 +28,8 @@ type Progress<'a> = &'a mut dyn FnMut(BlockNumber, BlockNumber);
 ///
 /// # Errors
 ///
-/// [`ReplayError`] names the first block that differs from the result of its execution.
+/// [`ReplayError`]: the parameters are invalid or belong to another chain, a block differs from the result of its
+/// execution, or the store could not be read or written.
 pub fn rebuild(
     store: &Store,
     config: ChainConfig,
@@ -46,7 +47,8 @@ pub fn rebuild(
 ///
 /// # Errors
 ///
-/// [`ReplayError`] names the first block that differs from the result of its execution.
+/// [`ReplayError`]: the parameters are invalid or belong to another chain, a block differs from the result of its
+/// execution, or a store could not be read or written.
 pub fn check(
     store: &Store,
     scratch: &Store,
@@ -296,7 +298,7 @@ impl Tip {
         if results(&ours) != results(range) {
             let field = |range: &EmptyBlockRange| format!("{:?}", results(range));
             let (expected, got) = (field(&ours), field(range));
-            return Err(invalid(InvalidBlock::Field { block: "run", field: "last block", expected, got }));
+            return Err(invalid(InvalidBlock::Field { block: "block range", field: "last block", expected, got }));
         }
         Ok((ours, states))
     }

@@ -33,8 +33,8 @@ const SECOND: u64 = 1_000_000;
 
 /// A chain for tests: a network with one node and a store in memory.
 ///
-/// The chain executes each transaction at once, in a block of its own. All keys are deterministic, and the chain has its
-/// own clock, which advances by one second for each action. Therefore each run of a test gives the same blocks.
+/// The chain executes each transaction at once, in a block of its own. All keys are deterministic, and the chain has
+/// its own clock, which advances by one second for each action. Therefore each run of a test gives the same blocks.
 ///
 /// # Examples
 ///
@@ -124,7 +124,7 @@ pub enum TestChainError {
     /// The genesis accounts are invalid.
     #[error(transparent)]
     Genesis(#[from] GenesisError),
-    /// The chain cannot start with this configuration.
+    /// The chain cannot start with this configuration and this store.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// A transaction is not complete or cannot be signed.
@@ -153,7 +153,7 @@ pub enum TestChainError {
         /// The hash of the transaction.
         hash: TxHash,
     },
-    /// A deployment or a transfer of the chain failed. The receipt has the reason.
+    /// A deployment, or the payment to a new account, failed. The receipt has the reason.
     #[error("transaction {hash} failed: {:?} {:?}", receipt.errors, receipt.exceptions)]
     Failed {
         /// The hash of the transaction.
@@ -173,13 +173,13 @@ pub enum ReplicaError {
     /// The blocks of the chain cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The execution of the block has another result.
+    /// The block does not follow the head of the replica, or its execution has another result.
     #[error(transparent)]
     Invalid(#[from] InvalidBlock),
     /// A signature is invalid.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// The block does not follow the head of the replica.
+    /// The replica could not write the block.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }
@@ -191,7 +191,7 @@ impl TestChain {
         Self::builder().build().expect("a test starts this chain")
     }
 
-    /// Begins a chain with other values.
+    /// Returns a builder for a chain with other values.
     pub fn builder() -> TestChainBuilder {
         TestChainBuilder {
             config: ChainConfig::isolated(),
@@ -207,8 +207,8 @@ impl TestChain {
     ///
     /// # Errors
     ///
-    /// [`TestChainError`]: the sum of all these balances exceeds [`GENESIS_TOKENS`], or the chain has
-    /// [another genesis](TestChainBuilder::genesis).
+    /// [`TestChainError`]: the sum of all these balances and of the fees of these payments exceeds [`GENESIS_TOKENS`],
+    /// or the chain has [another genesis](TestChainBuilder::genesis).
     pub fn funded_account(&mut self, balance: Qa) -> Result<KeyPair, TestChainError> {
         let key = key(b"account", self.accounts);
         self.accounts = self.accounts.saturating_add(1);
@@ -230,7 +230,8 @@ impl TestChain {
     ///
     /// # Errors
     ///
-    /// [`TestChainError::Failed`] if the deployment fails. Another [`TestChainError`] if the transaction has no receipt.
+    /// [`TestChainError::Failed`] if the deployment fails. Another [`TestChainError`] if the transaction has no
+    /// receipt.
     pub fn deploy(&mut self, from: &KeyPair, code: &str, init: &InitData) -> Result<Deployed, TestChainError> {
         let nonce = self.nonce(&from.address());
         let Executed { hash, receipt } = self.send(from, Transaction::deploy(code, init))?;
@@ -255,8 +256,8 @@ impl TestChain {
         self.send(from, Transaction::call(contract, call))
     }
 
-    /// Completes, signs and executes a transaction. Sets its chain id, the next nonce of the sender, and the minimum gas
-    /// price.
+    /// Completes, signs and executes a transaction. Sets its chain id, the next nonce of the sender, and the minimum
+    /// gas price.
     ///
     /// # Errors
     ///
@@ -297,7 +298,8 @@ impl TestChain {
     ///
     /// # Errors
     ///
-    /// [`TestChainError::Engine`]: the number exceeds [`MAX_DEMAND`](crate::consensus::MAX_DEMAND).
+    /// [`TestChainError::Engine`]: the number exceeds [`MAX_DEMAND`](crate::consensus::MAX_DEMAND), or a block could
+    /// not be made.
     pub fn mine(&mut self, blocks: u64) -> Result<(), TestChainError> {
         let at = self.advance();
         self.engine.step(Input::Demand { at, blocks }, &mut self.producer)?;
@@ -372,7 +374,8 @@ impl TestChain {
         Some(serde_json::from_str(&text).expect("the writer of the state writes JSON"))
     }
 
-    /// Returns a field of a contract. Returns `None` if no contract has this address, or the contract has no such field.
+    /// Returns a field of a contract. Returns `None` if no contract has this address, or the contract has no such
+    /// field.
     pub fn contract_field(&self, contract: &Address, name: &str) -> Option<serde_json::Value> {
         self.contract_state(contract)?.get_mut(name).map(serde_json::Value::take)
     }
@@ -386,8 +389,8 @@ impl TestChain {
         Ok(TestSnapshot { savepoint: self.producer.save()?, next: self.next })
     }
 
-    /// Removes all blocks and pending transactions after a snapshot. The keys of later
-    /// [accounts](Self::funded_account) stay new.
+    /// Reverts blocks, pending transactions and the clock to a snapshot. The number of
+    /// [funded accounts](Self::funded_account) does not decrease, so each later account has a new key.
     ///
     /// # Errors
     ///
@@ -540,7 +543,7 @@ impl Replica<'_> {
     }
 }
 
-/// Returns an empty store in memory, in which `node` signs the empty blocks.
+/// Returns an empty store in memory, in which `node` signs the blocks of empty block ranges.
 fn memory(node: &KeyPair) -> Store {
     let store = Store::ephemeral(StoreOptions::default());
     store.set_signer(range_signer(node));

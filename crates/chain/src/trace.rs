@@ -84,7 +84,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`TraceError`]: no block has the transaction, or the state history has no state before its block.
+    /// [`TraceError`]: no block has the transaction, the state history has no state before its block, the repeated
+    /// execution gives another receipt, or the data could not be read.
     pub fn trace(&self, hash: &TxHash) -> Result<TransactionTrace, TraceError> {
         let stored = self.transaction(hash)?.ok_or(TraceError::Unknown)?;
         let (earliest, latest) = self.kept();

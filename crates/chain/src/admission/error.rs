@@ -206,7 +206,8 @@ pub enum InvalidTransaction {
     /// A lower nonce of the sender is missing.
     #[error("the nonce is higher than expected")]
     NonceGap,
-    /// The gas limit is above the remaining gas of the micro block.
+    /// The gas limit is above the remaining gas of the micro block, or the work of the transaction is above the
+    /// remaining work of the block.
     #[error("the gas limit exceeds the remaining gas of the micro block")]
     GasExceeded,
 }

@@ -5,8 +5,8 @@
 //! generation 9.3, where Ethereum transactions have their own message versions. Generation 8.1 rejects these message
 //! versions in the check of row 17.
 //!
-//! The signature is verified before any state is read and before any lock is taken. So invalid signatures do not delay
-//! other requests.
+//! The signature is verified before any account is read, and no lock is held during the verification. So invalid
+//! signatures do not delay other requests.
 
 mod error;
 

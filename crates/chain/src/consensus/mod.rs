@@ -37,7 +37,8 @@ pub trait Application {
     ///
     /// # Errors
     ///
-    /// [`ProposeError`]: the store could not be read, or the chain has reached the highest block number or timestamp.
+    /// [`ProposeError`]: the store could not be read, an earlier write failed, or the chain has reached the highest
+    /// block number or timestamp.
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError>;
 
     /// Builds a block with an edit of the state and without transactions. If a vacuous block is due, the function
@@ -95,7 +96,7 @@ pub trait Application {
     /// timestamp.
     fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError>;
 
-    /// Returns whether the pool has a transaction that the next block may execute.
+    /// Returns whether the pool has a transaction that the next block can try to execute.
     fn has_candidates(&self) -> bool;
 }
 

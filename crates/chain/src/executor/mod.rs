@@ -62,8 +62,8 @@ pub(crate) struct Context<'a> {
     pub(crate) block: BlockNumber,
     /// Gas limit of the micro block.
     pub(crate) gas_limit: Gas,
-    /// Minimum gas price. `None` during the verification of a block, because its proposer may have used a different
-    /// price.
+    /// Minimum gas price, or `None` if the execution does not check the price. The verification of a block does not
+    /// check it if operators may set the price. A repeated execution for a trace does not check it either.
     pub(crate) minimum_price: Option<GasPrice>,
     /// Chain id of the network.
     pub(crate) chain_id: ChainId,

@@ -5,8 +5,9 @@ use serde_json::Value as Json;
 /// Maximum number of levels of a value in a trace or in a state change. A level is an array or object that is not
 /// empty. The last level can contain empty arrays and objects.
 ///
-/// `serde_json` reads documents with at most 127 levels by default. A response has at most 110: in a batch, the steps
-/// of a contract after twenty chained calls, the maximum, have 49 levels around a value.
+/// `serde_json` reads documents with at most 127 levels by default. A response has at most 110 levels: 49 around a
+/// value, 60 in the value, and an empty array or object. The deepest place is in a batch: a step of the contract after
+/// twenty chained calls, which is the maximum.
 pub(super) const MOST_LEVELS: usize = 60;
 
 /// Returns whether a value has at most `levels` levels of containers that are not empty, as receipts count them. The

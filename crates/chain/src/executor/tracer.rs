@@ -158,7 +158,7 @@ impl Tracer {
         self.0.borrow_mut().close();
     }
 
-    /// Adds a message that causes no run: its recipient is not a contract, or its delivery failed.
+    /// Adds a message that causes no run: its recipient is not a contract, its tag is empty, or its delivery failed.
     pub(super) fn sent(&self, sender: Address, recipient: Address, amount: Qa, body: &Json) {
         let notes = &mut *self.0.borrow_mut();
         if notes.is_full() {

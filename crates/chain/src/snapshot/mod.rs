@@ -68,7 +68,7 @@ impl Snapshot {
         self.published.head.hash
     }
 
-    /// Returns the latest Tx block and the number of reverts before this head.
+    /// Returns the number of the latest Tx block, and the number of reverts before this head.
     pub fn tip(&self) -> ChainTip {
         ChainTip { number: self.published.head.number(), reverts: self.published.reverts.count() }
     }
@@ -155,7 +155,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`ProofError::NotMined`]: the block does not exist yet. [`ProofError::Expired`]: its state is not in the state
-    /// history. [`ProofError::State`]: the state could not be read.
+    /// history. [`ProofError::History`], [`ProofError::State`]: the state could not be read.
     pub fn account_at(&self, address: &Address, block: BlockNumber) -> Result<Option<Account>, ProofError> {
         if block == self.published.head.number() {
             return Ok(self.account(address)?);

@@ -20,8 +20,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`ProofError`]: the block is outside the proof window, the contract does not exist, or the state could not be
-    /// read.
+    /// [`ProofError`]: the block is outside the proof window, the account does not exist, is not a contract or has no
+    /// storage, or the state could not be read.
     pub fn state_proof(
         &self,
         address: &Address,

@@ -19,7 +19,7 @@ pub enum BuildError {
     #[error("the chain has not recovered from a failed write of an earlier block")]
     Failed,
     /// The chain reached the largest block number or timestamp.
-    #[error("the block number has reached its maximum")]
+    #[error("the block number or the timestamp has reached its maximum")]
     End,
     /// A sum of gas or a number of transactions is out of the range of its type.
     #[error("the sum of gas or the number of transactions of a block is out of range")]
