@@ -68,7 +68,8 @@
 //! - [`gas`]: the costs of operations.
 //! - [`name`], [`report`]: names as written and as resolved; the errors of a rejected program or a failed run.
 //! - [`types`], [`diagnosis`]: the types, their texts, and their assignability; error reports for people.
-//! - [`value`], `implicit`: the values of expressions, fields and messages; the parameters that every transition has.
+//! - [`value`], `implicit`: the values of expressions, fields and messages; the parameters that every contract and
+//!   every transition has.
 //! - [`builtins`]: the built-in functions, one row each.
 //! - [`syntax`]: tokens, the tree, the parser and the formatter.
 //! - [`resolve`], [`code`]: imports, and the module that defines each name; compiled programs.

@@ -39,9 +39,8 @@ const EVALUATION_PER_UNIT: u64 = EVALUATION_PER_GAS / UNITS_PER_GAS;
 
 /// The weights of operations, in nanoseconds for one operation, part or byte.
 ///
-/// The comment of each weight has the processor time on an AMD EPYC. The first number is for the benchmark alone. The
-/// second number is for the benchmark while compilers use both cores. `cargo bench -p silica-benches --bench worst`
-/// repeats the measurement.
+/// Most comments have a processor time that was measured on an AMD EPYC. Of two numbers, the first is for the benchmark
+/// alone, and the second for the benchmark while compilers use both cores. The bench `worst` repeats the measurement.
 pub mod weight {
     /// A part of a value that is read or copied, or an eighth of a node of a constructed type. Measured: an argument
     /// of a pattern 15 to 30 ns. A captured or constructed value counts as two parts, and takes 67 to 75 ns.

@@ -45,8 +45,8 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `codec`, `file`, `layout`, `version`: the bytes of stored values; file functions that `std` lacks; paths and tables
-//!   of a store; version numbers.
+//! - `codec`, `file`, `layout`, `version`: the bytes of stored values; file functions that `std` lacks; paths and
+//!   tables of a store; version numbers.
 //! - `db`, `diff`: the engine; state diffs.
 //! - `archive`: the record of blocks.
 //! - `error`: the errors of the store.

@@ -105,8 +105,8 @@ pub fn verify_ignoring_extra(
     follow(root, key, nodes, |_| {})
 }
 
-/// Verifies a proof like [`verify_ignoring_extra`], but rejects surplus nodes: each node must be on the path to the key, and
-/// must occur once. Nodes that are embedded in their parent may be present or absent.
+/// Verifies a proof like [`verify_ignoring_extra`], but rejects surplus nodes: each node must be on the path to the
+/// key, and must occur once. Nodes that are embedded in their parent may be present or absent.
 ///
 /// Except for order and embedded nodes, each key has one proof under a root. So a change of any byte makes the proof
 /// invalid.

@@ -51,7 +51,7 @@ pub enum CallError {
         /// The gas that the interpreter used.
         gas_used: Gas,
     },
-    /// A message or an event of the transition has not the labels that a node requires.
+    /// A message or an event of the transition does not have the labels that a node requires.
     #[error("a message of the transition is invalid: {0}")]
     Message(String),
     /// The parameters do not match the transition.
@@ -114,7 +114,7 @@ impl Instance {
         self.balance = balance;
     }
 
-    /// Returns the state that calls read and write. Other accounts belong into [`MemoryHost::accounts`], for contracts
+    /// Returns the state that calls read and write. Other accounts belong in [`MemoryHost::accounts`], for contracts
     /// that read fields of other contracts or take values of address types.
     ///
     /// The chain id is 1. [`Call::block`] replaces the block number during each call. The contract itself is no account
@@ -214,22 +214,22 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Sets the signer of the transaction. The default is the sender. An origin that is neither the sender nor among the
-    /// [accounts](MemoryHost::accounts) has a balance of 0 Qa.
+    /// Sets the signer of the transaction. The default is the sender. An origin that is neither the sender nor among
+    /// the [accounts](MemoryHost::accounts) has a balance of 0 Qa.
     pub const fn origin(mut self, origin: Address) -> Self {
         self.origin = Some(origin);
         self
     }
 
-    /// Sets the offered amount. The default is 0 Qa. A sender that is not among the [accounts](MemoryHost::accounts) has
-    /// exactly this amount.
+    /// Sets the offered amount. The default is 0 Qa. A sender that is not among the [accounts](MemoryHost::accounts)
+    /// has exactly this amount.
     pub const fn amount(mut self, amount: Qa) -> Self {
         self.amount = amount;
         self
     }
 
-    /// Sets the gas limit. The default is [`DEFAULT_GAS_LIMIT`]. The largest limit is `u64::MAX / 8`, and a larger number
-    /// has the same effect.
+    /// Sets the gas limit. The default is [`DEFAULT_GAS_LIMIT`]. The largest limit is `u64::MAX / 8`, and a larger
+    /// number has the same effect.
     pub const fn gas_limit(mut self, gas: u64) -> Self {
         self.gas_limit = if gas < LARGEST_GAS_LIMIT { gas } else { LARGEST_GAS_LIMIT };
         self
@@ -333,7 +333,7 @@ impl CallOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutMessage {
-    /// Name of the transition to call. It is empty for a payment.
+    /// Name of the transition to call. In a payment to an account without a contract, the tag has no effect.
     pub tag: Arc<str>,
     /// Address of the recipient.
     pub recipient: Address,

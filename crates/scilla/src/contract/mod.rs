@@ -114,8 +114,8 @@ impl<'a> CompileOptions<'a> {
         self
     }
 
-    /// Sets the source of imported libraries. The default is the standard library. The given source replaces the standard
-    /// library. A source that also serves the standard library calls [`Standard::find`](LibrarySource::find).
+    /// Sets the source of imported libraries. The default is the standard library. The given source replaces the
+    /// standard library. A source that also serves the standard library calls [`Standard::find`](LibrarySource::find).
     #[must_use]
     pub fn libraries(mut self, libraries: &'a dyn LibrarySource) -> Self {
         self.libraries = libraries;

@@ -84,8 +84,8 @@ pub enum ParamError {
 /// A collection of named parameters.
 ///
 /// A JSON object has the value of each parameter in the form of messages and state. In addition, a parameter of an
-/// integer type or of `BNum` may be a JSON number, and a `Bool` may be `true` or `false`. Inside a list, a map or another
-/// constructor, only the form of messages and state is valid.
+/// integer type or of `BNum` may be a JSON number, and a `Bool` may be `true` or `false`. Inside a list, a map or
+/// another constructor, only the form of messages and state is valid.
 pub trait IntoParams {
     /// Returns the parameters by name.
     fn into_params(self) -> Params;

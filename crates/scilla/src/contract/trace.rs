@@ -66,8 +66,8 @@ impl Trace {
 impl TraceStep {
     /// Returns the cost of the statement in units, eight of which are one gas.
     ///
-    /// The sum of all statements can be less than the gas of the call. Libraries and the checks of addresses cost gas before
-    /// the first statement.
+    /// The sum of all statements can be less than the gas of the call. Libraries and the checks of addresses cost gas
+    /// before the first statement.
     pub const fn units(&self) -> u64 {
         self.units
     }

@@ -91,8 +91,8 @@ pub fn parse_type(text: &str) -> Result<Type, Failure> {
 impl FromStr for Type {
     type Err = Failure;
 
-    /// Parses a type in the spelling of JSON, which [`Type::global`] writes: see [`parse_type`]. The text of `Display` is
-    /// for people. It can have other names.
+    /// Parses a type in the spelling of JSON, which [`Type::global`] writes: see [`parse_type`]. The text of `Display`
+    /// is for people. It can have other names.
     fn from_str(text: &str) -> Result<Self, Failure> {
         parse_type(text)
     }
