@@ -1,8 +1,8 @@
 //! Keystore files: a secret key under a password, as zilliqa-js and gozilliqa write it.
 //!
-//! The files have the form of Web3 Secret Storage, version 3, with the cipher AES-128-CTR. The authentication code differs
-//! from the one of Ethereum: it is HMAC-SHA-256 with the derived key, over the second half of the derived key, the
-//! ciphertext, the initial counter and the name of the cipher (Reference: formats#keystore-file).
+//! The files have the form of Web3 Secret Storage, version 3, with the cipher AES-128-CTR. The authentication code
+//! differs from the one of Ethereum: it is HMAC-SHA-256 with the derived key, over the second half of the derived key,
+//! the ciphertext, the initial counter and the name of the cipher (Reference: formats#keystore-file).
 
 use std::{fmt, str::FromStr};
 
@@ -42,8 +42,8 @@ const MOST_ROUNDS: u32 = 10_000_000;
 
 /// A secret key, encrypted with a password. `Display` writes the JSON of a file, and `FromStr` reads it.
 ///
-/// The key is as safe as the password: the parameters of new files are the ones that all wallets of the ecosystem read,
-/// and let an attacker test many passwords.
+/// The key is only as safe as the password. All wallets of the ecosystem can read the parameters of new files, but these
+/// parameters let an attacker test many passwords.
 ///
 /// Files of Ethereum wallets have another authentication code. [`decrypt`](Self::decrypt) returns
 /// [`KeystoreError::Password`] for them.
@@ -233,8 +233,8 @@ impl Keystore {
         }
     }
 
-    /// Returns the address that the file names without a password. Only [`decrypt`](Self::decrypt) compares it with the
-    /// key.
+    /// Returns the address in the file, or `None` if the file has no address. The function needs no password. Only
+    /// [`decrypt`](Self::decrypt) compares the address with the key.
     pub fn address(&self) -> Option<Address> {
         self.address
     }
@@ -243,7 +243,7 @@ impl Keystore {
 impl FromStr for Keystore {
     type Err = KeystoreError;
 
-    /// Reads the JSON of a file. Limits the time and the memory that its parameters need.
+    /// Reads the JSON of a file. Rejects parameters that need too much time or memory.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let file: File = serde_json::from_str(text)
             .map_err(|error| KeystoreError::Json { line: error.line(), column: error.column() })?;
@@ -271,7 +271,7 @@ impl FromStr for Keystore {
 
 impl fmt::Display for Keystore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // As zilliqa-js, writes the parameters of both functions.
+        // The file has the parameters of both functions, as a file of zilliqa-js.
         let (kdf, (log_n, r, p), rounds) = match self.kdf {
             Kdf::Scrypt { log_n, r, p } => ("scrypt", (log_n, r, p), ROUNDS),
             Kdf::Pbkdf2 { rounds } => ("pbkdf2", NEW, rounds),
@@ -368,7 +368,7 @@ fn apply_cipher(derived: &[u8; DERIVED], iv: &[u8; 16], bytes: &mut [u8; SecretK
     Ctr128BE::<Aes128>::new(key.into(), iv.into()).apply_keystream(bytes);
 }
 
-/// Returns the authentication code of a file before its last step.
+/// Returns an HMAC over the parts of a file that its authentication code covers. The caller finishes or verifies it.
 fn code(derived: &[u8; DERIVED], ciphertext: &[u8], iv: &[u8]) -> Hmac<Sha256> {
     let second: &[u8; 16] = derived.last_chunk().expect("a derived key has two halves of 16 bytes");
     let mut mac = Hmac::<Sha256>::new_from_slice(derived).expect("HMAC takes keys of any length");

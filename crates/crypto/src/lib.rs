@@ -25,8 +25,8 @@
 //! # Features
 //!
 //! - `native` (default): the curve by libsecp256k1, a library in C.
-//! - `portable`: the curve by the crate `k256`, in pure Rust and without a C compiler. Both features give equal results.
-//!   If both are on, `native` has priority. At least one must be on.
+//! - `portable`: the curve by the crate `k256`, in pure Rust and without a C compiler. Both features give equal
+//!   results. If both are on, `native` has priority. At least one must be on.
 //! - `getrandom`: `KeyPair::random`, with random numbers of the operating system.
 //! - `mnemonic`: `Mnemonic`, the words of BIP-39 with the key paths of Zilliqa wallets.
 //! - `keystore`: `Keystore`, the files in which wallets keep a key under a password.
@@ -58,8 +58,8 @@
 //! - No error text and no `Debug` text has secret bytes.
 //! - Without `getrandom`, the crate has no source of randomness: callers pass one as an argument. All other functions
 //!   are deterministic.
-//! - The crate signs bytes, and has no rule for transactions or headers. Callers determine the keys of a committee, and
-//!   check that each member has proved possession of its key.
+//! - Of a transaction or Tx block, the crate checks only signatures and the list of micro blocks. Callers determine the
+//!   keys of a committee, and check that each member has proved possession of its key.
 //!
 //! # Modules
 //!

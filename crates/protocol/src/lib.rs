@@ -69,8 +69,8 @@
 //! - The crate reads no clock and no randomness. Hashed values contain no floating-point numbers, and do not depend on
 //!   the order of a hash map.
 //! - The crate does not check curves, tries or chains. A [`PublicKey`] can lie outside the curve, and a [`Signature`]
-//!   can be false. A root can belong to no trie, and a block can have no predecessor. `silica-crypto`, `silica-state`
-//!   and `silica-chain` check these.
+//!   can be false. A root can belong to no trie, and a block can have no predecessor. `silica-crypto`, `silica-proof`,
+//!   `silica-state` and `silica-chain` check these.
 #![cfg_attr(not(any(test, feature = "rpc")), no_std)]
 #![warn(clippy::arithmetic_side_effects)]
 

@@ -20,7 +20,8 @@ pub(super) const ENTRIES: &[Entry] = &[Entry::of::<GetBalance>()];
 
 /// Balance and nonce of an account.
 ///
-/// An account exists after it has received money. For an address without an account, the method returns error -5.
+/// A payment creates the account of its recipient, unless the amount is 0. For an address without an account, the method
+/// returns error -5.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBalance {
     /// Address of the account.

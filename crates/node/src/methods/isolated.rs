@@ -33,8 +33,8 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 /// Block number that transactions of the next Tx block read. Their receipts have the same number.
 ///
-/// On most chains, this number is the number of the next Tx block. Blocks of the block mode `manual-immediate` do not
-/// increase it.
+/// On most chains, this number is the number of the next Tx block. In the block mode `manual-immediate`, only requested
+/// blocks increase it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBlocknum {}
 
@@ -105,8 +105,9 @@ impl Command for SetMinimumGasPrice {
 
 /// Pauses or resumes the node, and returns whether it is paused.
 ///
-/// A paused node produces no blocks and rejects `CreateTransaction`. All other methods work. The method is available
-/// only in block modes with an interval. The caller needs the id of the option `--pause-id`.
+/// A paused node produces no blocks, so it rejects transactions, requests for blocks, edits and reverts. All other
+/// methods work. The method is available only in block modes with an interval, or while the node is paused. The caller
+/// needs the id of the option `--pause-id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TogglePause {
     /// The id (`--pause-id`).
@@ -125,7 +126,8 @@ impl Command for TogglePause {
 
 /// Whether the node is paused.
 ///
-/// Available only in block modes with an interval. The caller needs the id of the option `--pause-id`.
+/// The method is available only in block modes with an interval, or while the node is paused. The caller needs the id
+/// of the option `--pause-id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct CheckPause {
     /// The id (`--pause-id`).

@@ -23,7 +23,8 @@ pub enum ReceiptError {
     CallContractFailed = 7,
     /// The deployment run reported errors.
     CreateContractFailed = 8,
-    /// The output of the interpreter is not JSON.
+    /// In the reference: the output of the interpreter is not JSON. In this node: events and messages are too large, or
+    /// nested too deeply, for a receipt.
     JsonOutputCorrupted = 9,
     /// The account of the contract does not exist.
     ContractNotExist = 10,

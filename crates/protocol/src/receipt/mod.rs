@@ -41,13 +41,13 @@ pub use self::{error_code::ReceiptError, text::ReceiptTextError};
 pub struct Receipt {
     /// Gas that this transaction paid for. In spite of the name of the field, the value is not a sum over the block.
     pub cumulative_gas: Gas,
-    /// Number of the Tx block with the transaction.
+    /// The block number that the transaction read: the logical number of its Tx block.
     pub epoch: BlockNumber,
     /// Whether the transaction succeeded.
     pub success: bool,
     /// Whether the called contract accepted the money; `None` unless the transaction called a contract.
     pub accepted: Option<bool>,
-    /// Error codes. The key is the number of chained calls before the error.
+    /// Error codes. The key is the number of chained calls that were attempted before the error.
     pub errors: BTreeMap<u32, Vec<ReceiptError>>,
     /// Errors of the interpreter, the innermost first.
     pub exceptions: Vec<Exception>,

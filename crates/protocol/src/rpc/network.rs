@@ -1,6 +1,6 @@
 //! The network: statistics, nodes and software versions.
 //!
-//! Only rates are floating-point numbers. `node::statistics` computes them.
+//! Only rates are floating-point numbers. The module `statistics` of `silica-node` computes them.
 
 use alloc::{string::String, vec::Vec};
 
@@ -30,7 +30,7 @@ pub struct BlockchainInfo {
     /// Number of DS blocks, including the genesis block.
     #[serde(rename = "NumDSBlocks")]
     pub ds_blocks: Dec<u64>,
-    /// Number of other nodes that the node has contact with.
+    /// Number of nodes in the shards and in the DS committee.
     #[serde(rename = "NumPeers")]
     pub peers: u64,
     /// Number of transactions in all Tx blocks except the genesis block.

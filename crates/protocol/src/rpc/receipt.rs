@@ -36,10 +36,10 @@ pub struct ReceiptJson {
     pub accepted: Option<bool>,
     /// Gas that the transaction paid for, in gas units.
     pub cumulative_gas: Dec<Gas>,
-    /// Number of the Tx block with the transaction.
+    /// The block number that the transaction read: the logical number of its Tx block.
     #[serde(rename = "epoch_num")]
     pub epoch: Dec<BlockNumber>,
-    /// Error codes, by the number of earlier chained calls; absent on success.
+    /// Error codes, by the number of chained calls that were attempted before the error; absent on success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, Vec<u8>>>,
     /// Events of contracts; absent if there are none.

@@ -39,9 +39,9 @@ pub enum SignTransactionError<E: core::error::Error + 'static> {
 
 /// The values of a transaction before the sender signs it.
 ///
-/// [`chain_id`](Self::chain_id) and [`nonce`](Self::nonce) are required. The default gas price is 2000 Li, the floor
-/// of the gas price (Reference: execution#gas-price). The default gas limit is 50 for a payment, 10000 for a call and 50000 for a
-/// deployment.
+/// [`chain_id`](Self::chain_id) and [`nonce`](Self::nonce) are required. The default gas price is 2000 Li, the floor of
+/// the gas price (Reference: execution#gas-price). The default gas limit is 50 for a payment, 10000 for a call and
+/// 50000 for a deployment.
 ///
 /// # Examples
 ///
@@ -110,7 +110,7 @@ impl TransactionBuilder {
         self
     }
 
-    /// Sets the amount that a contract gets with a deployment or call.
+    /// Sets the amount of the transaction. A deployment or call has amount 0 without this function.
     pub const fn amount(mut self, amount: Qa) -> Self {
         self.amount = amount;
         self
