@@ -1,4 +1,4 @@
-//! Pools of blocking threads for long work. The pools prevent that long work delays blocks and short responses.
+//! Pools of blocking threads for long work. On these threads, long work does not delay blocks and short responses.
 //!
 //! Each pool limits the number of simultaneous tasks. A task counts until it ends, even if its client has disconnected.
 

@@ -65,8 +65,9 @@ impl NodeBuilder {
         self
     }
 
-    /// Adds an account to the genesis block of a new chain. The chain also has the published accounts. The chain of
-    /// an existing data directory ignores the account.
+    /// Adds an account to the genesis block of a new chain. The chain also has the accounts of its
+    /// [profile](Config::profile), which are the published accounts by default. For an existing data directory, see
+    /// [`Config::genesis_accounts`].
     pub fn genesis_account(mut self, address: Address, balance: Qa) -> Self {
         self.config.genesis_accounts.push((address, balance));
         self

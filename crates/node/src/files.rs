@@ -23,7 +23,8 @@ const GROUP_WRITE: u32 = 0o020;
 const WORLD_WRITE: u32 = 0o002;
 
 /// The remedy in the error text for a file system without permission bits, such as vfat and some network file systems.
-const WITHOUT_MODES: &str = "the file system keeps none: mount it with umask=077, or choose a directory on another one";
+const WITHOUT_MODES: &str =
+    "the file system stores no modes: mount it with umask=077, or choose a directory on another file system";
 
 /// Name of the directory in which a check of a file system stores the files that it finds.
 const LOST_AND_FOUND: &str = "lost+found";

@@ -57,8 +57,8 @@
 //!
 //! # Invariants
 //!
-//! - This is the only crate with sockets, async tasks, a clock and random numbers. It has no rules for the creation of
-//!   blocks or the validity of transactions.
+//! - This is the only crate with sockets, async tasks and a clock. It has no rules for the creation of blocks or the
+//!   validity of transactions.
 //! - A request reads one snapshot. Only the chain stores the published head. A query does not wait for the block that
 //!   is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that read
 //!   whole blocks or compute old states run on blocking threads.

@@ -13,8 +13,8 @@ pub fn protect_files() {
     umask(Mode::RWXG | Mode::RWXO);
 }
 
-/// Disables core dumps, because the memory has secret keys. On Linux, the function also prevents that other processes
-/// of the same user attach debuggers.
+/// Disables core dumps, because the memory has secret keys. On Linux, other processes of the same user then
+/// also cannot attach debuggers.
 ///
 /// # Errors
 ///

@@ -72,7 +72,7 @@ impl ReadyFile {
     ///
     /// # Errors
     ///
-    /// [`ReadyFileError::Io`].
+    /// [`ReadyFileError::Io`] if the file cannot be written.
     pub fn write(&mut self, text: String) -> Result<(), ReadyFileError> {
         let draft = draft_of(&self.path);
         let written = write_new(&draft, &text).and_then(|()| fs::rename(&draft, &self.path));
@@ -88,7 +88,7 @@ impl ReadyFile {
     ///
     /// # Errors
     ///
-    /// [`ReadyFileError::Io`].
+    /// [`ReadyFileError::Io`] if the file cannot be read or removed.
     pub fn remove(&mut self) -> Result<(), ReadyFileError> {
         let Some(text) = self.text.take() else { return Ok(()) };
         let failed = |action, source| ReadyFileError::Io { action, path: self.path.clone(), source };

@@ -1,5 +1,4 @@
-//! Rates of blocks and transactions for the network methods. This module has the only floating-point arithmetic of the
-//! node.
+//! Rates of blocks and transactions for the network methods. No other result of a method has floating-point numbers.
 #![expect(
     clippy::float_arithmetic,
     clippy::cast_precision_loss,

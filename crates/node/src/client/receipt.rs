@@ -97,7 +97,7 @@ impl Executed {
         let gas = receipt.cumulative_gas.0;
         let fee = gas.checked_cost(*price).map_or_else(|| "more than 128 bits".to_owned(), in_zil);
         let mut rows = Rows::default();
-        let status = if receipt.success { "done" } else { "failed: of all it did, the fee remains" };
+        let status = if receipt.success { "done" } else { "failed: only the fee was charged" };
         rows.row("transaction", hash).row("status", status).row("block", &receipt.block);
         rows.row("from", both_forms(sender)).row("nonce", nonce);
         if self.code.is_empty() {

@@ -101,8 +101,8 @@ pub struct Config {
     /// The mnemonic of the accounts of a new chain, and the number of accounts.
     pub mnemonic: Option<(Mnemonic, u32)>,
     /// Addresses and balances of a new chain, in addition to the accounts of the profile, of the file or of the
-    /// mnemonic. An address that these accounts also have gets this balance. The chain of an existing data directory
-    /// ignores them.
+    /// mnemonic. An address that these accounts also have gets this balance. The accounts of an existing chain do not
+    /// change. If an option selects accounts, the start of such a chain fails unless all genesis accounts are equal.
     pub genesis_accounts: Vec<(Address, Qa)>,
     /// Whether the banner has secret keys that are not public.
     pub show_keys: bool,

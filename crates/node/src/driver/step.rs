@@ -88,7 +88,7 @@ impl<E: Engine> Driver<E> {
                 %clock,
                 seconds_ahead = latest.get().saturating_sub(clock.get()) / 1_000_000,
                 advice = "check the clock of the system; see \"The clock\" in docs/operations.md",
-                "the latest block is ahead of the clock; block times increase by 1 microsecond per block until the clock reaches them"
+                "the latest block is ahead of the clock; block times increase by 1 microsecond per block until the clock reaches it"
             ),
             Some(LeadChange::Ended) => {
                 tracing::info!(block_time = %latest, %clock, "block times follow the clock again");

@@ -185,8 +185,8 @@ impl RunningNode {
         format!("ws://{}", self.banner.websocket.unwrap_or(self.addr))
     }
 
-    /// Returns the accounts of the genesis block whose secret keys the node has. [`FundedAccount::key`] returns `None` for
-    /// a key that the node must not show.
+    /// Returns the accounts of the genesis block whose secret keys the node has. [`FundedAccount::key`] returns `None`
+    /// for a key that the node must not show.
     pub fn accounts(&self) -> &[FundedAccount] {
         &self.banner.accounts
     }
@@ -202,7 +202,8 @@ impl RunningNode {
     ///
     /// # Errors
     ///
-    /// [`RequestError`]: the method returns an error, or the result does not have the form of `T`.
+    /// [`RequestError`]: the parameters have no JSON form, the method returns an error, the result does not have the
+    /// form of `T`, or there is no response.
     ///
     /// # Examples
     ///

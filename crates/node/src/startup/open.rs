@@ -246,7 +246,8 @@ fn check_genesis(
     }
 }
 
-/// Returns the accounts file that the configuration selects.
+/// Returns the accounts file that the configuration selects, together with the additional accounts of the
+/// configuration.
 fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
     let text = read_main_accounts(config)?;
     if config.genesis_accounts.is_empty() {

@@ -28,7 +28,7 @@ pub enum RequestError {
     Result {
         /// The method.
         method: String,
-        /// The first 200 characters of the result, as JSON text.
+        /// The first 200 characters of the result as JSON text, or of a response that is not valid.
         got: String,
         /// The fault.
         source: serde_json::Error,

@@ -60,7 +60,7 @@ pub(super) enum QueryError {
     /// An address has a character that is not a hexadecimal digit.
     #[error("invalid address")]
     Digit,
-    /// No address before the first invalid address is a contract.
+    /// No address is a contract. If an address is invalid, only the addresses before it count.
     #[error("no contract found in list")]
     NoContract,
     /// The first address is invalid.
