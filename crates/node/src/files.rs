@@ -3,9 +3,9 @@
 //!
 //! Another user who can write to the directory before the node starts can create entries with the names of its files.
 //! Examples are a link that sends the secret key elsewhere, a file that other users can read, and a pipe or a device
-//! without an end. [`inspect`] rejects such entries once, before the node opens a file. After that, only the owner of
-//! the directory can add entries, because the node checks the directory too. [`open`] checks its file again, by its
-//! descriptor.
+//! without an end. [`inspect`] rejects such entries once, before the node opens a file. The node checks the directory
+//! too. So after that, only its owner can add entries, and its group if the mode permits it. [`open`] checks its file
+//! again, by its descriptor.
 
 use std::{
     fs::{self, DirBuilder, DirEntry, File, Metadata, OpenOptions},
@@ -107,7 +107,7 @@ impl Entry {
         if kind != expected {
             let remedy = match wanted {
                 Wanted::Directory | Wanted::Tree => {
-                    "replace it by what it points to, or mount that there, or choose another directory"
+                    "replace it by a directory, for example by the target of a link, or choose another directory"
                 }
                 Wanted::File | Wanted::Secret => "remove it, or choose another directory",
             };
@@ -115,7 +115,7 @@ impl Entry {
         }
         if owner != user {
             let remedy = format!(
-                "run silica as user {owner}, or run `chown -R {user} {shown}` if nothing in it was planted, or choose \
+                "run silica as user {owner}, or run `chown -R {user} {shown}` if no other user put files there, or choose \
                  another directory"
             );
             return refuse(&format!("owner {user}, the user of this process"), format!("owner {owner}"), remedy);
@@ -128,14 +128,14 @@ impl Entry {
         }
         if wanted == Wanted::Secret && names > 1 {
             let remedy = format!(
-                "run `find \"$(stat -c %m {shown})\" -xdev -samefile {shown}`, and remove the others, or replace {shown} by \
+                "run `find \"$(stat -c %m {shown})\" -xdev -samefile {shown}`, and remove the other names, or replace {shown} by \
                  a copy of it"
             );
             return refuse("a file with one name", format!("{names} names, which are hard links"), remedy);
         }
         if mode & WORLD_WRITE != 0 {
             let remedy = format!(
-                "run `chmod go-w {shown}` if nothing was planted, or choose another directory; if the mode stays, {WITHOUT_MODES}"
+                "run `chmod go-w {shown}` if no other user put files there, or choose another directory; if the mode stays, {WITHOUT_MODES}"
             );
             return refuse("that only its owner can write", format!("mode {mode:03o}"), remedy);
         }

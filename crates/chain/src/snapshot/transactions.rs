@@ -68,8 +68,8 @@ impl Snapshot {
         self.shared.lock_pool().pending(PENDING_MOST)
     }
 
-    /// Returns the highest nonce of an account that is used, or pending without a gap. The next transaction has the
-    /// following nonce.
+    /// Returns the nonce before the nonce of the next transaction of an account. It is the highest used nonce, or the
+    /// highest pending nonce that follows the used nonces without a gap.
     ///
     /// # Errors
     ///

@@ -147,7 +147,7 @@ pub enum DumpFault {
     Record(#[from] DbError),
     /// The chain of the file cannot be verified. For example, the result of a block differs from the header of the
     /// block.
-    #[error("the chain in the file does not verify")]
+    #[error("the chain in the file cannot be verified")]
     Chain(#[source] Box<MaintenanceError>),
 }
 

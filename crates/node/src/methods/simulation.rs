@@ -1,7 +1,7 @@
 //! Simulations of transactions, and gas estimates.
 //!
-//! Only the gas limit bounds the time of a simulation. Simulations therefore run on a thread pool of their own, and
-//! delay neither blocks nor queries.
+//! A simulation can take as much processor time as a whole block. Simulations therefore run on a thread pool of their
+//! own, and delay neither blocks nor queries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -87,7 +87,8 @@ impl Topics {
     }
 
     /// Applies a message that subscribes or unsubscribes. If an address is invalid, adds the addresses before this
-    /// address and returns the error of this address. Each new address takes one permit of `places`.
+    /// address and returns the error of this address. For events, adds only the addresses of contracts. Each new address
+    /// takes one permit of `places`.
     ///
     /// # Errors
     ///

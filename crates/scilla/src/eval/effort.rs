@@ -24,7 +24,7 @@ const PER_UNIT: u64 = 32;
 /// Number of parts of values that may leave a run without a charge. A part may have 100 bytes as JSON, and the state
 /// or a receipt keeps these bytes forever.
 const FREE_TO_LEAVE: u64 = 16_384;
-/// Number of parts that may leave a run in addition for each unit of gas used. A part with a charge costs at least one
+/// Number of further parts that may leave a run for each used unit of gas. A part with a charge costs at least one
 /// unit. In a list of empty options, one part in five has a charge.
 const LEAVING_PER_UNIT: u64 = 8;
 
