@@ -48,7 +48,8 @@ pub fn integral(json: &str) -> Option<i128> {
 ///
 /// - The prefix `0x` means hexadecimal digits, and the prefix `0` octal digits.
 /// - White space and a sign can precede the digits, and any text can follow them.
-/// - A text without digits is 0. A number above 2^64 - 1 becomes 2^64 - 1. A minus sign gives 2^64 minus the number.
+/// - A text without digits is 0. A number above 2^64 - 1 becomes 2^64 - 1, with any sign. With a minus sign, any other
+///   number is subtracted from 2^64.
 ///
 /// # Examples
 ///
