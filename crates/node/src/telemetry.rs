@@ -10,12 +10,15 @@ use std::{
 use clap::ValueEnum;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::{
-    EnvFilter,
+    Layer,
+    filter::{ParseError, Targets},
     fmt::{
-        FmtContext,
+        self as lines, FmtContext,
         format::{self, FormatEvent, FormatFields, Writer},
     },
+    layer::SubscriberExt,
     registry::LookupSpan,
+    util::SubscriberInitExt,
 };
 
 use crate::request_id::RequestId;
@@ -25,7 +28,8 @@ use crate::request_id::RequestId;
 #[error("--log: expected a filter such as \"info\" or \"warn,silica_node=debug\", got {filter:?}")]
 pub struct FilterError {
     filter: String,
-    source: tracing_subscriber::filter::ParseError,
+    /// The reason, or `None` for a part between commas that is empty.
+    source: Option<ParseError>,
 }
 
 /// The form of a log line.
@@ -44,19 +48,18 @@ pub enum LogFormat {
 ///
 /// [`FilterError`] if `filter` is invalid.
 pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
-    let parsed = EnvFilter::try_new(filter).map_err(|source| FilterError { filter: filter.to_owned(), source })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(parsed).with_writer(io::stderr);
-    // Tests start the log several times in one process. The first subscriber stays.
-    drop(match form {
-        LogFormat::Pretty => {
-            builder.with_ansi(io::stderr().is_terminal()).event_format(Named(format::format())).try_init()
-        }
-        LogFormat::Json => builder
+    let targets = parse(filter)?;
+    let layer = lines::layer().with_writer(io::stderr);
+    let layer = match form {
+        LogFormat::Pretty => layer.with_ansi(io::stderr().is_terminal()).event_format(Named(format::format())).boxed(),
+        LogFormat::Json => layer
             .with_ansi(false)
             .fmt_fields(format::JsonFields::new())
             .event_format(Named(format::format().json().flatten_event(true)))
-            .try_init(),
-    });
+            .boxed(),
+    };
+    // Tests start the log several times in one process. The first subscriber stays.
+    drop(tracing_subscriber::registry().with(layer.with_filter(targets)).try_init());
     panic::set_hook(Box::new(|panic| {
         if silica_state::is_engine_panic(panic) {
             // The panic means a damaged file. The caller reports it as an error.
@@ -67,6 +70,16 @@ pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
         tracing::error!(%panic, %backtrace, "a task panicked");
     }));
     Ok(())
+}
+
+/// Parses a list of levels, each for one module or for all.
+fn parse(filter: &str) -> Result<Targets, FilterError> {
+    let invalid = |source| FilterError { filter: filter.to_owned(), source };
+    // The parser of the library reads an empty part as the level `error` for all modules.
+    if filter.split(',').any(|part| part.trim().is_empty()) {
+        return Err(invalid(None));
+    }
+    filter.parse().map_err(|source| invalid(Some(source)))
 }
 
 /// A format of log lines that adds the id of the current request.
@@ -98,14 +111,26 @@ fn write_named(writer: &mut impl fmt::Write, line: &str, id: &RequestId) -> fmt:
 #[cfg(test)]
 mod tests {
     use hyper::header::{HeaderMap, HeaderValue};
+    use tracing::Level;
 
     use super::*;
     use crate::request_id::HEADER;
 
     #[test]
     fn bad_filter_is_named_in_the_message() {
-        let error = init("info,=,", LogFormat::Pretty).unwrap_err();
-        assert!(error.to_string().contains(r#""info,=,""#), "{error}");
+        for filter in ["", "info,=,", "info,", "info=loud", "silica_node=debug=info"] {
+            let error = init(filter, LogFormat::Pretty).unwrap_err();
+            assert!(error.to_string().contains(&format!("{filter:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn filter_selects_levels_by_module() {
+        let targets = parse("warn,silica_node=debug,silica_node::http=off").unwrap();
+        assert!(targets.would_enable("hyper", &Level::WARN) && !targets.would_enable("hyper", &Level::INFO));
+        assert!(targets.would_enable("silica_node::rpc", &Level::DEBUG));
+        assert!(!targets.would_enable("silica_node::rpc", &Level::TRACE));
+        assert!(!targets.would_enable("silica_node::http", &Level::ERROR));
     }
 
     #[test]
