@@ -58,7 +58,8 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] names the file and its line, or the options that contradict each other.
+    /// [`ConfigError`] names the file and its line, the options that contradict each other, or a required option that is
+    /// missing.
     pub fn gather(given: &ArgMatches) -> Result<Self, ConfigError> {
         let upper = RunArgs::from_arg_matches(given)?;
         let file = match &upper.config {

@@ -108,9 +108,9 @@ impl Command for AddBalance {
 
 /// Sets the nonce of an account, and returns the number of the Tx block of this edit.
 ///
-/// The nonce is the nonce of the last transaction of the account, as in `GetBalance`. The nonce cannot decrease.
-/// Creates the account if it does not exist. A later block drops pending transactions of the account with this nonce or
-/// a lower one.
+/// The nonce is the nonce of the last transaction of the account, as in `GetBalance`. The nonce cannot decrease. The node
+/// rejects the address of a contract. Creates the account if it does not exist. A later block drops pending
+/// transactions of the account with this nonce or a lower one.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetNonce {
     /// Address of the account.

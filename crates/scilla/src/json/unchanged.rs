@@ -48,8 +48,8 @@ pub(super) fn is_unchanged(value: &Value, ty: &Type) -> bool {
     true
 }
 
-/// Returns the argument types of a built-in constructor of the type `ty`. Returns `None` if the value is of another
-/// type.
+/// Returns the argument types of a built-in constructor of the type `ty`. Returns `None` if the value has another type,
+/// or its constructor is not built-in.
 fn kinds_of_arguments<'k>(value: &AdtValue, ty: &'k Type) -> Option<[Option<&'k Type>; 2]> {
     let Type::Adt(name, types) = ty else { return None };
     if value.constructor().data_type != name.name {

@@ -91,8 +91,8 @@ pub enum ResolveError {
 ///
 /// # Errors
 ///
-/// [`ResolveError::Import`] if a library is missing, is invalid, or imports itself; [`ResolveError::Names`] for the
-/// first name that cannot be resolved.
+/// [`ResolveError::Import`] if a library is missing or invalid, imports itself, or nests too deeply in other imports.
+/// [`ResolveError::Names`] for the first name that cannot be resolved.
 pub fn contract(
     mut main: ContractModule,
     origin: &Origin,
@@ -131,8 +131,8 @@ pub fn library(
 ///
 /// # Errors
 ///
-/// [`ResolveError::Import`] if a library is missing, is invalid, or imports itself. [`ResolveError::Names`] if a name
-/// cannot be resolved. The reference has one text for all such names.
+/// [`ResolveError::Import`] if a library is missing or invalid, imports itself, or nests too deeply in other imports.
+/// [`ResolveError::Names`] if a name cannot be resolved. The reference has one text for all such names.
 pub fn expression(
     mut main: ExpressionModule,
     libraries: &[&str],

@@ -284,7 +284,7 @@ impl Transaction {
 pub(crate) struct Receipt {
     #[serde(flatten)]
     place: Place,
-    /// Address of the deployed contract; null for other transactions.
+    /// Address of the deployed contract; null for a failed deployment and for other transactions.
     contract_address: Option<PrefixedHex<Address>>,
     /// Gas of the transactions of the block up to and including this transaction.
     cumulative_gas_used: Quantity,
