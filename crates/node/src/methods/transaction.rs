@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use silica_chain::{
-    AddressRole, AddressTransaction, HistoryOrder, HistoryPage, HistoryPlace, HistoryRequest, Routing, Submitted,
+    AddressRole, AddressTransaction, HistoryPage, HistoryRequest, Routing, Submitted,
 };
 use silica_protocol::{
     Address, TxHash,
     rpc::{
-        address_history::{AddressHistoryJson, AddressRoleJson, AddressTransactionJson, HistoryOptionsParam},
+        address_history::{AddressHistoryJson, AddressRoleJson, AddressTransactionJson},
         error::{RpcError, RpcErrorCode},
         transaction::{
             CreateTransactionResult, RecentTransactions, SubmissionInfo, SubmittedTransaction, TransactionJson,
@@ -22,7 +22,10 @@ use crate::{
     head::Context,
     rpc::{
         CallError, Command, Entry, HashErrors, Method, TransactionQuery,
-        params::{BareTxHash, Text},
+        params::{
+            BareTxHash, Text,
+            options::{Limit, Member, Options, Order, PlaceCursor},
+        },
     },
 };
 
@@ -155,8 +158,19 @@ struct GetTransactionsForAddress {
     address: Text<Address>,
     /// Order, size and start of the page; optional.
     #[serde(default)]
-    #[schemars(with = "Option<HistoryOptionsParam>")]
-    options: HistoryOptionsParam,
+    options: Options<HistoryOptions>,
+}
+
+/// Options for the list of the transactions of an address.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct HistoryOptions {
+    /// The `next` of the previous page; absent for the first page.
+    cursor: Option<Member<PlaceCursor>>,
+    /// Maximum number of transactions on the page.
+    limit: Limit,
+    /// Order of the transactions.
+    order: Order,
 }
 
 /// Maximum work for one page, in the unit of `HistoryRequest::effort`: a payment takes 1.
@@ -168,13 +182,12 @@ impl Method for GetTransactionsForAddress {
 
     fn call(self, at: &Context) -> Result<AddressHistoryJson, CallError> {
         let address = self.address.named("address")?;
-        let options = self.options.0.map_err(|error| CallError::parameter("options", &error))?;
-        let order = if options.oldest_first { HistoryOrder::OldestFirst } else { HistoryOrder::NewestFirst };
-        let after = options.cursor.map(|(block, position)| HistoryPlace { block, position });
-        let request = HistoryRequest { address, order, after, limit: options.limit, effort: EFFORT };
+        let HistoryOptions { cursor, limit, order } = self.options.get()?;
+        let after = cursor.map(|Member(PlaceCursor(place))| place);
+        let request = HistoryRequest { address, order: order.into(), after, limit: limit.get(), effort: EFFORT };
         let HistoryPage { transactions, next } = at.snapshot.transactions_of(&request)?;
         Ok(AddressHistoryJson {
-            next: next.map(|next| AddressHistoryJson::cursor(next.block, next.position)),
+            next: next.map(|next| PlaceCursor(next).to_string()),
             transactions: transactions.into_iter().map(address_transaction).collect(),
         })
     }

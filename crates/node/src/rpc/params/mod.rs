@@ -4,6 +4,7 @@
 //! parameters: [`read`] returns -32602. Then each method checks the texts, in its own order and with its own codes.
 //! Therefore a parameter of the right JSON type contains either its value or the fault of its text.
 
+pub(crate) mod options;
 #[cfg(test)]
 mod tests;
 
