@@ -179,3 +179,32 @@ fn block_number_is_that_of_the_next_transaction() {
     check_result(&node, "GetBlocknum", &json!([""]), &json!("7"));
     assert_eq!(crate::height(&node), 6);
 }
+
+#[test]
+fn node_info_has_the_settings_of_the_node() {
+    let options = ["--block-mode", "interval=60000", "--pause-id", "9", "--profile", "zq2", "--shards", "3"];
+    let limits = ["--developer", "off", "--max-batch", "7", "--rate-limit", "40"];
+    let node = Node::start(&[&options[..], &limits[..]].concat());
+    let info = node.result("silica_nodeInfo", &json!([]));
+    let expected = json!({
+        "blockMode": "interval=60000", "blocksPerDsEpoch": 100, "chainId": 1, "developerMethods": false,
+        "firstBlock": "0", "generation": "8.1", "latestBlock": "0", "latestDsBlock": "0", "limits": info["limits"],
+        "oldestState": "0", "paused": false, "profile": "zq2", "scillaRules": info["scillaRules"], "shards": 3,
+        "transactionVersion": 65_537, "version": node.result("GetVersion", &json!([]))["Version"],
+    });
+    assert_eq!(info, expected);
+    assert!(info["scillaRules"].as_str().unwrap().starts_with("latest/"), "{info}");
+    assert_eq!((&info["limits"]["batchCalls"], &info["limits"]["unitsPerSecond"]), (&json!(7), &json!(40)));
+    node.result("TogglePause", &json!(["9"]));
+    assert_eq!(node.result("silica_nodeInfo", &json!([]))["paused"], true);
+}
+
+#[test]
+fn node_info_follows_the_chain_and_the_block_mode() {
+    let node = Node::start(&["--proof-window", "60"]);
+    node.result("silica_mine", &json!([120]));
+    node.result("silica_setBlockMode", &json!(["manual"]));
+    let info = documented(&node, "silica_nodeInfo", &json!([]));
+    let got = ["latestBlock", "latestDsBlock", "oldestState", "blockMode", "developerMethods"].map(|name| &info[name]);
+    assert_eq!(got, [&json!("120"), &json!("2"), &json!("61"), &json!("manual"), &json!(true)]);
+}

@@ -37,8 +37,8 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`: search by block hash, the block mode, time, safe
-//!   files, the published head of the chain, listen addresses.
+//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `settings`: search by block hash, the block mode,
+//!   time, safe files, the published head of the chain, listen addresses, settings that clients can read.
 //! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`: metrics for Prometheus, the
 //!   parent process, progress in the log, protection of secrets in memory and files, request ids, rates, safe output.
 //! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`: the facts about a running node, the pools of
@@ -97,6 +97,7 @@ mod protection;
 mod ready_file;
 mod request_id;
 mod rpc;
+mod settings;
 mod startup;
 mod statistics;
 mod subscription;

@@ -208,7 +208,7 @@ impl Snapshot {
     }
 
     /// Returns the numbers of the oldest and the latest block in the proof window of this head.
-    pub(crate) fn kept(&self) -> (BlockNumber, BlockNumber) {
+    pub fn kept(&self) -> (BlockNumber, BlockNumber) {
         let latest = self.published.head.number();
         (self.shared.earliest_proof(latest), latest)
     }

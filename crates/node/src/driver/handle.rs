@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
         mpsc::Sender,
     },
@@ -27,6 +27,7 @@ use crate::{
     clock::{Clock, ClockError},
     data_dir::DataDir,
     head::Context,
+    settings::PublicSettings,
 };
 
 /// The node for requests: the chain, from which a request reads the latest head, and the queue of the driver.
@@ -47,6 +48,7 @@ struct Shared {
     /// the nonce until the end of the submission.
     impersonated: tokio::sync::Mutex<()>,
     pause: Pause,
+    settings: OnceLock<PublicSettings>,
     /// The data directory; `None` if the chain is in memory.
     data_dir: Option<Arc<DataDir>>,
     /// The index for searches by the hash of a block.
@@ -181,6 +183,17 @@ impl NodeHandle {
         &self.shared.pause
     }
 
+    /// Returns the settings of the start that clients can read. They have defaults until
+    /// [`set_settings`](Self::set_settings).
+    pub(crate) fn settings(&self) -> PublicSettings {
+        self.shared.settings.get().copied().unwrap_or_default()
+    }
+
+    /// Sets the settings that clients can read. Only the first call has an effect.
+    pub(crate) fn set_settings(&self, settings: PublicSettings) {
+        self.shared.settings.get_or_init(|| settings);
+    }
+
     /// Returns an error while the node is paused.
     pub(crate) fn require_no_pause(&self) -> Result<(), DriverError> {
         if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
@@ -265,6 +278,7 @@ impl NodeHandle {
             blocking: BlockingPools::default(),
             impersonated: tokio::sync::Mutex::default(),
             pause: Pause::default(),
+            settings: OnceLock::new(),
             data_dir,
             block_hashes: Mutex::default(),
             stopping: AtomicBool::new(false),

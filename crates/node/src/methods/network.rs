@@ -2,19 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::Statistics;
+use silica_chain::{ChainConfig, Statistics};
 use silica_protocol::{
-    ChainId, GasPrice, Qa, ShardId, ShardMember,
+    BlockNumber, ChainId, GasPrice, Qa, ShardId, ShardMember, Version,
     rpc::{
         error::{RpcError, RpcErrorCode},
-        network::{BlockchainInfo, NodeInfo, NodeVersion, ShardingStructure},
+        network::{BlockchainInfo, NodeInfo, NodeLimitsJson, NodeSettingsJson, NodeVersion, ShardingStructure},
         text::Dec,
     },
 };
 
 use crate::{
+    driver::NodeHandle,
     head::Context,
-    rpc::{CallError, Entry, Method, params::Integral},
+    rpc::{CallError, Command, Entry, Method, params::Integral},
+    settings::PublicSettings,
     statistics,
 };
 
@@ -30,6 +32,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::per_head::<GetTotalCoinSupply>(),
     Entry::per_head::<GetTotalCoinSupplyAsInt>(),
     Entry::per_head::<GetVersion>(),
+    Entry::command::<NodeInfoQuery>(),
 ];
 
 /// Maximum number of members of a shard in a result (`NUM_SHARD_PEER_TO_REVEAL` of the reference).
@@ -195,10 +198,58 @@ impl Method for GetVersion {
     type Output = NodeVersion;
 
     fn call(self, _: &Context) -> Result<NodeVersion, CallError> {
-        Ok(NodeVersion {
-            commit: option_env!("SILICA_COMMIT").map(ToOwned::to_owned),
-            version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
+        let commit = option_env!("SILICA_COMMIT").map(ToOwned::to_owned);
+        Ok(NodeVersion { commit, version: VERSION.to_owned() })
+    }
+}
+
+/// Version of this node.
+const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+/// Settings, limits and blocks of this node. An extension of this node.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct NodeInfoQuery {}
+
+impl Command for NodeInfoQuery {
+    const NAME: &'static str = "silica_nodeInfo";
+    type Output = NodeSettingsJson;
+
+    async fn run(self, node: &NodeHandle) -> Result<NodeSettingsJson, CallError> {
+        let (at, config) = (node.context(), node.chain().config());
+        let PublicSettings { developer, profile, .. } = node.settings();
+        let (oldest_state, latest) = at.snapshot.kept();
+        Ok(NodeSettingsJson {
+            block_mode: node.mode().to_string(),
+            blocks_per_ds_epoch: config.blocks_per_ds_epoch,
+            chain_id: config.chain_id.get(),
+            developer_methods: developer,
+            first_block: BlockNumber::new(0).into(),
+            generation: "8.1".to_owned(),
+            latest_block: latest.into(),
+            latest_ds_block: at.snapshot.latest_ds_block().header.number.into(),
+            limits: limits(config, &node.settings()),
+            oldest_state: oldest_state.into(),
+            paused: node.pause().lasts(),
+            profile: profile.to_owned(),
+            scilla_rules: config.rules.scilla.to_string(),
+            shards: config.shards,
+            transaction_version: Version::of_chain(config.chain_id).packed(),
+            version: VERSION.to_owned(),
         })
+    }
+}
+
+fn limits(config: &ChainConfig, settings: &PublicSettings) -> NodeLimitsJson {
+    NodeLimitsJson {
+        batch_calls: settings.batch_calls,
+        batch_result_bytes: settings.batch_result_bytes,
+        code_bytes: config.rules.max_code_bytes,
+        ds_gas: config.ds_gas_limit.into(),
+        pending_per_sender: config.policy.pool.per_sender,
+        request_bytes: settings.request_bytes,
+        result_bytes: settings.result_bytes,
+        shard_gas: config.shard_gas_limit.into(),
+        units_per_second: settings.units_per_second,
     }
 }
 

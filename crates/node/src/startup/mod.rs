@@ -6,7 +6,7 @@ mod open;
 mod pool;
 mod request;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 use silica_chain::{AccountEntry, AccountsFile, Chain, PUBLISHED_ACCOUNTS, consensus::Solo};
@@ -39,6 +39,7 @@ use crate::{
     metrics::Metrics,
     ready_file::ReadyFile,
     rpc::Offer,
+    settings::PublicSettings,
 };
 
 /// A Zilliqa node, which [`Node::start`] starts.
@@ -88,6 +89,15 @@ impl Node {
         if let Some(id) = config.pause_id {
             handle.pause().allow(id);
         }
+        handle.set_settings(PublicSettings {
+            developer,
+            profile: config.profile.name(),
+            request_bytes: config.http.body_bytes,
+            result_bytes: config.rpc.answer_bytes,
+            batch_result_bytes: config.rpc.batch_answer_bytes,
+            batch_calls: config.rpc.batch,
+            units_per_second: config.http.each_second.map(NonZeroU32::get),
+        });
         let (stop, stopped) = watch::channel(false);
         let listed = config.methods.map(|list| list.select());
         let offer = Offer { table: methods::table(), developer, listed };

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{Dec, PrefixedUpperHex};
 use crate::{
+    gas::Gas,
     key::PublicKey,
     number::{BlockNumber, DsBlockNumber},
 };
@@ -126,6 +127,72 @@ pub struct NodeVersion {
     /// Version of the node, with the prefix `v`.
     #[serde(rename = "Version")]
     pub version: String,
+}
+
+/// The settings and limits of this node (`silica_nodeInfo`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "NodeSettings"))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSettingsJson {
+    /// The block mode, in the form of `silica_setBlockMode`.
+    pub block_mode: String,
+    /// Number of Tx blocks in a DS epoch.
+    pub blocks_per_ds_epoch: u64,
+    /// Chain id of the network.
+    pub chain_id: u16,
+    /// Whether the node serves methods for developers. A caller on another machine or web page can be refused.
+    pub developer_methods: bool,
+    /// Number of the oldest Tx block that the node has.
+    pub first_block: Dec<BlockNumber>,
+    /// Generation of the protocol.
+    pub generation: String,
+    /// Number of the latest Tx block.
+    pub latest_block: Dec<BlockNumber>,
+    /// Number of the latest DS block.
+    pub latest_ds_block: Dec<DsBlockNumber>,
+    /// Limits of requests and transactions.
+    pub limits: NodeLimitsJson,
+    /// Number of the oldest Tx block whose state the node has, for proofs, traces and pages of state.
+    pub oldest_state: Dec<BlockNumber>,
+    /// Whether the node is paused: it makes no blocks and accepts no transactions.
+    pub paused: bool,
+    /// The profile that the node was started with: `isolated`, `testnet`, `mainnet` or `zq2`.
+    pub profile: String,
+    /// The Scilla rules of the chain: the release and the revision, with a slash between them.
+    pub scilla_rules: String,
+    /// Number of virtual shards.
+    pub shards: u32,
+    /// The `version` of a transaction on this network.
+    pub transaction_version: u32,
+    /// Version of the node, with the prefix `v`.
+    pub version: String,
+}
+
+/// Limits of requests and transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "NodeLimits"))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeLimitsJson {
+    /// Maximum number of calls in a batch.
+    pub batch_calls: usize,
+    /// Maximum size of the response to a batch, in bytes.
+    pub batch_result_bytes: usize,
+    /// Maximum size of the code of a contract, in bytes.
+    pub code_bytes: u64,
+    /// Maximum gas limit of a transaction that the DS committee executes.
+    pub ds_gas: Dec<Gas>,
+    /// Maximum number of pending transactions of a sender.
+    pub pending_per_sender: usize,
+    /// Maximum size of the body of a request, in bytes.
+    pub request_bytes: usize,
+    /// Maximum size of the response to one call, in bytes. A response in chunks has no limit.
+    pub result_bytes: usize,
+    /// Maximum gas limit of a transaction that a shard executes.
+    pub shard_gas: Dec<Gas>,
+    /// Units of the rate limit that a client has per second; null for no rate limit.
+    pub units_per_second: Option<u32>,
 }
 
 #[cfg(test)]
