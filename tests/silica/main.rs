@@ -24,6 +24,7 @@ mod files;
 mod foreign;
 mod https;
 mod limits;
+mod lists;
 mod money;
 mod network;
 mod operations;

@@ -8,7 +8,7 @@ use crate::{INVALID_PARAMS, check_error, contract::Chain, height, no_address};
 
 const PAGE: &str = "silica_getSmartContractStatePage";
 
-const STORE: &str = r#"scilla_version 0
+pub(crate) const STORE: &str = r#"scilla_version 0
 contract Store ()
 field counts : Map String Uint32 = Emp String Uint32
 field deep : Map String (Map String Uint32) = Emp String (Map String Uint32)

@@ -4,12 +4,13 @@
 //! instead. The search for one page reads a bounded number of transactions, and returns the last place that it read.
 //! The next page begins after this place.
 
-use std::ops::Range;
+use silica_protocol::{Address, Qa, Receipt, Transaction, TransactionKind, TxHash};
+use silica_state::ArchiveError;
 
-use silica_protocol::{Address, BlockNumber, Qa, Receipt, Transaction, TransactionKind, TxHash};
-use silica_state::{ArchiveError, TransactionGroup};
-
-use crate::snapshot::Snapshot;
+use crate::{
+    snapshot::Snapshot,
+    transaction_search::{HistoryOrder, HistoryPlace, SearchBounds, SearchPage},
+};
 
 /// A request for transactions of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,25 +27,6 @@ pub struct HistoryRequest {
     /// of its equal share of its group in the record. So a payment takes one step. Each block that the search reads on
     /// its way takes one step. The search reads at least one transaction.
     pub effort: usize,
-}
-
-/// The order of transactions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HistoryOrder {
-    /// The newest transaction comes first.
-    #[default]
-    NewestFirst,
-    /// The oldest transaction comes first.
-    OldestFirst,
-}
-
-/// A place in the record: a position among the transactions of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HistoryPlace {
-    /// Number of the block.
-    pub block: BlockNumber,
-    /// Position in the block, from 0.
-    pub position: u32,
 }
 
 /// A page of the transactions of an address.
@@ -88,10 +70,6 @@ pub enum AddressRole {
     Transition,
 }
 
-/// Bytes of a transaction and its receipt in the record for each further step of the search. A payment has fewer bytes,
-/// so it takes no further step.
-const BYTES: usize = 256;
-
 impl Snapshot {
     /// Returns a page of the transactions of an address.
     ///
@@ -99,111 +77,11 @@ impl Snapshot {
     ///
     /// [`ArchiveError`]: the record could not be read.
     pub fn transactions_of(&self, request: &HistoryRequest) -> Result<HistoryPage, ArchiveError> {
-        let mut search = Search { snapshot: self, request, found: Vec::new(), looked_at: 0, last: None };
-        let is_over = match request.order {
-            HistoryOrder::NewestFirst => search.backward()?,
-            HistoryOrder::OldestFirst => search.forward()?,
-        };
-        let Search { found, last, .. } = search;
-        Ok(HistoryPage { transactions: found, next: last.filter(|_| !is_over) })
-    }
-}
-
-/// A search for one page.
-struct Search<'a> {
-    snapshot: &'a Snapshot,
-    request: &'a HistoryRequest,
-    found: Vec<AddressTransaction>,
-    looked_at: usize,
-    /// The last place that the search read.
-    last: Option<HistoryPlace>,
-}
-
-impl Search<'_> {
-    /// Searches towards older transactions. Returns whether the search read the oldest transaction.
-    fn backward(&mut self) -> Result<bool, ArchiveError> {
-        let head = self.snapshot.latest_tx_block().header.number;
-        let from = self.request.after.unwrap_or(HistoryPlace { block: head, position: u32::MAX });
-        let (mut block, mut end) = if from.block > head { (head, u32::MAX) } else { (from.block, from.position) };
-        loop {
-            end = end.min(self.count(block)?);
-            while let Some(last) = end.checked_sub(1)
-                && let Some(group) = self.snapshot.state().transaction_group(block, last)?
-            {
-                let positions = group.positions.start..end;
-                end = positions.start;
-                if !self.look_at_those(block, positions, weight(&group))? {
-                    return Ok(false);
-                }
-            }
-            match self.before(block)? {
-                Some(before) => (block, end) = (before, u32::MAX),
-                None => return Ok(true),
-            }
-        }
-    }
-
-    /// Searches towards newer transactions. Returns whether the search read the newest transaction.
-    fn forward(&mut self) -> Result<bool, ArchiveError> {
-        let (mut block, mut start) = match self.request.after {
-            Some(after) => (after.block, after.position.saturating_add(1)),
-            None => (BlockNumber::new(0), 0),
-        };
-        if block > self.snapshot.latest_tx_block().header.number {
-            return Ok(true);
-        }
-        loop {
-            while let Some(group) = self.snapshot.state().transaction_group(block, start)? {
-                let positions = start..group.positions.end;
-                start = positions.end;
-                if !self.look_at_those(block, positions, weight(&group))? {
-                    return Ok(false);
-                }
-            }
-            match self.behind(block)? {
-                Some(behind) => (block, start) = (behind, 0),
-                None => return Ok(true),
-            }
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        // The search reads at least one transaction. Without a last place, the next page would have no beginning.
-        let has_looked = self.last.is_some();
-        has_looked && (self.found.len() >= self.request.limit.max(1) || self.looked_at >= self.request.effort)
-    }
-
-    /// Reads transactions of one group until the page is full. Each transaction takes `weight` steps. Returns whether
-    /// all of them were read.
-    fn look_at_those(
-        &mut self,
-        block: BlockNumber,
-        positions: Range<u32>,
-        weight: usize,
-    ) -> Result<bool, ArchiveError> {
-        if self.is_full() {
-            return Ok(false);
-        }
-        let read = self.snapshot.state().transactions(block, positions.clone())?.unwrap_or_default();
-        let mut read: Vec<_> = positions.zip(&read).collect();
-        if self.request.order == HistoryOrder::NewestFirst {
-            read.reverse();
-        }
-        for (position, (transaction, receipt)) in read {
-            if self.is_full() {
-                return Ok(false);
-            }
-            self.looked_at = self.looked_at.saturating_add(weight);
-            self.look_at(HistoryPlace { block, position }, transaction, receipt);
-        }
-        Ok(true)
-    }
-
-    fn look_at(&mut self, place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) {
-        self.last = Some(place);
-        let roles = roles(&self.request.address, transaction, receipt);
-        if !roles.is_empty() {
-            self.found.push(AddressTransaction {
+        let HistoryRequest { address, order, after, limit, effort } = *request;
+        let bounds = SearchBounds { order, after, within: None, limit, effort };
+        let select = |place, transaction: &Transaction, receipt: &Receipt| {
+            let roles = roles(&address, transaction, receipt);
+            (!roles.is_empty()).then(|| AddressTransaction {
                 place,
                 hash: transaction.hash(),
                 sender: transaction.sender(),
@@ -211,60 +89,11 @@ impl Search<'_> {
                 amount: transaction.amount,
                 success: receipt.success,
                 roles,
-            });
-        }
-    }
-
-    /// Returns the number of transactions in a block.
-    fn count(&self, block: BlockNumber) -> Result<u32, ArchiveError> {
-        Ok(self.snapshot.state().tx_header(block)?.map_or(0, |header| header.tx_count))
-    }
-
-    /// Returns the number of transactions in the blocks up to and including `block`.
-    fn up_to(&self, block: u64) -> Result<u64, ArchiveError> {
-        Ok(self.snapshot.state().transactions_up_to(BlockNumber::new(block))?.unwrap_or(0))
-    }
-
-    /// Returns the latest block before `block` that has transactions, or `None` if no such block exists.
-    fn before(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        self.looked_at = self.looked_at.saturating_add(1);
-        block.previous().map_or(Ok(None), |before| self.snapshot.state().newest_with_transactions(before))
-    }
-
-    /// Returns the first block after `block` that has transactions, or `None` if no such block exists. The search
-    /// doubles its step over blocks without transactions.
-    fn behind(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        let head = self.snapshot.latest_tx_block().header.number.get();
-        let passed = self.up_to(block.get())?;
-        if self.up_to(head)? == passed {
-            return Ok(None);
-        }
-        let mut is_beyond = |block| {
-            self.looked_at = self.looked_at.saturating_add(1);
-            Ok::<_, ArchiveError>(self.up_to(block)? > passed)
+            })
         };
-        // The blocks after `block` up to `low` have no transactions. The blocks up to `high` have at least one.
-        let (mut low, mut step) = (block.get(), 1_u64);
-        let mut high = loop {
-            let high = low.saturating_add(step).min(head);
-            if is_beyond(high)? {
-                break high;
-            }
-            (low, step) = (high, step.saturating_mul(2));
-        };
-        while high.saturating_sub(low) > 1 {
-            let middle = low.midpoint(high);
-            if is_beyond(middle)? { high = middle } else { low = middle }
-        }
-        Ok(Some(BlockNumber::new(high)))
+        let SearchPage { found, next } = self.search_transactions(&bounds, select)?;
+        Ok(HistoryPage { transactions: found, next })
     }
-}
-
-/// Returns the number of steps for one transaction of a group: one step, and one for each [`BYTES`] bytes of its share.
-/// The store reads a group as a whole, and all transactions of the group have equal shares of its bytes.
-fn weight(group: &TransactionGroup) -> usize {
-    let each = group.bytes.checked_div(group.positions.len()).unwrap_or(group.bytes);
-    1_usize.saturating_add(each / BYTES)
 }
 
 /// Returns the roles of an address in a transaction.

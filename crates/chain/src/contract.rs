@@ -2,14 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use silica_protocol::{
-    Address, CodeHash, DeployedContract, InitData, MapKey, StorageKey, rpc::contract_state::StateWriter,
-};
+use silica_protocol::{Address, CodeHash, DeployedContract, MapKey, StorageKey, rpc::contract_state::StateWriter};
 use silica_state::{Entries, StateError};
 
 use crate::{
     accounts::StateReader,
-    executor::{InitFacts, InterfaceError, Overlay, contract_interface},
+    executor::{InterfaceError, Overlay, contract_interface},
     snapshot::Snapshot,
 };
 
@@ -88,9 +86,7 @@ impl Snapshot {
     }
 
     fn is_library(&self, address: &Address) -> Result<bool, StateError> {
-        let rules = self.shared().network.config.rules.scilla;
-        let init = self.contract(address)?.and_then(|contract| InitData::parse(&contract.init_data).ok());
-        Ok(init.and_then(|init| InitFacts::of(&init, rules)).is_some_and(|facts| facts.is_library))
+        Ok(self.contract(address)?.is_some_and(|contract| self.has_library_init(&contract.init_data)))
     }
 
     /// Returns the entries of all fields of a contract.

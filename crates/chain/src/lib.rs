@@ -78,8 +78,11 @@
 //!   state that all handles share; the fees and prices of a DS epoch.
 //! - `edit`, `verifier`, `range`, `snapshot`: in this order, edits of the state by developers; the verification of
 //!   blocks of other nodes; empty block ranges; the queries of readers.
-//! - `address_history`, [`consensus`], `contract`: in this order, the transactions of an address; the interface of
-//!   consensus; queries about contracts.
+//! - `transaction_search`: walks over the transactions of the record.
+//! - `account_list`, `address_history`, `block_list`, [`consensus`], `transaction_list`: in this order, the lists of
+//!   accounts and contracts; the transactions of an address; the list of blocks; the interface of consensus; the list of
+//!   transactions.
+//! - `contract`: queries about contracts.
 //! - `replay`, `simulation`, `state_page`: in this order, repeated execution of stored blocks; simulations and gas
 //!   estimates; pages of contract state.
 //! - `handle`, `load`, `trace`: in this order, the handle for queries and submissions; the read of a stored head; the
@@ -106,10 +109,12 @@
 //!   contract, the transaction is dropped without a fee.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod account_list;
 mod accounts;
 mod accounts_file;
 mod address_history;
 mod admission;
+mod block_list;
 mod builder;
 pub mod config;
 pub mod consensus;
@@ -145,6 +150,8 @@ mod test_chain;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod transaction_list;
+mod transaction_search;
 mod verifier;
 
 #[cfg(feature = "test-util")]
@@ -161,9 +168,11 @@ pub use silica_scilla as scilla;
 pub use silica_state as state;
 
 pub use crate::{
+    account_list::{AddressPage, ContractRow},
     accounts_file::{AccountEntry, AccountsFile, GenesisError},
-    address_history::{AddressRole, AddressTransaction, HistoryOrder, HistoryPage, HistoryPlace, HistoryRequest},
+    address_history::{AddressRole, AddressTransaction, HistoryPage, HistoryRequest},
     admission::{AdmissionError, InvalidTransaction, Routing, VerifiedTransaction},
+    block_list::{BlockListPage, BlockRow},
     config::{ChainConfig, ConfigError},
     consensus::{CommitError, EngineError, PassError, ProposeError, SealError},
     contract::{ContractEntries, ContractField, variable_key},
@@ -193,6 +202,8 @@ pub use crate::{
     stage::{BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
     state_page::{PastStateError, StateEntry, StatePage, StatePageError, StatePageRequest},
     trace::{TraceError, TransactionTrace},
+    transaction_list::{TransactionListPage, TransactionListRequest, TransactionSummary},
+    transaction_search::{HistoryOrder, HistoryPlace},
 };
 
 #[cfg(all(doctest, feature = "test-util"))]

@@ -260,6 +260,20 @@ impl Snapshot {
         self.archive.deployment(contract)
     }
 
+    /// Returns up to `limit` contracts and libraries with the block and the position of their deployment, in the order of
+    /// their addresses. The first address is after `after` if it is given. Reads only the rows of these addresses.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn deployments(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, BlockNumber, u32)>, ArchiveError> {
+        self.archive.deployments(after, limit)
+    }
+
     /// Returns the contracts and libraries that an account deployed, in the order of the transactions. The time is
     /// proportional to their number, and independent of other transactions of the account.
     ///

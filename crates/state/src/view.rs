@@ -91,7 +91,13 @@ impl StateView {
 
     /// Iterates over all accounts in the order of their addresses. Needs memory for a few pages of the trie.
     pub fn accounts(&self) -> impl Iterator<Item = Result<(Address, Account), StateError>> + '_ {
-        self.accounts_source().leaves(&self.state.top).map(|leaf| {
+        self.accounts_from(Address::ZERO)
+    }
+
+    /// Iterates over the accounts in the order of their addresses, from the address `first` on. Reads no earlier page of
+    /// the trie.
+    pub fn accounts_from(&self, first: Address) -> impl Iterator<Item = Result<(Address, Account), StateError>> + '_ {
+        self.accounts_source().leaves(&self.state.top, Some(Key::account(&first))).map(|leaf| {
             let leaf = leaf?;
             let address = leaf.key.to_address().ok_or_else(|| self.unreadable(&leaf))?;
             Ok((address, self.decode(&leaf)?))
@@ -110,7 +116,7 @@ impl StateView {
     ) -> Result<impl Iterator<Item = Result<(StorageKey, Vec<u8>), StateError>> + '_, StateError> {
         let storage = self.storage_of(contract)?.unwrap_or(Top::Empty);
         let contract = *contract;
-        Ok(self.source(Owner::Contract(contract)).leaves(&storage).map(move |leaf| {
+        Ok(self.source(Owner::Contract(contract)).leaves(&storage, None).map(move |leaf| {
             let leaf = leaf?;
             match leaf.tail.as_deref() {
                 Some(Tail::Plain(plain)) => Ok((storage_key(&contract, plain), leaf.value.to_vec())),

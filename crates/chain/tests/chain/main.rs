@@ -11,6 +11,7 @@ mod edits;
 mod epochs;
 mod harness;
 mod ledger;
+mod lists;
 mod load;
 mod modes;
 mod numbering;

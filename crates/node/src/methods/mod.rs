@@ -5,6 +5,7 @@
 //! `CONTRIBUTING.md` lists the steps to add a method.
 
 mod account;
+mod chain_list;
 mod contract;
 mod developer;
 mod ds_block;
@@ -41,6 +42,7 @@ use crate::rpc::{Entry, MethodTable};
 /// Rows of the method table, one list for each family.
 const FAMILIES: &[&[Entry]] = &[
     account::ENTRIES,
+    chain_list::ENTRIES,
     contract::ENTRIES,
     developer::ENTRIES,
     ds_block::ENTRIES,

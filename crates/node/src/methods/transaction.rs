@@ -2,9 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::{
-    AddressRole, AddressTransaction, HistoryPage, HistoryRequest, Routing, Submitted,
-};
+use silica_chain::{AddressRole, AddressTransaction, HistoryPage, HistoryRequest, Routing, Submitted};
 use silica_protocol::{
     Address, TxHash,
     rpc::{
@@ -174,7 +172,7 @@ struct HistoryOptions {
 }
 
 /// Maximum work for one page, in the unit of `HistoryRequest::effort`: a payment takes 1.
-const EFFORT: usize = 20_000;
+pub(super) const EFFORT: usize = 20_000;
 
 impl Method for GetTransactionsForAddress {
     const NAME: &'static str = "silica_getTransactionsForAddress";

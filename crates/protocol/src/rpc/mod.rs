@@ -6,7 +6,7 @@
 //! - [`envelope`] (request, response, batch), [`error`] (error codes), [`text`] (JSON forms of numbers and bytes) and
 //!   [`number`] (the rules for numbers in requests);
 //! - the resources: [`transaction`], [`receipt`], [`block`], [`account`], [`address_history`], [`contract`],
-//!   [`contract_state`], [`network`], [`simulation`], [`trace`];
+//!   [`contract_state`], [`list`], [`network`], [`simulation`], [`trace`];
 //! - notifications: [`subscription`].
 //!
 //! Members are declared in the alphabetical order of their wire names. The C++ node writes them in this order.
@@ -33,6 +33,7 @@ pub mod contract;
 pub mod contract_state;
 pub mod envelope;
 pub mod error;
+pub mod list;
 pub mod network;
 pub mod number;
 pub mod receipt;

@@ -101,6 +101,30 @@ pub(super) fn of_sender(db: &Db, sender: &Address, newest: BlockNumber) -> Resul
     rows.map(address).collect()
 }
 
+/// Returns up to `limit` contracts and libraries that blocks up to `newest` deployed, in the order of their addresses.
+/// The first address is after `after` if it is given.
+pub(super) fn list(
+    db: &Db,
+    after: Option<&Address>,
+    newest: BlockNumber,
+    limit: usize,
+) -> Result<Vec<(Address, Position)>, ArchiveError> {
+    let mut from = after.map_or_else(|| vec![TABLE], |after| key(after).to_vec());
+    if after.is_some() {
+        // The lowest key after the key of the address.
+        from.push(0);
+    }
+    let rows = db.scan(from..vec![TABLE.saturating_add(1)]).map(|row| {
+        let (key, value) = row?;
+        let address = key.get(1..).and_then(|address| Address::try_from(address).ok());
+        let address = address.ok_or_else(|| ArchiveError::damaged(Place::DEPLOYMENT, "key has a wrong length"))?;
+        Ok((address, read(&key, &value)?))
+    });
+    let is_visible =
+        |row: &Result<(Address, Position), ArchiveError>| !row.as_ref().is_ok_and(|(_, at)| at.block > newest.get());
+    rows.filter(is_visible).take(limit).collect()
+}
+
 /// Returns the position of the transaction that deployed a contract or library, or `None` if the address has no
 /// deployment.
 pub(super) fn find(db: &Db, address: &Address) -> Result<Option<Position>, ArchiveError> {

@@ -221,6 +221,18 @@ impl ArchiveView {
         }
     }
 
+    /// Returns up to `limit` contracts and libraries with the block and the position of their deployment, in the order of
+    /// their addresses. The first address is after `after` if it is given.
+    pub(crate) fn deployments(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, BlockNumber, u32)>, ArchiveError> {
+        let Some(head) = self.head() else { return Ok(Vec::new()) };
+        let rows = deployments::list(&self.archive.db, after, head.number, limit)?;
+        Ok(rows.into_iter().map(|(address, at)| (address, BlockNumber::new(at.block), at.position)).collect())
+    }
+
     /// Returns the contracts and libraries that an account deployed, in the order of the transactions. Reads only the
     /// rows of this account.
     pub(crate) fn deployed_by(&self, sender: &Address) -> Result<Vec<Address>, ArchiveError> {

@@ -175,11 +175,13 @@ impl Source<'_> {
 }
 
 impl<'a> Source<'a> {
-    /// Iterates over the leaves in the order of their keys.
-    pub(crate) fn leaves(self, top: &Top) -> Leaves<'a> {
+    /// Iterates over the leaves in the order of their keys, from the key `from` on if it is given. Reads no page that
+    /// has only earlier keys.
+    pub(crate) fn leaves(self, top: &Top, from: Option<Key>) -> Leaves<'a> {
         let first = self.pages.top(&self.owner, top, self.version).transpose();
         Leaves {
             source: self,
+            from,
             leaf_page: Vec::new().into_iter(),
             pending: first.map(|tree| (Prefix::default(), tree)).into_iter().collect(),
         }
@@ -190,6 +192,8 @@ impl<'a> Source<'a> {
 /// memory.
 pub(crate) struct Leaves<'a> {
     source: Source<'a>,
+    /// The first key.
+    from: Option<Key>,
     /// Remaining leaves of the current leaf page.
     leaf_page: vec::IntoIter<Leaf>,
     /// The trees that the iterator has not read, in reverse order.
@@ -211,11 +215,15 @@ impl Iterator for Leaves<'_> {
             };
             match tree.body() {
                 Body::LeafPage(leaf_page) => {
-                    self.leaf_page = leaf_page.leaves().map(LeafView::to_leaf).collect::<Vec<_>>().into_iter();
+                    let leaves = leaf_page.leaves().filter(|leaf| self.from.is_none_or(|from| leaf.key >= from));
+                    self.leaf_page = leaves.map(LeafView::to_leaf).collect::<Vec<_>>().into_iter();
                 }
                 Body::Stored(_) => {}
                 Body::Branch(branch) => {
-                    let children = branch.children().map(|(digit, child)| {
+                    let depth = prefix.depth();
+                    let from = self.from.filter(|from| from.begins_with(prefix.as_slice()));
+                    let first = from.map_or(0, |from| from.digit(depth));
+                    let children = branch.children().filter(|(digit, _)| *digit >= first).map(|(digit, child)| {
                         let mut below = prefix.clone();
                         below.push(digit);
                         (below, Ok(Arc::clone(child)))

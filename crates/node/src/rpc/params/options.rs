@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 use silica_chain::{HistoryOrder, HistoryPlace};
-use silica_protocol::{BlockNumber, rpc::number::integral};
+use silica_protocol::{Address, BlockNumber, rpc::number::integral};
 
 use super::{FromParam, beginning, fields};
 use crate::rpc::CallError;
@@ -153,7 +153,7 @@ impl<const MAX: u32> JsonSchema for Limit<MAX> {
 
 /// The order of a list by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "lowercase")]
+#[schemars(rename_all = "lowercase", inline)]
 pub(crate) enum Order {
     /// The newest elements first.
     #[default]
@@ -211,6 +211,42 @@ impl FromParam for PlaceCursor {
         // `parse` of a `u32` accepts a plus sign.
         let position = position.parse().ok().filter(|_| position.bytes().all(|byte| byte.is_ascii_digit()));
         Ok(Self(HistoryPlace { block, position: position.ok_or(CursorFault)? }))
+    }
+}
+
+/// The cursor of a list of blocks: the first block of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockCursor(pub(crate) BlockNumber);
+
+impl FromParam for BlockCursor {
+    type Fault = CursorFault;
+    const NAME: &'static str = "BlockCursor";
+    const DESCRIPTION: &'static str = CURSOR;
+    const EXAMPLE: &'static str = "112";
+
+    fn from_param(text: &str) -> Result<Self, CursorFault> {
+        text.parse().map(Self).map_err(|_| CursorFault)
+    }
+}
+
+/// The cursor of a list in the order of addresses: the last address before the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AddressCursor(pub(crate) Address);
+
+impl fmt::Display for AddressCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromParam for AddressCursor {
+    type Fault = CursorFault;
+    const NAME: &'static str = "AddressCursor";
+    const DESCRIPTION: &'static str = CURSOR;
+    const EXAMPLE: &'static str = "381f4008505e940ad7681ec3468a719060caf796";
+
+    fn from_param(text: &str) -> Result<Self, CursorFault> {
+        text.parse().map(Self).map_err(|_| CursorFault)
     }
 }
 

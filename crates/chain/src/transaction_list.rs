@@ -1,0 +1,128 @@
+//! The list of the transactions of the chain or of a block, with the fields that a table of transactions shows.
+
+use serde::Deserialize;
+use silica_protocol::{Address, BlockNumber, Qa, Receipt, Timestamp, Transaction, TransactionKind, TxHash};
+use silica_state::ArchiveError;
+
+use crate::{
+    snapshot::Snapshot,
+    transaction_search::{HistoryOrder, HistoryPlace, SearchBounds, SearchPage},
+};
+
+/// A request for a page of the list of transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionListRequest {
+    /// The only block whose transactions are listed, or `None` for all blocks.
+    pub block: Option<BlockNumber>,
+    /// The order of the transactions.
+    pub order: HistoryOrder,
+    /// `next` of the previous page, or `None` for the first page.
+    pub after: Option<HistoryPlace>,
+    /// Maximum number of transactions on a page. A limit of 0 means 1.
+    pub limit: usize,
+    /// Maximum number of steps of the search for a page, as in [`HistoryRequest`](crate::HistoryRequest::effort).
+    pub effort: usize,
+}
+
+/// A page of the list of transactions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionListPage {
+    /// The transactions in the requested order.
+    pub transactions: Vec<TransactionSummary>,
+    /// The place of the last transaction, or `None` on the last page.
+    pub next: Option<HistoryPlace>,
+}
+
+/// The fields of an executed transaction that a table of transactions shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionSummary {
+    /// Place of the transaction in the record.
+    pub place: HistoryPlace,
+    /// Hash of the transaction.
+    pub hash: TxHash,
+    /// Timestamp of the block.
+    pub timestamp: Timestamp,
+    /// Address of the sender.
+    pub sender: Address,
+    /// Address of the recipient. It is zero for a deployment.
+    pub recipient: Address,
+    /// Address of the contract or library of a deployment, even if the deployment failed.
+    pub contract: Option<Address>,
+    /// Amount of the transaction in Qa, even if it failed.
+    pub amount: Qa,
+    /// Kind of the transaction. `None` is impossible for an executed transaction of a correct record.
+    pub kind: Option<TransactionKind>,
+    /// The transition that a call names, or `None` if its data name none.
+    pub tag: Option<String>,
+    /// Whether the transaction succeeded.
+    pub success: bool,
+    /// Fee in Qa.
+    pub fee: Qa,
+}
+
+impl Snapshot {
+    /// Returns a page of the list of transactions.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`]: the record could not be read.
+    pub fn transaction_list(&self, request: &TransactionListRequest) -> Result<TransactionListPage, ArchiveError> {
+        let TransactionListRequest { block, order, after, limit, effort } = *request;
+        let bounds = SearchBounds { order, after, within: block, limit, effort };
+        let select = |place, transaction: &Transaction, receipt: &Receipt| Some(summary(place, transaction, receipt));
+        let SearchPage { found: mut transactions, next } = self.search_transactions(&bounds, select)?;
+        let mut time = (None, Timestamp::default());
+        for transaction in &mut transactions {
+            let block = transaction.place.block;
+            if time.0 != Some(block) {
+                time = (Some(block), self.state().time_of(block)?.unwrap_or_default());
+            }
+            transaction.timestamp = time.1;
+        }
+        Ok(TransactionListPage { transactions, next })
+    }
+}
+
+/// Returns the summary of a transaction. Its timestamp is 0.
+fn summary(place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) -> TransactionSummary {
+    let kind = transaction.kind();
+    let is_call = kind == Some(TransactionKind::Call);
+    TransactionSummary {
+        place,
+        hash: transaction.hash(),
+        timestamp: Timestamp::default(),
+        sender: transaction.sender(),
+        recipient: transaction.to,
+        contract: transaction.contract_address(),
+        amount: transaction.amount,
+        kind,
+        tag: is_call.then(|| tag(&transaction.data)).flatten(),
+        success: receipt.success,
+        fee: receipt.cumulative_gas.checked_cost(transaction.gas_price).unwrap_or(Qa::MAX),
+    }
+}
+
+/// Returns the transition that the data of a call name, or `None` if the data are no JSON object with a transition.
+fn tag(data: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Call {
+        #[serde(rename = "_tag")]
+        tag: String,
+    }
+    serde_json::from_str::<Call>(data).ok().map(|call| call.tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tag_is_the_transition_of_a_call() {
+        assert_eq!(tag(r#"{"_tag":"Pay","params":[{"vname":"a","value":{"b":[1]}}]}"#), Some("Pay".to_owned()));
+        for data in ["", "7", "{}", r#"{"_tag":7}"#, r#"["_tag"]"#, r#"{"_tag":"Pay""#] {
+            assert_eq!(tag(data), None, "{data}");
+        }
+        let deep = format!(r#"{{"params":{}{},"_tag":"Pay"}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(tag(&deep), None, "deep data end the parse without a stack overflow");
+    }
+}

@@ -1,0 +1,242 @@
+//! Walks over the transactions of the record in their order, and returns selected ones in pages.
+//!
+//! A page has a bounded number of transactions, and the walk for a page reads a bounded number of transactions. The page
+//! has the place where the next page begins.
+
+use std::ops::Range;
+
+use silica_protocol::{BlockNumber, Receipt, Transaction};
+use silica_state::{ArchiveError, TransactionGroup};
+
+use crate::snapshot::Snapshot;
+
+/// The order of a list by time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HistoryOrder {
+    /// The newest element comes first.
+    #[default]
+    NewestFirst,
+    /// The oldest element comes first.
+    OldestFirst,
+}
+
+/// A place in the record: a position among the transactions of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HistoryPlace {
+    /// Number of the block.
+    pub block: BlockNumber,
+    /// Position in the block, from 0.
+    pub position: u32,
+}
+
+/// A page of selected transactions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SearchPage<T> {
+    /// The selected transactions in the requested order.
+    pub(crate) found: Vec<T>,
+    /// The last place that the walk read, from which the next page continues, or `None` on the last page.
+    pub(crate) next: Option<HistoryPlace>,
+}
+
+/// The bounds of a walk for one page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SearchBounds {
+    /// The order of the transactions.
+    pub(crate) order: HistoryOrder,
+    /// The last place of the previous page, or `None` for the first page.
+    pub(crate) after: Option<HistoryPlace>,
+    /// The only block whose transactions are read, or `None` for all blocks.
+    pub(crate) within: Option<BlockNumber>,
+    /// Maximum number of selected transactions. A limit of 0 means 1.
+    pub(crate) limit: usize,
+    /// Maximum number of steps. A transaction takes one step, and one more for each [`BYTES`] bytes that the transaction
+    /// and its receipt have in the record. Each block that the walk reads on its way takes one step. The walk reads at
+    /// least one transaction.
+    pub(crate) effort: usize,
+}
+
+/// Bytes of a transaction and its receipt in the record for each further step of a walk. A payment has fewer bytes, so it
+/// takes no further step.
+const BYTES: usize = 256;
+
+impl Snapshot {
+    /// Walks over the transactions, and returns a page with the results of `select` that are not `None`.
+    pub(crate) fn search_transactions<T>(
+        &self,
+        bounds: &SearchBounds,
+        select: impl FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>,
+    ) -> Result<SearchPage<T>, ArchiveError> {
+        let mut search = Search { snapshot: self, bounds, select, found: Vec::new(), looked_at: 0, last: None };
+        let is_over = match bounds.order {
+            HistoryOrder::NewestFirst => search.backward()?,
+            HistoryOrder::OldestFirst => search.forward()?,
+        };
+        let Search { found, last, .. } = search;
+        Ok(SearchPage { found, next: last.filter(|_| !is_over) })
+    }
+
+    /// Returns the first block after `block` that has transactions, or `None` if no such block exists. Calls `step` for
+    /// each block that the function reads. Doubles its stride over blocks without transactions, so the number of blocks
+    /// grows with the logarithm of their number.
+    pub(crate) fn next_with_transactions(
+        &self,
+        block: BlockNumber,
+        mut step: impl FnMut(),
+    ) -> Result<Option<BlockNumber>, ArchiveError> {
+        let up_to = |block: u64| {
+            let number = BlockNumber::new(block);
+            Ok::<_, ArchiveError>(self.state().transactions_up_to(number)?.unwrap_or(0))
+        };
+        let head = self.latest_tx_block().header.number.get();
+        let passed = up_to(block.get())?;
+        if up_to(head)? == passed {
+            return Ok(None);
+        }
+        let mut is_beyond = |block| {
+            step();
+            Ok::<_, ArchiveError>(up_to(block)? > passed)
+        };
+        // The blocks after `block` up to `low` have no transactions. The blocks up to `high` have at least one.
+        let (mut low, mut stride) = (block.get(), 1_u64);
+        let mut high = loop {
+            let high = low.saturating_add(stride).min(head);
+            if is_beyond(high)? {
+                break high;
+            }
+            (low, stride) = (high, stride.saturating_mul(2));
+        };
+        while high.saturating_sub(low) > 1 {
+            let middle = low.midpoint(high);
+            if is_beyond(middle)? { high = middle } else { low = middle }
+        }
+        Ok(Some(BlockNumber::new(high)))
+    }
+}
+
+/// A walk for one page.
+struct Search<'a, T, S> {
+    snapshot: &'a Snapshot,
+    bounds: &'a SearchBounds,
+    select: S,
+    found: Vec<T>,
+    looked_at: usize,
+    /// The last place that the search read.
+    last: Option<HistoryPlace>,
+}
+
+impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, T, S> {
+    /// Searches towards older transactions. Returns whether the search read the oldest transaction.
+    fn backward(&mut self) -> Result<bool, ArchiveError> {
+        let head = self.snapshot.latest_tx_block().header.number;
+        let first = HistoryPlace { block: self.bounds.within.unwrap_or(head), position: u32::MAX };
+        let from = self.bounds.after.unwrap_or(first);
+        let (mut block, mut end) = if from.block > head { (head, u32::MAX) } else { (from.block, from.position) };
+        loop {
+            end = end.min(self.count(block)?);
+            while let Some(last) = end.checked_sub(1)
+                && let Some(group) = self.snapshot.state().transaction_group(block, last)?
+            {
+                let positions = group.positions.start..end;
+                end = positions.start;
+                if !self.look_at_those(block, positions, weight(&group))? {
+                    return Ok(false);
+                }
+            }
+            match self.before(block)? {
+                Some(before) => (block, end) = (before, u32::MAX),
+                None => return Ok(true),
+            }
+        }
+    }
+
+    /// Searches towards newer transactions. Returns whether the search read the newest transaction.
+    fn forward(&mut self) -> Result<bool, ArchiveError> {
+        let (mut block, mut start) = match self.bounds.after {
+            Some(after) => (after.block, after.position.saturating_add(1)),
+            None => (self.bounds.within.unwrap_or(BlockNumber::new(0)), 0),
+        };
+        if block > self.snapshot.latest_tx_block().header.number {
+            return Ok(true);
+        }
+        loop {
+            while let Some(group) = self.snapshot.state().transaction_group(block, start)? {
+                let positions = start..group.positions.end;
+                start = positions.end;
+                if !self.look_at_those(block, positions, weight(&group))? {
+                    return Ok(false);
+                }
+            }
+            match self.behind(block)? {
+                Some(behind) => (block, start) = (behind, 0),
+                None => return Ok(true),
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        // The search reads at least one transaction. Without a last place, the next page would have no beginning.
+        let has_looked = self.last.is_some();
+        has_looked && (self.found.len() >= self.bounds.limit.max(1) || self.looked_at >= self.bounds.effort)
+    }
+
+    /// Reads transactions of one group until the page is full. Each transaction takes `weight` steps. Returns whether
+    /// all of them were read.
+    fn look_at_those(
+        &mut self,
+        block: BlockNumber,
+        positions: Range<u32>,
+        weight: usize,
+    ) -> Result<bool, ArchiveError> {
+        if self.is_full() {
+            return Ok(false);
+        }
+        let read = self.snapshot.state().transactions(block, positions.clone())?.unwrap_or_default();
+        let mut read: Vec<_> = positions.zip(&read).collect();
+        if self.bounds.order == HistoryOrder::NewestFirst {
+            read.reverse();
+        }
+        for (position, (transaction, receipt)) in read {
+            if self.is_full() {
+                return Ok(false);
+            }
+            self.looked_at = self.looked_at.saturating_add(weight);
+            self.look_at(HistoryPlace { block, position }, transaction, receipt);
+        }
+        Ok(true)
+    }
+
+    fn look_at(&mut self, place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) {
+        self.last = Some(place);
+        self.found.extend((self.select)(place, transaction, receipt));
+    }
+
+    /// Returns the number of transactions in a block.
+    fn count(&self, block: BlockNumber) -> Result<u32, ArchiveError> {
+        Ok(self.snapshot.state().tx_header(block)?.map_or(0, |header| header.tx_count))
+    }
+
+    /// Returns the latest block before `block` that has transactions, or `None` if the walk ends.
+    fn before(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        if self.bounds.within.is_some() {
+            return Ok(None);
+        }
+        self.looked_at = self.looked_at.saturating_add(1);
+        block.previous().map_or(Ok(None), |before| self.snapshot.state().newest_with_transactions(before))
+    }
+
+    /// Returns the first block after `block` that has transactions, or `None` if the walk ends.
+    fn behind(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        if self.bounds.within.is_some() {
+            return Ok(None);
+        }
+        let looked_at = &mut self.looked_at;
+        self.snapshot.next_with_transactions(block, || *looked_at = looked_at.saturating_add(1))
+    }
+}
+
+/// Returns the number of steps for one transaction of a group: one step, and one for each [`BYTES`] bytes of its share.
+/// The store reads a group as a whole, and all transactions of the group have equal shares of its bytes.
+fn weight(group: &TransactionGroup) -> usize {
+    let each = group.bytes.checked_div(group.positions.len()).unwrap_or(group.bytes);
+    1_usize.saturating_add(each / BYTES)
+}

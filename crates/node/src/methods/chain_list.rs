@@ -1,0 +1,248 @@
+//! Lists of blocks, transactions, contracts and accounts, in pages.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_chain::{AddressPage, BlockRow, ContractRow, TransactionListRequest, TransactionSummary};
+use silica_protocol::{
+    Account, Address, BlockNumber, TransactionKind,
+    rpc::list::{
+        AccountPageJson, AccountRowJson, BlockPageJson, BlockRowJson, ContractPageJson, ContractRowJson,
+        TransactionKindJson, TransactionPageJson, TransactionSummaryJson,
+    },
+};
+
+use super::transaction::EFFORT;
+use crate::{
+    head::Context,
+    rpc::{
+        CallError, Entry, Method,
+        params::options::{AddressCursor, BlockCursor, Limit, Member, Options, Order, PlaceCursor},
+    },
+};
+
+/// Rows of the method table for the methods in this file.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::slow::<GetBlockRange>().of_weight(5),
+    Entry::slow::<GetTransactionSummaries>().of_weight(10),
+    Entry::slow::<ListAccounts>().of_weight(5),
+    Entry::slow::<ListContracts>().of_weight(10),
+];
+
+/// Tx blocks in pages. Consecutive blocks without transactions are one row. An extension of this node.
+///
+/// The cost of a page depends on the number of its rows, not of its blocks. The last page has no `next`. New blocks do
+/// not change a page, except the row with the latest block.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct GetBlockRange {
+    /// Start, order and size of the page; optional.
+    #[serde(default)]
+    options: Options<BlockRangeOptions>,
+}
+
+/// Options for the list of Tx blocks.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct BlockRangeOptions {
+    /// The `next` of the previous page; absent for the first page. The cursor replaces `from`.
+    cursor: Option<Member<BlockCursor>>,
+    /// Number of the first Tx block of the first page. By default, the list begins at the latest block for the order
+    /// `newest`, and at block 0 for the order `oldest`.
+    from: Option<Member<BlockNumber>>,
+    /// Maximum number of rows on the page.
+    limit: Limit,
+    /// Order of the rows.
+    order: Order,
+}
+
+impl Method for GetBlockRange {
+    const NAME: &'static str = "silica_getBlockRange";
+    type Output = BlockPageJson;
+
+    fn call(self, at: &Context) -> Result<BlockPageJson, CallError> {
+        let BlockRangeOptions { cursor, from, limit, order } = self.options.get()?;
+        let from = cursor.map(|Member(BlockCursor(block))| block).or(from.map(|Member(block)| block));
+        let page = at.snapshot.block_list(order.into(), from, limit.get())?;
+        Ok(BlockPageJson {
+            blocks: page.rows.iter().map(block_row).collect(),
+            next: page.next.map(|next| next.to_string()),
+        })
+    }
+}
+
+fn block_row(row: &BlockRow) -> BlockRowJson {
+    let BlockRow { first, last, hash, timestamp, ds_block, transactions, gas_used, fees } = *row;
+    BlockRowJson {
+        count: last.get().saturating_sub(first.get()).saturating_add(1).into(),
+        ds_block: ds_block.into(),
+        fees: fees.into(),
+        from: first.into(),
+        gas_used: gas_used.into(),
+        hash: hash.into(),
+        timestamp: timestamp.into(),
+        to: last.into(),
+        transactions,
+    }
+}
+
+/// Transactions of the chain or of a Tx block in pages, without code, data and receipts. An extension of this node.
+///
+/// A page ends early when it has read about 5 MB of the record. The last page has no `next`. New blocks do not change a
+/// page.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct GetTransactionSummaries {
+    /// Block, start, order and size of the page; optional.
+    #[serde(default)]
+    options: Options<SummaryOptions>,
+}
+
+/// Options for the list of transactions.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct SummaryOptions {
+    /// Number of the Tx block whose transactions are listed; all Tx blocks if absent.
+    block: Option<Member<BlockNumber>>,
+    /// The `next` of the previous page; absent for the first page.
+    cursor: Option<Member<PlaceCursor>>,
+    /// Maximum number of transactions on the page.
+    limit: Limit<200>,
+    /// Order of the transactions.
+    order: Order,
+}
+
+impl Method for GetTransactionSummaries {
+    const NAME: &'static str = "silica_getTransactionSummaries";
+    type Output = TransactionPageJson;
+
+    fn call(self, at: &Context) -> Result<TransactionPageJson, CallError> {
+        let SummaryOptions { block, cursor, limit, order } = self.options.get()?;
+        let block = block.map(|Member(block)| block);
+        if let Some(block) = block.filter(|block| *block > at.head()) {
+            let problem = format!("block: expected a Tx block of the chain, up to {}, got {block}", at.head());
+            return Err(CallError::parameter("options", &problem));
+        }
+        let after = cursor.map(|Member(PlaceCursor(place))| place);
+        if let (Some(block), Some(after)) = (block, after)
+            && after.block != block
+        {
+            let problem = format!("cursor: expected a cursor of block {block}, got \"{}\"", PlaceCursor(after));
+            return Err(CallError::parameter("options", &problem));
+        }
+        let request = TransactionListRequest { block, order: order.into(), after, limit: limit.get(), effort: EFFORT };
+        let page = at.snapshot.transaction_list(&request)?;
+        Ok(TransactionPageJson {
+            next: page.next.map(|next| PlaceCursor(next).to_string()),
+            transactions: page.transactions.into_iter().map(transaction_summary).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn transaction_summary(summary: TransactionSummary) -> Result<TransactionSummaryJson, CallError> {
+    let TransactionSummary { place, hash, timestamp, sender, recipient, contract, .. } = summary;
+    let kind = summary.kind.ok_or_else(|| CallError::internal(format!("transaction {hash} has no kind")))?;
+    Ok(TransactionSummaryJson {
+        amount: summary.amount.into(),
+        block: place.block.into(),
+        contract: contract.map(Into::into),
+        fee: summary.fee.into(),
+        hash: hash.into(),
+        kind: match kind {
+            TransactionKind::Payment => TransactionKindJson::Payment,
+            TransactionKind::Deployment => TransactionKindJson::Deployment,
+            TransactionKind::Call => TransactionKindJson::Call,
+        },
+        position: place.position,
+        recipient: recipient.into(),
+        sender: sender.into(),
+        success: summary.success,
+        tag: summary.tag,
+        timestamp: timestamp.into(),
+    })
+}
+
+/// Options for a list in the order of addresses.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct AddressListOptions {
+    /// The `next` of the previous page; absent for the first page.
+    cursor: Option<Member<AddressCursor>>,
+    /// Maximum number of elements on the page.
+    limit: Limit,
+}
+
+impl AddressListOptions {
+    /// Returns the last address of the previous page, and the maximum number of elements.
+    fn into_parts(self) -> (Option<Address>, usize) {
+        (self.cursor.map(|Member(AddressCursor(address))| address), self.limit.get())
+    }
+}
+
+/// Contracts and libraries in the order of their addresses, in pages. An extension of this node.
+///
+/// A contract that exists during all requests appears once. A page ends early when it has read 4 MiB of code and init
+/// data.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ListContracts {
+    /// Start and size of the page; optional.
+    #[serde(default)]
+    options: Options<AddressListOptions>,
+}
+
+impl Method for ListContracts {
+    const NAME: &'static str = "silica_listContracts";
+    type Output = ContractPageJson;
+
+    fn call(self, at: &Context) -> Result<ContractPageJson, CallError> {
+        let (after, limit) = self.options.get()?.into_parts();
+        let AddressPage { block, elements, next } = at.snapshot.contract_list(after, limit)?;
+        Ok(ContractPageJson {
+            block: block.into(),
+            contracts: elements.into_iter().map(contract_row).collect(),
+            next: next.map(|next| AddressCursor(next).to_string()),
+        })
+    }
+}
+
+fn contract_row(ContractRow { address, creator, hash, place, is_library }: ContractRow) -> ContractRowJson {
+    ContractRowJson {
+        address: address.into(),
+        block: place.block.into(),
+        creator: creator.into(),
+        hash: hash.into(),
+        library: is_library,
+        position: place.position,
+    }
+}
+
+/// Accounts in the order of their addresses, in pages, with balance and nonce. An extension of this node.
+///
+/// Each page has the latest state. An account that exists during all requests appears once.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ListAccounts {
+    /// Start and size of the page; optional.
+    #[serde(default)]
+    options: Options<AddressListOptions>,
+}
+
+impl Method for ListAccounts {
+    const NAME: &'static str = "silica_listAccounts";
+    type Output = AccountPageJson;
+
+    fn call(self, at: &Context) -> Result<AccountPageJson, CallError> {
+        let (after, limit) = self.options.get()?.into_parts();
+        let AddressPage { block, elements, next } = at.snapshot.account_list(after, limit)?;
+        Ok(AccountPageJson {
+            accounts: elements.into_iter().map(account_row).collect(),
+            block: block.into(),
+            next: next.map(|next| AddressCursor(next).to_string()),
+        })
+    }
+}
+
+fn account_row((address, account): (Address, Account)) -> AccountRowJson {
+    AccountRowJson {
+        address: address.into(),
+        balance: account.balance.into(),
+        code_hash: account.contract.map(|contract| contract.code_hash.into()),
+        nonce: account.nonce.get(),
+    }
+}
