@@ -1,5 +1,6 @@
-//! Lists in pages: `silica_getBlockRange`, `silica_getTransactionSummaries`, `silica_listContracts` and
-//! `silica_listAccounts`; invalid options; the examples of `docs/explorers.md`.
+//! Lists in pages: `silica_getBlockRange`, `silica_getTransactionSummaries`, `silica_listContracts`,
+//! `silica_listAccounts`, `silica_getHolders`, `silica_getPool` and `silica_listSnapshots`; `silica_search`; invalid
+//! options; the examples of `docs/explorers.md`.
 
 use std::{fs, path::Path};
 
@@ -9,12 +10,14 @@ use silica_tests::{Node, Wallet, shape, wallet::FEE};
 use crate::{INVALID_PARAMS, check_error, contract::Chain, pay};
 
 /// Each list with options in one object, and its valid options.
-const LISTS: [(&str, &[&str]); 5] = [
+const LISTS: [(&str, &[&str]); 7] = [
     ("silica_getBlockRange", &["cursor", "from", "limit", "order"]),
+    ("silica_getPool", &["cursor", "limit", "sender"]),
     ("silica_getTransactionSummaries", &["block", "cursor", "limit", "order"]),
     ("silica_getTransactionsForAddress", &["cursor", "limit", "order"]),
     ("silica_listAccounts", &["cursor", "limit"]),
     ("silica_listContracts", &["cursor", "limit"]),
+    ("silica_listSnapshots", &["cursor", "limit"]),
 ];
 
 /// Returns the parameters of a list with these options.
@@ -69,7 +72,7 @@ fn invalid_options_are_errors_that_name_the_option() {
         assert!(long.0 == -8 && long.1.len() < 200, "{long:?}");
         let (last, others) = names.split_last().unwrap();
         refused(json!({"more": 1}), &format!("expected {} or {last}, got \"more\"", others.join(", ")));
-        for option in ["order", "block", "from"].iter().filter(|option| names.contains(option)) {
+        for option in ["order", "block", "from", "sender"].iter().filter(|option| names.contains(option)) {
             let (code, text) = node.error(method, &params(method, &json!({*option: "sideways"})));
             assert!(code == -8 && text.starts_with(&format!("options: {option}: expected ")), "{method}: {text}");
         }
@@ -184,4 +187,190 @@ fn page_for_explorers_has_a_correct_example_of_each_method() {
         headings.iter().map(|(method, _)| (*method).to_owned()).collect::<Vec<_>>(),
         "one example each, in order"
     );
+}
+
+const TOKENS: &str = r"scilla_version 0
+contract Tokens ()
+field balances : Map ByStr20 Uint128 = Emp ByStr20 Uint128
+field balances_of : Map ByStr20 Uint128 = Emp ByStr20 Uint128
+transition Nothing ()
+end
+";
+
+const IDS: &str = r"scilla_version 0
+contract Ids ()
+field balances : Map ByStr20 Uint256 = Emp ByStr20 Uint256
+field token_owners : Map Uint256 ByStr20 = Emp Uint256 ByStr20
+transition Nothing ()
+end
+";
+
+/// Returns the holders of all pages.
+fn holders(node: &Node, contract: &str, limit: u32) -> Vec<Value> {
+    let (mut found, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let page = node.result("silica_getHolders", &json!([contract, {"limit": limit, "cursor": cursor}]));
+        let rows = page["holders"].as_array().unwrap();
+        assert!(rows.len() <= limit as usize);
+        found.extend(rows.iter().cloned());
+        cursor = page["next"].clone();
+        if cursor.is_null() {
+            return found;
+        }
+    }
+}
+
+#[test]
+fn holders_of_all_pages_are_the_entries_of_the_field() {
+    let mut chain = Chain::new();
+    let [tokens, ids] = [TOKENS, IDS].map(|code| chain.deploy(code, &[]).0.to_string());
+    let (node, holder) = (&chain.node, |number: u32| format!("0x{number:040x}"));
+    let set = |contract: &str, field: &str, key: &str, value: &str| {
+        node.result("silica_setContractField", &json!([contract, field, [key], value]));
+    };
+    assert_eq!(holders(node, &tokens, 5), [] as [Value; 0], "the entry of an empty map is no holder");
+    for number in [3, 1, 7, 200] {
+        set(&tokens, "balances", &holder(number), &number.to_string());
+        set(&tokens, "balances_of", &holder(number), "9");
+        set(&ids, "token_owners", &number.to_string(), &holder(number + 1));
+    }
+    let amounts = [1, 3, 7, 200]
+        .map(|number: u32| json!({"amount": number.to_string(), "holder": holder(number), "tokenId": null}));
+    let owners = [1, 200, 3, 7]
+        .map(|number: u32| json!({"amount": null, "holder": holder(number + 1), "tokenId": number.to_string()}));
+    for limit in [1, 2, 3, 4, 1000] {
+        assert_eq!(holders(node, &tokens, limit), amounts, "{limit}");
+        assert_eq!(holders(node, &ids, limit), owners, "{limit}");
+    }
+    // A page of another contract or field has no cursor for this list.
+    let foreign =
+        node.result("silica_getSmartContractStatePage", &json!([tokens, "balances_of", null, 1]))["next"].clone();
+    let problem = format!(
+        "options: cursor: expected a cursor of the holders of this contract, got {:?}",
+        &foreign.as_str().unwrap()[..80]
+    );
+    check_error(node, "silica_getHolders", &json!([tokens, {"cursor": foreign}]), (-8, &problem));
+    for cursor in ["zz", "6", "ff", "7"] {
+        let problem = format!("options: cursor: expected the value of next in the previous page, got {cursor:?}");
+        check_error(node, "silica_getHolders", &json!([tokens, {"cursor": cursor}]), (-8, &problem));
+    }
+    let (other, _) = chain.deploy(crate::state_page::STORE, &[]);
+    let problem = "contract: expected a contract with the field balances : Map ByStr20 Uint128 or token_owners : Map Uint256 ByStr20";
+    check_error(&chain.node, "silica_getHolders", &json!([other.to_string()]), (-8, problem));
+    check_error(
+        &chain.node,
+        "silica_getHolders",
+        &json!([Wallet::funded(0).hex()]),
+        (-5, "Address not contract address"),
+    );
+    check_error(&chain.node, "silica_getHolders", &json!([Wallet::stranger(9).hex()]), (-5, "Address does not exist"));
+}
+
+#[test]
+fn search_finds_blocks_transactions_and_accounts() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let hashes: Vec<String> = (1..=40).map(|nonce| pay(&node, nonce, 5)).collect();
+    node.result("silica_mine", &json!([120]));
+    let search = |text: &str| node.result("silica_search", &json!([text]));
+    let found = |matches: Value| json!({"complete": true, "matches": matches});
+    let hash_of = |method: &str, number: &str, member: &str| {
+        let block = node.result(method, &json!([number]));
+        block["body"][member].as_str().unwrap().to_lowercase()
+    };
+    let block = hash_of("GetTxBlock", "7", "BlockHash");
+    let by_number = json!({"id": "7", "kind": "block", "label": block});
+    assert_eq!(search("7"), found(json!([by_number])));
+    assert_eq!(search(&block), found(json!([by_number])));
+    assert_eq!(search(&format!(" 0x{} ", block.to_uppercase())), found(json!([by_number])));
+    let both = search("1");
+    assert_eq!((&both["matches"][0]["kind"], &both["matches"][1]["kind"]), (&json!("block"), &json!("dsBlock")));
+    let ds_hash = both["matches"][1]["label"].as_str().unwrap();
+    assert_eq!(search(ds_hash), found(json!([both["matches"][1]])));
+    let (wallet, bech32) = (Wallet::funded(0).hex(), Wallet::funded(0).address().to_bech32());
+    let account = found(json!([{"id": wallet, "kind": "account", "label": bech32}]));
+    for text in [&wallet, &bech32, &format!("0x{wallet}"), &wallet.to_uppercase()] {
+        assert_eq!(search(text), account, "{text}");
+    }
+    for (at, hash) in hashes.iter().enumerate() {
+        let transaction = json!({"id": hash, "kind": "transaction", "label": format!("1:{at}")});
+        for length in [64, 63, 17, 16, 15, 10] {
+            let position = node.result("silica_search", &json!([hash[..length]]))["matches"][0].clone();
+            assert_eq!(position["id"], transaction["id"], "{hash} {length}");
+        }
+    }
+    assert_eq!(search(&hashes[3][..6])["matches"][0]["id"], hashes[3]);
+    let nothing = found(json!([]));
+    for text in [
+        "121",
+        "99999999999999999999999",
+        "-1",
+        "0x",
+        "zil1",
+        &hashes[0][..5],
+        &format!("{}0", hashes[0]),
+        "\u{1f980}",
+        "f\u{0}",
+    ] {
+        assert_eq!(search(text), nothing, "{text:?}");
+    }
+    assert_eq!(search(&"0".repeat(64)), nothing);
+    for text in ["", "  ", &"7".repeat(101), &"\u{1f980}".repeat(26)] {
+        let (code, message) = node.error("silica_search", &json!([text]));
+        assert!(code == -8 && message.starts_with("text: expected a text from 1 to 100 characters, got "), "{message}");
+        assert!(message.len() < 250, "{message}");
+    }
+    check_error(&node, "silica_search", &json!([7]), INVALID_PARAMS);
+}
+
+#[test]
+fn pool_and_snapshots_are_listed_for_developers() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let mut hashes = Vec::new();
+    for nonce in 1..=5 {
+        for payer in [0, 1] {
+            let payment = Wallet::funded(payer).payment(nonce, Wallet::stranger(1).address(), 1);
+            node.result("CreateTransaction", &json!([payment.json()]));
+            hashes.push((payer, payment.hash()));
+        }
+    }
+    let listed = |options: Value| -> Vec<String> {
+        all(&node, "silica_getPool", "transactions", options)
+            .iter()
+            .map(|row| row["hash"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let of = |payer| hashes.iter().filter(|(by, _)| *by == payer).map(|(_, hash)| hash.clone()).collect::<Vec<_>>();
+    for limit in [1, 3, 10, 1000] {
+        assert_eq!(listed(json!({"limit": limit})), hashes.iter().map(|(_, hash)| hash.clone()).collect::<Vec<_>>());
+        assert_eq!(listed(json!({"limit": limit, "sender": Wallet::funded(1).address().to_bech32()})), of(1));
+    }
+    assert!(listed(json!({"sender": Wallet::stranger(3).hex()})).is_empty());
+    // A page continues although its last transaction has left the pool.
+    let page = node.result("silica_getPool", &json!([{"limit": 4}]));
+    node.result("silica_dropTransaction", &json!([hashes[3].1]));
+    assert_eq!(
+        listed(json!({"cursor": page["next"]})),
+        hashes[4..].iter().map(|(_, hash)| hash.clone()).collect::<Vec<_>>()
+    );
+
+    let snapshots = |options: Value| all(&node, "silica_listSnapshots", "snapshots", options);
+    assert!(snapshots(json!({})).is_empty());
+    for _ in 0..3 {
+        node.result("silica_snapshot", &json!([]));
+        node.result("silica_mine", &json!([2]));
+    }
+    let ids = |rows: &[Value]| {
+        rows.iter()
+            .map(|row| (row["id"].as_u64().unwrap(), row["block"].as_str().unwrap().to_owned()))
+            .collect::<Vec<_>>()
+    };
+    let rows = snapshots(json!({"limit": 1}));
+    assert_eq!(ids(&rows), [(1, "0".to_owned()), (2, "2".to_owned()), (3, "4".to_owned())]);
+    assert_eq!((&rows[0]["blockMode"], &rows[0]["transactions"]), (&json!("manual"), &json!(10)));
+    node.result("silica_revert", &json!([2]));
+    assert_eq!(ids(&snapshots(json!({}))), [(1, "0".to_owned())]);
+    let closed = Node::start(&["--developer", "off"]);
+    for method in ["silica_getPool", "silica_listSnapshots"] {
+        assert_eq!(closed.error(method, &json!([])).0, closed.error("silica_mine", &json!([])).0, "{method}");
+    }
 }

@@ -84,6 +84,18 @@ const ADMINS: &str = include_str!("../data/contracts/admins.scilla");
 /// The administrator in the documented state of this contract.
 const ADMIN: &str = "0xdfa89866ae86632b36361d53b76c1373448c28fa";
 
+/// A contract with the field of a fungible token, and one holder.
+const TOKEN: &str = r"scilla_version 0
+contract Token ()
+field balances : Map ByStr20 Uint128 =
+  let none = Emp ByStr20 Uint128 in
+  let holder = 0xdfa89866ae86632b36361d53b76c1373448c28fa in
+  let amount = Uint128 1000 in
+  builtin put none holder amount
+transition Nothing ()
+end
+";
+
 /// A chain with full and empty blocks, several DS epochs, a contract, and a pending payment.
 struct Chain {
     node: Node,
@@ -92,6 +104,8 @@ struct Chain {
     contract: String,
     /// Hash of the deployment.
     deployment: String,
+    /// Address of a contract with the field of a fungible token.
+    token: String,
     /// Hashes of a call that sends money to another account, and of a call that fails.
     calls: [String; 2],
     sealed: String,
@@ -140,12 +154,16 @@ impl Chain {
             send(&call);
             call.hash()
         });
+        let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
+        let token = send(&contract_request(4, Address::ZERO, TOKEN, &init));
+        let token = token["ContractAddress"].as_str().unwrap().to_owned();
         node.result("IncreaseBlocknum", &json!([1]));
         let sealed = pay(0, 3);
         node.result("IncreaseBlocknum", &json!([1]));
         let waiting = pay(1, 3);
+        node.result("silica_snapshot", &json!([]));
         let timed = Node::start(&["--block-mode", "interval=60000", "--pause-id", "999"]);
-        Self { node, timed, contract, deployment: deployment.hash(), calls, sealed, waiting }
+        Self { node, timed, contract, deployment: deployment.hash(), token, calls, sealed, waiting }
     }
 
     /// Returns the node that has this method.
@@ -207,6 +225,10 @@ impl Chain {
                 hashes.map(|hash| json!([format!("0x{hash}")])).to_vec()
             }
             "silica_getContractInterface" => vec![json!([self.contract])],
+            "silica_getHolders" => vec![json!([self.token])],
+            "silica_search" => ["112", &self.sealed, &self.sealed[..10], &self.contract, "no such name"]
+                .map(|text| json!([text]))
+                .to_vec(),
             "silica_getSmartContractStatePage" => vec![json!([self.contract, "admins"])],
             "silica_getTransactionsForAddress" => vec![json!([Wallet::funded(3).hex(), {"limit": 2}])],
             "web3_sha3" => vec![json!(["0x68656c6c6f"])],
@@ -324,7 +346,7 @@ fn event_and_its_receipt_look_as_documented() {
     let examples = examples("GetTransaction");
     let documented = examples.iter().find(|example| example.notes.contains("partial")).unwrap();
     let data = json!({"_tag": "Touch", "params": []});
-    let call = contract_request(4, chain.contract.parse().unwrap(), "", &data);
+    let call = contract_request(5, chain.contract.parse().unwrap(), "", &data);
     chain.node.result("CreateTransaction", &json!([call.json()]));
     chain.node.result("IncreaseBlocknum", &json!([1]));
     let receipt = &chain.node.result("GetTransaction", &json!([call.hash()]))["receipt"];

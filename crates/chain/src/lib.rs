@@ -85,8 +85,8 @@
 //! - `contract`: queries about contracts.
 //! - `replay`, `simulation`, `state_page`: in this order, repeated execution of stored blocks; simulations and gas
 //!   estimates; pages of contract state.
-//! - `handle`, `load`, `trace`: in this order, the handle for queries and submissions; the read of a stored head; the
-//!   statements that a transaction executed.
+//! - `handle`, `holders`, `load`, `trace`: in this order, the handle for queries and submissions; the holders of a token;
+//!   the read of a stored head; the statements that a transaction executed.
 //! - `producer`: the only writer of a chain.
 //! - `open`, `savepoint`: in this order, opening or creating a chain; reverts to an earlier block.
 //! - `test_chain`: a chain for tests, behind the feature `test-util`.
@@ -128,6 +128,7 @@ mod executor;
 pub mod gas_price;
 mod genesis;
 mod handle;
+mod holders;
 mod load;
 mod network;
 mod open;
@@ -186,6 +187,7 @@ pub use crate::{
         PublishedAccount,
     },
     handle::{Chain, PoolImport, SubmissionError, Submitted},
+    holders::{Holder, HoldersError, HoldersPage, TokenKind},
     load::OpenError,
     open::open,
     pool::{ModificationState, PoolError, PoolImportError, TxStatus},
@@ -196,8 +198,8 @@ pub use crate::{
     scilla_rules::{RulesError, check as check_rules},
     simulation::{AccountChange, GasEstimate, Simulation, SimulationError, VariableChange},
     snapshot::{
-        BlockTransactionsError, Listing, ListingError, MinerInfo, MinerInfoError, PositionsPage, ProofError, Snapshot,
-        StateProof, Statistics, TransactionStatus, TransactionsPage,
+        BlockTransactionsError, Listing, ListingError, MinerInfo, MinerInfoError, PoolPage, PositionsPage, ProofError,
+        Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,
     },
     stage::{BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
     state_page::{PastStateError, StateEntry, StatePage, StatePageError, StatePageRequest},

@@ -61,6 +61,22 @@ pub struct TransactionSummary {
 }
 
 impl Snapshot {
+    /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, in the order of the
+    /// first eight bytes of the hashes. Returns none for other texts. The cost grows with `most`, and not with the number
+    /// of transactions.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`]: the record could not be read.
+    pub fn transactions_with_prefix(
+        &self,
+        digits: &str,
+        most: usize,
+    ) -> Result<Vec<(TxHash, HistoryPlace)>, ArchiveError> {
+        let found = self.state().transactions_with_prefix(digits, most)?;
+        Ok(found.into_iter().map(|(hash, block, position)| (hash, HistoryPlace { block, position })).collect())
+    }
+
     /// Returns a page of the list of transactions.
     ///
     /// # Errors

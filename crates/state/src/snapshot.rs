@@ -260,6 +260,21 @@ impl Snapshot {
         self.archive.deployment(contract)
     }
 
+    /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, with block and
+    /// position, in the order of the first eight bytes of the hashes. Returns none for other texts. The number of reads
+    /// grows with `most`, and not with the number of transactions.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn transactions_with_prefix(
+        &self,
+        digits: &str,
+        most: usize,
+    ) -> Result<Vec<(TxHash, BlockNumber, u32)>, ArchiveError> {
+        self.archive.transactions_with_prefix(digits, most)
+    }
+
     /// Returns up to `limit` contracts and libraries with the block and the position of their deployment, in the order of
     /// their addresses. The first address is after `after` if it is given. Reads only the rows of these addresses.
     ///

@@ -70,6 +70,11 @@ impl Sender {
         self.lanes.iter().fold(0, |sum, lane| sum.saturating_add(lane.by_nonce.len()))
     }
 
+    /// Returns the hashes of the transactions in all lanes.
+    pub(super) fn hashes(&self) -> impl Iterator<Item = TxHash> {
+        self.lanes.iter().flat_map(|lane| lane.by_nonce.values().map(|slot| slot.rank.hash))
+    }
+
     /// Returns the number of gapped transactions in all lanes.
     pub(super) fn gapped(&self) -> usize {
         let executable = self.executable.get().saturating_sub(self.nonce.get());

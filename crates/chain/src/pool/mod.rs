@@ -37,7 +37,7 @@ mod tests;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
-    ops::RangeInclusive,
+    ops::{Bound, RangeInclusive},
 };
 
 use parking_lot::{Mutex, MutexGuard};
@@ -541,6 +541,27 @@ impl Pool {
     pub(crate) fn pending(&self, most: usize) -> Vec<(TxHash, TxStatus)> {
         let latest = self.updates.values().rev();
         latest.filter_map(|hash| Some((*hash, self.entries.get(hash)?.record.status))).take(most).collect()
+    }
+
+    /// Returns up to `most` pending transactions with the numbers of their arrivals, the oldest first. The first arrival
+    /// is after `after` if it is given. With `sender`, returns only transactions of this sender. The cost grows with
+    /// `most`, or with the number of transactions of the sender.
+    pub(crate) fn arrived_after(
+        &self,
+        after: Option<u64>,
+        sender: Option<&Address>,
+        most: usize,
+    ) -> Vec<(u64, &StatusRecord)> {
+        let of = |hash: &TxHash| self.entries.get(hash).map(|entry| (entry.arrival, &entry.record));
+        let Some(sender) = sender else {
+            let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+            return self.arrivals.range((from, Bound::Unbounded)).filter_map(|(_, hash)| of(hash)).take(most).collect();
+        };
+        let own = self.senders.get(sender).into_iter().flat_map(Sender::hashes).filter_map(|hash| of(&hash));
+        let mut own: Vec<_> = own.filter(|(arrival, _)| after.is_none_or(|after| *arrival > after)).collect();
+        own.sort_unstable_by_key(|(arrival, _)| *arrival);
+        own.truncate(most);
+        own
     }
 
     /// Returns the pending transactions with the epoch of their arrival, the oldest first.

@@ -8,7 +8,8 @@ mod transactions;
 use std::{any::Any, sync::Arc};
 
 use silica_protocol::{
-    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, Nonce, Qa, StateRoot, TxBlock,
+    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, GasPrice, Nonce, Qa, StateRoot,
+    TxBlock,
 };
 use silica_state::{ArchiveError, RecordRow, StateError};
 
@@ -16,7 +17,7 @@ pub use self::{
     blocks::{BlockTransactionsError, Listing, ListingError, PositionsPage, TransactionsPage},
     proof::{ProofError, StateProof},
     statistics::{MinerInfo, MinerInfoError, Statistics},
-    transactions::TransactionStatus,
+    transactions::{PoolPage, TransactionStatus},
 };
 use crate::{
     config::Numbering,
@@ -189,6 +190,15 @@ impl Snapshot {
     /// [`ArchiveError`]: the block could not be read.
     pub fn tx_block_hash(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
         self.published.state.hash_of(number)
+    }
+
+    /// Returns the header of DS block `number`, or `None` if the latest DS block has a lower number. Signs no block.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`]: the block could not be read.
+    pub fn ds_block_header(&self, number: DsBlockNumber) -> Result<Option<DsBlockHeader>, ArchiveError> {
+        self.published.state.ds_header(number)
     }
 
     /// Returns DS block `number`, or `None` if the latest DS block has a lower number.

@@ -68,6 +68,19 @@ impl Snapshot {
         self.shared.lock_pool().pending(PENDING_MOST)
     }
 
+    /// Returns a page of at most `limit` pending transactions in the order of their arrival, after the arrival number
+    /// `after`. With `sender`, the page has only transactions of this sender. A `limit` of 0 means 1.
+    pub fn pool_page(&self, after: Option<u64>, sender: Option<&Address>, limit: usize) -> PoolPage {
+        let limit = limit.max(1);
+        let pool = self.shared.lock_pool();
+        let mut found = pool.arrived_after(after, sender, limit.saturating_add(1));
+        let is_last = found.len() <= limit;
+        found.truncate(limit);
+        let next = found.last().map(|(arrival, _)| *arrival).filter(|_| !is_last);
+        let transactions = found.into_iter().map(|(_, record)| record.clone().into()).collect();
+        PoolPage { transactions, next }
+    }
+
     /// Returns the nonce before the nonce of the next transaction of an account. It is the highest used nonce, or the
     /// highest pending nonce that follows the used nonces without a gap.
     ///
@@ -114,6 +127,15 @@ impl Snapshot {
             transaction: Arc::new(stored.transaction),
         }))
     }
+}
+
+/// A page of the pending transactions.
+#[derive(Clone, Debug)]
+pub struct PoolPage {
+    /// The transactions in the order of their arrival.
+    pub transactions: Vec<TransactionStatus>,
+    /// The arrival number of the last transaction, or `None` on the last page.
+    pub next: Option<u64>,
 }
 
 impl From<StatusRecord> for TransactionStatus {

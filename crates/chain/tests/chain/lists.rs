@@ -351,3 +351,79 @@ fn contracts_of_all_pages_are_the_deployments_of_the_chain() {
     world.hello();
     assert_eq!(at.contract_list(None, 1000).unwrap().elements, expected);
 }
+
+#[test]
+fn hashes_with_a_prefix_are_found_as_by_a_scan() {
+    let mut net = net(&[Event::Payments(69), Event::Demand(9), Event::Payments(69), Event::Payments(60)]);
+    let at = net.snapshot();
+    let all = transactions(&at);
+    let mut by_hash: Vec<_> = all.iter().map(|of| (of.hash.to_string(), of.place)).collect();
+    by_hash.sort_unstable();
+    let check = |at: &Snapshot, by_hash: &[(String, HistoryPlace)], digits: &str, most: usize| {
+        let expected: Vec<_> =
+            by_hash.iter().filter(|(hash, _)| hash.starts_with(digits)).take(most).cloned().collect();
+        let found = at.transactions_with_prefix(digits, most).unwrap();
+        let found: Vec<_> = found.into_iter().map(|(hash, place)| (hash.to_string(), place)).collect();
+        assert_eq!(found, expected, "{digits} {most}");
+    };
+    for digit in "0123456789abcdef".chars() {
+        for most in [0, 1, 5, 1000] {
+            check(&at, &by_hash, &digit.to_string(), most);
+        }
+        for (hash, _) in &by_hash {
+            check(&at, &by_hash, &format!("{}{digit}", &hash[..2]), 1000);
+        }
+    }
+    for (hash, _) in &by_hash {
+        for length in [6, 15, 16, 17, 40, 63, 64] {
+            check(&at, &by_hash, &hash[..length], 21);
+        }
+        let other = if hash.ends_with('0') { "1" } else { "0" };
+        assert!(at.transactions_with_prefix(&format!("{}{other}", &hash[..63]), 21).unwrap().is_empty());
+    }
+    for wrong in ["", "g", "+1", "0x1", "FF é", "é"] {
+        assert!(at.transactions_with_prefix(wrong, 21).unwrap().is_empty(), "{wrong}");
+    }
+    // An earlier snapshot does not have later transactions.
+    happen(&mut net, Event::Payments(69));
+    for digit in "0123456789abcdef".chars() {
+        check(&at, &by_hash, &digit.to_string(), 1000);
+    }
+}
+
+#[test]
+fn pool_is_listed_in_the_order_of_arrival() {
+    let mut net = Net::new(config(2, 50));
+    let mut arrived = Vec::new();
+    for number in 0..60_u8 {
+        let from = 1 + number % 7 % 5;
+        arrived.push((user(from), net.pay_next(from, user(8), 1)));
+    }
+    let pages = |net: &Net, sender: Option<Address>, limit: usize| {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let page = net.snapshot().pool_page(after, sender.as_ref(), limit);
+            assert!(page.transactions.len() <= limit);
+            all.extend(page.transactions.into_iter().map(|of| (of.sender, of.hash)));
+            after = page.next;
+            if after.is_none() {
+                return all;
+            }
+        }
+    };
+    for limit in [1, 7, 59, 60, 1000] {
+        assert_eq!(pages(&net, None, limit), arrived, "{limit}");
+        for from in 1..=6 {
+            let own: Vec<_> = arrived.iter().filter(|(sender, _)| *sender == user(from)).copied().collect();
+            assert_eq!(pages(&net, Some(user(from)), limit), own, "{from} {limit}");
+        }
+    }
+    // Transactions that leave the pool and that arrive between two pages do not shift the others.
+    let first = net.snapshot().pool_page(None, None, 20);
+    let at = net.now();
+    assert!(net.test.chain().withdraw(&arrived[19].1, at) && net.test.chain().withdraw(&arrived[30].1, at));
+    arrived.push((user(1), net.pay_next(1, user(8), 2)));
+    let rest = net.snapshot().pool_page(first.next, None, 1000);
+    let rest: Vec<_> = rest.transactions.into_iter().map(|of| (of.sender, of.hash)).collect();
+    assert_eq!(rest, [&arrived[20..30], &arrived[31..]].concat());
+}

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{
     error::{DriverError, SubmitError},
-    savepoints::UnknownSavepoint,
+    savepoints::{SavepointFacts, UnknownSavepoint},
 };
 use crate::{block_mode::BlockMode, clock::ClockError};
 
@@ -25,6 +25,8 @@ pub(super) enum Event {
     SetBlockMode { mode: BlockMode, reply: oneshot::Sender<()> },
     /// Queue a job that creates a savepoint. The reply is the number of the savepoint.
     Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
+    /// List the savepoints.
+    ListSnapshots { reply: oneshot::Sender<Vec<SavepointFacts>> },
     /// Queue a job that reverts the chain to a savepoint.
     Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
     /// Set the time of the next block.

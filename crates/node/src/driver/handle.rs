@@ -19,6 +19,7 @@ use super::{
     error::{DriverError, ImpersonationError, SubmitError},
     event::{Edited, Event, Reverted},
     pause::Pause,
+    savepoints::SavepointFacts,
 };
 use crate::{
     block_hashes::{BlockHashes, HashLookup},
@@ -138,6 +139,11 @@ impl NodeHandle {
     /// Creates a savepoint, to which the chain can be reverted. Returns the number of the savepoint.
     pub(crate) async fn snapshot(&self) -> Result<u32, DriverError> {
         self.ask(|reply| Event::Snapshot { reply }).await?
+    }
+
+    /// Returns all savepoints in the order of their numbers.
+    pub(crate) async fn savepoints(&self) -> Result<Vec<SavepointFacts>, DriverError> {
+        self.ask(|reply| Event::ListSnapshots { reply }).await
     }
 
     /// Reverts the chain to a savepoint.

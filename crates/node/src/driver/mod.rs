@@ -51,6 +51,7 @@ use silica_chain::{
 pub(crate) use self::{
     error::{DriverError, ImpersonationError, SubmitError},
     handle::NodeHandle,
+    savepoints::SavepointFacts,
 };
 use self::{
     event::{Event, Job, answer},
@@ -146,6 +147,7 @@ impl<E: Engine> Driver<E> {
                     answer(reply, ());
                 }
                 Some(Event::Snapshot { reply }) => self.jobs.push_back(Job::Snapshot { reply }),
+                Some(Event::ListSnapshots { reply }) => answer(reply, self.savepoints.list()),
                 Some(Event::Revert { to, reply }) => match self.savepoints.get(to) {
                     Ok(_) => self.jobs.push_back(Job::Revert { to, reply }),
                     Err(unknown) => answer(reply, Ok(Err(unknown))),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use silica_chain::ChainSavepoint;
+use silica_protocol::BlockNumber;
 
 use crate::{block_mode::BlockMode, clock::Moment};
 
@@ -19,6 +20,19 @@ pub(crate) struct DevSavepoint {
     pub(crate) point: ChainSavepoint,
     pub(crate) mode: BlockMode,
     pub(crate) moment: Moment,
+}
+
+/// The properties of a savepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SavepointFacts {
+    /// Number of the savepoint.
+    pub(crate) number: u32,
+    /// The latest block at the savepoint.
+    pub(crate) block: BlockNumber,
+    /// The block mode at the savepoint.
+    pub(crate) mode: BlockMode,
+    /// Number of pending and dropped transactions of the savepoint.
+    pub(crate) transactions: usize,
 }
 
 /// The savepoints, by their numbers.
@@ -52,6 +66,17 @@ impl DevSavepoints {
             self.transactions = self.transactions.saturating_sub(gone);
         }
         self.latest
+    }
+
+    /// Returns all savepoints in the order of their numbers.
+    pub(crate) fn list(&self) -> Vec<SavepointFacts> {
+        let facts = |(number, kept): (&u32, &DevSavepoint)| SavepointFacts {
+            number: *number,
+            block: kept.point.block(),
+            mode: kept.mode,
+            transactions: kept.point.transactions(),
+        };
+        self.kept.iter().map(facts).collect()
     }
 
     /// Returns a savepoint by its number.

@@ -2,12 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::{AddressPage, BlockRow, ContractRow, TransactionListRequest, TransactionSummary};
+use silica_chain::{
+    AddressPage, BlockRow, ContractRow, Holder, HoldersError, StatePageError, TokenKind, TransactionListRequest,
+    TransactionSummary,
+};
 use silica_protocol::{
-    Account, Address, BlockNumber, TransactionKind,
-    rpc::list::{
-        AccountPageJson, AccountRowJson, BlockPageJson, BlockRowJson, ContractPageJson, ContractRowJson,
-        TransactionKindJson, TransactionPageJson, TransactionSummaryJson,
+    Account, Address, BlockNumber, TransactionKind, TxHash,
+    rpc::{
+        error::RpcErrorCode,
+        list::{
+            AccountPageJson, AccountRowJson, BlockPageJson, BlockRowJson, ContractPageJson, ContractRowJson,
+            HolderJson, HolderPageJson, TransactionKindJson, TransactionPageJson, TransactionSummaryJson,
+        },
     },
 };
 
@@ -16,13 +22,17 @@ use crate::{
     head::Context,
     rpc::{
         CallError, Entry, Method,
-        params::options::{AddressCursor, BlockCursor, Limit, Member, Options, Order, PlaceCursor},
+        params::{
+            Text, beginning,
+            options::{AddressCursor, BlockCursor, KeyCursor, Limit, Member, Options, Order, PlaceCursor},
+        },
     },
 };
 
 /// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::slow::<GetBlockRange>().of_weight(5),
+    Entry::slow::<GetHolders>().of_weight(5),
     Entry::slow::<GetTransactionSummaries>().of_weight(10),
     Entry::slow::<ListAccounts>().of_weight(5),
     Entry::slow::<ListContracts>().of_weight(10),
@@ -138,18 +148,13 @@ impl Method for GetTransactionSummaries {
 
 fn transaction_summary(summary: TransactionSummary) -> Result<TransactionSummaryJson, CallError> {
     let TransactionSummary { place, hash, timestamp, sender, recipient, contract, .. } = summary;
-    let kind = summary.kind.ok_or_else(|| CallError::internal(format!("transaction {hash} has no kind")))?;
     Ok(TransactionSummaryJson {
         amount: summary.amount.into(),
         block: place.block.into(),
         contract: contract.map(Into::into),
         fee: summary.fee.into(),
         hash: hash.into(),
-        kind: match kind {
-            TransactionKind::Payment => TransactionKindJson::Payment,
-            TransactionKind::Deployment => TransactionKindJson::Deployment,
-            TransactionKind::Call => TransactionKindJson::Call,
-        },
+        kind: kind(summary.kind, &hash)?,
         position: place.position,
         recipient: recipient.into(),
         sender: sender.into(),
@@ -157,6 +162,16 @@ fn transaction_summary(summary: TransactionSummary) -> Result<TransactionSummary
         tag: summary.tag,
         timestamp: timestamp.into(),
     })
+}
+
+/// Returns the kind of an admitted transaction.
+pub(super) fn kind(kind: Option<TransactionKind>, hash: &TxHash) -> Result<TransactionKindJson, CallError> {
+    match kind {
+        Some(TransactionKind::Payment) => Ok(TransactionKindJson::Payment),
+        Some(TransactionKind::Deployment) => Ok(TransactionKindJson::Deployment),
+        Some(TransactionKind::Call) => Ok(TransactionKindJson::Call),
+        None => Err(CallError::internal(format!("transaction {hash} has no kind"))),
+    }
 }
 
 /// Options for a list in the order of addresses.
@@ -244,5 +259,65 @@ fn account_row((address, account): (Address, Account)) -> AccountRowJson {
         balance: account.balance.into(),
         code_hash: account.contract.map(|contract| contract.code_hash.into()),
         nonce: account.nonce.get(),
+    }
+}
+
+/// Holders of a token in pages: of the field `balances` of a fungible token (ZRC-2), or of the field `token_owners` of a
+/// non-fungible token (ZRC-6). An extension of this node.
+///
+/// The holders are in the order of the stored keys: of addresses, or of the texts of token ids. Each page has the latest
+/// state. An entry that exists during all requests appears once.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct GetHolders {
+    /// Address of the contract of the token.
+    contract: Text<Address>,
+    /// Start and size of the page; optional.
+    #[serde(default)]
+    options: Options<HolderOptions>,
+}
+
+/// Options for the list of the holders of a token.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct HolderOptions {
+    /// The `next` of the previous page; absent for the first page.
+    cursor: Option<Member<KeyCursor>>,
+    /// Maximum number of holders on the page.
+    limit: Limit,
+}
+
+impl Method for GetHolders {
+    const NAME: &'static str = "silica_getHolders";
+    type Output = HolderPageJson;
+
+    fn call(self, at: &Context) -> Result<HolderPageJson, CallError> {
+        let contract = self.contract.named("contract")?;
+        let HolderOptions { cursor, limit } = self.options.get()?;
+        let after = cursor.map(|Member(KeyCursor(key))| key);
+        let got = after.clone().map(|key| KeyCursor(key).to_string()).unwrap_or_default();
+        let page = at.snapshot.holders(&contract, after, limit.get()).map_err(|error| match error {
+            HoldersError::NoToken => CallError::parameter("contract", &error),
+            HoldersError::State(error) => error.into(),
+            HoldersError::Page(StatePageError::Cursor) => {
+                let got = beginning(&got);
+                let problem = format!("cursor: expected a cursor of the holders of this contract, got {got:?}");
+                CallError::parameter("options", &problem)
+            }
+            HoldersError::Page(error @ (StatePageError::UnknownAccount | StatePageError::NotAContract)) => {
+                CallError::with_text_of(RpcErrorCode::INVALID_ADDRESS_OR_KEY, &error)
+            }
+            HoldersError::Page(StatePageError::State(error)) => error.into(),
+            HoldersError::Page(error) => CallError::internal(error),
+            error => CallError::internal(error),
+        })?;
+        let holder = |Holder { holder, token }: Holder| match page.kind {
+            TokenKind::Fungible => HolderJson { amount: Some(token), holder, token_id: None },
+            TokenKind::NonFungible => HolderJson { amount: None, holder, token_id: Some(token) },
+        };
+        Ok(HolderPageJson {
+            block: page.block.into(),
+            holders: page.holders.into_iter().map(holder).collect(),
+            next: page.next.map(|next| KeyCursor(next).to_string()),
+        })
     }
 }

@@ -8,6 +8,7 @@ mod account;
 mod chain_list;
 mod contract;
 mod developer;
+mod developer_list;
 mod ds_block;
 mod edit;
 mod eth;
@@ -19,6 +20,7 @@ mod isolated;
 mod list;
 mod network;
 mod openrpc;
+mod search;
 mod simulation;
 mod status;
 mod status_server;
@@ -45,12 +47,14 @@ const FAMILIES: &[&[Entry]] = &[
     chain_list::ENTRIES,
     contract::ENTRIES,
     developer::ENTRIES,
+    developer_list::ENTRIES,
     ds_block::ENTRIES,
     edit::ENTRIES,
     eth::ENTRIES,
     isolated::ENTRIES,
     network::ENTRIES,
     openrpc::ENTRIES,
+    search::ENTRIES,
     simulation::ENTRIES,
     status::ENTRIES,
     status_server::ENTRIES,

@@ -10,7 +10,7 @@ use super::text::{Dec, Hex};
 use crate::{
     address::Address,
     amount::Qa,
-    gas::Gas,
+    gas::{Gas, GasPrice},
     hash::{BlockHash, CodeHash, TxHash},
     number::{BlockNumber, DsBlockNumber, Timestamp},
 };
@@ -167,4 +167,143 @@ pub struct AccountRowJson {
     pub code_hash: Option<Hex<CodeHash>>,
     /// Number of transactions of the account, and of deployments of a contract.
     pub nonce: u64,
+}
+
+/// A page of the holders of a token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "HolderPage"))]
+pub struct HolderPageJson {
+    /// Number of the Tx block. The page has the state after this block.
+    pub block: Dec<BlockNumber>,
+    /// The holders, in the order of the stored keys.
+    pub holders: Vec<HolderJson>,
+    /// The cursor of the next page; null on the last page.
+    pub next: Option<String>,
+}
+
+/// A holder of a token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Holder"))]
+#[serde(rename_all = "camelCase")]
+pub struct HolderJson {
+    /// Amount of a fungible token, in decimal digits; null for a non-fungible token.
+    pub amount: Option<String>,
+    /// Address of the holder, with the prefix `0x`.
+    pub holder: String,
+    /// Id of a non-fungible token, in decimal digits; null for a fungible token.
+    pub token_id: Option<String>,
+}
+
+/// A page of the savepoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SnapshotPage"))]
+pub struct SnapshotPageJson {
+    /// The cursor of the next page; null on the last page.
+    pub next: Option<String>,
+    /// The savepoints, in the order of their creation.
+    pub snapshots: Vec<SnapshotRowJson>,
+}
+
+/// A savepoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SnapshotRow"))]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotRowJson {
+    /// Number of the latest Tx block at the savepoint.
+    pub block: Dec<BlockNumber>,
+    /// The block mode at the savepoint.
+    pub block_mode: String,
+    /// Number of the savepoint, for `silica_revert`.
+    pub id: u32,
+    /// Number of pending and dropped transactions that the savepoint keeps.
+    pub transactions: usize,
+}
+
+/// A page of the pending transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "PoolPage"))]
+pub struct PoolPageJson {
+    /// The cursor of the next page; null on the last page.
+    pub next: Option<String>,
+    /// The transactions, in the order of their arrival.
+    pub transactions: Vec<PoolTransactionJson>,
+}
+
+/// A pending transaction, without its code and data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "PoolTransaction"))]
+#[serde(rename_all = "camelCase")]
+pub struct PoolTransactionJson {
+    /// Amount of the transaction, in Qa.
+    pub amount: Dec<Qa>,
+    /// Tx epoch in which the pool accepted the transaction.
+    pub epoch: Dec<BlockNumber>,
+    /// Gas limit of the transaction.
+    pub gas_limit: Dec<Gas>,
+    /// Gas price of the transaction, in Qa.
+    pub gas_price: Dec<GasPrice>,
+    /// Hash of the transaction.
+    pub hash: Hex<TxHash>,
+    /// Kind of the transaction.
+    pub kind: TransactionKindJson,
+    /// Nonce of the transaction.
+    pub nonce: u64,
+    /// Address of the recipient; the null address for a deployment.
+    pub recipient: Hex<Address>,
+    /// Address of the sender.
+    pub sender: Hex<Address>,
+    /// Status code, as in `GetTransactionStatus`: 1 until a block has tried the transaction, 4 if a lower nonce is
+    /// missing, 5 if a block had no room.
+    pub status: u8,
+}
+
+/// The result of a search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SearchResult"))]
+pub struct SearchResultJson {
+    /// Whether there are no further matches. It is false if there are more than 20 matches, or if the block with the
+    /// hash can be older than the blocks that the search has read. In the second case, a repeated request continues the
+    /// search.
+    pub complete: bool,
+    /// The matches, at most 20.
+    pub matches: Vec<SearchMatchJson>,
+}
+
+/// An object that a searched text names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SearchMatch"))]
+pub struct SearchMatchJson {
+    /// The parameter of the methods for the object: a block number, a hash or an address.
+    pub id: String,
+    /// Kind of the object.
+    pub kind: MatchKindJson,
+    /// Another name of the object: the hash of a block, block and position of a transaction, the bech32 form of an
+    /// address.
+    pub label: String,
+}
+
+/// Kind of an object that a search finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", schemars(rename = "MatchKind"))]
+pub enum MatchKindJson {
+    /// An account without code.
+    Account,
+    /// A Tx block.
+    Block,
+    /// A contract or library.
+    Contract,
+    /// A DS block.
+    DsBlock,
+    /// A transaction in a Tx block.
+    Transaction,
 }

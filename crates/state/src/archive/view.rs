@@ -1,6 +1,9 @@
 //! Queries for blocks and transactions up to one block.
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::{Range, RangeInclusive},
+    sync::Arc,
+};
 
 use silica_protocol::{
     Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, MicroBlock, Receipt, Timestamp,
@@ -192,6 +195,31 @@ impl ArchiveView {
         Ok(FoundTransaction { archive: Arc::clone(&self.archive), hash: *hash, places, bytes })
     }
 
+    /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, in the order of
+    /// their first eight bytes. Returns none for other texts.
+    pub(crate) fn transactions_with_prefix(
+        &self,
+        digits: &str,
+        most: usize,
+    ) -> Result<Vec<(TxHash, BlockNumber, u32)>, ArchiveError> {
+        let Some(newest) = &self.newest else { return Ok(Vec::new()) };
+        let Some(prefixes) = prefixes(digits) else { return Ok(Vec::new()) };
+        // All hashes with the same first eight bytes are candidates for longer digits.
+        let candidates = if digits.len() > PREFIX_DIGITS { usize::MAX } else { most };
+        let kind = hash_index::Kind::Transaction;
+        let positions = self.archive.index.find_between(kind, prefixes, newest.number(), candidates)?;
+        let mut found = Vec::new();
+        for Position { block, position } in positions {
+            let block = BlockNumber::new(block);
+            let read = self.transactions(block, position..position.saturating_add(1))?.unwrap_or_default();
+            let hash = read.first().map(|(transaction, _)| transaction.hash());
+            let hash = hash.filter(|hash| hash.to_string().starts_with(digits));
+            found.extend(hash.map(|hash| (hash, block, position)));
+        }
+        found.truncate(most);
+        Ok(found)
+    }
+
     /// Returns the group that contains the transaction at a position of a Tx block, or `None` if the block or the
     /// position does not exist.
     pub(crate) fn transaction_group(
@@ -297,6 +325,21 @@ impl ArchiveView {
         let Some(newest) = &self.newest else { return Ok(Vec::new()) };
         self.archive.index.find(hash_index::Kind::Transaction, hash.as_bytes(), newest.number())
     }
+}
+
+/// Number of hexadecimal digits of the part of a hash that the index has.
+const PREFIX_DIGITS: usize = 16;
+
+/// Returns the range of the first eight bytes of all hashes that begin with these hexadecimal digits. Returns `None` for
+/// a text that is empty or has another character.
+fn prefixes(digits: &str) -> Option<RangeInclusive<u64>> {
+    let all_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let first = digits.get(..PREFIX_DIGITS.min(digits.len())).filter(|first| !first.is_empty() && all_hexadecimal)?;
+    let number = |fill: &str| {
+        let fill = fill.repeat(PREFIX_DIGITS.saturating_sub(first.len()));
+        u64::from_str_radix(&format!("{first}{fill}"), 16).ok()
+    };
+    Some(number("0")?..=number("f")?)
 }
 
 /// Functions that read blocks and parts of blocks by number or entry. They do not check whether a view may return the

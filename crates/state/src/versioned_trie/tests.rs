@@ -140,10 +140,24 @@ impl Fixture {
 
     fn check_all(&self, version: Version) {
         let (top, model) = &self.versions[version as usize];
-        let leaves = self.source(version).leaves(top).map(|leaf| leaf.unwrap());
+        let leaves = self.source(version).leaves(top, None).map(|leaf| leaf.unwrap());
         let found: BTreeMap<_, _> =
             leaves.map(|leaf| (hex::encode(leaf.key.as_slice()), leaf.value.to_vec())).collect();
         assert_eq!(found, model.leaves);
+        for first in model.leaves.keys().step_by(1 + model.leaves.len() / 7) {
+            let bytes = hex::decode(first).unwrap();
+            let key = Key::join(&[], &bytes, bytes.len()).unwrap();
+            // The key itself, and keys around it that need not exist.
+            let neighbours = (0..key.digits()).step_by(5).map(|depth| key.with_digit(depth, key.digit(depth) ^ 1));
+            for from in neighbours.chain([key]) {
+                let leaves = self.source(version).leaves(top, Some(from)).map(|leaf| leaf.unwrap());
+                let found: Vec<_> = leaves.map(|leaf| hex::encode(leaf.key.as_slice())).collect();
+                assert!(
+                    found.iter().eq(model.leaves.range(hex::encode(from.as_slice())..).map(|(key, _)| key)),
+                    "{from:?}"
+                );
+            }
+        }
     }
 
     fn checkpoint(&mut self) {
@@ -271,7 +285,7 @@ fn checkpoint_survives_a_crash_after_any_write() {
         let second: BTreeMap<_, _> = {
             let source = fixture.source(1);
             let old = versions[2].0.clone();
-            source.leaves(&old).map(|leaf| leaf.unwrap()).map(|leaf| (leaf.key, Some(leaf))).collect()
+            source.leaves(&old, None).map(|leaf| leaf.unwrap()).map(|leaf| (leaf.key, Some(leaf))).collect()
         };
         fixture.update(second);
     }
@@ -309,7 +323,7 @@ fn damage_is_found_or_harmless() {
         let (_, model) = &fixture.versions[1];
         let source = Source { pages: &pages, owner: Owner::Accounts, version: 1 };
         let mut damaged = false;
-        for leaf in source.leaves(&Top::Root(model.trie.root())) {
+        for leaf in source.leaves(&Top::Root(model.trie.root()), None) {
             match leaf {
                 Ok(leaf) => {
                     assert_eq!(

@@ -337,7 +337,7 @@ struct EthGetBlockByHash {
 }
 
 /// Maximum number of older blocks that one call reads. Reading them takes some tenths of a second.
-const MOST_LOOKED_AT: u64 = 100_000;
+pub(super) const MOST_LOOKED_AT: u64 = 100_000;
 
 impl Command for EthGetBlockByHash {
     const NAME: &'static str = "eth_getBlockByHash";

@@ -229,6 +229,44 @@ impl FromParam for BlockCursor {
     }
 }
 
+/// The cursor of a list in the order of numbers: the number of the last element before the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ArrivalCursor(pub(crate) u64);
+
+impl FromParam for ArrivalCursor {
+    type Fault = CursorFault;
+    const NAME: &'static str = "ArrivalCursor";
+    const DESCRIPTION: &'static str = CURSOR;
+    const EXAMPLE: &'static str = "7";
+
+    fn from_param(text: &str) -> Result<Self, CursorFault> {
+        let number: BlockNumber = text.parse().map_err(|_| CursorFault)?;
+        Ok(Self(number.get()))
+    }
+}
+
+/// The cursor of a list in the order of stored keys: the last key before the page, as hexadecimal digits of its UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyCursor(pub(crate) String);
+
+impl fmt::Display for KeyCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(&self.0))
+    }
+}
+
+impl FromParam for KeyCursor {
+    type Fault = CursorFault;
+    const NAME: &'static str = "KeyCursor";
+    const DESCRIPTION: &'static str = CURSOR;
+    const EXAMPLE: &'static str = "62616c616e6365731622307831221600";
+
+    fn from_param(text: &str) -> Result<Self, CursorFault> {
+        let key = hex::decode(text).ok().and_then(|key| String::from_utf8(key).ok());
+        key.map(Self).ok_or(CursorFault)
+    }
+}
+
 /// The cursor of a list in the order of addresses: the last address before the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AddressCursor(pub(crate) Address);

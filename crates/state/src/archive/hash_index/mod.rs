@@ -26,6 +26,7 @@ mod segment;
 
 use std::{
     collections::BTreeSet,
+    ops::RangeInclusive,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -134,15 +135,27 @@ impl Index {
     /// up to `newest`.
     pub(super) fn find(&self, kind: Kind, hash: &[u8; 32], newest: BlockNumber) -> Result<Vec<Position>, ArchiveError> {
         let prefix = prefix(hash);
+        self.find_between(kind, prefix..=prefix, newest, usize::MAX)
+    }
+
+    /// Returns the positions of up to `most` transactions whose hashes have first bytes in `prefixes`, in the order of
+    /// these bytes. The transactions are in blocks up to `newest`. The number of reads grows with `most` and with the
+    /// number of segments, and not with the number of hashes in the range.
+    pub(super) fn find_between(
+        &self,
+        kind: Kind,
+        prefixes: RangeInclusive<u64>,
+        newest: BlockNumber,
+        most: usize,
+    ) -> Result<Vec<Position>, ArchiveError> {
+        let visible = |entry: &Entry| entry.kind() == kind && entry.position().block <= newest.get();
         let mut state = self.state();
         loop {
-            match self.find_in(&state, prefix) {
-                Ok(entries) => {
-                    let visible = |entry: &Entry| entry.kind() == kind && entry.position().block <= newest.get();
-                    let mut positions: Vec<_> = entries.into_iter().filter(visible).map(Entry::position).collect();
-                    positions.sort_unstable();
-                    positions.dedup();
-                    return Ok(positions);
+            match self.find_in(&state, &prefixes, visible, most) {
+                Ok(mut entries) => {
+                    entries.sort_unstable();
+                    entries.dedup();
+                    return Ok(entries.into_iter().take(most).map(Entry::position).collect());
                 }
                 // A merge may have removed a segment after this function read `state`. Damage is certain only if
                 // `state` has not changed.
@@ -160,21 +173,34 @@ impl Index {
         }
     }
 
-    fn find_in(&self, state: &State, prefix: u64) -> Result<Vec<Entry>, ArchiveError> {
-        let range = Entry { prefix, place: 0 }..=Entry { prefix, place: u64::MAX };
+    /// Returns the visible entries with these prefixes: at least the `most` lowest entries of each set.
+    fn find_in(
+        &self,
+        state: &State,
+        prefixes: &RangeInclusive<u64>,
+        visible: impl Fn(&Entry) -> bool,
+        most: usize,
+    ) -> Result<Vec<Entry>, ArchiveError> {
+        let range = Entry { prefix: *prefixes.start(), place: 0 }..=Entry { prefix: *prefixes.end(), place: u64::MAX };
         let mut found = Vec::new();
         for set in state.frozen.iter().chain([&state.recent]) {
-            found.extend(set.read().range(range.clone()));
+            found.extend(set.read().range(range.clone()).copied().filter(&visible).take(most));
         }
         // A revert retires the handle before it removes entries from these sets. So a reader of the old chain gets an
         // error here, and not an empty result.
         self.db.require_service()?;
         for segment in &state.segments {
-            self.visit_bucket(*segment, segment.bucket_of(prefix), |part| {
-                let below = part.partition_point(|bytes| Entry::from_bytes(bytes) < *range.start());
-                let from = part.iter().skip(below).map(Entry::from_bytes);
-                found.extend(from.take_while(|entry| entry <= range.end()));
-            })?;
+            let before = found.len();
+            for bucket in segment.bucket_of(*prefixes.start())..=segment.bucket_of(*prefixes.end()) {
+                self.visit_bucket(*segment, bucket, |part| {
+                    let below = part.partition_point(|bytes| Entry::from_bytes(bytes) < *range.start());
+                    let from = part.iter().skip(below).map(Entry::from_bytes);
+                    found.extend(from.take_while(|entry| entry <= range.end()).filter(&visible));
+                })?;
+                if found.len().saturating_sub(before) >= most {
+                    break;
+                }
+            }
         }
         Ok(found)
     }
@@ -357,6 +383,22 @@ mod tests {
         let expected = (0..newest).flat_map(|block| entries(block, counts[block as usize]));
         let expected = expected.filter(|entry| entry.kind() == kind && alike(&entry.position())).count();
         assert_eq!(found.len(), expected);
+        let own_prefix = prefix(&hash(block, position));
+        for bits in [4, 12, 63] {
+            let rest = u64::MAX >> bits;
+            let range = own_prefix & !rest..=own_prefix | rest;
+            let all = (0..newest).flat_map(|block| entries(block, counts[block as usize]));
+            let mut expected: Vec<_> =
+                all.filter(|entry| entry.kind() == kind && range.contains(&entry.prefix)).collect();
+            expected.sort_unstable();
+            for most in [1, 3, usize::MAX] {
+                let found = index.find_between(kind, range.clone(), BlockNumber::new(newest), most).unwrap();
+                assert!(
+                    found.into_iter().eq(expected.iter().take(most).map(|entry| entry.position())),
+                    "{bits} {most}"
+                );
+            }
+        }
         let other = if kind == Kind::MicroBlock { Kind::Transaction } else { Kind::MicroBlock };
         assert!(!index.find(other, &hash(block, position), BlockNumber::new(newest)).unwrap().contains(&own));
         if let Some(before) = block.checked_sub(1) {
