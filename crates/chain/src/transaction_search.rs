@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use silica_protocol::{BlockNumber, Receipt, Transaction};
+use silica_protocol::{Address, BlockNumber, Receipt, Transaction};
 use silica_state::{ArchiveError, TransactionGroup};
 
 use crate::snapshot::Snapshot;
@@ -38,9 +38,27 @@ pub(crate) struct SearchPage<T> {
     pub(crate) next: Option<HistoryPlace>,
 }
 
+/// The transactions that a search is about. A search calls its `select` for each such transaction within its bounds. It
+/// can also call `select` for other transactions, so `select` decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SearchSubject<'a> {
+    /// All transactions.
+    Any,
+    /// The transactions in which the address has an [`AddressRole`](crate::AddressRole).
+    Address(&'a Address),
+    /// The transactions whose receipt has an event.
+    Events,
+    /// The transactions whose receipt has an event of this contract.
+    EventsOf(&'a Address),
+    /// The transactions whose receipt has an event with this name.
+    EventsNamed(&'a str),
+}
+
 /// The bounds of a walk for one page.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SearchBounds {
+pub(crate) struct SearchBounds<'a> {
+    /// The transactions that the walk is about.
+    pub(crate) subject: SearchSubject<'a>,
     /// The order of the transactions.
     pub(crate) order: HistoryOrder,
     /// The last place of the previous page, or `None` for the first page.
@@ -63,7 +81,7 @@ impl Snapshot {
     /// Walks over the transactions, and returns a page with the results of `select` that are not `None`.
     pub(crate) fn search_transactions<T>(
         &self,
-        bounds: &SearchBounds,
+        bounds: &SearchBounds<'_>,
         select: impl FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>,
     ) -> Result<SearchPage<T>, ArchiveError> {
         let mut search = Search { snapshot: self, bounds, select, found: Vec::new(), looked_at: 0, last: None };
@@ -116,7 +134,7 @@ impl Snapshot {
 /// A walk for one page.
 struct Search<'a, T, S> {
     snapshot: &'a Snapshot,
-    bounds: &'a SearchBounds,
+    bounds: &'a SearchBounds<'a>,
     select: S,
     found: Vec<T>,
     looked_at: usize,
