@@ -9,7 +9,7 @@ use silica_state::ArchiveError;
 
 use crate::{
     snapshot::Snapshot,
-    transaction_search::{HistoryOrder, HistoryPlace, SearchBounds, SearchPage, SearchSubject},
+    transaction_search::{BlockSpan, HistoryOrder, HistoryPlace, SearchBounds, SearchPage, SearchSubject},
 };
 
 /// A request for transactions of an address.
@@ -78,8 +78,8 @@ impl Snapshot {
     /// [`ArchiveError`]: the record could not be read.
     pub fn transactions_of(&self, request: &HistoryRequest) -> Result<HistoryPage, ArchiveError> {
         let HistoryRequest { address, order, after, limit, effort } = *request;
-        let bounds =
-            SearchBounds { subject: SearchSubject::Address(&address), order, after, within: None, limit, effort };
+        let (subject, within) = (SearchSubject::Address(&address), BlockSpan::ALL);
+        let bounds = SearchBounds { subject, order, after, within, limit, effort };
         let select = |place, transaction: &Transaction, receipt: &Receipt| {
             let roles = roles(&address, transaction, receipt);
             (!roles.is_empty()).then(|| AddressTransaction {
@@ -92,7 +92,7 @@ impl Snapshot {
                 roles,
             })
         };
-        let SearchPage { found, next } = self.search_transactions(&bounds, select)?;
+        let SearchPage { found, next, .. } = self.search_transactions(&bounds, select)?;
         Ok(HistoryPage { transactions: found, next })
     }
 }

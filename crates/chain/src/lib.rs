@@ -205,7 +205,7 @@ pub use crate::{
     state_page::{PastStateError, StateEntry, StatePage, StatePageError, StatePageRequest},
     trace::{TraceError, TransactionTrace},
     transaction_list::{TransactionListPage, TransactionListRequest, TransactionSummary},
-    transaction_search::{HistoryOrder, HistoryPlace},
+    transaction_search::{BlockSpan, HistoryOrder, HistoryPlace},
 };
 
 #[cfg(all(doctest, feature = "test-util"))]

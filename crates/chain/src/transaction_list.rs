@@ -6,7 +6,7 @@ use silica_state::ArchiveError;
 
 use crate::{
     snapshot::Snapshot,
-    transaction_search::{HistoryOrder, HistoryPlace, SearchBounds, SearchPage, SearchSubject},
+    transaction_search::{BlockSpan, HistoryOrder, HistoryPlace, SearchBounds, SearchPage, SearchSubject},
 };
 
 /// A request for a page of the list of transactions.
@@ -84,9 +84,10 @@ impl Snapshot {
     /// [`ArchiveError`]: the record could not be read.
     pub fn transaction_list(&self, request: &TransactionListRequest) -> Result<TransactionListPage, ArchiveError> {
         let TransactionListRequest { block, order, after, limit, effort } = *request;
-        let bounds = SearchBounds { subject: SearchSubject::Any, order, after, within: block, limit, effort };
+        let within = block.map_or(BlockSpan::ALL, BlockSpan::of);
+        let bounds = SearchBounds { subject: SearchSubject::Any, order, after, within, limit, effort };
         let select = |place, transaction: &Transaction, receipt: &Receipt| Some(summary(place, transaction, receipt));
-        let SearchPage { found: mut transactions, next } = self.search_transactions(&bounds, select)?;
+        let SearchPage { found: mut transactions, next, .. } = self.search_transactions(&bounds, select)?;
         let mut time = (None, Timestamp::default());
         for transaction in &mut transactions {
             let block = transaction.place.block;

@@ -29,6 +29,26 @@ pub struct HistoryPlace {
     pub position: u32,
 }
 
+/// Consecutive Tx blocks, from `first` to `last`. The blocks after the latest block do not exist, and have no
+/// transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSpan {
+    /// Number of the first block.
+    pub first: BlockNumber,
+    /// Number of the last block. If it is lower than `first`, the span is empty.
+    pub last: BlockNumber,
+}
+
+impl BlockSpan {
+    /// All blocks.
+    pub const ALL: Self = Self { first: BlockNumber::new(0), last: BlockNumber::new(u64::MAX) };
+
+    /// Returns the span of one block.
+    pub const fn of(block: BlockNumber) -> Self {
+        Self { first: block, last: block }
+    }
+}
+
 /// A page of selected transactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SearchPage<T> {
@@ -36,6 +56,8 @@ pub(crate) struct SearchPage<T> {
     pub(crate) found: Vec<T>,
     /// The last place that the walk read, from which the next page continues, or `None` on the last page.
     pub(crate) next: Option<HistoryPlace>,
+    /// Number of steps of the walk, in the unit of [`SearchBounds::effort`].
+    pub(crate) steps: usize,
 }
 
 /// The transactions that a search is about. A search calls its `select` for each such transaction within its bounds. It
@@ -63,8 +85,8 @@ pub(crate) struct SearchBounds<'a> {
     pub(crate) order: HistoryOrder,
     /// The last place of the previous page, or `None` for the first page.
     pub(crate) after: Option<HistoryPlace>,
-    /// The only block whose transactions are read, or `None` for all blocks.
-    pub(crate) within: Option<BlockNumber>,
+    /// The blocks whose transactions are read.
+    pub(crate) within: BlockSpan,
     /// Maximum number of selected transactions. A limit of 0 means 1.
     pub(crate) limit: usize,
     /// Maximum number of steps. A transaction takes one step, and one more for each [`BYTES`] bytes that the transaction
@@ -89,8 +111,8 @@ impl Snapshot {
             HistoryOrder::NewestFirst => search.backward()?,
             HistoryOrder::OldestFirst => search.forward()?,
         };
-        let Search { found, last, .. } = search;
-        Ok(SearchPage { found, next: last.filter(|_| !is_over) })
+        let Search { found, last, looked_at: steps, .. } = search;
+        Ok(SearchPage { found, next: last.filter(|_| !is_over), steps })
     }
 
     /// Returns the first block after `block` that has transactions, or `None` if no such block exists. Calls `step` for
@@ -145,10 +167,13 @@ struct Search<'a, T, S> {
 impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, T, S> {
     /// Searches towards older transactions. Returns whether the search read the oldest transaction.
     fn backward(&mut self) -> Result<bool, ArchiveError> {
-        let head = self.snapshot.latest_tx_block().header.number;
-        let first = HistoryPlace { block: self.bounds.within.unwrap_or(head), position: u32::MAX };
-        let from = self.bounds.after.unwrap_or(first);
-        let (mut block, mut end) = if from.block > head { (head, u32::MAX) } else { (from.block, from.position) };
+        let BlockSpan { first, last } = self.bounds.within;
+        let newest = self.snapshot.latest_tx_block().header.number.min(last);
+        let from = self.bounds.after.unwrap_or(HistoryPlace { block: newest, position: u32::MAX });
+        let (mut block, mut end) = if from.block > newest { (newest, u32::MAX) } else { (from.block, from.position) };
+        if block < first {
+            return Ok(true);
+        }
         loop {
             end = end.min(self.count(block)?);
             while let Some(last) = end.checked_sub(1)
@@ -169,11 +194,12 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
 
     /// Searches towards newer transactions. Returns whether the search read the newest transaction.
     fn forward(&mut self) -> Result<bool, ArchiveError> {
+        let BlockSpan { first, last } = self.bounds.within;
         let (mut block, mut start) = match self.bounds.after {
-            Some(after) => (after.block, after.position.saturating_add(1)),
-            None => (self.bounds.within.unwrap_or(BlockNumber::new(0)), 0),
+            Some(after) if after.block >= first => (after.block, after.position.saturating_add(1)),
+            Some(_) | None => (first, 0),
         };
-        if block > self.snapshot.latest_tx_block().header.number {
+        if block > self.snapshot.latest_tx_block().header.number.min(last) {
             return Ok(true);
         }
         loop {
@@ -235,20 +261,21 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
 
     /// Returns the latest block before `block` that has transactions, or `None` if the walk ends.
     fn before(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        if self.bounds.within.is_some() {
-            return Ok(None);
-        }
+        let first = self.bounds.within.first;
+        let Some(before) = block.previous().filter(|before| *before >= first) else { return Ok(None) };
         self.looked_at = self.looked_at.saturating_add(1);
-        block.previous().map_or(Ok(None), |before| self.snapshot.state().newest_with_transactions(before))
+        Ok(self.snapshot.state().newest_with_transactions(before)?.filter(|before| *before >= first))
     }
 
     /// Returns the first block after `block` that has transactions, or `None` if the walk ends.
     fn behind(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        if self.bounds.within.is_some() {
+        let last = self.bounds.within.last;
+        if block >= last {
             return Ok(None);
         }
         let looked_at = &mut self.looked_at;
-        self.snapshot.next_with_transactions(block, || *looked_at = looked_at.saturating_add(1))
+        let behind = self.snapshot.next_with_transactions(block, || *looked_at = looked_at.saturating_add(1))?;
+        Ok(behind.filter(|behind| *behind <= last))
     }
 }
 
