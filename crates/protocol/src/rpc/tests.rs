@@ -12,7 +12,11 @@ use super::{
     address_history::AddressHistoryJson,
     block::{BlockListing, DsBlockJson, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson},
     contract::{ContractInterfaceJson, ContractParamJson, StatePageJson},
-    network::{BlockchainInfo, DsCommittee, MinerInfo, NodeInfo, NodeVersion, ShardingStructure},
+    list::{
+        AccountPageJson, BlockPageJson, ContractPageJson, HolderPageJson, PoolPageJson, SearchResultJson,
+        SnapshotPageJson, TransactionPageJson,
+    },
+    network::{BlockchainInfo, DsCommittee, MinerInfo, NodeInfo, NodeSettingsJson, NodeVersion, ShardingStructure},
     receipt::ReceiptJson,
     trace::{CallTraceJson, TransactionTraceJson},
     transaction::{
@@ -141,8 +145,17 @@ fn documented_answers_are_reproduced() {
     check_all::<NodeVersion>(&documented("GetVersion"));
     check_all::<BlockListing>(&documented("TxBlockListing"));
     check_all::<ContractInterfaceJson>(&documented("silica_getContractInterface"));
+    check_all::<BlockPageJson>(&documented("silica_getBlockRange"));
+    check_all::<HolderPageJson>(&documented("silica_getHolders"));
+    check_all::<PoolPageJson>(&documented("silica_getPool"));
     check_all::<StatePageJson>(&documented("silica_getSmartContractStatePage"));
+    check_all::<TransactionPageJson>(&documented("silica_getTransactionSummaries"));
     check_all::<AddressHistoryJson>(&documented("silica_getTransactionsForAddress"));
+    check_all::<AccountPageJson>(&documented("silica_listAccounts"));
+    check_all::<ContractPageJson>(&documented("silica_listContracts"));
+    check_all::<SnapshotPageJson>(&documented("silica_listSnapshots"));
+    check_all::<NodeSettingsJson>(&documented("silica_nodeInfo"));
+    check_all::<SearchResultJson>(&documented("silica_search"));
     check_all::<CallTraceJson>(&documented("silica_traceCall"));
     check_all::<TransactionTraceJson>(&documented("silica_traceTransaction"));
 
