@@ -43,6 +43,8 @@ pub(crate) struct Layout {
     /// File that marks the derived database for removal. `None` for a store in memory.
     pub(crate) marker: Option<PathBuf>,
     pub(crate) head_marker: Option<PathBuf>,
+    /// Directory of the history index. `None` for a store in memory.
+    pub(crate) index: Option<PathBuf>,
 }
 
 impl Layout {
@@ -53,6 +55,7 @@ impl Layout {
             state: dir.join("state"),
             marker: Some(dir.join("state.damaged")),
             head_marker: Some(dir.join("witness")),
+            index: Some(dir.join("index")),
         }
     }
 }

@@ -37,6 +37,7 @@
 //! | Write a block and its state | [`Store::prepare`], [`Store::extend`], [`Store::commit`], [`BlockRecord`] |
 //! | Read blocks and transactions | [`Snapshot`] |
 //! | Read accounts and contract storage of a block | [`Snapshot::state`], [`StateView`] |
+//! | Find the transactions of an address, or a block by its hash | [`Snapshot::index`], [`StoreOptions::index`] |
 //! | Make a proof | [`StateView::account_proof`], [`StateView::storage_proof`] |
 //! | Verify a proof, or use a trie without a store | the crate [`proof`] |
 //! | Return to an earlier block | [`Savepoint`] |
@@ -45,16 +46,18 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `codec`, `file`, `layout`, `version`: the bytes of stored values; file functions that `std` lacks; paths and
-//!   tables of a store; version numbers.
+//! - `codec`, `file`, `layout`, `merge_policy`, `version`: the bytes of stored values; file functions that `std` lacks;
+//!   paths and tables of a store; the choice of sorted sets to merge; version numbers.
 //! - `db`, `diff`: the engine; state diffs.
 //! - `archive`: the record of blocks.
+//! - `index`: the history index, which finds transactions by address and event, and blocks by hash.
 //! - `error`: the errors of the store.
 //! - `keys`: the key index, which has the plain keys of contract storage in their order.
 //! - `versioned_trie`: the account trie and the storage tries, with versions in memory and pages on disk.
 //! - `transition`: the next version, from a version and a state diff.
 //! - `savepoints`, `view`, `window`: the savepoints; queries to one version; the state history.
 //! - `checkpointer`, `snapshot`: the thread that writes checkpoints; queries to the chain at one block.
+//! - `indexer`: the thread that adds blocks to the history index.
 //! - `store`: the writer, which uses all other modules.
 //!
 //! # Limits of the crate
@@ -70,8 +73,11 @@ mod db;
 mod diff;
 mod error;
 mod file;
+mod index;
+mod indexer;
 mod keys;
 mod layout;
+mod merge_policy;
 mod savepoints;
 mod snapshot;
 mod store;
@@ -96,6 +102,7 @@ pub use crate::{
     db::{DbError, Durability, is_engine_panic},
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, HistoryError, OpenError, RecoverError, RevertError, StateError},
+    index::{IndexKey, IndexKinds, IndexKindsError, IndexLost, IndexOrder, IndexPosition, IndexProgress, IndexView},
     savepoints::Savepoint,
     snapshot::Snapshot,
     store::{Append, CheckReport, OpenOutcome, PreparedState, Store, StoreOptions, StoreReader},

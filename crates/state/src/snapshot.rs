@@ -13,6 +13,7 @@ use crate::{
         TransactionGroup,
     },
     error::{HistoryError, StateError},
+    index::{HistoryIndex, IndexProgress, IndexView},
     versioned_trie::pages::PageStore,
     view::StateView,
     window::{RecomputedStates, Window},
@@ -36,6 +37,8 @@ pub(crate) struct Core {
     pub pages: Arc<PageStore>,
     pub archive: Arc<Archive>,
     pub older: RecomputedStates,
+    /// `None` if the store has no history index.
+    pub index: Option<Arc<HistoryIndex>>,
 }
 
 impl Snapshot {
@@ -57,6 +60,28 @@ impl Snapshot {
     #[cfg(test)]
     pub(crate) fn pages(&self) -> &PageStore {
         &self.core.pages
+    }
+
+    /// Returns a view of the history index, or `None` if the store has no such index. The view can cover blocks after the
+    /// newest block of the snapshot, and can lack its newest blocks.
+    pub fn index(&self) -> Option<IndexView> {
+        let view = self.core.index.as_ref().map(IndexView::new)?;
+        // After the view was taken: the index of a reverted chain must not serve a snapshot of the old chain.
+        self.archive.require_service().is_ok().then_some(view)
+    }
+
+    /// Returns the progress of the history index, or `None` if the store has no such index.
+    pub fn index_progress(&self) -> Option<IndexProgress> {
+        self.core.index.as_ref().map(|index| index.progress())
+    }
+
+    pub(crate) const fn archive(&self) -> &ArchiveView {
+        &self.archive
+    }
+
+    /// Returns the hash of a block of the record, also if the block is after the newest block of the snapshot.
+    pub(crate) fn stored_hash(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
+        self.core.archive.hash_of(number)
     }
 
     pub(crate) const fn window(&self) -> &Window {

@@ -50,7 +50,7 @@ impl ArchiveError {
         matches!(self, Self::Db(DbError::Retired))
     }
 
-    pub(super) fn damaged(place: Place, reason: impl Into<String>) -> Self {
+    pub(crate) fn damaged(place: Place, reason: impl Into<String>) -> Self {
         Self::Damaged { place, reason: reason.into() }
     }
 

@@ -384,7 +384,8 @@ impl Archive {
         Ok(self.range_at(number)?.and_then(|range| range.range.unchanged_until(number)))
     }
 
-    fn hash_of(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
+    /// Returns the hash of a block, or `None` if the record has no such block.
+    pub(crate) fn hash_of(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
         if self.newest().is_none_or(|newest| newest.number() < number) {
             return Ok(None);
         }

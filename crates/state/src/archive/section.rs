@@ -76,6 +76,7 @@ pub struct Place(PlaceKind);
 enum PlaceKind {
     Deployment,
     Head,
+    HistoryIndex,
     Keys,
     Index,
     Label,
@@ -93,6 +94,8 @@ impl Place {
     pub(super) const LABEL: Self = Self(PlaceKind::Label);
     /// The hash index.
     pub(super) const INDEX: Self = Self(PlaceKind::Index);
+    /// The history index.
+    pub(crate) const HISTORY_INDEX: Self = Self(PlaceKind::HistoryIndex);
 }
 
 impl fmt::Display for Place {
@@ -101,6 +104,7 @@ impl fmt::Display for Place {
             PlaceKind::Deployment => f.write_str("row of a deployment"),
             PlaceKind::Head => f.write_str("head"),
             PlaceKind::Keys => f.write_str("keys"),
+            PlaceKind::HistoryIndex => f.write_str("history index"),
             PlaceKind::Index => f.write_str("hash index"),
             PlaceKind::Label => f.write_str("label of the chain"),
             PlaceKind::Section(Section { kind, number }, part) => {

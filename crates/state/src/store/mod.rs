@@ -23,12 +23,17 @@ pub use self::{
 use crate::{
     archive::{ArchiveError, BlockRecord, BlockSigner, EmptyBlockRange, Files},
     checkpointer::Checkpointer,
-    db::{Db, Durability},
+    db::{Db, DbOptions, Durability},
+    index::{self, HistoryIndex, IndexKinds, IndexProgress},
+    indexer::Indexer,
     layout::Layout,
     savepoints::Savepoints,
     snapshot::{Core, Snapshot},
     window::CheckpointBacklog,
 };
+
+/// Cache of the engine for the history index, in bytes.
+const INDEX_CACHE: u64 = 8 << 20;
 
 /// The options of opening a store.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +55,8 @@ pub struct StoreOptions {
     pub held_bytes: u64,
     /// Whether opening rebuilds a damaged derived database. Otherwise opening fails.
     pub repair: bool,
+    /// The kinds of entries of the history index. Without a kind, the store has no history index.
+    pub index: IndexKinds,
 }
 
 impl Default for StoreOptions {
@@ -62,6 +69,7 @@ impl Default for StoreOptions {
             checkpoint_blocks: 4096,
             held_bytes: 256 << 20,
             repair: true,
+            index: IndexKinds::default(),
         }
     }
 }
@@ -78,7 +86,9 @@ type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// See the [crate documentation](crate).
 #[derive(Debug)]
 pub struct Store {
-    /// The first field, so that its drop ends the thread before the drop of the other fields.
+    /// The first fields, so that their drop ends the threads before the drop of the other fields. `None` without a history
+    /// index.
+    indexer: Option<Indexer>,
     checkpointer: Checkpointer,
     core: Arc<Core>,
     published: Arc<RwLock<Snapshot>>,
@@ -98,11 +108,19 @@ struct Databases {
     state: Db,
     layout: Layout,
     savepoints: Arc<Savepoints>,
+    index: Option<Arc<HistoryIndex>>,
 }
 
 impl Databases {
-    fn new((record, changes): (&Db, &Files), state: Db, layout: &Layout) -> Self {
+    fn new((record, changes): (&Db, &Files), state: Db, layout: &Layout, options: StoreOptions) -> Self {
+        let files = layout.index.as_ref().map_or(index::Files::Memory, |path| {
+            index::Files::Directory(
+                path.clone(),
+                DbOptions { cache_bytes: INDEX_CACHE, durability: options.durability },
+            )
+        });
         Self {
+            index: (!options.index.is_empty()).then(|| Arc::new(HistoryIndex::new(options.index, files))),
             record: record.clone(),
             changes: changes.clone(),
             state,
@@ -137,6 +155,11 @@ impl StoreReader {
     /// Returns a snapshot of the chain at the newest block.
     pub fn snapshot(&self) -> Snapshot {
         self.published.read().clone()
+    }
+
+    /// Returns the progress of the history index, or `None` if the store has no such index.
+    pub fn index_progress(&self) -> Option<IndexProgress> {
+        self.published.read().index_progress()
     }
 }
 
@@ -227,7 +250,8 @@ impl Store {
     /// [`ArchiveError`]: the sizes of the files cannot be read.
     pub fn size_on_disk(&self) -> Result<u64, ArchiveError> {
         let record = self.core.archive.size_on_disk()?;
-        Ok(record.saturating_add(self.core.pages.db().size_on_disk()?))
+        let index = self.core.index.as_ref().map_or(Ok(0), |index| index.size_on_disk())?;
+        Ok(record.saturating_add(self.core.pages.db().size_on_disk()?).saturating_add(index))
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {

@@ -21,6 +21,7 @@ use crate::{
     db::{Db, DbOptions, Durability},
     error::{OpenError, StateError},
     file::create_anew,
+    indexer::Indexer,
     keys::KeyChanges,
     layout::Layout,
     snapshot::{Core, Snapshot},
@@ -101,6 +102,15 @@ impl Store {
                 Ok(store)
             }
         }
+        .and_then(Self::with_indexer)
+    }
+
+    /// Starts the thread of the history index, if the store has such an index.
+    fn with_indexer(mut self) -> Result<Self, OpenError> {
+        let index = self.databases.index.as_ref();
+        let indexer = index.map(|index| Indexer::start(index, &self.published)).transpose();
+        self.indexer = indexer.map_err(OpenError::Thread)?;
+        Ok(self)
     }
 
     fn open_directory(
@@ -146,22 +156,24 @@ impl Store {
     /// Makes an empty store in memory. Its data do not outlive the store.
     pub fn ephemeral(options: StoreOptions) -> Self {
         let record = (&Db::in_memory(), &Files::in_memory());
-        let databases = Databases::new(record, Db::in_memory(), &Layout::default());
-        match Self::open_databases(databases, options, None, &mut |_, _| {}) {
+        let databases = Databases::new(record, Db::in_memory(), &Layout::default(), options);
+        let opened = Self::open_databases(databases, options, None, &mut |_, _| {}).map_err(Opening::into_error);
+        match opened.and_then(Self::with_indexer) {
             Ok(store) => store,
             Err(error) => unreachable!("an empty store in memory has nothing that could be wrong: {error:?}"),
         }
     }
 
-    /// Marks the state for removal and removes the state diffs. The next opening removes the state. The caller must
+    /// Marks the state for removal, and removes the state diffs and the history index. The next opening removes the state. The caller must
     /// then execute all blocks again ([`OpenOutcome::NeedsReplay`]). The store in the directory must not be open.
     ///
     /// # Errors
     ///
     /// [`OpenError::Directory`]: the directory cannot be written.
     pub fn discard_state(dir: &Path) -> Result<(), OpenError> {
-        let Layout { changes, marker, .. } = Layout::of(dir);
+        let Layout { changes, marker, index, .. } = Layout::of(dir);
         remove_directory(&changes)?;
+        remove_directory(&index.unwrap_or_default())?;
         let path = marker.unwrap_or_default();
         let written = create_anew(&path).and_then(|mut file| file.write_all(b"it was discarded on request"));
         written.map_err(|source| OpenError::Directory { path, source })
@@ -177,7 +189,7 @@ impl Store {
     ) -> Result<Self, OpenError> {
         let open = |reset| {
             let (record, state) = (Db::on_disk(record), Db::on_disk(state));
-            let databases = Databases::new((&record, changes), state, &Layout::default());
+            let databases = Databases::new((&record, changes), state, &Layout::default(), options);
             Self::open_databases(databases, options, reset, &mut |_, _| {})
         };
         let opened = open(None).or_else(|opening| match opening {
@@ -202,7 +214,7 @@ impl Store {
             error if error.is_damage() => Opening::Damaged(error.to_string()),
             error => Opening::Failed(OpenError::StateDb(error)),
         })?;
-        Self::open_databases(Databases::new(record, state, layout), options, reset, progress)
+        Self::open_databases(Databases::new(record, state, layout, options), options, reset, progress)
     }
 
     /// Opens the store with the databases of the record and of the derived state.
@@ -212,7 +224,7 @@ impl Store {
         reset: Option<String>,
         progress: Progress<'_>,
     ) -> Result<Self, Opening> {
-        let Databases { record, changes, state, layout, savepoints } = &databases;
+        let Databases { record, changes, state, layout, savepoints, index } = &databases;
         let pages = PageStore::open(state.clone(), options.cache_bytes, layout.marker.clone())?;
         let archive = open_archive((record, changes), state, layout.head_marker.as_deref(), progress)?;
         let (pages, archive) = (Arc::new(pages), Arc::new(archive));
@@ -233,7 +245,7 @@ impl Store {
             },
         };
         let older = RecomputedStates::new(at);
-        let core = Arc::new(Core { pages, archive, older });
+        let core = Arc::new(Core { pages, archive, older, index: index.clone() });
         let view = if recovered.complete {
             core.archive.view()
         } else {
@@ -248,6 +260,7 @@ impl Store {
         };
         let checkpointer = Checkpointer::start(&core.pages, &core.archive, savepoints);
         Ok(Self {
+            indexer: None,
             checkpointer: checkpointer.map_err(|source| Opening::Failed(OpenError::Thread(source)))?,
             core,
             published: Arc::new(RwLock::new(snapshot)),

@@ -22,6 +22,9 @@ impl Store {
     pub(super) fn publish(&self, writer: &mut Writer, snapshot: &Snapshot) {
         let window = snapshot.window();
         *self.published.write() = snapshot.clone();
+        if let Some(indexer) = &self.indexer {
+            indexer.notify();
+        }
         self.core.older.release(window.oldest());
         writer.backlog.release(self.core.pages.durable());
         if self.is_too_much(writer) {
@@ -67,7 +70,10 @@ impl Store {
     /// # Errors
     ///
     /// [`CloseError`]: the state cannot be written. The record has all blocks.
-    pub fn close(self) -> Result<(), CloseError> {
+    pub fn close(mut self) -> Result<(), CloseError> {
+        if let Some(mut indexer) = self.indexer.take() {
+            indexer.stop_and_store();
+        }
         let written = self.write_changes();
         self.databases.record.close();
         self.databases.state.close();

@@ -104,7 +104,7 @@ impl Store {
 impl Databases {
     /// Removes the blocks after a block from the record.
     fn remove_after(&self, number: BlockNumber, hash: &BlockHash) -> Result<(), RecoverError> {
-        let Self { record, changes, state, layout, savepoints: _ } = self;
+        let Self { record, changes, state, layout, savepoints: _, index: _ } = self;
         let archive = open_archive((record, changes), state, layout.head_marker.as_deref(), &mut |_, _| {});
         let archive = archive.map_err(Opening::into_error)?;
         let removal = archive.blocks_after(number, hash)?.ok_or(RecoverError::Lost { number })?;

@@ -109,6 +109,8 @@ impl Store {
         }
         let removal = self.core.archive.blocks_after(number, &to.hash())?.ok_or(RevertError::NotThere { number })?;
         let databases = self.databases.renewed();
+        // Dropped after the new chain is published, or after an error.
+        let _paused = self.indexer.as_ref().map(|indexer| indexer.begin_revert(number.get().saturating_add(1)));
         // From here on, only the checkpointer of the new store may write.
         self.checkpointer.stop();
         self.databases.state.retire();
@@ -123,7 +125,8 @@ impl Store {
 
     /// Replaces this store by another store of the same chain, also for its readers.
     pub(super) fn become_as(&mut self, other: Self) -> Snapshot {
-        let Self { checkpointer, core, published, writer, databases, options: _, outcome, lacks_room: _ } = other;
+        let Self { indexer: _, checkpointer, core, published, writer, databases, options: _, outcome, lacks_room: _ } =
+            other;
         if let Some(seal) = self.core.archive.seal() {
             core.archive.set_signer(seal);
         }
@@ -142,7 +145,7 @@ impl Store {
         removed: &Removed,
         databases: &Databases,
     ) -> Result<Option<(Core, State)>, RevertError> {
-        let Core { pages, archive, .. } = &*self.core;
+        let Core { pages, archive, index, .. } = &*self.core;
         let held = to.state().filter(|held| held.manifest == pages.manifest());
         let Some(SavepointState { state, .. }) = held.filter(|held| held.state.root() == removed.head().state_root)
         else {
@@ -153,7 +156,7 @@ impl Store {
             archive.back_at(removed, databases.record.clone(), databases.state.clone()).map_err(open_error)?;
         let core = archive.map(|archive| {
             let older = RecomputedStates::new(state.version);
-            Core { pages: Arc::new(pages), archive: Arc::new(archive), older }
+            Core { pages: Arc::new(pages), archive: Arc::new(archive), older, index: index.clone() }
         });
         Ok(core.map(|core| (core, state)))
     }
@@ -168,6 +171,7 @@ impl Store {
         let snapshot = Snapshot::new(&core, core.archive.view(), Window::new(state, self.options.history));
         let checkpointer = Checkpointer::start(&core.pages, &core.archive, &databases.savepoints);
         Ok(Self {
+            indexer: None,
             checkpointer: checkpointer.map_err(OpenError::Thread)?,
             core,
             published: Arc::new(RwLock::new(snapshot)),

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use silica_proof::trie::{Builder, Nibbles};
 use silica_protocol::{Address, StorageRoot, VariableHash};
 
-use super::{Progress, Store};
+use super::{INDEX_CACHE, Progress, Store};
 use crate::{
-    archive::ArchiveReport,
+    archive::{ArchiveError, ArchiveReport},
+    db::{Db, DbOptions},
     error::StateError,
+    index,
     transition::{State, storage_key},
     versioned_trie::key::Owner,
     view::StateView,
@@ -23,6 +25,8 @@ pub struct CheckReport {
     pub accounts: u64,
     /// Number of entries of contract storage in the newest checkpoint.
     pub entries: u64,
+    /// Number of entries of the history index. 0 without such an index.
+    pub index_entries: u64,
 }
 
 impl Store {
@@ -34,6 +38,7 @@ impl Store {
     /// [`StateError`]: the first damage that the check finds.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport, StateError> {
         let mut report = CheckReport { record: self.core.archive.check(progress)?, ..CheckReport::default() };
+        report.index_entries = self.check_index()?;
         let Some(checkpoint) = self.core.pages.manifest().current else { return Ok(report) };
         let view = StateView::new(Arc::clone(&self.core.pages), State::of(&checkpoint));
         let mut trie = Builder::new();
@@ -47,6 +52,21 @@ impl Store {
         }
         self.check_root(trie, &Owner::Accounts, view.root().to_bytes())?;
         Ok(report)
+    }
+
+    /// Compares the history index on disk with the record, also if the store is open without it.
+    fn check_index(&self) -> Result<u64, ArchiveError> {
+        let view = self.core.archive.view();
+        if let Some(index) = &self.core.index {
+            return index.check(&view);
+        }
+        match self.databases.layout.index.as_ref().filter(|path| path.exists()) {
+            Some(path) => {
+                let options = DbOptions { cache_bytes: INDEX_CACHE, durability: self.options.durability };
+                index::check(&Db::open(path, options)?, &view)
+            }
+            None => Ok(0),
+        }
     }
 
     /// Verifies the storage of a contract. Returns the number of its entries.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{Index, State, segment::Segment};
-use crate::archive::error::ArchiveError;
+use crate::{archive::error::ArchiveError, merge_policy::to_merge};
 
 /// State of the maintaining thread.
 #[derive(Debug, Default)]
@@ -107,18 +107,8 @@ impl Index {
     }
 }
 
-/// Returns the segments to merge, or `None`. A segment is merged with all smaller segments if these have at least as
-/// many entries together. The largest such segment is chosen. If no such segment exists, each segment has more entries
-/// than all smaller ones together. Then the number of segments is small.
+/// Returns the segments to merge, or `None`.
 pub(super) fn mergeable(segments: &[Segment]) -> Option<Vec<Segment>> {
-    let mut by_size = segments.to_vec();
-    by_size.sort_unstable_by_key(|segment| std::cmp::Reverse((segment.entries, segment.id)));
-    let (mut smaller, mut first) = (0_u64, None);
-    for (position, segment) in by_size.iter().enumerate().rev() {
-        if segment.entries <= smaller {
-            first = Some(position);
-        }
-        smaller = smaller.saturating_add(segment.entries);
-    }
-    Some(by_size.split_off(first?))
+    let positions = to_merge(segments.iter().map(|segment| segment.entries))?;
+    Some(positions.into_iter().filter_map(|position| segments.get(position).copied()).collect())
 }
