@@ -5,6 +5,9 @@ use silica_protocol::Address;
 
 use crate::node::{Node, Refusal};
 
+/// Number of accounts whose transactions [`everything`] reads.
+const HISTORIES: usize = 20;
+
 /// Returns the responses for all blocks, transactions and contracts, for the statistics, and for `accounts`.
 ///
 /// # Errors
@@ -35,8 +38,23 @@ pub fn everything(node: &Node, accounts: &[Address]) -> Result<Value, Refusal> {
         "transactions": transactions,
         "contracts": contracts,
         "balances": all(node, &addresses, "Account is not created")?,
+        "history": accounts.iter().take(HISTORIES).map(|address| history(node, address)).collect::<Result<Vec<_>, _>>()?,
         "statistics": node.call("GetBlockchainInfo", &json!([]))?,
     }))
+}
+
+/// Returns the transactions of an address from all pages.
+fn history(node: &Node, address: &Address) -> Result<Vec<Value>, Refusal> {
+    let (mut all, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let options = json!({"cursor": cursor, "limit": 1000});
+        let page = node.call("silica_getTransactionsForAddress", &json!([address.to_string(), options]))?;
+        all.extend(page.get("transactions").and_then(Value::as_array).into_iter().flatten().cloned());
+        cursor = page.get("next").cloned().unwrap_or_default();
+        if cursor.is_null() {
+            return Ok(all);
+        }
+    }
 }
 
 /// Returns the address of every deployed contract with its state, code and init data.

@@ -2,11 +2,14 @@
 //!
 //! A page has a bounded number of transactions, and the walk for a page reads a bounded number of transactions. The page
 //! has the place where the next page begins.
+//!
+//! If the history index has the entries of the subject, the walk reads only the transactions at the places of the index.
+//! The index can lack the newest blocks, and the walk reads all transactions of these blocks.
 
 use std::ops::Range;
 
 use silica_protocol::{Address, BlockNumber, Receipt, Transaction};
-use silica_state::{ArchiveError, TransactionGroup};
+use silica_state::{ArchiveError, IndexKey, IndexOrder, IndexPosition, IndexView, TransactionGroup};
 
 use crate::snapshot::Snapshot;
 
@@ -76,6 +79,19 @@ pub(crate) enum SearchSubject<'a> {
     EventsNamed(&'a str),
 }
 
+impl<'a> SearchSubject<'a> {
+    /// Returns the query to the history index, or `None` if the index has no entries for it.
+    const fn query(self) -> Option<IndexKey<'a>> {
+        match self {
+            Self::Any => None,
+            Self::Address(address) => Some(IndexKey::Address(address)),
+            Self::Events => Some(IndexKey::Events),
+            Self::EventsOf(contract) => Some(IndexKey::EventsOf(contract)),
+            Self::EventsNamed(name) => Some(IndexKey::EventsNamed(name)),
+        }
+    }
+}
+
 /// The bounds of a walk for one page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchBounds<'a> {
@@ -106,7 +122,9 @@ impl Snapshot {
         bounds: &SearchBounds<'_>,
         select: impl FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>,
     ) -> Result<SearchPage<T>, ArchiveError> {
-        let mut search = Search { snapshot: self, bounds, select, found: Vec::new(), looked_at: 0, last: None };
+        let index = bounds.subject.query().zip(self.state().index());
+        let index = index.map(|(query, view)| Indexed { covered: view.covered(query), query, view });
+        let mut search = Search { snapshot: self, bounds, select, index, found: Vec::new(), looked_at: 0, last: None };
         let is_over = match bounds.order {
             HistoryOrder::NewestFirst => search.backward()?,
             HistoryOrder::OldestFirst => search.forward()?,
@@ -153,11 +171,34 @@ impl Snapshot {
     }
 }
 
+/// Number of places that the walk reads from the index at once.
+const PLACES: usize = 128;
+
+/// The history index with the query of the walk.
+struct Indexed<'a> {
+    view: IndexView,
+    query: IndexKey<'a>,
+    /// Number of blocks that the index has, from block 0 on.
+    covered: u64,
+}
+
+/// The result of a walk over the places of the index.
+enum Walked {
+    /// The page is full.
+    Full,
+    /// The walk has read all places in its range.
+    All,
+    /// The index is not available any more. The walk continues after [`Search::last`] without the index.
+    Lost,
+}
+
 /// A walk for one page.
 struct Search<'a, T, S> {
     snapshot: &'a Snapshot,
     bounds: &'a SearchBounds<'a>,
     select: S,
+    /// `None` without an index.
+    index: Option<Indexed<'a>>,
     found: Vec<T>,
     looked_at: usize,
     /// The last place that the search read.
@@ -175,6 +216,19 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
             return Ok(true);
         }
         loop {
+            if self.is_indexed(block) {
+                match self
+                    .walk_index(HistoryPlace { block: first, position: 0 }, HistoryPlace { block, position: end })?
+                {
+                    Walked::Full => return Ok(false),
+                    Walked::All => return Ok(true),
+                    Walked::Lost => {
+                        // Places after the last one that the walk read are done.
+                        let last = self.last.filter(|last| *last < HistoryPlace { block, position: end });
+                        (block, end) = last.map_or((block, end), |last| (last.block, last.position));
+                    }
+                }
+            }
             end = end.min(self.count(block)?);
             while let Some(last) = end.checked_sub(1)
                 && let Some(group) = self.snapshot.state().transaction_group(block, last)?
@@ -199,8 +253,23 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
             Some(after) if after.block >= first => (after.block, after.position.saturating_add(1)),
             Some(_) | None => (first, 0),
         };
-        if block > self.snapshot.latest_tx_block().header.number.min(last) {
+        let newest = self.snapshot.latest_tx_block().header.number.min(last);
+        if block > newest {
             return Ok(true);
+        }
+        if self.is_indexed(block) {
+            let covered = self.index.as_ref().map_or(0, |index| index.covered);
+            let end = HistoryPlace { block: newest, position: u32::MAX };
+            let end = end.min(HistoryPlace { block: BlockNumber::new(covered), position: 0 });
+            match self.walk_index(HistoryPlace { block, position: start }, end)? {
+                Walked::Full => return Ok(false),
+                Walked::All if covered > newest.get() => return Ok(true),
+                Walked::All => (block, start) = (BlockNumber::new(covered), 0),
+                Walked::Lost => {
+                    let last = self.last.map(|last| (last.block, last.position.saturating_add(1)));
+                    (block, start) = last.unwrap_or((block, start));
+                }
+            }
         }
         loop {
             while let Some(group) = self.snapshot.state().transaction_group(block, start)? {
@@ -215,6 +284,79 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
                 None => return Ok(true),
             }
         }
+    }
+
+    /// Returns whether the index has the entries of a block.
+    fn is_indexed(&self, block: BlockNumber) -> bool {
+        self.index.as_ref().is_some_and(|index| block.get() < index.covered)
+    }
+
+    /// Reads the transactions at the places of the index from `from` on, before `end`, until the page is full.
+    fn walk_index(&mut self, from: HistoryPlace, end: HistoryPlace) -> Result<Walked, ArchiveError> {
+        let newest_first = self.bounds.order == HistoryOrder::NewestFirst;
+        let order = if newest_first { IndexOrder::NewestFirst } else { IndexOrder::OldestFirst };
+        let (mut from, mut end) = (from, end);
+        loop {
+            let Some(to) = before(end).filter(|to| from <= *to) else { return Ok(Walked::All) };
+            let Some(Indexed { view, query, .. }) = &mut self.index else { return Ok(Walked::Lost) };
+            let Ok(places) = view.find(*query, indexed(from), indexed(to), order, PLACES) else {
+                self.index = None;
+                return Ok(Walked::Lost);
+            };
+            let is_end = places.len() < PLACES;
+            let mut rest = places.as_slice();
+            while let Some(first) = rest.first() {
+                if self.is_full() {
+                    return Ok(Walked::Full);
+                }
+                let Some(group) = self.snapshot.state().transaction_group(first.block, first.position)? else {
+                    // The entry of another object with the same first bytes.
+                    rest = rest.get(1..).unwrap_or_default();
+                    continue;
+                };
+                let of_group =
+                    |place: &IndexPosition| place.block == first.block && group.positions.contains(&place.position);
+                let count = rest.iter().take_while(|place| of_group(place)).count().max(1);
+                let (now, later) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+                if !self.look_at_places(now, weight(&group))? {
+                    return Ok(Walked::Full);
+                }
+                rest = later;
+            }
+            match places.last() {
+                Some(last) if newest_first => end = HistoryPlace { block: last.block, position: last.position },
+                Some(last) => {
+                    from = HistoryPlace { block: last.block, position: last.position.saturating_add(1) };
+                }
+                None => {}
+            }
+            if is_end {
+                return Ok(Walked::All);
+            }
+        }
+    }
+
+    /// Reads the transactions at places of one group until the page is full. Each transaction takes `weight` steps.
+    /// Returns whether all of them were read.
+    fn look_at_places(&mut self, places: &[IndexPosition], weight: usize) -> Result<bool, ArchiveError> {
+        let positions = places.iter().map(|place| place.position);
+        let (Some(block), Some(first), Some(last)) =
+            (places.first().map(|place| place.block), positions.clone().min(), positions.max())
+        else {
+            return Ok(true);
+        };
+        let read = self.snapshot.state().transactions(block, first..last.saturating_add(1))?.unwrap_or_default();
+        for place in places {
+            if self.is_full() {
+                return Ok(false);
+            }
+            let at = usize::try_from(place.position.saturating_sub(first)).unwrap_or(usize::MAX);
+            if let Some((transaction, receipt)) = read.get(at) {
+                self.looked_at = self.looked_at.saturating_add(weight);
+                self.look_at(HistoryPlace { block, position: place.position }, transaction, receipt);
+            }
+        }
+        Ok(true)
     }
 
     fn is_full(&self) -> bool {
@@ -277,6 +419,19 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
         let behind = self.snapshot.next_with_transactions(block, || *looked_at = looked_at.saturating_add(1))?;
         Ok(behind.filter(|behind| *behind <= last))
     }
+}
+
+/// Returns the last place before a place, or `None` before the first place of the chain.
+fn before(place: HistoryPlace) -> Option<HistoryPlace> {
+    let HistoryPlace { block, position } = place;
+    match position.checked_sub(1) {
+        Some(position) => Some(HistoryPlace { block, position }),
+        None => block.previous().map(|block| HistoryPlace { block, position: u32::MAX }),
+    }
+}
+
+const fn indexed(place: HistoryPlace) -> IndexPosition {
+    IndexPosition { block: place.block, position: place.position }
 }
 
 /// Returns the number of steps for one transaction of a group: one step, and one for each [`BYTES`] bytes of its share.

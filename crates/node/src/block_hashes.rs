@@ -1,10 +1,12 @@
 //! Search for a Tx block by its hash.
 //!
-//! The record has no index from the hash of a Tx block to its number, because no method of Zilliqa needs such an index
-//! (`docs/adr/0016-http-and-cache-libraries.md` has the alternatives). A search reads blocks from the latest one
+//! The history index of the store finds a Tx block by its hash. A search reads the latest blocks that this index does not
+//! have yet.
+//!
+//! Without the history index (`--index`), and while it is far behind the head, a search reads blocks from the latest one
 //! downwards, and keeps their hashes in an index in memory. Later searches read the blocks that are not in the index.
 //!
-//! One search reads a limited number of blocks. The next search continues at the block where this search ended, until
+//! One such search reads a limited number of blocks. The next search continues at the block where this search ended, until
 //! the index has 1,000,000 blocks. Older blocks are not found. When new blocks exceed the limit, the index drops the
 //! oldest blocks.
 
@@ -30,6 +32,9 @@ pub(crate) enum HashLookup {
 /// Maximum number of blocks in the index, which take some 30 MB.
 const MOST: usize = 1_000_000;
 
+/// Number of latest blocks that a search reads if the history index has all others.
+const TAIL: u64 = 1_000;
+
 /// The numbers of the blocks that searches have read, by their hashes.
 #[derive(Debug)]
 pub(crate) struct BlockHashes {
@@ -52,6 +57,20 @@ impl Default for BlockHashes {
 impl BlockHashes {
     /// Searches for the block with a hash. Reads at most `most` blocks that are older than the blocks of the index.
     pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash, most: u64) -> Result<HashLookup, ArchiveError> {
+        let (found, missing) = at.find_indexed_block(hash)?;
+        if let Some(number) = found {
+            return Ok(HashLookup::Found(number));
+        }
+        let head = at.latest_tx_block().header.number.get();
+        if missing <= head && missing <= TAIL.min(most) {
+            let first = head.saturating_add(1).saturating_sub(missing);
+            for number in first..=head {
+                if hash_of(at, number)? == Some(*hash) {
+                    return Ok(HashLookup::Found(BlockNumber::new(number)));
+                }
+            }
+            return Ok(HashLookup::Absent);
+        }
         let mut oldest = self.catch_up(at, most)?;
         let end = oldest.saturating_sub(most);
         loop {

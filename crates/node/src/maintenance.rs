@@ -84,10 +84,11 @@ impl fmt::Display for DbReport {
             Some(latest) => write!(f, "latest block {latest}, state root {state_root}")?,
             None => write!(f, "no block yet")?,
         }
-        if let Some(CheckReport { record, accounts, .. }) = check {
+        if let Some(CheckReport { record, accounts, index_entries, .. }) = check {
             write!(
                 f,
-                "\nclean: {} Tx blocks, {} DS blocks and {} transactions verified and executed again, {accounts} accounts",
+                "\nclean: {} Tx blocks, {} DS blocks and {} transactions verified and executed again, {accounts} accounts, \
+                 {index_entries} entries of the history index",
                 record.tx_blocks, record.ds_blocks, record.transactions
             )?;
         }

@@ -10,18 +10,25 @@ const RHYTHM: Duration = Duration::from_secs(1);
 pub(crate) struct Progress {
     what: &'static str,
     last: Instant,
+    has_logged: bool,
 }
 
 impl Progress {
     pub(crate) fn new(what: &'static str) -> Self {
-        Self { what, last: Instant::now() }
+        Self { what, last: Instant::now(), has_logged: false }
     }
 
     /// Reports that `done` of `all` blocks are done. Logs a line if the last line is at least one second old.
     pub(crate) fn log(&mut self, done: u64, all: u64) {
         if let Some(message) = self.message(done, all, Instant::now()) {
             tracing::info!("{message}");
+            self.has_logged = true;
         }
+    }
+
+    /// Returns whether the work took so long that it has a log line.
+    pub(crate) const fn has_logged(&self) -> bool {
+        self.has_logged
     }
 
     /// Returns the log line at the time `now`; `None` if the last line is less than one second old.

@@ -11,7 +11,7 @@ use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, GasPrice, Nonce, Qa, StateRoot,
     TxBlock,
 };
-use silica_state::{ArchiveError, RecordRow, StateError};
+use silica_state::{ArchiveError, IndexKey, IndexOrder, IndexPosition, IndexProgress, RecordRow, StateError};
 
 pub use self::{
     blocks::{BlockTransactionsError, Listing, ListingError, PositionsPage, TransactionsPage},
@@ -190,6 +190,35 @@ impl Snapshot {
     /// [`ArchiveError`]: the block could not be read.
     pub fn tx_block_hash(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
         self.published.state.hash_of(number)
+    }
+
+    /// Returns the progress of the history index, or `None` if the store has no such index.
+    pub fn index_progress(&self) -> Option<IndexProgress> {
+        self.state().index_progress()
+    }
+
+    /// Finds a Tx block by its hash in the history index. Returns the number of the block, if the index has the block, and
+    /// the number of the latest blocks that are not in the index.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`]: a block could not be read.
+    pub fn find_indexed_block(&self, hash: &BlockHash) -> Result<(Option<BlockNumber>, u64), ArchiveError> {
+        let head = self.latest_tx_block().header.number;
+        let blocks = head.get().saturating_add(1);
+        let Some(mut view) = self.state().index() else { return Ok((None, blocks)) };
+        let query = IndexKey::Block(hash);
+        let [from, to] = [BlockNumber::new(0), head].map(|block| IndexPosition { block, position: 0 });
+        let missing = blocks.saturating_sub(view.covered(query));
+        let Ok(places) = view.find(query, from, to, IndexOrder::OldestFirst, usize::MAX) else {
+            return Ok((None, blocks));
+        };
+        for IndexPosition { block, .. } in places {
+            if self.tx_block_hash(block)? == Some(*hash) {
+                return Ok((Some(block), missing));
+            }
+        }
+        Ok((None, missing))
     }
 
     /// Returns the header of DS block `number`, or `None` if the latest DS block has a lower number. Signs no block.

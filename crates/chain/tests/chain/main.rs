@@ -10,6 +10,7 @@ mod disk;
 mod edits;
 mod epochs;
 mod harness;
+mod indexed;
 mod ledger;
 mod lists;
 mod load;

@@ -26,7 +26,7 @@ fn on_disk(dir: &Path) -> Net {
 
 /// An operation of the property test on a chain.
 #[derive(Clone, Debug)]
-enum Op {
+pub(crate) enum Op {
     Pay(u8, u64),
     Deploy(u8),
     Greet(u8),
@@ -54,13 +54,13 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// A step of the property test: an operation, a savepoint or a revert.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Do(Op),
     Save,
     Revert(usize),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => op().prop_map(Step::Do),
         2 => Just(Step::Save),
@@ -90,7 +90,7 @@ fn greeting(net: &Net, from: u8) -> UnsignedTransaction {
 }
 
 /// Executes an operation at a time that depends on the earlier operations. Returns the hash of the sent transaction.
-fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
+pub(crate) fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
     let send = |net: &mut Net, from, transaction| net.try_submit(signed(from, transaction)).ok();
     match op {
         Op::Pay(from, ahead) => {

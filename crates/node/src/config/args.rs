@@ -16,6 +16,7 @@ use silica_chain::config::MAX_SHARDS;
 use silica_crypto::{Mnemonic, MnemonicError};
 use silica_protocol::ChainId;
 use silica_scilla::rules::Edition;
+use silica_state::IndexKinds;
 use zeroize::Zeroizing;
 
 use super::{Config, Developer, Durability, Origins, Profile};
@@ -110,6 +111,11 @@ pub struct RunArgs {
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
           env = "SILICA_PROOF_WINDOW")]
     pub proof_window: u64,
+    /// Kinds of the history index: `addresses` for the transactions of an address, `events` for Scilla events, and
+    /// `blocks` for blocks by hash, separated by commas; or `off`. Without a kind, the node reads the stored blocks.
+    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "KINDS", default_value = "addresses,events,blocks",
+          env = "SILICA_INDEX")]
+    pub index: IndexKinds,
     /// Memory of the cache of state, in MiB.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
           env = "SILICA_CACHE_MB")]
@@ -245,6 +251,7 @@ impl From<RunArgs> for Config {
             blocks_per_ds_epoch: args.blocks_per_ds_epoch,
             scilla_rules: args.scilla_rules,
             proof_window: args.proof_window,
+            index: args.index,
             cache_bytes: args.cache_mb << 20,
             durability: args.durability,
             max_pending: args.max_pending,

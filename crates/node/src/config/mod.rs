@@ -28,6 +28,7 @@ use std::{
 use silica_crypto::Mnemonic;
 use silica_protocol::{Address, ChainId, Qa};
 use silica_scilla::rules::Edition;
+use silica_state::IndexKinds;
 
 #[cfg(feature = "cli")]
 pub use self::{args::RunArgs, error::ConfigError, settings::Settings};
@@ -116,6 +117,8 @@ pub struct Config {
     pub scilla_rules: Option<Edition>,
     /// Number of the latest Tx blocks for which the node serves state proofs.
     pub proof_window: u64,
+    /// The kinds of entries of the history index.
+    pub index: IndexKinds,
     /// Memory of the cache of state, in bytes.
     pub cache_bytes: u64,
     /// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
@@ -171,6 +174,7 @@ impl Default for Config {
             blocks_per_ds_epoch: None,
             scilla_rules: None,
             proof_window: 50,
+            index: IndexKinds::ALL,
             cache_bytes: 256 << 20,
             durability: Durability::Flush,
             max_pending: 100_000,

@@ -218,6 +218,7 @@ impl Command for NodeInfoQuery {
         let (at, config) = (node.context(), node.chain().config());
         let PublicSettings { developer, profile, .. } = node.settings();
         let (oldest_state, latest) = at.snapshot.kept();
+        let index = at.snapshot.index_progress().unwrap_or_default();
         Ok(NodeSettingsJson {
             block_mode: node.mode().to_string(),
             blocks_per_ds_epoch: config.blocks_per_ds_epoch,
@@ -225,6 +226,8 @@ impl Command for NodeInfoQuery {
             developer_methods: developer,
             first_block: BlockNumber::new(0).into(),
             generation: "8.1".to_owned(),
+            index: index.kinds.to_string(),
+            indexed_blocks: index.blocks.into(),
             latest_block: latest.into(),
             latest_ds_block: at.snapshot.latest_ds_block().header.number.into(),
             limits: limits(config, &node.settings()),

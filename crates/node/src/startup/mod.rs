@@ -1,6 +1,7 @@
 //! Start and stop of a node.
 
 mod error;
+mod index;
 mod listen;
 mod open;
 mod pool;
@@ -102,6 +103,7 @@ impl Node {
         let listed = config.methods.map(|list| list.select());
         let offer = Offer { table: methods::table(), developer, listed };
         let home = Home::new(&banner);
+        tokio::spawn(index::report(handle.chain().clone(), stopped.clone()));
         let path = data_dir.as_ref().map(|data_dir| data_dir.path().to_owned());
         let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, home, path);
         let endpoint = Arc::new(endpoint);

@@ -160,6 +160,7 @@ fn store_options(config: &Config) -> StoreOptions {
     StoreOptions {
         cache_bytes: config.cache_bytes,
         history: config.proof_window,
+        index: config.index,
         durability: match config.durability {
             Durability::Flush => silica_state::Durability::Flush,
             Durability::Relaxed => silica_state::Durability::Relaxed,

@@ -147,6 +147,10 @@ pub struct NodeSettingsJson {
     pub first_block: Dec<BlockNumber>,
     /// Generation of the protocol.
     pub generation: String,
+    /// The kinds of the history index, separated by commas: `addresses`, `events` and `blocks`; or `off`.
+    pub index: String,
+    /// Number of Tx blocks that the history index covers, from block 0 on. Requests read later blocks from the record.
+    pub indexed_blocks: Dec<u64>,
     /// Number of the latest Tx block.
     pub latest_block: Dec<BlockNumber>,
     /// Number of the latest DS block.

@@ -267,7 +267,7 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
 }
 
 fn assert_same(answers: &Value, reference: &Value, case: &str) {
-    for part in ["statistics", "balances", "contracts", "dsBlocks", "transactions", "blocks"] {
+    for part in ["statistics", "balances", "history", "contracts", "dsBlocks", "transactions", "blocks"] {
         assert!(answers.get(part) == reference.get(part), "{case}: the {part} are not what they were");
     }
 }

@@ -1,0 +1,158 @@
+//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and empty
+//! block ranges, while the index is behind the chain, and after the store was opened again.
+
+use std::{thread, time::Duration};
+
+use proptest::{collection::vec, prelude::*};
+use silica_chain::{AddressRole, HistoryOrder, HistoryPlace, HistoryRequest};
+use silica_protocol::{Address, BlockNumber, Receipt, Transaction, TransactionKind};
+use silica_state::{Durability, IndexKinds, Store, StoreOptions};
+
+use crate::{
+    harness::{Net, config, user},
+    reverts::{Op, Step, apply, step},
+};
+
+fn options() -> StoreOptions {
+    StoreOptions {
+        history: 4,
+        checkpoint_blocks: 6,
+        durability: Durability::Relaxed,
+        index: IndexKinds::ALL,
+        ..StoreOptions::default()
+    }
+}
+
+/// Waits until the index has all blocks.
+fn settle(net: &Net) {
+    while net.snapshot().index_progress().unwrap().blocks <= net.height() {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Returns the roles of an address in a transaction, as the documentation states them.
+fn roles(address: &Address, transaction: &Transaction, receipt: &Receipt) -> Vec<AddressRole> {
+    let is_deployment = transaction.kind() == Some(TransactionKind::Deployment);
+    let is_named =
+        |message: &silica_protocol::Transition| message.address == *address || message.message.recipient == *address;
+    let all = [
+        (transaction.sender() == *address, AddressRole::Sender),
+        (!is_deployment && transaction.to == *address, AddressRole::Recipient),
+        (transaction.contract_address() == Some(*address), AddressRole::Contract),
+        (receipt.transitions.iter().any(is_named), AddressRole::Transition),
+    ];
+    all.into_iter().filter(|(has, _)| *has).map(|(_, role)| role).collect()
+}
+
+/// Returns the places and roles of the transactions of an address from a read of all blocks, the oldest first.
+fn expected(net: &Net, address: &Address) -> Vec<(HistoryPlace, Vec<AddressRole>)> {
+    let store = net.test.producer().store().snapshot();
+    let mut found = Vec::new();
+    for block in (0..=net.height()).map(BlockNumber::new) {
+        let transactions = store.transactions(block, 0..u32::MAX).unwrap().unwrap();
+        for ((transaction, receipt), position) in transactions.iter().zip(0..) {
+            let roles = roles(address, transaction, receipt);
+            if !roles.is_empty() {
+                found.push((HistoryPlace { block, position }, roles));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the places and roles of all pages of a query.
+fn pages(net: &Net, address: Address, order: HistoryOrder, limit: usize) -> Vec<(HistoryPlace, Vec<AddressRole>)> {
+    let mut request = HistoryRequest { address, order, after: None, limit, effort: 50 };
+    let mut found = Vec::new();
+    loop {
+        let page = net.snapshot().transactions_of(&request).unwrap();
+        assert!(page.transactions.len() <= limit);
+        found.extend(page.transactions.into_iter().map(|it| (it.place, it.roles)));
+        match page.next {
+            Some(next) => request.after = Some(next),
+            None => return found,
+        }
+    }
+}
+
+fn check(net: &Net) {
+    let contracts = (1..=2).flat_map(|from| net.snapshot().contracts_of(&user(from)).unwrap().pop());
+    for address in [1, 3, 9, 20].map(user).into_iter().chain(contracts) {
+        let mut expected = expected(net, &address);
+        for limit in [2, 1000] {
+            assert_eq!(pages(net, address, HistoryOrder::OldestFirst, limit), expected, "{address}");
+        }
+        expected.reverse();
+        for limit in [3, 1000] {
+            assert_eq!(pages(net, address, HistoryOrder::NewestFirst, limit), expected, "{address}");
+        }
+    }
+    let at = net.snapshot();
+    for number in (0..=net.height()).rev().step_by(3) {
+        let hash = at.tx_block_hash(BlockNumber::new(number)).unwrap().unwrap();
+        let (found, missing) = at.find_indexed_block(&hash).unwrap();
+        let covered = net.height() + 1 - missing;
+        assert_eq!(found, (number < covered).then_some(BlockNumber::new(number)), "{number} of {covered}");
+    }
+}
+
+fn run(net: &mut Net, steps: &[Step]) {
+    let mut saved = Vec::new();
+    for (turn, step) in steps.iter().enumerate() {
+        match step {
+            Step::Do(op) => drop(apply(net, op)),
+            Step::Save => saved.push(net.test.snapshot().unwrap()),
+            Step::Revert(which) => {
+                let Some(which) = which.checked_rem(saved.len()) else { continue };
+                let to = saved.drain(which..).next().unwrap();
+                net.test.revert(&to).unwrap();
+                check(net);
+            }
+        }
+        // Sometimes the index has all blocks, and sometimes it is behind.
+        if turn % 3 == 0 {
+            settle(net);
+        }
+        if turn % 5 == 0 {
+            check(net);
+        }
+    }
+    settle(net);
+    check(net);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10, max_shrink_iters: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn index_agrees_with_a_read_of_all_blocks(steps in vec(step(), 1..50)) {
+        run(&mut Net::over(Store::ephemeral(options()), config(2, 5)), &steps);
+    }
+
+    #[test]
+    fn so_it_does_on_disk(steps in vec(step(), 1..30), more in vec(step(), 1..10)) {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |options| Net::over(Store::open(dir.path(), options).unwrap(), config(2, 5));
+        let mut net = open(options());
+        run(&mut net, &steps);
+        // A drop without a close does not write the memtable.
+        drop(net);
+        // The chain continues without the index.
+        let mut net = open(StoreOptions { index: IndexKinds::default(), ..options() });
+        for op in [Op::Pay(1, 0), Op::Tick, Op::Demand(9), Op::Deploy(1), Op::Tick] {
+            apply(&mut net, &op);
+        }
+        prop_assert!(net.snapshot().index_progress().is_none());
+        net.test.into_store().close().unwrap();
+        let mut net = open(options());
+        check(&net);
+        run(&mut net, &more);
+        net.test.into_store().close().unwrap();
+        let net = open(options());
+        settle(&net);
+        check(&net);
+        let report = net.test.into_store();
+        let report = report.check(&mut |_, _| {}).unwrap();
+        prop_assert!(report.index_entries > 0);
+    }
+}
