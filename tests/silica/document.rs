@@ -1,5 +1,5 @@
-//! Requests that are generated from the description of the interface, valid and invalid. Each response is a JSON-RPC
-//! response without an internal error, and each result matches the description.
+//! Valid and invalid requests that the test generates from the OpenRPC document. Each response is a JSON-RPC response
+//! without an internal error, and each result matches the document.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ fn chain(node: &Node) -> BTreeMap<&'static str, Vec<Value>> {
     ])
 }
 
-/// A client that checks each response with the description of the interface.
+/// A client that checks each response against the OpenRPC document.
 struct Tester<'a> {
     document: &'a Document,
     connection: Connection,

@@ -500,7 +500,7 @@ fn start_on_a_full_disk_reads_and_goes_on_by_itself_when_there_is_room() {
     };
     disk.fill();
     let node = start_on_full_disk();
-    assert!(node.output().contains("no block can be made"), "{}", node.output());
+    assert!(node.output().contains("failed to make a block"), "{}", node.output());
     node.kill();
     start_on_full_disk().kill();
     // This state exists after a kill before the node has restored its reserve.

@@ -283,7 +283,7 @@ fn node_stops_in_good_order_when_the_process_that_started_it_ends() {
         shell.wait().unwrap();
         wait(std::process::id(), "the node ends with its parent", || !runs(&node));
         let log = fs::read_to_string(directory.path().join("log")).unwrap();
-        assert!(log.contains("the process that started this node has ended") && !log.contains("ERROR"), "{log}");
+        assert!(log.contains("the parent process has ended") && !log.contains("ERROR"), "{log}");
         // An orderly stop removes the ready file, and keeps the chain.
         assert!(!directory.path().join("ready.json").exists(), "{log}");
         let again = Node::start_in(&directory.path().join("data"), &[]);

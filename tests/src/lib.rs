@@ -17,7 +17,7 @@
 //! - [`dice`]: pseudo-random numbers from a seed.
 //! - [`patience`]: limits of the time to wait for a process.
 //! - [`root`]: operations that need root, and the rule for tests without root.
-//! - [`schema`]: checks a value against the description of the interface, and makes values that match it.
+//! - [`schema`]: checks a value against the OpenRPC document, and makes values that match the document.
 //! - [`shape`]: compares the shape of a response with a documented response.
 //!
 //! The crate uses the node as a client does. It depends on the crates for wire formats and signatures, and on no code

@@ -1,5 +1,4 @@
-//! The part of JSON Schema that the description of the interface uses. The module reports faults of values, and makes
-//! valid values.
+//! The part of JSON Schema that the OpenRPC document uses. The module reports faults of values, and makes valid values.
 
 use std::collections::BTreeMap;
 

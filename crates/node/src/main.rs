@@ -158,7 +158,7 @@ impl Ends {
         let Some(parent) = self.parent else { return self.signal().await };
         tokio::select! {
             () = self.signal() => {}
-            () = parent.ended() => tracing::info!("the process that started this node has ended"),
+            () = parent.ended() => tracing::info!("the parent process has ended; the node stops"),
         }
     }
 }
@@ -176,7 +176,7 @@ async fn run_until_ended(config: Config, args: &RunArgs, parent: Option<LivingPa
         ends.any().await;
     }
     if let Some(Err(error)) = ready_file.as_mut().map(ReadyFile::remove) {
-        tracing::warn!(error = &error as &dyn Error, "failed to remove the ready file; it stays");
+        tracing::warn!(error = &error as &dyn Error, "failed to remove the ready file; the next start replaces it");
     }
     tracing::info!("stopping; a second signal stops at once");
     let longest = Duration::from_secs(args.stop_timeout);

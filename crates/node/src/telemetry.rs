@@ -67,7 +67,7 @@ pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
             return;
         }
         let backtrace = std::backtrace::Backtrace::capture();
-        tracing::error!(%panic, %backtrace, "a task panicked");
+        tracing::error!(%panic, %backtrace, "a task panicked; its caller gets an error");
     }));
     Ok(())
 }

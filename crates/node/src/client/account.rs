@@ -26,12 +26,12 @@ use crate::{data_dir::draw_key, terminal::visible};
 /// Commands for keys and accounts.
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
-    /// Make a key, write it to a new file that only its owner can read, and show its address. With a password, the file
-    /// is a keystore, which wallets can read.
+    /// Make a key, write the key to a new file, and show its address. Only the owner of the file can read the file. With
+    /// a password, the file is a keystore, which wallets can read.
     #[command(after_help = EXIT_STATUS)]
     New(NewArgs),
-    /// Show the test accounts, which have money on a new chain, with their numbers for --test-account. Their keys are
-    /// public: on a real network, other users take their money immediately.
+    /// Show the test accounts, which have money on a new chain, with their numbers for --test-account. The keys of these
+    /// accounts are public: on a real network, other users take the money of such an account immediately.
     #[command(after_help = EXIT_STATUS)]
     List(NodeArgs),
     /// Show all forms of an address, or of the address of a key.
@@ -48,7 +48,8 @@ pub struct NewArgs {
     /// Path of the new file. The file must not exist.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// File with a password, which encrypts the key. Only its owner may have permission to read the file.
+    /// File with a password, which encrypts the key. Only the owner of the password file may have permission to read
+    /// the password file.
     #[arg(long, value_name = "FILE")]
     pub password_file: Option<PathBuf>,
     /// Print the output as JSON.

@@ -45,8 +45,8 @@ pub enum ClientError {
     },
     /// No option and no environment variable gives a key.
     #[error(
-        "no key to sign with: expected --key-file FILE, the key in the environment as SILICA_KEY, or --test-account N on a \
-         test network"
+        "no key to sign with: expected --key-file FILE, the key in the environment variable SILICA_KEY, or \
+         --test-account N on a test network"
     )]
     NoKey,
     /// A value is not a secret key. The error text has no part of the value.
@@ -62,11 +62,11 @@ pub enum ClientError {
     Keystore(#[from] KeystoreError),
     /// The key file is a keystore, and no option and no environment variable gives its password.
     #[error(
-        "the key file is a keystore: expected --password-file FILE, or the password in the environment as SILICA_PASSWORD"
+        "the key file is a keystore: expected --password-file FILE, or the password in the environment variable SILICA_PASSWORD"
     )]
     NoPassword,
     /// A password file is given for a key file that is not a keystore.
-    #[error("--password-file: expected a keystore file as --key-file, got a key without a password")]
+    #[error("--password-file: expected a keystore in --key-file, got a key without a password")]
     UnusedPassword,
     /// A password is empty, has a line break, or is not UTF-8. The error text has no part of the password.
     #[error("{place}: expected one line of UTF-8 text with the password")]
@@ -122,8 +122,8 @@ pub enum ClientError {
     },
     /// The node reports the chain id of the main network, and the command line does not have this id.
     #[error(
-        "{url} reports the main network, where money is real; expected --chain-id 1 to confirm it: a false node could report \
-         it, and a payment for a test network would be valid on the main network"
+        "{url} reports chain id 1, the main network; expected --chain-id 1 as a confirmation; otherwise a false node could get a \
+         transaction that is valid on the main network"
     )]
     MainNetwork {
         /// URL of the node.
@@ -166,15 +166,17 @@ pub enum ClientError {
         similar: Option<&'static str>,
     },
     /// A transaction would fail.
-    #[error("the transaction would fail, and was not sent: {reason} (to send it nevertheless, set --gas-limit)")]
+    #[error(
+        "the transaction would fail, and was not sent: {reason} (with --gas-limit, the command sends it without this check)"
+    )]
     WouldFail {
         /// The node's reason.
         reason: String,
     },
     /// A transaction was sent, and its status is unknown.
     #[error(
-        "transaction {hash} was sent, and its status is not known; to query it: silica tx {hash}; to send it again, use \
-         --nonce {nonce}, so that it cannot be paid twice"
+        "transaction {hash} was sent, but its status is unknown; query the status with `silica tx {hash}`; to send the \
+         transaction again, use --nonce {nonce}: only one transaction with this nonce can execute"
     )]
     Unsure {
         /// Hash of the transaction.
@@ -202,8 +204,8 @@ pub enum ClientError {
         /// Number of the status of the transaction (Reference: execution#statuses).
         status: u8,
     },
-    /// A transaction is in no block after the time limit.
-    #[error("transaction {hash} is not in a block after {seconds} s; to query it later: silica tx {hash}")]
+    /// No block has the transaction at the end of the time limit.
+    #[error("transaction {hash} is not in a block after {seconds} s; query its status later with `silica tx {hash}`")]
     Late {
         /// Hash of the transaction.
         hash: TxHash,

@@ -48,15 +48,16 @@ pub struct OrderArgs {
     /// The key that signs.
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Nonce of the transaction [default: the first nonce above the used and the pending nonces].
+    /// Nonce of the transaction [default: the highest nonce of the sender's executed and pending transactions, plus 1].
     #[arg(long, value_name = "N")]
     pub nonce: Option<u64>,
-    /// Gas price with its unit, as 2000li [default: the minimum gas price of the node, if this price is at most 0.02
-    /// ZIL].
+    /// Gas price with its unit, such as 2000li [default: the minimum gas price of the node, if this price is at most
+    /// 0.02 ZIL].
     #[arg(long, value_name = "PRICE", value_parser = Qa::parse)]
     pub gas_price: Option<Qa>,
-    /// Gas limit in gas units [default: the estimate of the node, and a tenth more for contracts. If the node has no
-    /// estimates: 50 for a payment, 10000 for a call and 50000 for a deployment].
+    /// Gas limit in gas units [default for a payment: the estimate of the node. Default for a call or a deployment: the
+    /// estimate of the node plus 10 percent. If the node has no estimates: 50 for a payment, 10000 for a call, and 50000
+    /// for a deployment].
     #[arg(long, value_name = "UNITS")]
     pub gas_limit: Option<u64>,
     /// Chain id of the network [default: the chain id of the node, unless it is 1, the main network].
@@ -144,7 +145,7 @@ fn fair(price: GasPrice) -> Result<GasPrice, ClientError> {
     }
 }
 
-/// Gets the first nonce above the used and the pending nonces.
+/// Gets the highest nonce of the sender's executed and pending transactions, plus 1.
 async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError> {
     const COUNT: &str = "eth_getTransactionCount";
     const BALANCE: &str = "GetBalance";
@@ -216,8 +217,8 @@ struct Taken {
     id: Hex<TxHash>,
 }
 
-/// Returns the gas limit for a transaction: the estimate of the node, and a tenth more for contracts. If the node has
-/// no estimates, returns a fixed limit.
+/// Returns the gas limit for a transaction: the estimate of the node, plus 10 % for a deployment or a call. If the node
+/// has no estimates, returns a fixed limit.
 async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, ClientError> {
     const METHOD: &str = "silica_estimateGas";
     let Order { to, amount, code, data } = order;

@@ -16,7 +16,7 @@ pub struct SendArgs {
     /// The address of the recipient, in hexadecimal or as bech32.
     #[arg(value_name = "TO", value_parser = Address::parse)]
     pub to: Address,
-    /// Amount in ZIL, as 1.5, or with its unit, as 1.5zil, 500li or 7qa.
+    /// Amount in ZIL, such as 1.5, or with its unit, such as 1.5zil, 500li or 7qa.
     #[arg(value_name = "AMOUNT", value_parser = parse_amount)]
     pub amount: Qa,
     /// Options of the transaction.

@@ -71,10 +71,10 @@ pub struct RunArgs {
     /// Chain id [default: the chain id of the data directory; 222 for a new directory].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
-    /// When the node makes blocks: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each
-    /// transaction, and empty blocks at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate`. In
-    /// the last mode, each transaction gets a block, but only `IncreaseBlocknum` increases the block number of
-    /// contracts.
+    /// When the node makes blocks: `instant` (with each transaction), `interval=MS` (every MS milliseconds),
+    /// `instant+interval=MS` (with each transaction, and an empty block every MS milliseconds), `manual` (with
+    /// `IncreaseBlocknum`), or `manual-immediate`. In the last mode, each transaction gets a block, but only
+    /// `IncreaseBlocknum` increases the block number that contracts read.
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
     /// Secret that `TogglePause` and `CheckPause` require [default: no secret; both methods are disabled].
@@ -84,8 +84,8 @@ pub struct RunArgs {
     /// profile].
     #[arg(long, help_heading = NEW_CHAIN, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
     pub accounts_file: Option<PathBuf>,
-    /// Mnemonic (BIP-39) of the accounts of a new chain, from m/44'/313'/0'/0/0 on. Other users of this machine can
-    /// read the command line: put the mnemonic into the environment or the TOML file.
+    /// Mnemonic (BIP-39) of the accounts of a new chain, beginning with the path m/44'/313'/0'/0/0. Other users of
+    /// this machine can read the command line: put the mnemonic into the environment or the TOML file.
     #[arg(long, help_heading = NEW_CHAIN, value_name = "WORDS", hide_env_values = true, value_parser = WordsParser, env = "SILICA_MNEMONIC")]
     pub mnemonic: Option<Mnemonic>,
     /// Number of accounts from the mnemonic.
@@ -93,7 +93,7 @@ pub struct RunArgs {
           env = "SILICA_ACCOUNTS")]
     pub accounts: u32,
     /// Print the secret keys of all accounts of a new chain at the start, including keys that are not public. The
-    /// terminal, the ready file, and a log of the output then have the keys.
+    /// terminal, the ready file, and any copy of the output then have the keys.
     #[arg(long, help_heading = NEW_CHAIN, value_parser = BoolishValueParser::new(), env = "SILICA_SHOW_KEYS")]
     pub show_keys: bool,
     /// Number of virtual shards of a new chain [default: 1].
@@ -103,8 +103,8 @@ pub struct RunArgs {
     /// Number of Tx blocks in each DS epoch of a new chain [default: 100].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
     pub blocks_per_ds_epoch: Option<u64>,
-    /// Release of the Scilla interpreter whose rules a new chain has: 0.13, 0.11 or `latest` [default: the release of
-    /// the data directory; 0.13 for a new directory].
+    /// Edition of the Scilla rules of a new chain: 0.13, 0.11 or `latest` [default: the edition of the data directory;
+    /// 0.13 for a new directory].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "RELEASE", env = "SILICA_SCILLA_RULES")]
     pub scilla_rules: Option<Edition>,
     /// Number of the latest Tx blocks for which the node serves state proofs.
@@ -116,7 +116,7 @@ pub struct RunArgs {
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "KINDS", default_value = "addresses,events,blocks",
           env = "SILICA_INDEX")]
     pub index: IndexKinds,
-    /// Memory of the cache of state, in MiB.
+    /// Memory for cached trie pages of the state, in MiB.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
           env = "SILICA_CACHE_MB")]
     pub cache_mb: u64,
@@ -126,16 +126,18 @@ pub struct RunArgs {
     /// Maximum size of a request body, in bytes.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
-    /// Memory for large request bodies and responses of all connections together, in MiB. Above the limit, requests
-    /// wait for memory. A response that is not streamed has at most half of this memory.
+    /// Memory for large request bodies and responses of all connections together, in MiB. If no memory is free, a
+    /// request waits. A response that the node does not send in chunks has at most half of this memory.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
           env = "SILICA_MAX_BODIES_MB")]
     pub max_bodies_mb: u32,
-    /// Maximum number of open connections. Above the limit, new connections wait, and the node closes idle ones.
+    /// Maximum number of open connections. Above the limit, a new connection waits, and the node closes idle
+    /// connections.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
     pub max_connections: u32,
-    /// Maximum number of pending transactions. In a full pool, a better transaction evicts another one.
+    /// Maximum number of pending transactions. In a full pool, a transaction with a higher gas price can evict
+    /// another transaction.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..=10_000_000),
           env = "SILICA_MAX_PENDING")]
     pub max_pending: u32,
@@ -151,11 +153,12 @@ pub struct RunArgs {
     /// read `/metrics`: names or addresses, separated by commas. `/metrics` also accepts every IP address as `Host`.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
     pub allowed_hosts: Option<List<Host>>,
-    /// Origins, in addition to loopback, whose web pages can call methods for developers, as `https://ide.example`,
-    /// separated by commas.
+    /// Origins, in addition to loopback, whose web pages can call methods for developers, such as
+    /// `https://ide.example`, separated by commas.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
     pub allowed_origins: Option<List<PageOrigin>>,
-    /// Methods that the node serves, separated by commas: names, or prefixes of names as `Get*` [default: all].
+    /// Methods that the node serves, separated by commas: names, or prefixes of names,
+    /// such as `Get*` [default: all methods].
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "METHODS", env = "SILICA_METHODS")]
     pub methods: Option<MethodList>,
     /// Maximum number of calls in one batch.
@@ -170,8 +173,8 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_REQUEST_TIMEOUT")]
     pub request_timeout: u64,
-    /// Maximum time without progress on a connection, in seconds. The node then closes a connection that is idle, or
-    /// whose client does not read the response.
+    /// Maximum time without progress on a connection, in seconds. After this time, the node closes a connection that is
+    /// idle, or whose client does not read the response.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_IDLE_TIMEOUT")]
     pub idle_timeout: u64,
@@ -180,20 +183,21 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 0,
           env = "SILICA_RATE_LIMIT")]
     pub rate_limit: u32,
-    /// Addresses or networks of trusted proxies, separated by commas, as 127.0.0.1,10.0.0.0/8. Their header
-    /// `X-Forwarded-For` or `Forwarded` has the address of the client.
+    /// Addresses or networks of trusted proxies, separated by commas, such as 127.0.0.1,10.0.0.0/8. The header
+    /// `X-Forwarded-For` or `Forwarded` of a trusted proxy has the address of the client.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "PROXIES",
           env = "SILICA_TRUSTED_PROXIES")]
     pub trusted_proxies: Option<List<Network>>,
-    /// Form of the facts that the node prints to standard output when it is ready: `text`, `json` (one line) or `none`.
+    /// Form of the banner, which the node prints to standard output when it is ready: `text`, `json` (one line) or
+    /// `none`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FORM", default_value = "text", hide_possible_values = true,
           env = "SILICA_BANNER")]
     pub banner: BannerForm,
     /// File that the node writes when it is ready, and removes when it stops. The file has the JSON of `--banner json`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FILE", env = "SILICA_READY_FILE")]
     pub ready_file: Option<PathBuf>,
-    /// Stop when the parent process ends. With a PID, the node starts only if its parent is the process with this
-    /// number. Without a PID, the parent is the parent process at the start.
+    /// Stop when the parent process ends. With a PID, the node starts only if this process is its parent. Without a PID,
+    /// the parent is the parent process at the start.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "PID", num_args = 0..=1, require_equals = true,
           default_missing_value = "any", env = "SILICA_EXIT_WITH_PARENT")]
     pub exit_with_parent: Option<Parent>,

@@ -32,7 +32,7 @@ pub(crate) enum ImpersonationError {
 pub(crate) enum DriverError {
     /// The store or the engine failed, and the log has the reason. Or the chain has no status of a submitted
     /// transaction.
-    #[error("no block could be made")]
+    #[error("the node failed to make a block")]
     Failed,
     /// The node is paused.
     #[error("the node is paused")]

@@ -245,7 +245,7 @@ impl NodeHandle {
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
                     advice = "stop the node, bring the data directory back, and start the node again",
-                    "no block can be made"
+                    "the data directory was deleted or replaced; the node makes no blocks until a restart"
                 );
             }
             return Err("the data directory was deleted or replaced");

@@ -27,7 +27,7 @@ impl<E> Driver<E> {
                     attempts = self.attempts,
                     waiting = self.node.chain().waiting(),
                     advice = "free space on the disk; if that does not help, start the node again",
-                    "no block can be made"
+                    "failed to make a block; the node retries each second"
                 );
             }
             self.set_failing(true);

@@ -67,7 +67,7 @@ impl<E: Engine> Driver<E> {
         }
         match &result {
             Ok(_) if made => self.set_failing(false),
-            // A step without a block does not show that blocks can be made.
+            // A step without a block does not show that the node can make blocks again.
             Ok(_) => {}
             Err(EngineError::Edit(refused)) if refused.is_refusal() => {}
             Err(_) => self.set_failing(true),
@@ -100,6 +100,6 @@ impl<E: Engine> Driver<E> {
 
 /// Logs the error of a step, and returns the error for the client.
 pub(super) fn failed(error: &EngineError) -> DriverError {
-    tracing::error!(error = error as &dyn std::error::Error, "no block could be made");
+    tracing::error!(error = error as &dyn std::error::Error, "failed to make a block; the node retries each second");
     DriverError::Failed
 }

@@ -11,7 +11,7 @@ pub struct MethodList(Vec<String>);
 /// An element of a method list matches no method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected method names separated by commas, or prefixes of names as Get*, got {got:?}, which matches no method"
+    "expected method names separated by commas, or prefixes of names such as Get*, got {got:?}, which matches no method"
 )]
 pub struct MethodListError {
     got: String,

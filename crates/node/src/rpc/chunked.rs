@@ -87,15 +87,15 @@ impl Chunks for ChunkedResult {
     fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         let Some(tail) = &mut self.tail else { return Ok(false) };
         let more = tail.next_chunk(out).map_err(|error| {
-            // The state of the result can leave the state history while a slow client reads. This is no fault of the
-            // node.
+            // The state of the result can leave the state history while a slow client reads. This is not a fault of
+            // the node.
             if matches!(error, StateError::Expired) {
                 tracing::info!(
                     method = self.method,
-                    "truncated a response, because the node no longer keeps its state"
+                    "truncated a response, because the state history no longer has its state"
                 );
             } else {
-                tracing::error!(method = self.method, %error, "truncated a response, because its state cannot be read");
+                tracing::error!(method = self.method, %error, "failed to read the state of a response; truncated the response and closed the connection");
             }
             Truncated
         })?;

@@ -61,7 +61,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// The operating system provides no thread or no random numbers.
-    #[error("the operating system denied a thread or random numbers")]
+    #[error("the operating system did not provide a thread or random numbers")]
     System(#[source] io::Error),
     /// The ready file cannot be written.
     #[error(transparent)]

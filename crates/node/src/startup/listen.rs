@@ -32,7 +32,7 @@ pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Resu
             tracing::warn!(
                 %addr,
                 %error,
-                "failed to bind the port for subscribers; subscribers use the main port; --websocket sets another port"
+                "failed to bind the port for subscribers; the main port serves subscriptions; --websocket sets another port"
             );
             Ok(None)
         }

@@ -156,7 +156,10 @@ impl Parts {
             if let Err(error) = &kept {
                 // Log the error here. If the store then fails to close, the function returns only the error of the
                 // store.
-                tracing::error!(error = error as &dyn std::error::Error, "some pending transactions are lost");
+                tracing::error!(
+                    error = error as &dyn std::error::Error,
+                    "failed to store all pending transactions; the stop continues"
+                );
             }
             // Close the chain even if the node failed to store the pending transactions.
             producer.into_store().close().map_err(StopError::Store)?;
@@ -175,7 +178,10 @@ impl Drop for RunningNode {
         let Some(parts) = self.parts.take() else { return };
         self.stop.send_replace(true);
         if let Err(error) = parts.close() {
-            tracing::error!(error = &error as &dyn std::error::Error, "the node did not stop in order");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "failed to stop in order; the next start recovers the chain as after a crash"
+            );
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_ful
         Ok(PoolImport { admitted, refused, damaged }) => {
             tracing::warn!(admitted, refused, damaged, "the pool file is damaged; some pending transactions are lost");
         }
-        Err(error) => tracing::warn!(%error, "failed to load the pool file; its pending transactions are lost"),
+        Err(error) => tracing::warn!(%error, "failed to load the pool file; the pool starts without its transactions"),
     }
     Ok(())
 }

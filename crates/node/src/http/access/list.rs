@@ -76,7 +76,7 @@ impl FromStr for Host {
             None => Self::named(text).or_else(|| Self::bracketed(text)),
         };
         host.ok_or_else(|| ListError {
-            expected: "host names or addresses without ports, separated by commas, as node.example,192.168.0.7",
+            expected: "host names or addresses without ports, separated by commas, such as node.example,192.168.0.7",
             got: cut(text),
         })
     }
@@ -131,7 +131,7 @@ impl FromStr for PageOrigin {
             Some(Self { scheme, host, port: port.filter(|port| Some(*port) != own) })
         };
         read().ok_or_else(|| ListError {
-            expected: "origins separated by commas, as https://ide.example,http://192.168.0.7:3000",
+            expected: "origins separated by commas, such as https://ide.example,http://192.168.0.7:3000",
             got: cut(text),
         })
     }
@@ -153,7 +153,7 @@ impl FromStr for Network {
     fn from_str(text: &str) -> Result<Self, ListError> {
         let address = || text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
         text.parse().or_else(|_| address()).map(Self).map_err(|_| ListError {
-            expected: "addresses or networks separated by commas, as 127.0.0.1,10.0.0.0/8,fd00::/8",
+            expected: "addresses or networks separated by commas, such as 127.0.0.1,10.0.0.0/8,fd00::/8",
             got: cut(text),
         })
     }
