@@ -122,7 +122,7 @@ fn manual_immediate_mode_moves_the_block_number_on_demand_only() {
     assert_eq!(of_block[0].as_array().unwrap().len(), 1, "{of_block}");
     assert_eq!(node.result("GetTxBlock", &json!(["8"]))["header"]["BlockNum"], "8");
     assert_eq!(node.result("GetBlockchainInfo", &json!([]))["NumTxBlocks"], numbers(&node).1.to_string());
-    // A transaction with a later nonce does not wait: the node rejects it.
+    // The node rejects a transaction with a nonce gap.
     let later = Wallet::funded(0).payment(9, Wallet::stranger(1).address(), 1);
     assert!(node.call("CreateTransaction", &json!([later.json()])).is_err());
     // These methods do not exist in this mode, as on the isolated server. Other commands of `silica` find the latest

@@ -65,30 +65,46 @@
 //! Layers, lowest first:
 //!
 //! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `revert_log`,
-//!   [`reward`], `scilla_rules`: in this order, reads of accounts; the file of the first accounts; the difficulties of
-//!   DS blocks; the statuses of dropped transactions; the numbers of DS epochs; the gas price; work on several threads;
-//!   the reverts of the chain; the reward of vacuous blocks; the Scilla rules that the record keeps.
+//!   [`reward`], `scilla_rules`:
+//!   - `accounts` reads accounts, and `accounts_file` reads the file of the first accounts.
+//!   - `difficulty`, `epoch`, `gas_price` and `reward` compute values of DS epochs.
+//!   - `drop_reason` has the statuses of dropped transactions.
+//!   - `parallel` divides work among threads.
+//!   - `revert_log` has the reverts of the chain.
+//!   - `scilla_rules` reads and writes the Scilla rules in the record.
 //! - [`config`], `genesis`: the parameters of a chain, and its first state.
 //! - `admission`: the checks of a transaction before it enters the pool.
 //! - `pool`: pending transactions and their order.
 //! - `stage`: the stages of a block.
 //! - `executor`: the execution of one transaction on the running state of a block.
 //! - `network`: the context of a block: the constant parameters and the head.
-//! - `builder`, `shared`, `epoch_accounting`: in this order, the next block from the head and its transactions; the
-//!   state that all handles share; the fees and prices of a DS epoch.
-//! - `edit`, `verifier`, `range`, `snapshot`: in this order, edits of the state by developers; the verification of
-//!   blocks of other nodes; empty block ranges; the queries of readers.
+//! - `builder`, `shared`, `epoch_accounting`:
+//!   - `builder` makes the next block from the head and transactions.
+//!   - `shared` has the state that all handles share.
+//!   - `epoch_accounting` computes the fees and prices of a DS epoch.
+//! - `edit`, `verifier`, `range`, `snapshot`:
+//!   - `edit` makes the blocks with edits by developers.
+//!   - `verifier` verifies blocks of other nodes.
+//!   - `range` plans empty block ranges.
+//!   - `snapshot` has the queries of readers.
 //! - `transaction_search`: walks over the transactions of the record.
-//! - `account_list`, `address_history`, `block_list`, [`consensus`], `transaction_list`: in this order, the lists of
-//!   accounts and contracts; the transactions of an address; the list of blocks; the interface of consensus; the list of
-//!   transactions.
+//! - `account_list`, `address_history`, `block_list`, [`consensus`], `transaction_list`:
+//!   - `account_list` lists accounts and contracts.
+//!   - `address_history` lists the transactions of an address.
+//!   - `block_list` lists blocks, and `transaction_list` lists transactions.
+//!   - `consensus` is the interface of consensus.
 //! - `contract`: queries about contracts.
-//! - `replay`, `simulation`, `state_page`: in this order, repeated execution of stored blocks; simulations and gas
-//!   estimates; pages of contract state.
-//! - `handle`, `holders`, `load`, `trace`: in this order, the handle for queries and submissions; the holders of a token;
-//!   the read of a stored head; the statements that a transaction executed.
+//! - `replay`, `simulation`, `state_page`:
+//!   - `replay` executes stored blocks again.
+//!   - `simulation` has simulations and gas estimates.
+//!   - `state_page` returns pages of contract state.
+//! - `handle`, `holders`, `load`, `trace`:
+//!   - `handle` has the handle for queries and submissions.
+//!   - `holders` lists the holders of a token.
+//!   - `load` reads the stored head.
+//!   - `trace` returns the statements that a transaction executed.
 //! - `producer`: the only writer of a chain.
-//! - `open`, `savepoint`: in this order, opening or creating a chain; reverts to an earlier block.
+//! - `open`, `savepoint`: `open` opens or creates a chain, and `savepoint` reverts it to an earlier block.
 //! - `test_chain`: a chain for tests, behind the feature `test-util`.
 //!
 //! # Invariants

@@ -58,8 +58,8 @@ impl Shared {
         pool::lock(&self.pool)
     }
 
-    /// Returns the highest nonce of a sender that is used, or pending without a gap: the nonce of the account, or the
-    /// nonce of the last pending transaction that follows it without a gap.
+    /// Returns the last nonce of a sender without a gap. Without pending transactions, it is the nonce of the account.
+    /// Pending nonces that follow this nonce without a gap increase the result.
     pub(crate) fn last_nonce(&self, sender: &Address) -> Result<Nonce, StateError> {
         let waiting = self.lock_pool().nonces(sender);
         // Read the pool before the head: a transaction leaves the pool only after its block is published. In the other

@@ -1,8 +1,8 @@
-//! Keystore files: a secret key under a password, as zilliqa-js and gozilliqa write it.
+//! Keystore files: a secret key that a password encrypts, in the form of zilliqa-js and gozilliqa.
 //!
 //! The files have the form of Web3 Secret Storage, version 3, with the cipher AES-128-CTR. The authentication code
-//! differs from the one of Ethereum: it is HMAC-SHA-256 with the derived key, over the second half of the derived key,
-//! the ciphertext, the initial counter and the name of the cipher (Reference: formats#keystore-file).
+//! differs from that of Ethereum. It is HMAC-SHA-256 with the derived key. Its input is the second half of the derived
+//! key, the ciphertext, the initial counter and the name of the cipher (Reference: formats#keystore-file).
 
 use std::{fmt, str::FromStr};
 

@@ -65,15 +65,20 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `error`, `number`, `bn254`: all error types; numbers as bytes; the pairing-friendly curve of Scilla.
+//! - `error`, `number`, `bn254`:
+//!   - `error` has all error types.
+//!   - `number` converts numbers to bytes.
+//!   - `bn254` has the pairing-friendly curve of Scilla.
 //! - `curve`: arithmetic modulo the group order, and sums of points, by one of two implementations.
 //! - `ecdsa`: the ECDSA functions of Scilla.
 //! - `key`: [`SecretKey`]s, which are erased on drop, and [`KeyPair`]s.
-//! - `derivation`, `nonce`: [`DerivableKey`]s, which form a hierarchy of keys from one seed; [`Nonces`], the secret
-//!   numbers of signatures.
-//! - `keystore`, `mnemonic`: keystore files of wallets, and mnemonics.
+//! - `derivation`, `nonce`:
+//!   - `derivation` has [`DerivableKey`]s, which form a hierarchy of keys from one seed.
+//!   - `nonce` has [`Nonces`], the secret numbers of signatures.
+//! - `keystore`, `mnemonic`: `keystore` has keystore files of wallets, and `mnemonic` has mnemonics.
 //! - `schnorr`: the signatures of [`KeyPair::sign`], and [`verify`].
-//! - [`multisig`], `transaction`: one signature of several signers; [`VerifySignature`].
+//! - [`multisig`], `transaction`: `multisig` has one signature of several signers, and `transaction` has
+//!   [`VerifySignature`].
 //! - [`cosign`]: the two rounds of multisignatures for a block.
 //! - `tx_block`: [`verify_tx_block`].
 

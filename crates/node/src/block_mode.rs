@@ -22,7 +22,7 @@ pub enum BlockMode {
 
 impl BlockMode {
     /// Returns which nonces the chain accepts. The result is `at_once` in modes with a block for each transaction. In
-    /// the other modes, transactions with later nonces stay in the pool.
+    /// the other modes, transactions with a nonce gap stay in the pool.
     pub(crate) const fn nonces(self, at_once: NoncePolicy) -> NoncePolicy {
         match self {
             Self::Instant | Self::InstantAndInterval(_) | Self::ManualImmediate => at_once,

@@ -37,23 +37,39 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `settings`: search by block hash, the block mode,
-//!   time, safe files, the published head of the chain, listen addresses, settings that clients can read.
-//! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`: metrics for Prometheus, the
-//!   parent process, progress in the log, protection of secrets in memory and files, request ids, rates, safe output.
-//! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`: the facts about a running node, the pools of
-//!   blocking threads, the files of a chain, the HTTP server with its limits, the ready file, the log.
-//! - `driver`, `home`, `maintenance`: the driver of block production, with its handle for requests; the page for
-//!   browsers; checks and rebuilds of a data directory.
+//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `settings`:
+//!   - `block_hashes` finds a block by its hash.
+//!   - `block_mode` has the block modes, and `clock` has the time of the node.
+//!   - `files` opens and creates files that other users cannot replace.
+//!   - `head` has the published head of the chain.
+//!   - `listen` has the listen addresses, and `settings` has the settings that clients can read.
+//! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`:
+//!   - `metrics` has the metrics for Prometheus, and `statistics` computes rates.
+//!   - `parent` detects the end of the parent process.
+//!   - `progress` and `request_id` write progress and request ids to the log.
+//!   - `protection` protects secrets in memory and files.
+//!   - `terminal` escapes control characters in output.
+//! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`:
+//!   - `banner` has the facts about a running node, and `ready_file` writes them to a file.
+//!   - `blocking` has the pools of blocking threads.
+//!   - `data_dir` has the files of a chain.
+//!   - `http` has the HTTP server with its limits.
+//!   - `telemetry` starts the log.
+//! - `driver`, `home`, `maintenance`:
+//!   - `driver` runs block production, and has the handle for requests.
+//!   - `home` has the page for browsers.
+//!   - `maintenance` checks and rebuilds data directories.
 //! - `dump`: a chain in one file.
 //! - `rpc`: the response to a request body, single or batch. The method table is an argument.
 //! - `methods`: the implementation of each method, in one file for each family; the method table, and the
 //!   [OpenRPC document](openrpc).
-//! - `client`, `config`, `subscription`: commands that send requests to a node; the options of a node and its
-//!   [`Config`]; WebSocket sessions and their notifications.
+//! - `client`, `config`, `subscription`:
+//!   - `client` has the commands that send requests to a node.
+//!   - `config` has the options of a node and its [`Config`].
+//!   - `subscription` has WebSocket sessions and their notifications.
 //! - `endpoint`: JSON-RPC, subscriptions and pages behind the server.
 //! - `startup`: [`Node::start`] opens a chain, and starts the driver and the server; [`RunningNode::stop`] stops them.
-//! - `builder`, `cli`: the builder of a node; the subcommands.
+//! - `builder`, `cli`: `builder` has the builder of a node, and `cli` has the subcommands.
 //!
 //! # Invariants
 //!

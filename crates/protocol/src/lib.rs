@@ -46,17 +46,28 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `bytes`, `error`, `number`, `styled_json`: the macro that declares types of fixed length; [`DecodeError`];
-//!   [`BlockNumber`], [`Nonce`] and other counters; [`to_styled_json`].
-//! - `amount`, `hash`, `key`, `version`: [`Qa`]; one type for each kind of hash; [`PublicKey`] and [`Signature`];
-//!   [`Version`] and [`ChainId`].
-//! - `address`, `gas`, `proto`: [`Address`]; [`Gas`] and [`GasPrice`]; the private protobuf messages, and the checks of
-//!   all decoders.
-//! - `account`, `block`, `contract`, `impersonation`, `simulation`: [`Account`]; [`TxBlock`], [`DsBlock`] and
-//!   [`MicroBlock`] with headers and hashes; [`InitData`], [`TransitionCall`] and the keys of storage; placeholders for
-//!   keys; [`SimulationRequest`].
-//! - `receipt`, `state_delta`, `transaction`: [`Receipt`]; [`StateDelta`]; [`Transaction`], its builder, and its form
-//!   without a signature.
+//! - `bytes`, `error`, `number`, `styled_json`:
+//!   - `bytes` has the macro that declares types of fixed length.
+//!   - `error` has [`DecodeError`].
+//!   - `number` has [`BlockNumber`], [`Nonce`] and other counters.
+//!   - `styled_json` has [`to_styled_json`].
+//! - `amount`, `hash`, `key`, `version`:
+//!   - `amount` has [`Qa`].
+//!   - `hash` has one type for each kind of hash.
+//!   - `key` has [`PublicKey`] and [`Signature`].
+//!   - `version` has [`Version`] and [`ChainId`].
+//! - `address`, `gas`, `proto`:
+//!   - `address` has [`Address`], and `gas` has [`Gas`] and [`GasPrice`].
+//!   - `proto` has the private protobuf messages, and the checks of all decoders.
+//! - `account`, `block`, `contract`, `impersonation`, `simulation`:
+//!   - `account` has [`Account`].
+//!   - `block` has [`TxBlock`], [`DsBlock`] and [`MicroBlock`] with headers and hashes.
+//!   - `contract` has [`InitData`], [`TransitionCall`] and the keys of storage.
+//!   - `impersonation` has placeholders for keys.
+//!   - `simulation` has [`SimulationRequest`].
+//! - `receipt`, `state_delta`, `transaction`:
+//!   - `receipt` has [`Receipt`], and `state_delta` has [`StateDelta`].
+//!   - `transaction` has [`Transaction`], its builder, and its form without a signature.
 //! - [`rpc`]: the JSON of requests and responses. Only the types of this module have a JSON form.
 //!
 //! # Invariants

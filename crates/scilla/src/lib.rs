@@ -62,22 +62,35 @@
 //!
 //! Layers, lowest first:
 //!
-//! - [`source`], `gas_unit`, [`rules`], [`stdlib`], `version`: texts and positions in them; the unit of gas; the
-//!   differences between released interpreters; the standard library; the version of the language.
+//! - [`source`], `gas_unit`, [`rules`], [`stdlib`], `version`:
+//!   - `source` has texts and the positions in them.
+//!   - `gas_unit` has the unit of gas.
+//!   - `rules` has the differences between released interpreters.
+//!   - `stdlib` has the standard library, and `version` the version of the language.
 //! - [`work`]: the processor time of a transaction, and its limits.
 //! - [`gas`]: the costs of operations.
-//! - [`name`], [`report`]: names as written and as resolved; the errors of a rejected program or a failed run.
-//! - [`types`], [`diagnosis`]: the types, their texts, and their assignability; error reports for people.
-//! - [`value`], `implicit`: the values of expressions, fields and messages; the parameters that every contract and
-//!   every transition has.
+//! - [`name`], [`report`]:
+//!   - `name` has the names of a text, and the resolved names.
+//!   - `report` has the errors of a rejected program or a failed run.
+//! - [`types`], [`diagnosis`]:
+//!   - `types` has the types, their texts, and their assignability.
+//!   - `diagnosis` has error reports for people.
+//! - [`value`], `implicit`:
+//!   - `value` has the values of expressions, fields and messages.
+//!   - `implicit` has the parameters that every contract and every transition has.
 //! - [`builtins`]: the built-in functions, one row each.
 //! - [`syntax`]: tokens, the tree, the parser and the formatter.
-//! - [`resolve`], [`code`]: imports, and the module that defines each name; compiled programs.
-//! - [`cache`], [`host`], `lower`, `vocabulary`: a cache of programs; the state of contracts during a run; the compiler
-//!   to code; the names for suggestions.
-//! - `argument`, `typecheck`: the inputs of a run; the type checker.
+//! - [`resolve`], [`code`]:
+//!   - `resolve` loads imports, and finds the module that defines each name.
+//!   - `code` has compiled programs.
+//! - [`cache`], [`host`], `lower`, `vocabulary`:
+//!   - `cache` has a cache of programs.
+//!   - `host` has the interface to the state of contracts during a run.
+//!   - `lower` compiles a program to code.
+//!   - `vocabulary` has the names for suggestions.
+//! - `argument`, `typecheck`: `argument` has the inputs of a run, and `typecheck` is the type checker.
 //! - `analysis`: the passes of the checker before and after the type check.
-//! - [`check`]: the verdict whether a program may run, and its summary.
+//! - [`check`]: accepts or rejects a program, and returns a summary.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`eval`]: the execution of programs.
 //! - `contract`: contracts in memory, the items at the root of the crate.

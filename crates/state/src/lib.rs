@@ -46,17 +46,26 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `codec`, `file`, `layout`, `merge_policy`, `version`: the bytes of stored values; file functions that `std` lacks;
-//!   paths and tables of a store; the choice of sorted sets to merge; version numbers.
-//! - `db`, `diff`: the engine; state diffs.
+//! - `codec`, `file`, `layout`, `merge_policy`, `version`:
+//!   - `codec` has the bytes of stored values.
+//!   - `file` has file functions that `std` lacks.
+//!   - `layout` has the paths and tables of a store.
+//!   - `merge_policy` chooses the sorted sets that a log-structured merge tree merges.
+//!   - `version` has version numbers.
+//! - `db`, `diff`: `db` is the engine, and `diff` has state diffs.
 //! - `archive`: the record of blocks.
 //! - `index`: the history index, which finds transactions by address and event, and blocks by hash.
 //! - `error`: the errors of the store.
 //! - `keys`: the key index, which has the plain keys of contract storage in their order.
 //! - `versioned_trie`: the account trie and the storage tries, with versions in memory and pages on disk.
 //! - `transition`: the next version, from a version and a state diff.
-//! - `savepoints`, `view`, `window`: the savepoints; queries to one version; the state history.
-//! - `checkpointer`, `snapshot`: the thread that writes checkpoints; queries to the chain at one block.
+//! - `savepoints`, `view`, `window`:
+//!   - `savepoints` has the savepoints.
+//!   - `view` has the queries to one version.
+//!   - `window` has the state history.
+//! - `checkpointer`, `snapshot`:
+//!   - `checkpointer` is the thread that writes checkpoints.
+//!   - `snapshot` has the queries to the chain at one block.
 //! - `indexer`: the thread that adds blocks to the history index.
 //! - `store`: the writer, which uses all other modules.
 //!

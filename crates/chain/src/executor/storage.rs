@@ -782,7 +782,8 @@ mod tests {
             let (result, all, visited) = run(u64::MAX - 1);
             result.unwrap();
             assert_eq!(visited, 100);
-            // The bytes are most of the work, so half of the work is about half of the entries.
+            // The bytes of the values are most of the work. So a run with half of the work reads about half of the
+            // entries.
             let bytes = u64::try_from(100 * Counting::BYTES).unwrap() * weight::READ_BYTE;
             assert!(bytes < all && all < bytes * 2, "{bytes} {all}");
             let (result, worked, visited) = run(all / 2);

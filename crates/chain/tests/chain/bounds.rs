@@ -153,8 +153,8 @@ fn what_is_written_has_a_limit() {
 fn what_is_looked_for_has_a_limit() {
     let mut bulk = Bulk::new();
     let before = bulk.entries();
-    // The first call has 1,000 keys with four of ten texts, together 72 MB. The other calls have a single key that is
-    // too long.
+    // The first call searches under 1,000 paths. Each path has four of the ten names, of 18,000 bytes each, so the keys
+    // have 72 MB together. Each other call has one key above the limit for one place.
     for (from, tag, (names, length), message) in [
         (2, "Search", (10, 18_000), "Keys of more than 64000000 bytes"),
         (4, "Search", (1, 25_001), "Keys of more than 100000 bytes to one place"),

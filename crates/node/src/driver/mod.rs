@@ -15,9 +15,14 @@
 //! Blocks on demand, savepoints and reverts are jobs, which run in order of arrival. The driver divides a demand for
 //! many blocks into parts, and handles other events between two parts.
 //!
-//! A file imports only files to its left in this list: `error`, `pause`, `savepoints`, `event`, `handle`, `worker` (the
-//! state of the driver), `recovery`, `step` (one step of the engine), `arrivals`, `commands`, `jobs`, and this file
-//! with the loop.
+//! The files are in an order: a file imports only files that are before it in this order.
+//!
+//! 1. `error`, `pause`, `savepoints`
+//! 2. `event`, `handle`
+//! 3. `worker`: the state of the driver
+//! 4. `recovery`, and `step`: one step of the engine
+//! 5. `arrivals`, `commands`, `jobs`
+//! 6. `mod.rs`: the loop
 
 mod arrivals;
 mod commands;

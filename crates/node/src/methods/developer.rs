@@ -93,10 +93,10 @@ impl Command for SetBlockMode {
     }
 }
 
-/// Moves the clock forward permanently, and returns the time in microseconds since 1970.
+/// Moves the clock of the running node forward, and returns the time in microseconds since 1970.
 ///
 /// If `silica_setNextBlockTimestamp` has set the time of the next block, this time also moves forward, and the method
-/// returns it.
+/// returns it. After a restart, the clock is the clock of the system again.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct IncreaseTime {
     /// Number of seconds.
@@ -182,7 +182,7 @@ impl Command for TakeSnapshot {
     }
 }
 
-/// Reverts the chain to a savepoint permanently, and returns `true`. Deletes this savepoint and all later ones.
+/// Reverts the chain to a savepoint, and returns `true`. Deletes this savepoint and all later ones.
 ///
 /// The clock continues from the time of the savepoint. Subscribers get the blocks that replace the removed ones.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -163,8 +163,8 @@ fn digit_leaves(count: usize) -> impl Strategy<Value = BTreeMap<Vec<u8>, Vec<u8>
     )
 }
 
-/// Returns the subtree below `depth` digits like the versioned trie: with a builder for up to `bucket` leaves,
-/// otherwise by combination.
+/// Returns the subtree below `depth` digits, computed like in the versioned trie. A builder computes a subtree of at
+/// most `bucket` leaves. A larger subtree is a combination of the subtrees of the next digit.
 fn by_digits(leaves: &[(&[u8], &[u8])], depth: usize, bucket: usize, key: &[u8], proof: Option<&mut Proof>) -> Subtree {
     let path = |key: &[u8]| Nibbles::copied(&Nibbles::of_hex_digits(key).as_slice()[2 * depth..]);
     if leaves.len() <= bucket {

@@ -20,13 +20,13 @@ pub(super) struct LexicalError {
 /// Reason why bytes are not a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum LexicalErrorKind {
-    /// The text ends in a comment.
+    /// The text ends before the end of a comment.
     #[error("Lexical error: Comment unfinished")]
     CommentUnfinished,
     /// In a string literal, a backslash comes before a character that it cannot escape.
     #[error("Lexical error: Illegal string character: \\")]
     IllegalEscape,
-    /// The text ends in a string literal.
+    /// The text ends before the end of a string literal.
     #[error("Lexical error: String is not terminated")]
     StringNotTerminated,
     /// No token begins with this character, which can have several bytes.
@@ -138,8 +138,9 @@ impl<'a> Lexer<'a> {
         self.lines.push(place(self.at));
     }
 
-    /// Skips a comment with its inner comments. If the text ends in a comment, the error is at the innermost open
-    /// comment. The position is before the opening of the outermost comment, and after the opening of an inner comment.
+    /// Skips a comment with its inner comments. If the text ends before the end of a comment, the lexer reports the
+    /// innermost open comment. For the outermost comment, the position of the error is before `(*`. For an inner
+    /// comment, it is after `(*`.
     fn comment(&mut self) {
         let first = self.at;
         let mut open = vec![first];

@@ -79,7 +79,7 @@ impl Store {
         pending.bytes > self.options.held_bytes || pending.blocks > MOST_HELD_BLOCKS
     }
 
-    /// Reverts the chain to a savepoint: removes the later blocks permanently, and restores the state of the savepoint.
+    /// Reverts the chain to a savepoint: removes the later blocks, and restores the state of the savepoint.
     /// Returns a snapshot of the chain at the savepoint.
     ///
     /// If the state is not in memory, the store opens again over the same databases. This happens, for example, for a

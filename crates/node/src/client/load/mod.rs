@@ -44,7 +44,7 @@ pub struct LoadArgs {
     /// Send token transfers instead of payments. The command deploys the token contract first.
     #[arg(long)]
     pub tokens: bool,
-    /// Number of accounts that send. The command funds them first.
+    /// Number of sending accounts. The command first pays money to each of them.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=100_000))]
     pub senders: u32,
     /// Number of keep-alive connections.
