@@ -1,5 +1,5 @@
-//! Many invalid requests together with valid ones: the node answers all valid requests, loses no data, and continues to
-//! run.
+//! Many invalid requests together with valid ones: the node returns the result of each valid request, loses no data,
+//! and continues to run.
 
 use std::thread;
 

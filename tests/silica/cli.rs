@@ -42,7 +42,7 @@ fn run_with(args: &[&str], key: Option<&str>, input: &str) -> Ended {
         command.env("SILICA_KEY", key);
     }
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // The command can end before it reads the whole input, so a failed write is no fault.
+    // The command can end before it reads the whole input, so a failed write is not a fault.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap());

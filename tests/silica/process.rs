@@ -110,7 +110,7 @@ fn requests_that_come_only_in_part_do_not_hold_up_the_stop() {
         connection.write(half.as_bytes()).unwrap();
         connection
     });
-    // The node answers on a later connection, so it has read these connections.
+    // The node has returned a response on a later connection, so it has accepted these connections.
     pay_once(&node, 0);
     let end = node.stop();
     assert!(end.status.success(), "{end:?}");

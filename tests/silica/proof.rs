@@ -21,7 +21,7 @@ const NOTHING_TO_CHECK: i32 = 2;
 fn verify(args: &[&str], input: &str) -> (i32, String) {
     let mut command = command(&[&["proof", "verify"], args].concat());
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // The command can end before it reads the whole input, so a failed write is no fault.
+    // The command can end before it reads the whole input, so a failed write is not a fault.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let output = String::from_utf8([stdout, stderr].concat()).unwrap();

@@ -162,7 +162,7 @@ const BALANCE: &str = "_balance";
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a value lives for one query, so a box saves nothing")]
 pub enum ContractField {
-    /// The stored value of a field that is no map, or of an innermost entry of a map.
+    /// The stored value of a field that is not a map, or of an innermost entry of a map.
     Value(Vec<u8>),
     /// The entries of a map, or of a map inside it.
     Map(ContractEntries),

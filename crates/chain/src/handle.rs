@@ -32,7 +32,7 @@ pub struct Submitted {
     pub hash: TxHash,
     /// The committee of the transaction, and the reason for this committee.
     pub routing: Routing,
-    /// The address of the new contract; `None` if the transaction is no deployment.
+    /// The address of the new contract; `None` if the transaction is not a deployment.
     pub contract: Option<Address>,
 }
 

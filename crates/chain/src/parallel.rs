@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, panic::resume_unwind, thread};
 
 /// Returns the results of `run` for all items, in their order. Each thread except the last gets at least `share` items.
 ///
-/// The threads end before the function returns. A panic of `run` is also a panic of the caller.
+/// The threads end before the function returns. If `run` panics, the caller panics too.
 pub(crate) fn map<'a, T: Sync, R: Send>(items: &'a [T], share: usize, run: impl Fn(&'a T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let share = items.len().div_ceil(threads).max(share);

@@ -94,7 +94,7 @@ pub struct TestChainBuilder {
 pub struct Executed {
     /// The hash of the transaction.
     pub hash: TxHash,
-    /// The receipt. It has the number of the block, and says whether the transaction succeeded.
+    /// The receipt. It has the number of the block. Its member `success` states whether the transaction succeeded.
     pub receipt: Receipt,
 }
 
@@ -241,7 +241,7 @@ impl TestChain {
         Ok(Deployed { address: Address::of_contract(&from.address(), nonce), hash, receipt })
     }
 
-    /// Calls a transition without money. [`send`](Self::send) calls with other values. The receipt says whether the
+    /// Calls a transition without money. [`send`](Self::send) calls with other values. The receipt states whether the
     /// call succeeded.
     ///
     /// # Errors
@@ -327,7 +327,7 @@ impl TestChain {
         self.next = at;
     }
 
-    /// Returns the handle of the chain, which answers queries.
+    /// Returns the handle of the chain, for queries and submissions.
     pub fn chain(&self) -> &Chain {
         &self.chain
     }

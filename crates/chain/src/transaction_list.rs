@@ -119,14 +119,14 @@ fn summary(place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) ->
     }
 }
 
-/// Returns the transition that the data of a call name, or `None` if the data are no JSON object with a transition.
+/// Returns the transition that the data of a call name, or `None` if the data are not a JSON object with a transition.
 fn tag(data: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Call {
         #[serde(rename = "_tag")]
         tag: String,
     }
-    // serde also reads a struct from an array, which is no call.
+    // serde also reads a struct from an array. An array is not a call.
     if !data.trim_ascii_start().starts_with('{') {
         return None;
     }

@@ -29,7 +29,7 @@ pub(crate) enum HashLookup {
     OutOfRange(BlockNumber),
 }
 
-/// Maximum number of blocks in the index, which take some 30 MB.
+/// Maximum number of blocks in the index, which take about 30 MB.
 const MOST: usize = 1_000_000;
 
 /// Number of latest blocks that a search reads if the history index has all others.

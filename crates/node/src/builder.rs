@@ -86,7 +86,7 @@ impl NodeBuilder {
         self
     }
 
-    /// Starts the node. Returns when the node answers requests.
+    /// Starts the node. Returns when the node accepts requests.
     ///
     /// # Errors
     ///

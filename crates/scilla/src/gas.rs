@@ -97,8 +97,8 @@ impl Meter {
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if fewer than `units` remain. The meter then does not change. [`Exhausted`] also if the charge
-    /// reaches a limit of work. The meter then has no gas left.
+    /// [`Exhausted`] in two cases. If fewer than `units` remain, the meter does not change. If the charge reaches a
+    /// limit of work, the meter has no gas left.
     pub const fn charge(&mut self, units: u64) -> Result<(), Exhausted> {
         match self.left.checked_sub(units) {
             Some(left) => {

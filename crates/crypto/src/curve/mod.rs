@@ -125,7 +125,7 @@ mod comparison {
         testing::{any_key_pair, any_scalar, compressed, order_plus, points_above_order, small},
     };
 
-    /// Returns a scalar of each implementation. The result is a pair of `None` for bytes that are no scalar.
+    /// Returns a scalar of each implementation. The result is a pair of `None` for bytes that are not a scalar.
     fn both(bytes: [u8; 32]) -> Option<(native::Scalar, portable::Scalar)> {
         let (native, portable) = (native::Scalar::from_bytes(bytes), portable::Scalar::from_bytes(bytes));
         assert_eq!(native.is_some(), portable.is_some());

@@ -24,7 +24,7 @@ pub enum ConfigError {
         /// The error of the TOML parser.
         reason: String,
     },
-    /// The file has a key that is no option.
+    /// The file has a key that is not an option.
     #[error("{place}: unknown key {key:?}{}", nearest.as_ref().map(|near| format!("; did you mean {near:?}?")).unwrap_or_default())]
     Unknown {
         /// File and line of the fault.

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// The pause of a node. A paused node makes no block and accepts no transaction. It answers queries.
+/// The pause of a node. A paused node makes no block and accepts no transaction. It still processes queries.
 ///
 /// The driver begins and ends the pause, between two blocks.
 #[derive(Debug, Default)]

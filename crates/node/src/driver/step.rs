@@ -54,12 +54,12 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Runs a step of the engine, also during a pause. Each block that the step publishes wakes the followers of the
+    /// Runs a step of the engine, even during a pause. Each block that the step publishes wakes the followers of the
     /// chain.
     pub(super) fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
         let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);
-        // Check this also if the engine failed: it may have committed blocks before.
+        // Check this even after a failure of the engine: before the failure, the engine may have committed blocks.
         let made = self.node.context().head() > before;
         if made {
             self.node.clock().block_made();

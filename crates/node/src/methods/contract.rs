@@ -221,7 +221,7 @@ impl Streamed for GetSmartContractSubState {
 /// A page of the state of a contract, in the order of the stored keys. An extension of this node.
 ///
 /// An entry is an innermost value of a map, or a field of any other type. If all pages are of the same block, they have
-/// each entry once, also if the chain grows between the requests. Without a block, each page is of the latest block,
+/// each entry once, even if the chain grows between the requests. Without a block, each page is of the latest block,
 /// and begins after the last entry of the previous page. A page ends early when its keys and values have 4 MiB.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractStatePage {

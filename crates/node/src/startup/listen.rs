@@ -15,7 +15,8 @@ use crate::{
 const OPERATORS: usize = 16;
 
 /// Binds the separate port for subscribers, which serves the same protocols as the first port. Returns the address, or
-/// `None` if the node has no separate port. A default port that cannot be bound is no error.
+/// `None` if the node has no separate port. If the default port cannot be bound, the result is also `None`, without an
+/// error.
 pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<SocketAddr>, StartError> {
     let (addr, required) = match config.websocket {
         Some(WebSocketPort::Off) => return Ok(None),

@@ -48,7 +48,7 @@ use crate::{
 pub struct Node;
 
 impl Node {
-    /// Starts a node. Returns when the node answers requests.
+    /// Starts a node. Returns when the node accepts requests.
     ///
     /// # Errors
     ///

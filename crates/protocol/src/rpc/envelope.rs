@@ -8,7 +8,7 @@
 //! | not JSON, or nested more than [`MAX_DEPTH`] levels deep | one error -32700, `id` null |
 //! | a scalar, an empty array, an array above the batch limit | one error -32600, `id` null |
 //! | an object that breaks a rule below | error -32600, with its `id` if that is a string, integral number or null |
-//! | an array | one response for each element, in order; -32600 with `id` null for an element that is no object |
+//! | an array | one response for each element, in order; -32600 with `id` null for an element that is not an object |
 //!
 //! - `jsonrpc` is the string `2.0`; `method` is a string; `params` is an array, an object, null or absent; `id` is a
 //!   string, an integral number (`1.0` is integral) or null. Other members are ignored.

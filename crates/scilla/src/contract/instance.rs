@@ -117,9 +117,9 @@ impl Instance {
     /// Returns the state that calls read and write. Other accounts belong in [`MemoryHost::accounts`], for contracts
     /// that read fields of other contracts or take values of address types.
     ///
-    /// The chain id is 1. [`Call::block`] replaces the block number during each call. The contract itself is no account
-    /// here, so a value of its own address does not meet an address type. A call does not change the accounts, so the
-    /// balance of a sender among them stays the same.
+    /// The chain id is 1. [`Call::block`] replaces the block number during each call. The contract itself is not among
+    /// the accounts, so a value with its own address does not have an address type. A call does not change the
+    /// accounts, so the balance of a sender among them stays the same.
     pub const fn host_mut(&mut self) -> &mut MemoryHost {
         &mut self.host
     }

@@ -154,7 +154,7 @@ impl<'a> CompileOptions<'a> {
     }
 }
 
-/// A source that is no valid contract. The text has the file, line and column of each error. For an error in the
+/// A source that is not a valid contract. The text has the file, line and column of each error. For an error in the
 /// contract, it also has the line itself.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CompileError {

@@ -28,7 +28,7 @@ enum Given {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamError {
-    /// The value of the parameter is no JSON that Scilla can read.
+    /// The value of the parameter is not JSON that Scilla can read.
     #[error("{name}: {error}")]
     Json {
         /// Name of the parameter.
@@ -50,7 +50,7 @@ pub enum ParamError {
     /// A name occurs twice.
     #[error("the parameter {0} has two values")]
     Repeated(Arc<str>),
-    /// A text in the value is no Scilla `String`.
+    /// A text in the value is not a Scilla `String`.
     #[error("{name}: {error}")]
     Text {
         /// Name of the parameter.

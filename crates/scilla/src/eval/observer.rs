@@ -4,7 +4,7 @@ use crate::{argument::Argument, source::Location};
 
 /// Receives the steps of a transition. An observer cannot change the run.
 pub trait Observer {
-    /// Receives a statement after its execution, also if the statement failed.
+    /// Receives a statement after its execution, even if the statement failed.
     fn statement(&mut self, step: Step<'_>);
 
     /// Receives the bound result of a procedure at its end. The latest statement at this depth called the procedure.

@@ -12,7 +12,7 @@ use super::{
 pub enum Use {
     /// A parameter of a contract.
     ContractParameter,
-    /// A value of a field, also of a field in an address type.
+    /// A value of a field, including the fields in address types.
     Field,
     /// An argument of a hash function.
     HashArgument,

@@ -1,7 +1,7 @@
 //! The head marker: a file that names the newest acknowledged block (`docs/adr/0018-head-marker.md`).
 //!
-//! If the log of the engine is damaged, the engine can revert to an earlier block without an error. The head marker is
-//! no file of the engine, so a comparison of the record with the head marker detects the lost blocks. The marker is
+//! If the log of the engine is damaged, the engine can revert to an earlier block without an error. The engine does not
+//! write the head marker, so a comparison of the record with the head marker detects the lost blocks. The marker is
 //! written after each flush of the record. This write is not flushed, because the record may be ahead of its marker.
 //! The marker has two slots, and writes alternate between them. Therefore one slot is always complete.
 

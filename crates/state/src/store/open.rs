@@ -71,7 +71,7 @@ impl Store {
     /// # Errors
     ///
     /// [`OpenError`]: the directory is in use, cannot be read or written, or the record of blocks is damaged. Without
-    /// [`StoreOptions::repair`], also a damaged derived database is an error.
+    /// [`StoreOptions::repair`], a damaged derived database is an error too.
     pub fn open(dir: &Path, options: StoreOptions) -> Result<Self, OpenError> {
         Self::open_with_progress(dir, options, &mut |_, _| {})
     }

@@ -123,7 +123,7 @@ impl Store {
         Ok(self.become_as(opened))
     }
 
-    /// Replaces this store by another store of the same chain, also for its readers.
+    /// Replaces this store by another store of the same chain, for the writer and for readers.
     pub(super) fn become_as(&mut self, other: Self) -> Snapshot {
         let Self { indexer: _, checkpointer, core, published, writer, databases, options: _, outcome, lacks_room: _ } =
             other;

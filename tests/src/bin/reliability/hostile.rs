@@ -1,9 +1,9 @@
 //! Attacks of hostile clients, one kind of attack after another. During each attack, other clients continue their work.
 //!
-//! During each attack, the memory of the node stays below a limit, and the node answers or rejects every request
-//! correctly. Other clients over a kept connection wait at most ten times as long as before the attack. The test
-//! measures a wait in time of the node's own work, because the attackers use the same processors. It also prints the
-//! wall-clock time.
+//! During each attack, the memory of the node stays below a limit, and the node returns the right result or the right
+//! error for every request. Other clients over a kept connection wait at most ten times as long as before the attack.
+//! The test measures a wait in time of the node's own work, because the attackers use the same processors. It also
+//! prints the wall-clock time.
 
 use std::{
     collections::VecDeque,
@@ -524,7 +524,7 @@ struct Tally {
 
 impl Tally {
     /// Sends a request over a new connection, and returns whether it was served. If the memory budget is too small for
-    /// all requests, the node disconnects slow clients and answers all other clients.
+    /// all requests, the node disconnects slow clients and serves all other clients.
     fn ask(&self, target: &Target<'_>, demand: &Demand<'_>) -> bool {
         let begun = Instant::now();
         let mut connection = Connection::open(target.node.address()).expect("it can be reached");

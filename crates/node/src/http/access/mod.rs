@@ -57,9 +57,9 @@ impl Access {
     /// Returns the address to which the rate limit of a request applies: the address of the peer, or the address of the
     /// client in the headers of a trusted proxy.
     ///
-    /// Each proxy appends to `X-Forwarded-For`. So the rightmost address that is no trusted proxy is the client, and
-    /// the client may have written the text to the left of it. If `X-Forwarded-For` and `Forwarded` have different
-    /// clients, the client may have written one of the headers, and the limit applies to the proxy.
+    /// Each proxy appends to `X-Forwarded-For`. So the rightmost address that is not a trusted proxy is the client. The
+    /// client may have written the text to the left of this address. If `X-Forwarded-For` and `Forwarded` have
+    /// different clients, the client may have written one of the headers, and the limit applies to the proxy.
     pub(super) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.is_proxy(peer) {
@@ -80,7 +80,7 @@ impl Access {
         }
     }
 
-    /// Returns the rightmost address of a header that is no trusted proxy, or `None` without the header.
+    /// Returns the rightmost address of a header that is not a trusted proxy, or `None` without the header.
     ///
     /// An element without an address ends the search. In this case, or if all addresses are trusted proxies, the result
     /// is the last proxy that was read, or `peer` if no proxy was read.
@@ -127,7 +127,8 @@ impl Access {
     /// Returns the host of a request for `/metrics` if the host is a name that is neither loopback nor listed.
     ///
     /// A web page of another origin can bind such a name to the address of the node (DNS rebinding). An IP address
-    /// needs no binding, and a client without a host is no browser, so both are permitted.
+    /// needs no binding, so it is permitted. A client without the header is not a browser, so a request without a host
+    /// is permitted too.
     pub(super) fn unknown_name(&self, uri: &Uri, headers: &HeaderMap) -> Option<String> {
         let is_known = |text: &str| {
             text.is_empty()

@@ -12,7 +12,7 @@ use crate::transaction::Transaction;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionJsonError {
-    /// The text is no JSON.
+    /// The text is not JSON.
     #[error("transaction is not JSON: {reason}")]
     Json {
         /// The error of the JSON parser.

@@ -12,7 +12,7 @@
 //! | 7, 8 | `pubKey`, `signature` | 66 and 128 characters |
 //! | 9 | `toAddr` | forty digits, with or without `0x`, in the letter case of Zilliqa's checksum or of EIP-55 |
 //! | 10 | `priority` | a boolean |
-//! | 11 | | `version` fits 32 bits; members that are read as text are no array or object; `nonce` is not negative |
+//! | 11 | | `version` fits 32 bits; members that are read as text are not an array or object; `nonce` is not negative |
 //! | 12 | `toAddr` | hexadecimal; row 9 has checked it |
 //! | 12a | `gasPrice` | a string or number, read like `amount` |
 //! | 13, 14 | `pubKey`, `signature` | hexadecimal |
@@ -144,7 +144,8 @@ pub enum TransactionRequestError {
 }
 
 impl TransactionRequest {
-    /// Reads a transaction from a JSON object. Text that is no JSON object gives [`TransactionRequestError::Missing`].
+    /// Reads a transaction from a JSON object. For text that is not a JSON object, the error is
+    /// [`TransactionRequestError::Missing`].
     ///
     /// # Errors
     ///

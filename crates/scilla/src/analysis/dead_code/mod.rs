@@ -1,8 +1,8 @@
 //! Warns of unused code.
 //!
 //! A pass over each component, from its last statement to its first, finds the used variables, data types and
-//! constructors. The next passes cover parameters, procedures, the library from its last entry to its first, patterns,
-//! imports and fields, in this order.
+//! constructors. The next passes are, in this order: parameters, procedures, library entries (from the last to the
+//! first), patterns, imports, fields.
 //!
 //! Source of the order and of the texts: `Zilliqa/scilla: src/base/DeadCodeDetector.ml`.
 

@@ -58,7 +58,7 @@ impl MessageInput {
     ///
     /// # Errors
     ///
-    /// If the message is invalid, for example because the called program does not know the type of a value.
+    /// If the message is invalid, for example because the type of a value does not exist in the called program.
     pub fn of_sent(
         file: &str,
         sent: &Sent,
