@@ -247,8 +247,8 @@ fn whole(criterion: &mut Criterion) {
 
 /// Reads a page of the transactions of an address without transactions, in two records. One record has full blocks. The
 /// other record has blocks of one payment, with 1,000 empty blocks between two of them. The benchmark reads as much as
-/// one request reads. With the newest first, the query ends after a tenth of the second record, because it skips empty
-/// blocks.
+/// one request reads. In the order from the newest block, the query skips the empty blocks, so it reads only a tenth of
+/// the second record.
 fn history(criterion: &mut Criterion) {
     const EFFORT: usize = 20_000;
     let mut group = criterion.benchmark_group("history/page");

@@ -21,7 +21,8 @@ const STEP: usize = 50_000;
 /// The nodes of a trie, by their hashes.
 ///
 /// New nodes are in memory until a flush writes them as one batch in the order of their keys. Nodes are never removed.
-/// A node of an old root can also belong to a new root, and proofs against old roots must work for fifty blocks.
+/// A node of an old root can also belong to a new root. In addition, proofs against the roots of the latest fifty
+/// blocks must work.
 struct Nodes {
     db: sled::Db,
     /// A second descriptor of the file of sled, for `fdatasync`, because the flush of sled does not call it.

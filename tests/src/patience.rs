@@ -1,9 +1,10 @@
 //! Limits of the time to wait for a process. The limits count the activity of the threads of the process, and not
 //! wall-clock time.
 //!
-//! On a busy machine every process is slow, and a slow process resembles a process that hangs. But their threads
-//! differ. The threads of a slow process run, wait for a processor, or wait for the disk. All threads of a process that
-//! hangs sleep. So only the time in which all threads sleep counts. A limit of processor time detects an endless loop.
+//! On a busy machine every process is slow, and a slow process resembles a process that hangs. But the threads of the
+//! two processes differ. The threads of a slow process run, wait for a processor, or wait for the disk. All threads of
+//! a process that hangs sleep. So only the time in which all threads sleep counts. A limit of processor time detects an
+//! endless loop.
 
 use std::{
     fmt::{self, Write as _},

@@ -23,9 +23,9 @@ pub struct HistoryRequest {
     pub after: Option<HistoryPlace>,
     /// Maximum number of transactions on a page. A limit of 0 means 1.
     pub limit: usize,
-    /// Maximum number of steps of the search for a page. A transaction takes one step, and one more for each 256 bytes
-    /// of its equal share of its group in the record. So a payment takes one step. Each block that the search reads on
-    /// its way takes one step. The search reads at least one transaction.
+    /// Maximum number of steps of the search for a page. A transaction takes one step, and one more step for each 256
+    /// bytes of its share of its group in the record. All transactions of a group have equal shares. So a payment takes
+    /// one step. Each block that the search reads takes one step too. The search reads at least one transaction.
     pub effort: usize,
 }
 

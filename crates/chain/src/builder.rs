@@ -254,8 +254,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the work limit for an attempt, or `None` if the transaction is left for the next block. A transaction
-    /// that needs more work than the limit wastes the whole limit. The total waste of a block is bounded, because the
-    /// senders do not pay for it.
+    /// that needs more work than the limit wastes the whole limit. The total work that a block wastes is limited,
+    /// because the senders do not pay for this work.
     fn room_for(&self, transaction: &VerifiedTransaction, reserve: u64) -> Option<u64> {
         let work_limit = self.work_limit().saturating_sub(reserve);
         if most_work(transaction) <= work_limit {

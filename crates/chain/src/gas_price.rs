@@ -72,8 +72,8 @@ impl GasPriceInputs<'_> {
     }
 }
 
-/// Returns the numbers of the DS blocks in the average for the DS block after `last`. There are none if `last` is the
-/// genesis block.
+/// Returns the numbers of the DS blocks in the average for the DS block after `last`. The result is empty if `last` is
+/// the genesis block.
 pub fn mean_window(last: DsBlockNumber) -> impl Iterator<Item = DsBlockNumber> {
     (last.get().saturating_sub(MEAN_WINDOW).max(1)..=last.get()).map(DsBlockNumber::new)
 }

@@ -21,8 +21,8 @@ pub struct PublishedAccount {
     secret_key: &'static str,
 }
 
-/// The accounts that public test suites use: the accounts of the isolated server, and two more that suites for local
-/// networks pay from.
+/// The accounts that public test suites use: the accounts of the isolated server, and two further accounts, from which
+/// suites for local networks pay.
 ///
 /// The first nine keys are in the accounts file of the reference (Reference: execution#accounts-file). The file of the
 /// generation 9.3 has the third, fourth, fifth and ninth key with their Ethereum addresses. In the generation 8.1,

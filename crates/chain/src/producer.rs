@@ -33,8 +33,8 @@ pub struct Producer {
     pub(crate) genesis: Genesis,
     pub(crate) full_blocks: FullBlockCounter,
     pub(crate) written: Written,
-    /// Whether the producer has failed and has not recovered. A failed write is a failure, and too little room on the
-    /// disk when the chain is opened is a failure too.
+    /// Whether the producer has failed and has not recovered. Two events are failures: a failed write, and too little
+    /// room on the disk when the chain is opened.
     pub(crate) failed: bool,
 }
 

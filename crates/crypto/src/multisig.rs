@@ -68,8 +68,8 @@ pub struct CommitSecret(Scalar);
 impl CommitSecret {
     /// Creates a random nonce.
     ///
-    /// A nonce from the message alone would repeat if the leader starts again with other signers. The second challenge
-    /// would differ, and two responses with the same nonce reveal the key.
+    /// A nonce that depends only on the message would repeat if the leader starts again with other signers. The second
+    /// challenge would differ from the first, and two responses with the same nonce reveal the key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         Self(random_scalar(rng))
     }

@@ -51,9 +51,8 @@ impl Nonces {
     }
 
     /// Derives the nonces of a collective signature with a single signer. This signer makes its challenge itself, so
-    /// the nonces can be deterministic. An ordinary signature of the same message has a different challenge. If it had
-    /// the same nonce, the two signatures would reveal the key. Therefore collective signatures have a seed of their
-    /// own.
+    /// the nonces can be deterministic. An ordinary signature of the same message has a different challenge. If the two
+    /// signatures had the same nonce, they would reveal the key. Therefore collective signatures have a separate seed.
     pub(crate) fn collective(key: &SecretKey, message: &[u8]) -> Self {
         Self::rfc6979(key, message, COLLECTIVE)
     }

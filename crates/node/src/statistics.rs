@@ -18,8 +18,8 @@ pub(crate) fn ds_blocks(figures: &Statistics) -> u64 {
     figures.latest_ds_block.get().saturating_add(1)
 }
 
-/// Returns the number of transactions in the latest Tx block, divided by the seconds since the previous Tx block.
-/// Returns 0 without Tx block 2, and if no time passed.
+/// Returns the number of transactions in the latest Tx block, divided by the seconds between the previous Tx block and
+/// this block. Returns 0 if Tx block 2 does not exist, or if the two times are equal.
 pub(crate) fn transaction_rate(figures: &Statistics) -> f64 {
     match figures.previous_tx_block_time {
         Some(previous) if figures.latest_tx_block.get() > 1 => {
@@ -29,14 +29,14 @@ pub(crate) fn transaction_rate(figures: &Statistics) -> f64 {
     }
 }
 
-/// Returns the number of all Tx blocks, divided by the seconds from Tx block 1 to the latest Tx block. Returns 0
-/// without Tx block 1, and if no time passed.
+/// Returns the number of all Tx blocks, divided by the seconds from Tx block 1 to the latest Tx block. Returns 0 if Tx
+/// block 1 does not exist, or if the two times are equal.
 pub(crate) fn tx_block_rate(figures: &Statistics) -> f64 {
     figures.first_tx_block_time.map_or(0.0, |first| per_second(tx_blocks(figures), first, figures.tx_block_time))
 }
 
-/// Returns the number of all DS blocks, divided by the seconds from DS block 1 to the latest DS block. Returns 0
-/// without DS block 1, and if no time passed.
+/// Returns the number of all DS blocks, divided by the seconds from DS block 1 to the latest DS block. Returns 0 if DS
+/// block 1 does not exist, or if the two times are equal.
 pub(crate) fn ds_block_rate(figures: &Statistics) -> f64 {
     figures.first_ds_block_time.map_or(0.0, |first| per_second(ds_blocks(figures), first, figures.ds_block_time))
 }
@@ -48,7 +48,7 @@ pub(crate) fn average_block_time(figures: &Statistics) -> u64 {
     (passed.unwrap_or(0) / 1_000_000).checked_div(blocks).unwrap_or(0)
 }
 
-/// Returns the rate of `count` events between two times, per second. Returns 0 if no time passed
+/// Returns the rate of `count` events between two times, per second. Returns 0 if the two times are equal
 /// (Reference: interface#chain-figures).
 fn per_second(count: u64, from: Timestamp, to: Timestamp) -> f64 {
     match to.get().checked_sub(from.get()) {

@@ -1,5 +1,5 @@
-//! The log: one line per event on standard error, filtered by `--log`, in the form of `--log-format`. Panics are logged
-//! too. Log lines about a request have its id.
+//! The log: one line per event on standard error, filtered by `--log`, in the form of `--log-format`. Panics are in the
+//! log too. A log line about a request has the id of the request.
 
 use std::{
     fmt,

@@ -40,8 +40,9 @@
 //!
 //! # The path from a committee to a value
 //!
-//! A proof is as good as the state root. The crate `silica-crypto` verifies the co-signatures of a Tx block with
-//! `verify_tx_block`, and returns the state root of the block. The caller must trust the public keys of the committee.
+//! A proof is only as trustworthy as the state root. The crate `silica-crypto` verifies the co-signatures of a Tx block
+//! with `verify_tx_block`, and returns the state root of the block. The caller must trust the public keys of the
+//! committee.
 //!
 //! # Features
 //!

@@ -91,7 +91,8 @@ impl StateProof {
     /// path to its key, so a change of any byte makes the proof invalid. The function hashes each node once.
     ///
     /// The proof is about exactly this key. The absence of a value under another spelling of a map key does not prove
-    /// the absence of the entry, so [`MapKey`](silica_protocol::MapKey) writes map keys in the form of the chain.
+    /// the absence of the entry. Therefore [`MapKey`](silica_protocol::MapKey) writes map keys in the form of the
+    /// chain.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use serde_json::{Map, Number, Value};
 
 /// An array is on one line if the text between its brackets and blanks has less than this number of bytes. jsoncpp has
 /// a right margin of 74 bytes, and the brackets and blanks take 4 bytes. jsoncpp also requires fewer than 25 elements.
-/// Every array below this number of bytes has fewer elements than that.
+/// Every array below this number of bytes has fewer than 25 elements.
 const LINE: usize = 70;
 /// Initial capacity of a text, in bytes. A receipt with an event and two messages has 1,700 bytes, so few texts grow.
 const ROOM: usize = 2048;

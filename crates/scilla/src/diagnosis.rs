@@ -203,13 +203,13 @@ const ELSEWHERE: &[(NameKind, &str, &str)] = &[
     (NameKind::Type, "Uint", "Uint32"),
 ];
 
-/// Returns the candidate that is most similar to an unknown name, or `None` if no candidate is similar. A name from
-/// another language gives the corresponding name of Scilla instead.
+/// Returns the candidate that is most similar to an unknown name, or `None` if no candidate is similar. For a name from
+/// another language, the result is the corresponding name of Scilla.
 ///
 /// A change inserts, removes or replaces a letter, or swaps two neighbours. Names of up to five letters permit one
 /// change, and each three further letters permit one more. The number of changes is at most three, and less than the
-/// length of the name. Case does not count as a change, but it decides between equally similar candidates. After
-/// that, alphabetical order decides.
+/// length of the name. A different letter case does not count as a change. Of equally similar candidates, the function
+/// returns the one with the fewest differences in letter case, and then the first in alphabetical order.
 pub(crate) fn nearest<'c>(
     kind: NameKind,
     name: &str,

@@ -2,9 +2,9 @@
 //!
 //! The language has one version, but its interpreter has several releases, and networks ran different ones. Receipts
 //! are part of block hashes, so a chain has one set of rules for its whole life. An [`Edition`] is the name that an
-//! operator chooses. [`Rules`] adds a revision, which is a number of this implementation. A stricter verdict or a new
-//! limit gets the next revision, and chains with an earlier revision keep their rules. Code reads the individual
-//! facts of [`Rules`], never the name.
+//! operator chooses. [`Rules`] adds a revision, which is a number of this implementation. A stricter check or a new
+//! limit gets the next revision, and chains with an earlier revision keep their rules. Code reads the individual facts
+//! of [`Rules`], never the name.
 //!
 //! ```
 //! use silica_scilla::rules::{Edition, Exceptions, Rules};

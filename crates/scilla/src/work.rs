@@ -1,7 +1,7 @@
 //! Work: the processor time of a transaction as every node counts it.
 //!
-//! The gas charges are those of the reference. Some operations take thousands of times as long as others with the
-//! same gas. Therefore operations that gas does not cover are counted in nanoseconds, with fixed weights from
+//! The gas charges are those of the reference. Some operations take thousands of times as long as others with the same
+//! gas. Therefore this module counts operations whose gas is too low in nanoseconds, with fixed weights from
 //! measurements. The gas used limits the work of a transaction. The sum over its transactions limits the work of a
 //! block. The weights and limits are part of the rules: a change of a weight or a limit is a new revision.
 //!
@@ -96,8 +96,8 @@ pub mod weight {
     /// An entry of a map that is read as a whole, without its bytes. Measured: 1.2 to 3.3 µs, including its bytes.
     pub const ENTRY: u64 = 1_500;
     /// An entry of the state that is written or removed, including the change of the tries of the block. Measured: 2 µs
-    /// for an entry that the block has written before, 7 to 12 µs for a new entry in memory. A higher weight would
-    /// bring honest contracts with many writes in a loop near their limit.
+    /// for an entry that the block has written before, 7 to 12 µs for a new entry in memory. With a higher weight,
+    /// ordinary contracts with many writes in a loop would come near their limit.
     pub const WRITTEN: u64 = 6_000;
     /// A byte of a key in a lookup. Measured: 1 to 2 ns.
     pub const KEY_BYTE: u64 = 3;

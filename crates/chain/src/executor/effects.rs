@@ -16,7 +16,7 @@ const MAX_VALUE_DEPTH: usize = 100;
 /// entries.
 ///
 /// Nodes of the generation 8.1 reject network messages of this size, for example a micro block with its receipts
-/// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml). So no block of the network has a transaction with more.
+/// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml). So no block of the network has a transaction with more bytes.
 const MAX_BYTES: usize = 10_000_000;
 
 /// Bytes of events and messages for each gas that the transaction has used.

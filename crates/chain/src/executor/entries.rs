@@ -1,10 +1,10 @@
 //! The entries of one contract that a block has read or written, as a tree. The parts of a key are its path in the
 //! tree, so a map is a subtree.
 //!
-//! The removal of a map does not read its entries. It puts the subtree aside, and hides the entries of the state before
-//! the block. So the removal and its revert each take one step, whatever the size of the map. When a phase reports its
-//! changes, each entry of a removed map becomes an absent entry. The transaction that wrote the entry has paid for this
-//! work.
+//! The removal of a map does not read its entries. The removal moves the subtree out of the tree, and hides the entries
+//! of the state before the block. So the removal and its revert each take one step, independent of the size of the map.
+//! When a phase reports its changes, each entry of a removed map becomes an absent entry. The transaction that wrote
+//! the entry has paid for this work.
 
 use std::{collections::BTreeMap, mem, ops::ControlFlow, sync::Arc};
 

@@ -11,11 +11,11 @@
 //! transaction of each of its lanes, the highest gas price first.
 //!
 //! A block takes the best transaction whose nonce is the next of its sender, and continues with the next transaction of
-//! that sender (Reference: execution#order-in-a-block). The reference takes transactions in order of price. It puts a
-//! transaction with a nonce gap aside, and prefers it to all others as soon as the gap is closed. All remaining
-//! transactions have a worse rank by then. So the reference and this pool select the same transactions, and the line
-//! needs only the first transaction of each lane. A lane that begins with a gap is *parked*: it is not in the line
-//! until its transactions or the nonce of its sender change.
+//! that sender (Reference: execution#order-in-a-block). The reference takes transactions in order of price. It skips a
+//! transaction with a nonce gap, and takes this transaction before all others as soon as the gap is closed. All
+//! remaining transactions have a worse rank at that time. So the reference and this pool select the same transactions,
+//! and the line needs only the first transaction of each lane. A lane that begins with a gap is *parked*: it is not in
+//! the line until its transactions or the nonce of its sender change.
 //!
 //! A transaction is executable under two conditions. The pool has all transactions of the sender from the next nonce of
 //! the account up to this transaction. The balance covers the costs of all of them. Otherwise the transaction is

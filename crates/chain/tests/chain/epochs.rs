@@ -114,7 +114,7 @@ fn before_the_first_ds_block_the_floor_holds_not_the_nominal_price_of_genesis() 
     assert_eq!(error, "GasPrice 100 lower than minimum allowable 2000000000");
 }
 
-/// Returns the price in DS block 3. DS block 1 has the lowest price, and DS block 2 three times this price.
+/// Returns the price in DS block 3. DS block 1 has the lowest price, and DS block 2 has three times this price.
 /// `full_blocks` of the ten blocks of the DS epoch are full. The node restarts after block `restart_after`.
 fn price_after(full_blocks: u64, restart_after: Option<u64>) -> GasPrice {
     let mut config = config(1, 10);

@@ -148,8 +148,8 @@ fn recover(digest: [u8; 32], r: &k256::Scalar, s: &k256::Scalar, recovery_id: u3
     encoded.as_bytes().try_into().ok().filter(|_| !is_infinite)
 }
 
-/// Returns the sum of a coordinate and n, or `None` if it has more than 256 bits. The order of the field has 256 bits,
-/// and [`decompress`] rejects a coordinate that is not below it.
+/// Returns the sum of a coordinate and n, or `None` if the sum has more than 256 bits. The order of the field has 256
+/// bits, and [`decompress`] rejects a coordinate that is not below it.
 fn plus_order(mut x: [u8; 32]) -> Option<[u8; 32]> {
     let mut carry = false;
     for (byte, order) in x.iter_mut().zip(ORDER).rev() {

@@ -252,8 +252,12 @@ fn map(key: &Type, value: &Type, given: &Value, known: &DataTypes) -> Result<Val
     }
 }
 
-/// Returns the JSON form of a value of an algebraic data type. The value can be a list in brackets, a pair as a list of
-/// two, `true` or `false`, the name of a constructor without arguments, `Some VALUE`, or the form of Scilla.
+/// Returns the JSON form of a value of an algebraic data type. The value can have these forms:
+///
+/// - a list in brackets, or a pair as a list of two;
+/// - `true`, `false`, or the name of another constructor without arguments;
+/// - `Some VALUE`;
+/// - the form of Scilla.
 fn data(of: &Arc<DataType>, arguments: &[Type], given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     let given = &opened(given)?;
     match (&**of.name.base(), given, arguments) {

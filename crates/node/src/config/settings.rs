@@ -21,8 +21,8 @@ use super::{Config, ConfigError, Origin, Origins, Profile, RunArgs, file::File};
 /// applies.
 const EXCLUSIVE: [(&str, &str); 2] = [("ephemeral", "data-dir"), ("mnemonic", "accounts-file")];
 
-/// Options that `silica config print` writes as a comment if they have their defaults, because the explicit value has
-/// another meaning. An explicit profile must be the profile of the chain. An explicit number of accounts requires a
+/// Options that `silica config print` writes as a comment if they have their defaults, because an explicit value has an
+/// additional effect. An explicit profile must be the profile of the chain. An explicit number of accounts requires a
 /// mnemonic.
 const COMMENTED_OUT: [&str; 2] = ["profile", "accounts"];
 

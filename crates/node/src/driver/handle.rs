@@ -206,8 +206,9 @@ impl NodeHandle {
     }
 
     /// Searches for the Tx block with a hash, and returns the result with the head for which the result is valid.
-    /// Earlier searches have read a range of blocks. Reads at most `most` blocks before this range, and at most `most`
-    /// blocks after it. Blocks the thread for some tenths of a second for 100,000 blocks.
+    /// Earlier searches have read a range of blocks. This search reads at most `most` blocks before the range, and at
+    /// most `most` blocks after the range. For 100,000 blocks, the search blocks the thread for a few tenths of a
+    /// second.
     pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Context, HashLookup), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock();
         // Take the head under the lock, so that no earlier search has read a later head.

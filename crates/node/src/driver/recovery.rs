@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::{error::DriverError, worker::Driver};
 
-/// Time between a failure to make a block and the next attempt. It is short, so that a payment waits little after an
-/// operator has freed space, and long enough that attempts take little processor time.
+/// Time between a failure to make a block and the next attempt. This time is short, so that block production resumes
+/// soon after an operator has freed space. It is long enough that the attempts take little processor time.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 impl<E> Driver<E> {

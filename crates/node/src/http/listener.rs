@@ -35,8 +35,8 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Returns whether the response is a page for operators, which web pages of other origins must not read. A POST is
-    /// JSON-RPC on every path, and no page.
+    /// Returns whether the response is a page for operators, which web pages of other origins must not read. A POST
+    /// request is JSON-RPC on every path, and its response is never a page.
     pub(super) fn is_for_operators<B>(&self, request: &Request<B>) -> bool {
         let is_read = || [Method::GET, Method::HEAD].contains(request.method());
         self.serves == Serves::Pages || (is_read() && FOR_OPERATORS.contains(&request.uri().path()))

@@ -6,10 +6,10 @@
 //!             deadline     response ◀── response_body ◀─┘
 //! ```
 //!
-//! The module parses no JSON and has no RPC method. The handler gets each POST body as a whole, for every path. Each of
-//! its responses has status 200, because JSON-RPC has errors of its own. If the server rejects a body, or has no memory
-//! for the response, the status shows the reason. The [`Handler`] also writes the body of such a rejection, because
-//! some clients read the body only.
+//! The module parses no JSON and has no RPC method. The handler gets each POST body as a whole, for every path. Each
+//! response of the handler has status 200, because JSON-RPC has its own errors. If the server rejects a body, or has no
+//! memory for the response, the status shows the reason. The [`Handler`] also writes the body of such a rejection,
+//! because some clients read the body only.
 //!
 //! [`HttpLimits`] bounds the resources of clients:
 //!

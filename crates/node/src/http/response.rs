@@ -10,8 +10,8 @@ use hyper::{
 
 use super::{Handler, Page, RejectReason, ResponseBody, gzip};
 
-/// Adds security headers. With them, a browser loads no content of the page except inline styles, runs no script, shows
-/// the page in no frame, and stores no copy.
+/// Adds security headers. With these headers, a browser loads only inline styles, runs no script, does not show the
+/// page in a frame, and stores no copy of the page.
 pub(super) fn guarded(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
     let headers = response.headers_mut();
     headers.insert(

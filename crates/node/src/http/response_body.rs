@@ -203,8 +203,8 @@ const USUAL_CHUNK: usize = CHUNKED_BYTES / 2;
 /// A chunk, and the source of the following chunks; `None` after the last chunk.
 type ChunkResult = Result<(Text, Option<BodyChunks>), Truncated>;
 
-/// A body whose chunks are made while the client reads. While one chunk is sent, a blocking thread makes the next one,
-/// and no further one. No thread waits for the client.
+/// A body whose chunks are made while the client reads. While the server sends one chunk, a blocking thread makes the
+/// next chunk, and no further chunk. No thread waits for the client.
 pub(crate) struct Chunked {
     /// The rest of the chunk that is being sent.
     current: Text,

@@ -168,8 +168,8 @@ impl Command for SendTransaction {
 /// A savepoint has the blocks, the state, the pending transactions, the time, the block mode and the gas price. A
 /// restart of the node deletes all savepoints. The node keeps at most 1,000 savepoints with at most 1,000,000 pending
 /// and dropped transactions together, and deletes the oldest above that. It deletes all savepoints after 256 MiB of
-/// changes since the newest checkpoint, or after 262,144 blocks, not counting blocks of empty block ranges that do not
-/// change the state.
+/// changes since the newest checkpoint, or after 262,144 blocks. Blocks of empty block ranges that do not change the
+/// state do not count.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TakeSnapshot {}
 

@@ -115,8 +115,8 @@ impl Service {
         }
     }
 
-    /// Answers the body of a request, single or batch. The rate limit has already counted `paid` units of the first
-    /// call. Returns no reply if the response must reserve memory first, and the reservation fails.
+    /// Returns the reply to the body of a request, single or batch. The rate limit has already counted `paid` units of
+    /// the first call. Returns no reply if the response must reserve memory first, and the reservation fails.
     pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
         let mut permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
         let reply = match Body::parse(&body, self.limits.batch) {

@@ -40,8 +40,8 @@ pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Resu
     }
 }
 
-/// Binds the address for operators. Returns `None` if no option names this address. The address has connection slots of
-/// its own, so that clients of JSON-RPC cannot exhaust them.
+/// Binds the address for operators. Returns `None` if no option names this address. The address has separate connection
+/// slots, so that clients of JSON-RPC cannot use all of them.
 pub(super) async fn bind_operators(
     config: &Config,
     metrics: &Arc<Metrics>,

@@ -181,8 +181,8 @@ fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
     differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
 }
 
-/// Rejects a configuration whose Scilla rules differ from those of the chain. The accounts are compared earlier,
-/// because they identify the chain of a profile better than the rules do.
+/// Rejects a configuration whose Scilla rules differ from those of the chain. The caller has compared the accounts
+/// before, because an error about the accounts identifies the chain of a profile better.
 fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
     let found = manifest.scilla_rules().edition();
     match config.scilla_rules {

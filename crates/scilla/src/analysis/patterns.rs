@@ -174,8 +174,8 @@ impl<'a> Patterns<'a> {
         format!("Type error in pattern matching on `{name}` of type {ty} (or one of its branches):\n")
     }
 
-    /// Adds the source position of a match to errors. A single error gets `wrapper` in front of its text, and the
-    /// position of the match if it has none. Several errors get a header with this position.
+    /// Adds the source position of a match to errors. A single error gets `wrapper` in front of its text. If the error
+    /// has no position, it gets the position of the match. Several errors get a header with this position.
     fn wrapped(&self, at: Span, wrapper: &str, mut errors: Errors) -> Errors {
         let [single] = errors.as_mut_slice() else {
             return headed(self.text.error(at, wrapper), errors);

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Largest number of bytes that the output keeps. The output copies the bytes of a repeated value from the kept bytes.
-/// The output writes and drops older bytes, so the memory for a hash has a limit.
+/// The output passes older bytes to the hash and drops them, so the memory for a hash has a limit.
 const KEPT: usize = 1 << 18;
 
 /// Least number of parts of a repeated value whose bytes are copied. A value with fewer parts is serialized again,

@@ -2,7 +2,7 @@
 //!
 //! The reference's tools take long flags with one dash, before or after operands, and values as the next argument. This
 //! parser also accepts two dashes, and values after an equals sign. One-letter flags exist only where a tool of the
-//! reference has them, and several of them may share a dash.
+//! reference has them. Several one-letter flags may follow one dash.
 
 use std::ffi::OsString;
 

@@ -3,8 +3,8 @@
 //! The machine has a stack of values, with a frame for each running function, and a stack of continuations.
 //! Evaluation does not recurse. A right fold over a long list makes these stacks long, and gas limits their length.
 //!
-//! The machine enters a function of several arguments once, with all arguments. The charges are those of the reference,
-//! which makes a function of the remaining arguments after each argument.
+//! The machine enters a function of several arguments once, with all arguments. The reference instead makes a function
+//! of the remaining arguments after each argument. The charges of the machine are those of the reference.
 
 use std::sync::Arc;
 

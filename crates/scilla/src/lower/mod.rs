@@ -39,10 +39,10 @@ impl Code {
     /// Compiles a contract that has passed the check before.
     ///
     /// This function does not check the program. It is for programs that a check has accepted earlier, for example the
-    /// contracts in the state of a chain, for which a second check would only take time. The code of a program that no
-    /// check has accepted can give values of wrong types: use [`Code::of_contract`] for such a program. The commands
-    /// `scilla run` and `scilla eval` also use this function and its siblings, because the reference does not check
-    /// there.
+    /// contracts in the state of a chain. A second check of such a program would only take time. The code of a program
+    /// that no check has accepted can give values of wrong types: use [`Code::of_contract`] for such a program. The
+    /// commands `scilla run` and `scilla eval` also use this function and its siblings, because the reference does not
+    /// check there.
     pub fn of_contract_unchecked(program: &Program<ContractModule>) -> Self {
         let main = &program.main;
         let (mut lowering, imports) = Lowering::begin(&program.imports, main.library.as_ref());

@@ -1,9 +1,10 @@
 //! The embedded texts of the standard library.
 //!
 //! Each run that imports a library evaluates the library and uses gas for the evaluation. The error of a run that fails
-//! inside a library contains a line number of the library. So a text must have the same expressions as the reference's
-//! text, node by node, and on the same lines. Names of variables, comments and layout may differ. The table in
-//! `shapes.txt` has the expressions, and a test compares it with the texts. The forms of the table are:
+//! inside a library contains a line number of the library. So each text must have the same tree of expressions as the
+//! text of the reference, and each expression must be on the same line. Names of variables, comments and layout may
+//! differ. The table in `shapes.txt` has the expressions, and a test compares it with the texts. The forms of the table
+//! are:
 //!
 //! | Form | Node |
 //! |---|---|

@@ -30,8 +30,8 @@ const LISTED_TYPES: usize = 5;
 impl Checker<'_> {
     /// Returns the cause of an invalid call of a built-in function: the wrong argument, and its expected types.
     ///
-    /// An argument is wrong if another type in its place makes the call valid. If this is true of several arguments,
-    /// for example of two integers of different types, the last of them is marked.
+    /// An argument is wrong if the call would be valid with another type of this argument. If several arguments are
+    /// wrong in this sense, for example two integers of different types, the function marks the last of them.
     pub(super) fn ill_typed_builtin(
         &self,
         name: &Ident,

@@ -122,7 +122,7 @@ impl Store {
         // The record first, before anything is removed: its lock rejects a directory that is in use.
         let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
         let record = record.map_err(OpenError::RecordDb)?;
-        // Also before anything is removed: this program must not repair a record of a later format, or a record that
+        // This check is before any removal. This program must not repair a record of a later format, or a record that
         // has lost blocks. A repair of the record by other means may need the state.
         Archive::examine(&record, layout.head_marker.as_deref()).map_err(OpenError::Record)?;
         // A crash can lose blocks that a store with relaxed durability acknowledges. Such a store uses no head marker.

@@ -1,8 +1,8 @@
 //! Leaf pages: the leaves below a prefix, if they are small enough for one page.
 //!
-//! Most leaf pages in memory are only read, or few of their leaves change. Therefore the leaves, and the references to
-//! the nodes below each digit, are packed into one allocation that versions share. A version has its changed leaves and
-//! references in addition. After [`CHANGES`] changes, all leaves are packed again.
+//! For most leaf pages in memory, there are only reads, or only few leaves change. Therefore the leaves, and the
+//! references to the nodes below each digit, are packed into one allocation that versions share. A version has its
+//! changed leaves and references in addition. After [`CHANGES`] changes, all leaves are packed again.
 
 use std::{
     cmp::Ordering,

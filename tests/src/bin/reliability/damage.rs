@@ -1,8 +1,8 @@
 //! Damaged files of a data directory: truncated, changed, emptied, deleted or extended.
 //!
-//! After damage to one file of the data directory, the node has two valid outcomes. It starts, rebuilds derived data,
-//! and returns the same results as before. Or it refuses to start, with a message that names the damage. If `silica db
-//! check` finds no damage, the node must start and return the same results as before.
+//! After damage to one file of the data directory, the node has two valid outcomes. Either it starts, rebuilds derived
+//! data, and returns the same results as before. Or it does not start, and its error names the damage. If
+//! `silica db check` finds no damage, the node must start and return the same results as before.
 
 use std::{
     collections::BTreeMap,

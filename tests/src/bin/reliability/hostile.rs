@@ -39,8 +39,8 @@ const MARGIN: u64 = 200 << 20;
 const DATA_MARGIN: u64 = 3 * MARGIN;
 
 /// Number of blocks with a large event during the attack that uses them. At least the same number of such blocks is
-/// made before the attack. The caches of records fill with such blocks without a hostile client: 20 blocks add 37 MB,
-/// and 100 blocks add 38 MB. So the caches of the idle process are full.
+/// made before the attack. Such blocks fill the caches of the record even without a hostile client: 20 blocks add 37
+/// MB, and 100 blocks add 38 MB. So the caches of the idle process are full before the attack.
 pub(crate) const SHOUTS: u64 = 20;
 
 /// Time in which other clients call the node before an attack.

@@ -346,8 +346,9 @@ fn with_checksum(text: &str) -> Result<Address, AddressError> {
     })
 }
 
-/// Returns the checksummed form of EIP-55. A letter is upper case iff one digit of a hash is 8 or more. The hash is the
-/// Keccak-256 of the lower-case text, and the digit is the hexadecimal digit at the position of the letter.
+/// Returns the checksummed form of EIP-55. A letter is in upper case if and only if one digit of a hash is 8 or more.
+/// The hash is the Keccak-256 of the lower-case text, and the digit is the hexadecimal digit at the position of the
+/// letter.
 fn to_eip55(address: &Address) -> String {
     let lower = address.to_string();
     let hash = Keccak256::digest(&lower);

@@ -5,18 +5,18 @@
 //!
 //! The index is a log-structured merge tree. Entries of recent blocks are in the memtable. Other entries are in
 //! segments. A segment is a sorted set of entries, which is written once. The leading bits of the hash divide the
-//! segment into buckets of 128 to 256 entries on average. Hashes are uniform, so the hash determines the bucket, and a
-//! lookup takes one read for each segment. Segments of similar sizes are merged. Therefore the number of segments grows
-//! with the logarithm of the number of transactions.
+//! segment into buckets of 128 to 256 entries on average. Hashes are uniformly distributed, so the hash determines the
+//! bucket, and a lookup takes one read for each segment. Segments of similar sizes are merged. Therefore the number of
+//! segments grows with the logarithm of the number of transactions.
 //!
 //! ```text
 //! manifest   table (1)                                     format, next segment, blocks covered, newest hash, segments
 //! bucket     table (1)  segment (4)  bucket (4)  part (2)  whether more parts follow (1), entries of 16 bytes
 //! ```
 //!
-//! Every bucket of a segment is stored, even an empty one, and every value has a checksum. So a missing value is always
-//! damage. It does not mean that a transaction does not exist. The index can be rebuilt from the record at any time,
-//! also during reads.
+//! A segment has a value for every bucket, even for an empty bucket, and every value has a checksum. So a missing value
+//! is always damage. It does not mean that a transaction does not exist. The index can be rebuilt from the record at
+//! any time, also during reads.
 
 mod entry;
 mod manifest;
