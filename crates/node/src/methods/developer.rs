@@ -96,7 +96,8 @@ impl Command for SetBlockMode {
 /// Moves the clock of the running node forward, and returns the time in microseconds since 1970.
 ///
 /// If `silica_setNextBlockTimestamp` has set the time of the next block, this time also moves forward, and the method
-/// returns it. After a restart, the clock is the clock of the system again.
+/// returns it. After a restart, the clock begins at the time of the latest block, or at the time of the system if that
+/// is later.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct IncreaseTime {
     /// Number of seconds.
