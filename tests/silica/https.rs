@@ -83,7 +83,7 @@ fn check_done(line: &str, variables: &[(&str, &str)]) -> String {
     stdout
 }
 
-/// Listens on a free local port, and serves each connection in a thread of its own.
+/// Listens on a free local port, and serves each connection in a separate thread.
 fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

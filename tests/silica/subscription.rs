@@ -99,7 +99,7 @@ fn request(nonce: u64, to: Address, code: &str, data: &Value) -> Payment {
     request
 }
 
-/// Deploys a contract in a block of its own.
+/// Deploys a contract in a separate block.
 fn deploy(node: &Node, code: &str) -> Address {
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
     let deployed = node.result("CreateTransaction", &json!([request(1, Address::ZERO, code, &init).json()]));

@@ -33,8 +33,8 @@ const SECOND: u64 = 1_000_000;
 
 /// A chain for tests: a network with one node and a store in memory.
 ///
-/// The chain executes each transaction at once, in a block of its own. All keys are deterministic, and the chain has
-/// its own clock, which advances by one second for each action. Therefore each run of a test gives the same blocks.
+/// The chain executes each transaction at once, in a separate block. All keys are deterministic, and the chain has its
+/// own clock, which advances by one second for each action. Therefore each run of a test gives the same blocks.
 ///
 /// # Examples
 ///

@@ -31,7 +31,7 @@ impl FromStr for WebSocketPort {
 /// Parses a numeric IP address and a port. Rejects host names, because a name can have several addresses, and can
 /// change them.
 pub(crate) fn socket_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "expected a numeric address and a port, as 127.0.0.1:5555 or [::1]:5555".to_owned())
+    text.parse().map_err(|_| "expected a numeric address and a port, such as 127.0.0.1:5555 or [::1]:5555".to_owned())
 }
 
 /// Default address and port of the JSON-RPC server, as in the isolated server.

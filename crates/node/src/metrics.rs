@@ -186,8 +186,8 @@ fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Returns the sum of the sizes of all files below a directory, in bytes. Ignores files that cannot be read or were
-/// removed meanwhile.
+/// Returns the sum of the sizes of all files below a directory, in bytes. Ignores files that cannot be read, or that
+/// were removed during the call.
 fn size_of(directory: PathBuf) -> u64 {
     let (mut sum, mut left) = (0_u64, vec![directory]);
     while let Some(directory) = left.pop() {

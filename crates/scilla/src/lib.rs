@@ -102,7 +102,7 @@
 //! - Results do not depend on a clock, on randomness, on floating point or on the order of hash maps. The same text,
 //!   state and message give the same result and the same gas on every machine.
 //! - Gas and [`work`] limit the execution of a program, and gas limits the depth of its data. The nesting of texts has
-//!   a limit of its own ([`syntax::MAX_NESTING`]). No function overflows the stack of its caller.
+//!   a separate limit ([`syntax::MAX_NESTING`]). No function overflows the stack of its caller.
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "a pass looks for its few kinds of node among all of them")]
 mod analysis;

@@ -182,7 +182,7 @@ impl Vocabulary {
     /// Returns the cause for a procedure that cannot be called at source position `at`.
     ///
     /// `is_checked` is true if all procedures before `at` have been checked. A procedure before `at` is then unknown
-    /// only because of an error in the procedure. This error has an entry of its own.
+    /// only because of an error in the procedure. This error has a separate entry.
     pub(crate) fn unknown_procedure(&self, ident: &Ident, at: &Location, is_checked: bool) -> Cause {
         let name = ident.name.base();
         let Some(declared) = self.components.get(&**name) else {

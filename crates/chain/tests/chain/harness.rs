@@ -1,7 +1,7 @@
 //! A [`TestChain`] with numbered users, in which the test makes all blocks.
 //!
-//! The methods of `TestChain` execute each transaction in a block of its own. These tests put several transactions into
-//! a block, and compare the status of transactions without a block. Therefore they submit and make blocks separately.
+//! The methods of `TestChain` execute each transaction in a separate block. These tests put several transactions into a
+//! block, and compare the status of transactions without a block. Therefore they submit and make blocks separately.
 
 use std::{collections::BTreeMap, sync::Arc};
 

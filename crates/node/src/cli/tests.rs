@@ -156,7 +156,10 @@ fn errors_name_the_flag_and_the_expected_value() {
     check_refused("--max-gapped 1001", &["--max-gapped", "1..=1000"]);
     check_refused("--chain-id 70000", &["--chain-id", "70000"]);
     for address in ["here", "localhost:5555", "5555", ":5555", "127.0.0.1"] {
-        check_refused(&format!("--listen {address}"), &["--listen", address, "numeric address and a port, as 127"]);
+        check_refused(
+            &format!("--listen {address}"),
+            &["--listen", address, "numeric address and a port, such as 127"],
+        );
     }
     check_refused("--websocket localhost:1", &["--websocket", "numeric address and a port", "or off"]);
     check_refused("load --target localhost:1", &["--target", "numeric address and a port"]);

@@ -8,7 +8,7 @@
 //!    └────────── Chain ◀──────────────publishes each head──────────────┘
 //! ```
 //!
-//! The loop has a thread of its own, because making a block takes processor time and waits for the disk. In an instant
+//! The loop has a separate thread, because block production takes processor time and waits for the disk. In an instant
 //! mode, all transactions that arrive while the driver makes a block go into the next block together, and share one
 //! flush.
 //!

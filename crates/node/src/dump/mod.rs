@@ -318,8 +318,8 @@ impl DumpName {
 /// call.
 pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpReport, DumpError> {
     let data_dir = node.data_dir().ok_or(DumpError::InMemory)?;
-    // Read the pool before the head. A transaction that gets its block in between is then in the dump twice. In the
-    // other order, it would be missing.
+    // Read the pool before the head. If a block includes a transaction between the two reads, the dump has the
+    // transaction twice. In the other order, the dump would not have the transaction.
     let pool =
         if node.chain().waiting() > 0 { node.chain().export_oldest(usize::MAX, LONGEST_POOL).0 } else { Vec::new() };
     let at = node.context();

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, mem, sync::Arc};
 
 use hyper::body::Bytes;
 
-/// Minimum bytes of a text that becomes a segment of its own. A shorter text is copied into the last segment.
+/// Minimum bytes of a text that becomes a separate segment. A shorter text is copied into the last segment.
 const SEGMENT: usize = 16 << 10;
 
 /// Capacity in bytes of a segment for many short texts. A vector without a limit would be copied each time that it

@@ -1,4 +1,4 @@
-//! Edits of the state by developers. Each edit gets a Tx block of its own, in every block mode.
+//! Edits of the state by developers. Each edit gets a separate Tx block, in every block mode.
 
 use std::borrow::Cow;
 

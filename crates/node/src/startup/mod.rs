@@ -268,7 +268,7 @@ impl RunningNode {
     pub async fn stop(mut self) -> Result<(), StopError> {
         let Some(mut parts) = self.parts.take() else { return Ok(()) };
         self.stop.send_replace(true);
-        // A task of its own: a caller can drop this future, for example after a timeout, and the stop continues.
+        // A separate task: a caller can drop this future, for example after a timeout, and the stop continues.
         let stopped = tokio::spawn(async move {
             if (&mut parts.http).await.is_err() {
                 tracing::error!("the server panicked; the stop continues");

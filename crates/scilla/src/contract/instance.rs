@@ -64,8 +64,8 @@ pub enum CallError {
 
 /// A deployed contract with its state in memory.
 ///
-/// Each call has a gas limit of its own. A failed call leaves the state as it is. The instance does not deliver
-/// messages, so the caller reads them from the [`CallOutcome`].
+/// Each call has a separate gas limit. A failed call leaves the state as it is. The instance does not deliver messages,
+/// so the caller reads them from the [`CallOutcome`].
 #[derive(Clone, Debug)]
 pub struct Instance {
     contract: Contract,

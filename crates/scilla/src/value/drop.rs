@@ -50,7 +50,7 @@ impl Drop for Node {
 }
 
 /// Drops values one after the other. Before a value is dropped, its unshared parts move to the queue. So the dropped
-/// value has no parts of its own, and the drop does not recurse.
+/// value has no unshared parts, and the drop does not recurse.
 fn drop_all(mut pending: Vec<Pending>) {
     while let Some(next) = pending.pop() {
         match next {

@@ -104,8 +104,8 @@ async fn handshake(stream: IoStream) -> Result<Ends, HttpError> {
     handshake.await.map_err(HttpError::of_exchange)
 }
 
-/// Waits for the result of an exchange, and polls the future of its connection meanwhile. One task polls both, so that
-/// a response wakes only one task.
+/// Waits for the result of an exchange. During the wait, polls the future of the connection too. One task polls both,
+/// so that a response wakes only one task.
 async fn drive<T>(
     driver: &mut Option<Driver>,
     exchange: impl Future<Output = Result<T, HttpError>>,

@@ -7,7 +7,7 @@
 //!
 //! - A browser sends `Origin` with each POST of a page and with each WebSocket handshake.
 //! - After DNS rebinding, `Host` has the foreign name of the page.
-//! - A proxy adds headers of its own.
+//! - A proxy adds headers to the request.
 //!
 //! A caller without these marks is a program on this machine, or a page that this machine serves.
 
@@ -185,7 +185,9 @@ pub(crate) enum Foreign {
          --allowed-origins"
     )]
     Origin { got: String },
-    #[error("the header {header} has {got:?}, expected none, as proxies add it: call the node without a proxy")]
+    #[error(
+        "the header {header} has {got:?}, expected none, because proxies add this header: call the node without a proxy"
+    )]
     Proxied { header: HeaderName, got: String },
     #[error("the peer {peer} is one of --trusted-proxies: call the node without a proxy")]
     FromProxy { peer: IpAddr },
