@@ -95,7 +95,11 @@ impl Chunks for ChunkedResult {
                     "truncated a response, because the state history no longer has its state"
                 );
             } else {
-                tracing::error!(method = self.method, %error, "failed to read the state of a response; truncated the response and closed the connection");
+                tracing::error!(
+                    method = self.method,
+                    %error,
+                    "failed to read the state of a response; the client gets a truncated response, or an error in a batch"
+                );
             }
             Truncated
         })?;
