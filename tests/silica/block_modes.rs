@@ -314,8 +314,8 @@ fn payment_that_lost_its_funds_is_dropped() {
     assert_eq!((&status["modificationState"], &status["status"]), (&json!(2), &json!(21)));
 }
 
-/// A chain with many blocks from one request returns the same responses as if each block had its own request, also
-/// after a kill.
+/// A chain with many blocks from one request returns the same responses as a chain with one request for each block,
+/// even after a kill.
 #[test]
 fn blocks_that_are_demanded_by_the_hundred_thousand_are_like_all_others() {
     // A debug build takes ten times as long, so it makes fewer blocks. The checks are the same.

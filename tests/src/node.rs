@@ -496,7 +496,7 @@ impl Node {
         Finished { status: self.process.wait_with(patience), output: self.process.output() }
     }
 
-    /// Kills the process with SIGKILL. The effect is the effect of a crash.
+    /// Kills the process with SIGKILL, which has the same effect as a crash.
     ///
     /// # Panics
     ///

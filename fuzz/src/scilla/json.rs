@@ -21,7 +21,8 @@ use super::Parts;
 
 /// Data types of a sample contract and of the language.
 ///
-/// `Colour` contains itself: a reader must hold for such a type, although the check rejects the contract.
+/// `Colour` contains itself. A reader must end without a panic for such a type, although the check rejects the
+/// contract.
 static KNOWN: LazyLock<DataTypes> = LazyLock::new(|| {
     let text = "scilla_version 0 library L type Colour = | Red | Mix of Colour (List Uint32) (Map String Bool)
                 contract C ()";

@@ -1,4 +1,4 @@
-//! One run of the interpreter as in the generation 8.1: its charges and its report.
+//! One run of the interpreter, with the charges and the report of the generation 8.1.
 
 use std::sync::Arc;
 

@@ -82,7 +82,7 @@ impl StorageQuota {
         self.worked
     }
 
-    /// Adds `work` to the work of the query. The caller counts before it does the work.
+    /// Adds `work` to the work of the query. The caller counts the work before it does the work.
     pub(super) fn spend(&mut self, work: u64) -> Result<(), StorageFault> {
         self.worked = self.worked.saturating_add(work);
         if self.worked <= self.work {

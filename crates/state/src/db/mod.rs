@@ -1,6 +1,6 @@
 //! The engine: an ordered map of bytes, on disk or in memory. Only this folder uses sled.
 //!
-//! This module adds what sled 0.34 lacks:
+//! This module works around these limits of sled 0.34:
 //!
 //! - `flush` of sled writes its log and starts the transfer to the device (`sync_file_range`). A power failure can
 //!   still lose this data. Therefore [`Db::flush`] also calls `fdatasync` on the same file.

@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(looks.late(), Duration::from_millis(1_200));
         looks.add(begun + 3 * RHYTHM + Duration::from_millis(1_200));
         assert_eq!(looks.late(), Duration::from_millis(1_200));
-        // After a long pause, the delay counts in full, although it is as long as the time for which delays count.
+        // A delay that is as long as the counted time counts in full.
         looks.add(begun + 4 * RHYTHM + Duration::from_millis(1_200) + KNOWN);
         assert_eq!(looks.late(), KNOWN);
     }
