@@ -20,6 +20,7 @@ mod dump;
 mod edit;
 mod envelope;
 mod eth;
+mod exchanges;
 mod files;
 mod foreign;
 mod https;
