@@ -3,6 +3,8 @@
 //! Receipts and JSON contain only the text and the source positions of an [`Entry`]. In addition, an entry may have a
 //! [`Cause`]: the kind of the error with its names, types and source positions. [`diagnose`] combines both.
 
+use std::ops::Range;
+
 pub use crate::report::{Cause, Context, NameKind, TypedArgument};
 use crate::{
     report::{Entry, Failure, Warning},
@@ -80,6 +82,11 @@ impl From<&Warning> for Diagnosis {
 }
 
 impl Diagnosis {
+    /// Returns whether the position of this error is the end of the wrong part, if the parser reported the error.
+    pub fn is_at_end(&self) -> bool {
+        !self.moved && (self.title.contains("but found") || self.title.starts_with("Lexical error: "))
+    }
+
     /// Returns the diagnosis of an entry without a cause.
     fn plain(entry: &Entry) -> Self {
         Self {
@@ -165,6 +172,22 @@ impl Diagnosis {
         self.place = place;
         self.moved = true;
     }
+}
+
+/// Returns the byte range of the word at a column of a line, or of one character. The word begins at the column, or ends
+/// there if `ends` is true. Columns count bytes from 1. A column after the line means the end of the line.
+pub fn word_at(line: &str, column: u32, ends: bool) -> Range<usize> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\'');
+    let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1).min(line.len());
+    let (before, after) = line.as_bytes().split_at(at);
+    let (start, end) = if ends {
+        (at - before.iter().rev().take_while(|byte| is_word(byte)).count().max(1).min(at), at)
+    } else {
+        (at, at + after.iter().take_while(|byte| is_word(byte)).count().max(1))
+    };
+    let start = (0..=start.min(line.len())).rev().find(|place| line.is_char_boundary(*place)).unwrap_or(0);
+    let end = (end.min(line.len())..=line.len()).find(|place| line.is_char_boundary(*place)).unwrap_or(line.len());
+    start..end
 }
 
 fn counted(arguments: usize) -> String {

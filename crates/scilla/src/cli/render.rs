@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::files::Files;
 use crate::{
-    diagnosis::{Diagnosis, diagnose},
+    diagnosis::{Diagnosis, diagnose, word_at},
     json::FailureReport,
     report::Warning,
     source::Location,
@@ -56,8 +56,7 @@ pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Sty
             let mut drawing = Drawing::new(colours, files);
             let errors = diagnose(report.failure);
             for error in errors.iter().take(MOST_DRAWN) {
-                let behind = error.title.contains("but found") || error.title.starts_with("Lexical error: ");
-                let pointing = if behind && !error.moved { pointing } else { Pointing::To };
+                let pointing = if error.is_at_end() { pointing } else { Pointing::To };
                 drawing.draw(Level::ERROR, error, pointing);
             }
             drawing.count_rest(errors.len(), "errors");
@@ -277,18 +276,9 @@ fn shortened(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the byte range of a line to underline at a column: the word that begins or ends there, or one byte.
+/// Returns the byte range of a line to underline at a column.
 fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\'');
-    let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1).min(line.len());
-    let (before, after) = line.as_bytes().split_at(at);
-    let (start, end) = match pointing {
-        Pointing::To => (at, at + after.iter().take_while(|byte| is_word(byte)).count().max(1)),
-        Pointing::Behind => (at - before.iter().rev().take_while(|byte| is_word(byte)).count().max(1).min(at), at),
-    };
-    let start = (0..=start.min(line.len())).rev().find(|place| line.is_char_boundary(*place)).unwrap_or(0);
-    let end = (end.min(line.len())..=line.len()).find(|place| line.is_char_boundary(*place)).unwrap_or(line.len());
-    start..end
+    word_at(line, column, pointing == Pointing::Behind)
 }
 
 /// Returns a help text for errors of the evaluator and of files. Only the error text identifies these errors.

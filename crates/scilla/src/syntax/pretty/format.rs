@@ -97,7 +97,7 @@ fn placed_comments(text: &[u8]) -> (u32, Vec<Comment>) {
 }
 
 /// Returns a comment with LF as its line break. Bytes that are not UTF-8 become U+FFFD.
-fn contents(comment: &[u8]) -> String {
+pub(in crate::syntax) fn contents(comment: &[u8]) -> String {
     String::from_utf8_lossy(comment).replace("\r\n", "\n").replace('\r', "\n")
 }
 

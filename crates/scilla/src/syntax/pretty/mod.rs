@@ -11,6 +11,7 @@ mod types;
 
 use std::borrow::Cow;
 
+pub(super) use self::format::contents;
 pub use self::format::{comments, format_contract, format_expression, format_library};
 use self::layout::{Op, lay_out};
 use super::ast::{
