@@ -305,6 +305,164 @@ fn long_traces_are_cut_off() {
     assert_eq!(traced["call"]["run"]["completed"], true);
 }
 
+/// Adds the steps of the calls of a page to `all`, in the order of their execution.
+fn add_steps(call: &Value, all: &mut Vec<Value>) {
+    all.extend(call["run"]["steps"].as_array().into_iter().flatten().cloned());
+    call["calls"].as_array().into_iter().flatten().for_each(|call| add_steps(call, all));
+}
+
+/// Removes the steps and the parameters of calls, and the messages without a run.
+fn skeleton(call: &Value) -> Value {
+    let mut bare = call.clone();
+    bare["params"] = Value::Null;
+    if bare["run"].is_object() {
+        bare["run"]["steps"] = Value::Null;
+    }
+    bare["calls"] = call["calls"].as_array().unwrap().iter().filter(|it| it["run"].is_object()).map(skeleton).collect();
+    bare
+}
+
+/// Returns all pages of a trace.
+fn pages(node: &Node, hash: &Value, mut options: Value) -> Vec<Value> {
+    let mut pages = Vec::new();
+    loop {
+        let page = node.result(TRACE, &json!([hash, options]));
+        options["fromStep"] = page["page"]["nextStep"].clone();
+        pages.push(page);
+        if options["fromStep"].is_null() {
+            return pages;
+        }
+        assert!(pages.len() < 100, "the pages have an end");
+    }
+}
+
+#[test]
+fn pages_of_a_trace_have_each_step_once() {
+    let mut chain = Chain::new();
+    let (first, _) = chain.deploy(RELAY, &[]);
+    let (second, _) = chain.deploy(RELAY, &[]);
+    let stranger = Wallet::stranger(3).address();
+    let none = json!({"vname": "amount", "type": "Uint128", "value": "0"});
+    let to = |name, address: &Address| address_param(name, address);
+    let share = json!([to("first", &second), to("second", &stranger), to("third", &second), none]);
+    let (long, _) = chain.deploy(LONG, &[]);
+    let calls = [
+        (first, "Share", share),
+        (first, "Repeat", json!([{"vname": "times", "type": "Uint32", "value": "4"}])),
+        (long, "Go", json!([{"vname": "count", "type": "Uint32", "value": "5"}])),
+    ];
+    for (contract, tag, params) in calls {
+        chain.call(1, contract, tag, &params);
+        let (hash, whole) = (newest(&chain.node), trace(&chain.node));
+        assert!(whole.get("page").is_none() && whole["truncated"] == false, "{tag}");
+        let mut expected = Vec::new();
+        add_steps(&whole["call"], &mut expected);
+        for limit in [1, 2, 3, 7, 10_000] {
+            let (mut steps, mut messages, mut parameters) = (Vec::new(), 0, 0);
+            for page in pages(&chain.node, &hash, json!({"limit": limit})) {
+                for member in ["block", "changes", "hash", "receipt", "truncated"] {
+                    assert_eq!(page[member], whole[member], "{member}");
+                }
+                assert_eq!(page["page"]["steps"], expected.len());
+                assert_eq!(skeleton(&page["call"]), skeleton(&whole["call"]), "{tag} {limit}");
+                let before = steps.len();
+                add_steps(&page["call"], &mut steps);
+                assert!(steps.len() > before && steps.len() <= before + limit, "{tag} {limit}");
+                let text = page["call"].to_string();
+                messages += text.matches("\"run\":null").count();
+                parameters += text.matches("\"params\":[").count();
+            }
+            assert_eq!(steps, expected, "{tag} {limit}");
+            let text = whole["call"].to_string();
+            assert_eq!(messages, text.matches("\"run\":null").count(), "{tag} {limit}");
+            assert_eq!(parameters, text.matches("\"params\":[").count(), "{tag} {limit}");
+        }
+        let bare = chain.node.result(TRACE, &json!([hash, {"values": false}]));
+        let mut steps = Vec::new();
+        add_steps(&bare["call"], &mut steps);
+        for (step, mut expected) in steps.into_iter().zip(expected.clone()) {
+            (expected["used"], expected["bound"]) = (json!([]), Value::Null);
+            assert_eq!(step, expected);
+        }
+        let behind = chain.node.result(TRACE, &json!([hash, {"fromStep": u64::MAX}]));
+        assert_eq!(behind["page"], json!({"nextStep": null, "steps": expected.len()}));
+        for same in [json!(null), json!({}), json!({"fromStep": null, "limit": null, "values": null})] {
+            assert_eq!(chain.node.result(TRACE, &json!([hash, same])), whole);
+        }
+    }
+}
+
+#[test]
+fn pages_reach_the_end_of_a_long_trace() {
+    let mut chain = Chain::new();
+    let (contract, _) = chain.deploy(LONG, &[]);
+    chain.call(1, contract, "Go", &json!([{"vname": "count", "type": "Uint32", "value": "3000"}]));
+    let (hash, whole) = (newest(&chain.node), trace(&chain.node));
+    let pages = pages(&chain.node, &hash, json!({"limit": 10_000}));
+    let mut steps = Vec::new();
+    for page in &pages {
+        add_steps(&page["call"], &mut steps);
+        assert!(page["call"].to_string().len() < 16 << 20);
+    }
+    assert_eq!((pages.len(), steps.len()), (2, 3 + 3_000 * 4));
+    let mut beginning = Vec::new();
+    add_steps(&whole["call"], &mut beginning);
+    // The trace without options ends before the result of the last procedure.
+    assert_eq!(steps[..9_990], beginning[..9_990]);
+    let result = json!({"name": "y", "value": "2"});
+    assert_eq!(steps.iter().filter(|step| step["text"] == "y = double x" && step["bound"] == result).count(), 3_000);
+}
+
+#[test]
+fn pages_of_large_values_end_early() {
+    let mut chain = Chain::new();
+    let statements: Vec<String> = (0..400).map(|number| format!("  a{number} = text")).collect();
+    let code =
+        format!("scilla_version 0\ncontract Wide ()\ntransition Go (text : String)\n{}\nend\n", statements.join(";\n"));
+    let (contract, _) = chain.deploy(&code, &[]);
+    let text = "x".repeat(14_000);
+    let receipt = chain.call(1, contract, "Go", &json!([{"vname": "text", "type": "String", "value": text}]));
+    assert_eq!(receipt["success"], true, "{receipt}");
+    assert_eq!(trace(&chain.node)["truncated"], true);
+    let hash = newest(&chain.node);
+    let pages = pages(&chain.node, &hash, json!({"limit": 10_000}));
+    let mut steps = Vec::new();
+    for page in &pages {
+        assert_eq!(page["truncated"], false);
+        assert!(page["call"].to_string().len() < 6 << 20, "{}", page["call"].to_string().len());
+        add_steps(&page["call"], &mut steps);
+    }
+    assert_eq!((pages.len(), steps.len()), (3, 400));
+    for (number, step) in steps.iter().enumerate() {
+        assert_eq!(step["bound"], json!({"name": format!("a{number}"), "value": text}));
+        assert_eq!(step["used"], json!([{"name": "text", "value": text}]));
+    }
+}
+
+#[test]
+fn invalid_options_of_a_trace_are_named() {
+    let node = Node::start(&[]);
+    let hash = "0".repeat(64);
+    let refused = |options: Value, problem: &str| {
+        check_error(&node, TRACE, &json!([hash, options]), (-8, &format!("options: {problem}")));
+    };
+    refused(json!({"limit": 0}), "limit: expected a number from 1 to 10000, got 0");
+    refused(json!({"limit": 10_001}), "limit: expected a number from 1 to 10000, got 10001");
+    for (wrong, got) in
+        [(json!(-1), "-1"), (json!("5"), "\"5\""), (json!(1.5), "1.5"), (json!([]), "[]"), (json!(1e300), "1e+300")]
+    {
+        refused(json!({"fromStep": wrong}), &format!("fromStep: expected a number from 0, got {got}"));
+    }
+    for (wrong, got) in [(json!(0), "0"), (json!("true"), "\"true\"")] {
+        refused(json!({"values": wrong}), &format!("values: expected true or false, got {got}"));
+    }
+    refused(json!({"from": 1}), "expected fromStep, limit or values, got \"from\"");
+    for wrong in [json!(7), json!("x"), json!([])] {
+        let (code, _) = node.error(TRACE, &json!([hash, wrong]));
+        assert_eq!(code, INVALID_PARAMS.0, "{wrong}");
+    }
+}
+
 /// A contract that reads the number and time of its block.
 const CLOCK: &str = r#"scilla_version 0
 contract Clock ()

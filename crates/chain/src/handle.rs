@@ -132,7 +132,7 @@ impl Chain {
     /// The errors of [`simulate`](Self::simulate).
     pub fn trace_call(&self, request: &SimulationRequest) -> Result<(Simulation, CallTree), SimulationError> {
         self.at_latest(|simulator| {
-            let tracer = Tracer::new();
+            let tracer = Tracer::new(None);
             let simulation = simulator.simulate(request, Some(&tracer))?;
             Ok((simulation, tracer.finish()))
         })

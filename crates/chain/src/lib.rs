@@ -196,7 +196,7 @@ pub use crate::{
     drop_reason::DropReason,
     edit::Edit,
     epoch::Epochs,
-    executor::{CallTree, EditError, InterfaceError, TracedCall, TracedRun, TracedStep, TracedValue},
+    executor::{CallTree, EditError, InterfaceError, TraceWindow, TracedCall, TracedRun, TracedStep, TracedValue},
     gas_price::GasPriceError,
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,

@@ -16,7 +16,7 @@ use crate::{
     accounts::{Accounts, Source, StateReader, Visitor, visit},
     admission::VerifiedTransaction,
     builder::state_diff,
-    executor::{self, CallTree, Context, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer},
+    executor::{self, CallTree, Context, NOTHING_LOADED, Outcome, Overlay, Recorded, TraceWindow, Tracer},
     shared::Shared,
     simulation::{AccountChange, account_change},
     snapshot::Snapshot,
@@ -87,6 +87,19 @@ impl Snapshot {
     /// [`TraceError`]: no block has the transaction, the state history has no state before its block, the repeated
     /// execution gives another receipt, or the data could not be read.
     pub fn trace(&self, hash: &TxHash) -> Result<TransactionTrace, TraceError> {
+        self.traced(hash, None)
+    }
+
+    /// Returns a page of the trace of a transaction. Each page executes the whole transaction.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`trace`](Self::trace).
+    pub fn trace_page(&self, hash: &TxHash, window: TraceWindow) -> Result<TransactionTrace, TraceError> {
+        self.traced(hash, Some(window))
+    }
+
+    fn traced(&self, hash: &TxHash, window: Option<TraceWindow>) -> Result<TransactionTrace, TraceError> {
         let stored = self.transaction(hash)?.ok_or(TraceError::Unknown)?;
         let (earliest, latest) = self.kept();
         let outside = |earliest: BlockNumber| TraceError::Outside {
@@ -97,7 +110,7 @@ impl Snapshot {
         let before = stored.block.previous().filter(|before| *before >= earliest).ok_or_else(|| outside(earliest))?;
         let view = self.view_at(before).map_err(TraceError::from_past(&outside))?;
         let past = || Past { view: view.clone(), record: self.state().clone() };
-        match self.execute_again(&stored, past) {
+        match self.execute_again(&stored, window, past) {
             // The state left the state history while the function read it.
             Err(TraceError::State(StateError::Expired)) => Err(outside(self.kept_now().0)),
             traced => traced,
@@ -107,6 +120,7 @@ impl Snapshot {
     fn execute_again(
         &self,
         stored: &StoredTransaction,
+        window: Option<TraceWindow>,
         past: impl Fn() -> Past,
     ) -> Result<TransactionTrace, TraceError> {
         let BlockRecord { micro_blocks, transactions, edits, .. } =
@@ -130,7 +144,7 @@ impl Snapshot {
         };
         let before = state_diff(&overlay.changes()?);
         overlay.next_phase();
-        let tracer = Tracer::new();
+        let tracer = Tracer::new(window);
         execute(self.shared(), &last, &stored.receipt, Some(&tracer), &mut overlay)?;
         let base = past();
         let old = |contract: &Address, key: &StorageKey| {

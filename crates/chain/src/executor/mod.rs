@@ -43,7 +43,7 @@ use self::module::{LoadError, Module};
 pub use self::{
     edit::EditError,
     interface::InterfaceError,
-    tracer::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue},
+    tracer::{CallTree, TraceWindow, TracedCall, TracedRun, TracedStep, TracedValue},
 };
 pub(crate) use self::{
     edit::{FieldEdit, edit_field},

@@ -2,7 +2,7 @@
 //!
 //! The limits on statements and bytes bound the memory of a trace. The gas limit bounds the time of the execution.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{Address, Qa};
@@ -84,7 +84,18 @@ pub struct TracedValue {
     pub value: Option<Json>,
 }
 
-/// Maximum number of statements in the trace of a transaction.
+/// The statements that a page of a trace has. They are numbered from 0 in the order of their execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceWindow {
+    /// Number of the first statement.
+    pub from: u64,
+    /// Maximum number of statements, at most 10,000. A limit of 0 means 1.
+    pub limit: usize,
+    /// Whether the statements have values.
+    pub values: bool,
+}
+
+/// Maximum number of statements in the trace of a transaction, and in a page of it.
 const MOST_STEPS: usize = 10_000;
 /// Approximate maximum of bytes in the names, values and sources of a trace. Clients and the node hold a trace as a
 /// whole.
@@ -110,7 +121,16 @@ struct Notes {
     /// The calls in progress, the outermost first. Each call caused the next.
     open: Vec<TracedCall>,
     root: Option<TracedCall>,
+    /// The window of a page, or `None` for the beginning of the trace.
+    window: Option<TraceWindow>,
+    /// Number of executed statements.
+    executed: u64,
+    /// Number of recorded statements.
     steps: usize,
+    /// Whether a statement comes after the last one of the page.
+    is_over: bool,
+    /// Positions of the latest statements of the current run by their depth; `None` if a statement is not recorded.
+    latest: BTreeMap<usize, Option<usize>>,
     bytes: usize,
     truncated: bool,
 }
@@ -120,13 +140,22 @@ struct Notes {
 pub struct CallTree {
     /// The call of the transaction; `None` for payments and deployments.
     pub root: Option<TracedCall>,
-    /// Whether statements or values are missing because of a limit.
+    /// Whether statements or values are missing because of a limit. Statements before and after the window of a page are
+    /// not missing.
     pub truncated: bool,
+    /// Number of statements that the transaction executed.
+    pub executed: u64,
+    /// Number of the first statement after the page, or `None` on the last page. Only pages have this number.
+    pub next: Option<u64>,
 }
 
 impl Tracer {
-    pub(crate) fn new() -> Self {
-        Self(RefCell::default())
+    /// Returns a recorder. With a window, it records a page: the statements in the window, and the messages that were
+    /// sent after them. The page has all calls, but parameters of only those calls that begin in the window.
+    pub(crate) fn new(window: Option<TraceWindow>) -> Self {
+        let limit = |limit: usize| limit.clamp(1, MOST_STEPS);
+        let window = window.map(|window| TraceWindow { limit: limit(window.limit), ..window });
+        Self(RefCell::new(Notes { window, ..Notes::default() }))
     }
 
     pub(crate) fn finish(self) -> CallTree {
@@ -135,14 +164,23 @@ impl Tracer {
         while !notes.open.is_empty() {
             notes.close();
         }
-        CallTree { root: notes.root, truncated: notes.truncated }
+        let Notes { root, truncated, executed, .. } = notes;
+        let recorded = u64::try_from(notes.steps).unwrap_or(u64::MAX);
+        let end = notes.window.map(|window| window.from.saturating_add(recorded));
+        CallTree { root, truncated, executed, next: end.filter(|end| *end < executed) }
     }
 
     /// Begins a call before the run of its contract.
     pub(super) fn begin(&self, sender: Address, recipient: Address, amount: Qa, body: &Json, gas: u64) {
         let notes = &mut *self.0.borrow_mut();
         let run = TracedRun { gas_before: gas, gas_after: gas, ..TracedRun::default() };
-        let call = notes.call(sender, recipient, amount, body);
+        notes.latest.clear();
+        let call = if notes.is_in_window() {
+            notes.call(sender, recipient, amount, body)
+        } else {
+            // The number of calls is limited, so these calls need no bytes of the page.
+            TracedCall { sender, recipient, amount, tag: tag(body), params: Json::Null, run: None, calls: Vec::new() }
+        };
         notes.open.push(TracedCall { run: Some(run), ..call });
     }
 
@@ -161,7 +199,7 @@ impl Tracer {
     /// Adds a message that causes no run: its recipient is not a contract, its tag is empty, or its delivery failed.
     pub(super) fn sent(&self, sender: Address, recipient: Address, amount: Qa, body: &Json) {
         let notes = &mut *self.0.borrow_mut();
-        if notes.is_full() {
+        if !notes.is_in_window() || notes.is_full() {
             return;
         }
         let call = notes.call(sender, recipient, amount, body);
@@ -186,21 +224,49 @@ impl Notes {
 
     /// Returns the call of a message. If the trace has too few bytes left, the parameters are missing.
     fn call(&mut self, sender: Address, recipient: Address, amount: Qa, body: &Json) -> TracedCall {
-        let tag = body.get("_tag").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let tag = tag(body);
         let params = body.get("params").map(|params| readable_parts(params, LEVELS_OF_PARAMS));
         let bytes = params.as_ref().map_or(0, |params| params.to_string().len());
-        let has_room = bytes <= MOST_BYTES.saturating_sub(self.bytes);
+        let has_room = bytes <= self.most_bytes().saturating_sub(self.bytes);
         self.truncated |= !has_room;
         self.spend(if has_room { tag.len().saturating_add(bytes) } else { tag.len() });
         let params = params.filter(|_| has_room).unwrap_or_default();
         TracedCall { sender, recipient, amount, tag, params, run: None, calls: Vec::new() }
     }
 
+    /// Returns whether the latest statement is in the window of the page. A call before the first statement counts as a
+    /// part of the first statement.
+    fn is_in_window(&self) -> bool {
+        self.window.is_none_or(|window| self.executed.saturating_sub(1) >= window.from && !self.is_over)
+    }
+
     /// Returns whether the trace is full. If so, marks it as truncated.
     fn is_full(&mut self) -> bool {
-        let is_full = self.steps >= MOST_STEPS || self.bytes >= MOST_BYTES;
+        // The number of statements does not truncate a page, because another page has the further statements.
+        let is_full = (self.window.is_none() && self.steps >= MOST_STEPS) || self.bytes >= self.most_bytes();
         self.truncated |= is_full;
         is_full
+    }
+
+    /// Returns the number of bytes above which values and messages are missing. A page ends before the next statement
+    /// when it has [`MOST_BYTES`], so the values of its last statement, and the messages after it, can need more.
+    const fn most_bytes(&self) -> usize {
+        if self.window.is_some() { 2 * MOST_BYTES } else { MOST_BYTES }
+    }
+
+    /// Counts an executed statement. Returns whether the trace records the statement.
+    fn records_next(&mut self) -> bool {
+        let number = self.executed;
+        self.executed = number.saturating_add(1);
+        let Some(TraceWindow { from, limit, .. }) = self.window else { return !self.is_full() };
+        // A page has at least one statement, so that the next page begins later.
+        self.is_over |= self.steps >= limit || (self.steps > 0 && self.bytes >= MOST_BYTES);
+        number >= from && !self.is_over
+    }
+
+    /// Returns whether the statements have values.
+    fn has_values(&self) -> bool {
+        self.window.is_none_or(|window| window.values)
     }
 
     fn spend(&mut self, bytes: usize) {
@@ -209,7 +275,7 @@ impl Notes {
 
     fn value(&mut self, Argument { name, value }: Argument) -> TracedValue {
         let is_small = about(&value) <= LARGEST_VALUE && value.parts() <= MOST_PARTS;
-        let shown = (is_small && self.bytes < MOST_BYTES).then(|| as_json(&value, MOST_LEVELS));
+        let shown = (is_small && self.bytes < self.most_bytes()).then(|| as_json(&value, MOST_LEVELS));
         self.truncated |= shown.is_none();
         self.spend(shown.as_ref().map_or(0, |shown| shown.to_string().len()).saturating_add(name.len()));
         TracedValue { name: name.to_string(), value: shown }
@@ -219,13 +285,15 @@ impl Notes {
 impl Observer for &Tracer {
     fn statement(&mut self, step: Step<'_>) {
         let notes = &mut *self.0.borrow_mut();
-        if notes.is_full() {
+        let Step { component, depth, location, text, units_before, units_after, used, bound, failed } = step;
+        if !notes.records_next() {
+            notes.latest.insert(depth, None);
             return;
         }
-        let Step { component, depth, location, text, units_before, units_after, used, bound, failed } = step;
         let text = String::from_utf8_lossy(text.get(..LONGEST_LINE).unwrap_or(text)).into_owned();
         notes.steps = notes.steps.saturating_add(1);
         notes.spend(component.len().saturating_add(text.len()));
+        let has_values = notes.has_values();
         let step = TracedStep {
             component: component.to_owned(),
             depth,
@@ -234,26 +302,34 @@ impl Observer for &Tracer {
             text,
             units_before,
             units_after,
-            used: used.into_iter().map(|used| notes.value(used)).collect(),
-            bound: bound.map(|bound| notes.value(bound)),
+            used: used.into_iter().filter(|_| has_values).map(|used| notes.value(used)).collect(),
+            bound: bound.filter(|_| has_values).map(|bound| notes.value(bound)),
             failed,
         };
         if let Some(run) = notes.run() {
+            let position = run.steps.len();
             run.steps.push(step);
+            notes.latest.insert(depth, Some(position));
         }
     }
 
     fn returned(&mut self, depth: usize, bound: Argument) {
         let notes = &mut *self.0.borrow_mut();
-        if notes.is_full() {
+        // Without a window, a full trace ends before the result of a procedure. A page has the result, even if the
+        // procedure ends after the page.
+        if !notes.has_values() || (notes.window.is_none() && notes.is_full()) {
             return;
         }
+        let Some(position) = notes.latest.get(&depth).copied().flatten() else { return };
         let bound = notes.value(bound);
-        let caller = notes.run().and_then(|run| run.steps.iter_mut().rev().find(|step| step.depth == depth));
-        if let Some(caller) = caller {
+        if let Some(caller) = notes.run().and_then(|run| run.steps.get_mut(position)) {
             caller.bound = Some(bound);
         }
     }
+}
+
+fn tag(body: &Json) -> String {
+    body.get("_tag").and_then(Json::as_str).unwrap_or_default().to_owned()
 }
 
 /// Returns the approximate size of a value in bytes, without reading its parts.

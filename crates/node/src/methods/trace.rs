@@ -4,13 +4,18 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::{CallTree, Chain, TraceError, TracedCall, TracedRun, TracedStep, TracedValue, TransactionTrace};
+use silica_chain::{
+    CallTree, Chain, TraceError, TraceWindow, TracedCall, TracedRun, TracedStep, TracedValue, TransactionTrace,
+};
 use silica_protocol::{
     Gas, TxHash,
     rpc::{
         error::RpcErrorCode,
         simulation::SimulatedTransactionParam,
-        trace::{CallTraceJson, TracedCallJson, TracedRunJson, TracedStepJson, TracedValueJson, TransactionTraceJson},
+        trace::{
+            CallTraceJson, TracePageJson, TracedCallJson, TracedRunJson, TracedStepJson, TracedValueJson,
+            TransactionTraceJson,
+        },
     },
 };
 
@@ -20,7 +25,13 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
-    rpc::{CallError, Command, Entry, params::Text},
+    rpc::{
+        CallError, Command, Entry,
+        params::{
+            Text,
+            options::{Limit, Number, Options, Switch},
+        },
+    },
 };
 
 /// Rows of the method table for the methods in this file.
@@ -33,11 +44,41 @@ pub(super) const ENTRIES: &[Entry] =
 /// The node executes the transaction again on the state before the transaction. The node keeps the states of the latest
 /// 50 Tx blocks, or of as many as `--proof-window` sets. Each statement has its position in the source, the gas before
 /// and after it, and the values that it used and bound. Each changed variable has its old and new value. A trace has at
-/// most 10,000 statements, and 4 MiB of text and values.
+/// most 10,000 statements, and 4 MiB of text and values. With options, the result is a page of the trace with these
+/// limits. Each request executes the whole transaction.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TraceTransaction {
     /// Hash of the transaction.
     hash: Text<TxHash>,
+    /// Statements of the page; optional. Without any option, the result is the beginning of the trace.
+    #[serde(default)]
+    options: Options<TraceOptions>,
+}
+
+/// Options for a page of a trace.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct TraceOptions {
+    /// Number of the first statement, from 0: the `nextStep` of the previous page.
+    #[serde(rename = "fromStep")]
+    from_step: Option<Number>,
+    /// Maximum number of statements on the page.
+    limit: Option<Limit<10_000>>,
+    /// Whether the statements have `used` and `bound`; true by default.
+    values: Option<Switch>,
+}
+
+impl TraceOptions {
+    /// Returns the window of the page, or `None` without any option.
+    fn window(self) -> Option<TraceWindow> {
+        let Self { from_step, limit, values } = self;
+        let is_page = from_step.is_some() || limit.is_some() || values.is_some();
+        is_page.then(|| TraceWindow {
+            from: from_step.map_or(0, |Number(from)| from),
+            limit: limit.unwrap_or_default().get(),
+            values: values.is_none_or(|Switch(values)| values),
+        })
+    }
 }
 
 impl From<TraceError> for CallError {
@@ -59,14 +100,21 @@ impl Command for TraceTransaction {
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         let hash = self.hash.named("hash")?;
+        let window = self.options.get()?.window();
         let trace = move |chain: &Chain| {
-            let traced = chain.snapshot().trace(&hash)?;
-            let TransactionTrace { block, receipt, calls: CallTree { root, truncated }, changes } = traced;
+            let snapshot = chain.snapshot();
+            let traced = match window {
+                Some(window) => snapshot.trace_page(&hash, window)?,
+                None => snapshot.trace(&hash)?,
+            };
+            let TransactionTrace { block, receipt, calls, changes } = traced;
+            let CallTree { root, truncated, executed, next } = calls;
             Written::new(&TransactionTraceJson {
                 block: block.into(),
                 call: root.map(call),
                 changes: changes.into_iter().map(account_change).collect(),
                 hash: hash.into(),
+                page: window.map(|_| TracePageJson { next_step: next, steps: executed }),
                 receipt: receipt.into(),
                 truncated,
             })
@@ -90,10 +138,8 @@ impl Command for TraceCall {
     type Output = Written<CallTraceJson>;
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
-        simulate(node, self.transaction, Chain::trace_call, |(simulated, CallTree { root, truncated })| CallTraceJson {
-            call: root.map(call),
-            simulation: simulation(simulated),
-            truncated,
+        simulate(node, self.transaction, Chain::trace_call, |(simulated, CallTree { root, truncated, .. })| {
+            CallTraceJson { call: root.map(call), simulation: simulation(simulated), truncated }
         })
         .await
     }

@@ -27,10 +27,25 @@ pub struct TransactionTraceJson {
     pub changes: Vec<AccountChangeJson>,
     /// Hash of the transaction.
     pub hash: Hex<TxHash>,
+    /// The place of the page in the trace; absent for a request without options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<TracePageJson>,
     /// The receipt of the transaction.
     pub receipt: ReceiptJson,
     /// Whether the trace omits statements or values because of its limits.
     pub truncated: bool,
+}
+
+/// The place of a page in a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", schemars(rename = "TracePage"))]
+pub struct TracePageJson {
+    /// `fromStep` of the next page; null on the last page.
+    pub next_step: Option<u64>,
+    /// Number of statements of the whole trace.
+    pub steps: u64,
 }
 
 /// The trace of a simulated transaction.
