@@ -86,12 +86,15 @@ const ADMIN: &str = "0xdfa89866ae86632b36361d53b76c1373448c28fa";
 
 /// A contract with the field of a fungible token, and one holder.
 const TOKEN: &str = r"scilla_version 0
-contract Token ()
+(* Coins of an example. *)
+contract Token (name : String, symbol : String, decimals : Uint32)
+(* Amounts by holder. *)
 field balances : Map ByStr20 Uint128 =
   let none = Emp ByStr20 Uint128 in
   let holder = 0xdfa89866ae86632b36361d53b76c1373448c28fa in
   let amount = Uint128 1000 in
   builtin put none holder amount
+(* Has no effect. *)
 transition Nothing ()
 end
 ";
@@ -154,7 +157,12 @@ impl Chain {
             send(&call);
             call.hash()
         });
-        let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
+        let init = json!([
+            {"vname": "_scilla_version", "type": "Uint32", "value": "0"},
+            {"vname": "name", "type": "String", "value": "Example Coin"},
+            {"vname": "symbol", "type": "String", "value": "EXC"},
+            {"vname": "decimals", "type": "Uint32", "value": "12"},
+        ]);
         let token = send(&contract_request(4, Address::ZERO, TOKEN, &init));
         let token = token["ContractAddress"].as_str().unwrap().to_owned();
         node.result("IncreaseBlocknum", &json!([1]));
@@ -224,7 +232,7 @@ impl Chain {
                 let hashes = [&self.sealed, &self.deployment, &self.calls[0], &self.calls[1]];
                 hashes.map(|hash| json!([format!("0x{hash}")])).to_vec()
             }
-            "silica_getContractInterface" => vec![json!([self.contract])],
+            "silica_getContractInterface" => vec![json!([self.contract]), json!([self.token])],
             "silica_getHolders" => vec![json!([self.token])],
             "silica_search" => ["112", &self.sealed, &self.sealed[..10], &self.contract, "no such name"]
                 .map(|text| json!([text]))

@@ -7,7 +7,11 @@ use silica_state::{Entries, StateError};
 
 use crate::{
     accounts::StateReader,
-    executor::{InterfaceError, Overlay, contract_interface},
+    config::ChainConfig,
+    executor::{
+        CheckError, CheckRequest, ContractInterface, InterfaceError, Overlay, SourceCheck, check_source,
+        contract_interface,
+    },
     snapshot::Snapshot,
 };
 
@@ -74,15 +78,29 @@ impl Snapshot {
         Ok(contracts)
     }
 
-    /// Returns the interface of the contract at `address`: parameters, fields, transitions, procedures, events and data
-    /// types. The result is the text of a JSON object, the `contract_info` of the reference's checker. The call parses
-    /// and checks the contract, which takes some milliseconds for a long contract.
+    /// Returns the interface of the contract or library at `address`: parameters, fields, transitions, procedures, events
+    /// and data types, with their documentation. The call parses and checks the text, which takes some milliseconds for
+    /// a long contract.
     ///
     /// # Errors
     ///
     /// [`InterfaceError`] if the address has no contract, or the state cannot be read.
-    pub fn contract_interface(&self, address: &Address) -> Result<String, InterfaceError> {
+    pub fn contract_interface(&self, address: &Address) -> Result<ContractInterface, InterfaceError> {
         contract_interface(address, &self.shared().simulated, &mut Overlay::new(self.state().clone()))
+    }
+
+    /// Checks the text of a contract or library as a deployment with the highest gas limit would check it. The call
+    /// takes at most about as long as such a deployment, or twice as long if the text has errors.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckError`]: the text is too long, an address has no library, or the state cannot be read. Errors in the text
+    /// are in the result.
+    pub fn check_source(&self, request: &CheckRequest) -> Result<SourceCheck, CheckError> {
+        let ChainConfig { rules, shard_gas_limit, ds_gas_limit, .. } = &self.shared().network.config;
+        let gas = (*shard_gas_limit).max(*ds_gas_limit);
+        let mut overlay = Overlay::new(self.state().clone());
+        check_source(request, gas, rules, &self.shared().simulated, &mut overlay)
     }
 
     fn is_library(&self, address: &Address) -> Result<bool, StateError> {

@@ -196,7 +196,10 @@ pub use crate::{
     drop_reason::DropReason,
     edit::Edit,
     epoch::Epochs,
-    executor::{CallTree, EditError, InterfaceError, TraceWindow, TracedCall, TracedRun, TracedStep, TracedValue},
+    executor::{
+        CallTree, CheckError, CheckRequest, ContractInterface, Diagnostic, EditError, InterfaceError, Position,
+        SourceCheck, TokenStandard, TraceWindow, TracedCall, TracedRun, TracedStep, TracedValue,
+    },
     gas_price::GasPriceError,
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,

@@ -22,6 +22,8 @@ mod payment;
 mod run;
 #[cfg(test)]
 mod share;
+mod source_check;
+mod standard;
 mod storage;
 mod text;
 mod tracer;
@@ -42,7 +44,9 @@ use silica_state::StateError;
 use self::module::{LoadError, Module};
 pub use self::{
     edit::EditError,
-    interface::InterfaceError,
+    interface::{ContractInterface, InterfaceError},
+    source_check::{CheckError, CheckRequest, Diagnostic, Position, SourceCheck},
+    standard::TokenStandard,
     tracer::{CallTree, TraceWindow, TracedCall, TracedRun, TracedStep, TracedValue},
 };
 pub(crate) use self::{
@@ -51,6 +55,7 @@ pub(crate) use self::{
     module::{ContractCache, InitFacts, LoadedContract},
     nesting::readable,
     overlay::{Change, Overlay},
+    source_check::check_source,
     tracer::Tracer,
 };
 use crate::{accounts::StateReader, admission::VerifiedTransaction, config::Rules, pool::DropReason};

@@ -54,7 +54,7 @@ impl RunFailure {
     }
 
     /// Returns the failure for invalid init data. This failure does not report the gas that is left.
-    fn origin(error: InputError, gas: Meter) -> Self {
+    pub(super) fn origin(error: InputError, gas: Meter) -> Self {
         Self { gas: None, ..Self::input(error, gas) }
     }
 
@@ -92,7 +92,7 @@ pub(super) struct Accepted {
 }
 
 /// Returns the options of a check. Counts the work to parse and check the texts.
-fn options(source: &Source, limit: u64, work: Work) -> Result<Options, RunFailure> {
+pub(super) fn options(source: &Source, limit: u64, work: Work) -> Result<Options, RunFailure> {
     let mut options = Options::with_limit(limit);
     options.meter = options.meter.with_work(work);
     let bytes = text_units(source);
@@ -107,7 +107,7 @@ fn options(source: &Source, limit: u64, work: Work) -> Result<Options, RunFailur
 
 /// Counts the work for the imports of a program, for which no gas is charged: the loading of the standard library, and
 /// the check of all libraries. The check counts half the bytes of all libraries.
-fn load_imports(options: &mut Options, libraries: &Libraries, bytes: u64) -> Result<(), RunFailure> {
+pub(super) fn load_imports(options: &mut Options, libraries: &Libraries, bytes: u64) -> Result<(), RunFailure> {
     let loaded = bytes.saturating_sub(libraries.bytes()).saturating_add(bytes / 2);
     let counted = options.meter.load(loaded, true);
     counted.map_err(|exhausted| RunFailure::exhausted(exhausted.to_string(), options.meter.work()))

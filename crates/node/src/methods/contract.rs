@@ -6,16 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use silica_chain::{
-    ContractEntries, ContractField, InterfaceError, PastStateError, ProofError, StateEntry, StatePage, StatePageError,
-    StatePageRequest,
+    ContractEntries, ContractField, PastStateError, ProofError, StateEntry, StatePage, StatePageError, StatePageRequest,
 };
 use silica_protocol::{
     Account, Address, AddressError, BlockNumber, DeployedContract, HexError, InitData, TxHash, VariableHash,
     rpc::{
         account::StateProof,
-        contract::{
-            ContractCode, ContractInterfaceJson, ContractParamJson, SmartContract, StateEntryJson, StatePageJson,
-        },
+        contract::{ContractCode, ContractParamJson, SmartContract, StateEntryJson, StatePageJson},
         contract_state::{StateWriter, nested_value},
         error::{RpcError, RpcErrorCode},
         text::Hex,
@@ -42,7 +39,6 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::streamed::<GetSmartContractState>().of_weight(10),
     Entry::streamed::<GetSmartContractSubState>().of_weight(5),
     Entry::slow::<GetStateProof>().of_weight(5),
-    Entry::slow::<GetContractInterface>().of_weight(10),
     Entry::slow::<GetSmartContractStatePage>().of_weight(5),
 ];
 
@@ -301,37 +297,6 @@ fn wrong_cursor(got: &str) -> CallError {
 
 fn unknown_field(got: &str) -> CallError {
     CallError::parameter("field", &format!("expected the name of a field of the contract, got {:?}", beginning(got)))
-}
-
-/// The interface of a contract: its parameters, fields, transitions and events. An extension of this node.
-///
-/// The result is the object `contract_info` that `scilla check -contractinfo` prints for the code of the contract.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct GetContractInterface {
-    /// Address of the contract.
-    address: Text<Address>,
-}
-
-impl From<InterfaceError> for CallError {
-    fn from(error: InterfaceError) -> Self {
-        match error {
-            InterfaceError::UnknownAccount | InterfaceError::NotAContract => {
-                Self::with_text_of(RpcErrorCode::INVALID_ADDRESS_OR_KEY, &error)
-            }
-            InterfaceError::Unusable | InterfaceError::State(_) => Self::internal(error),
-            _ => Self::internal(error),
-        }
-    }
-}
-
-impl Method for GetContractInterface {
-    const NAME: &'static str = "silica_getContractInterface";
-    type Output = ContractInterfaceJson;
-
-    fn call(self, at: &Context) -> Result<ContractInterfaceJson, CallError> {
-        let text = at.snapshot.contract_interface(&self.address.named("address")?)?;
-        serde_json::from_str(&text).map_err(CallError::internal)
-    }
 }
 
 /// The address of the contract that a transaction deploys. The address exists for a failed deployment too.

@@ -16,6 +16,7 @@ mod eth;
 mod example;
 #[cfg(test)]
 mod guide;
+mod interface;
 mod isolated;
 mod list;
 mod network;
@@ -51,6 +52,7 @@ const FAMILIES: &[&[Entry]] = &[
     ds_block::ENTRIES,
     edit::ENTRIES,
     eth::ENTRIES,
+    interface::ENTRIES,
     isolated::ENTRIES,
     network::ENTRIES,
     openrpc::ENTRIES,

@@ -53,8 +53,8 @@ pub struct StateEntryJson {
     pub variable: String,
 }
 
-/// The interface of a contract: parameters, fields, transitions and events, as the Scilla checker reports them. Types
-/// have the form in which Scilla prints them.
+/// The interface of a contract or library: parameters, fields, transitions, events and data types, as the Scilla checker
+/// reports them. Types have the form in which Scilla prints them. Documentation is the comments directly before a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ContractInterface"))]
@@ -62,21 +62,113 @@ pub struct ContractInterfaceJson {
     /// Data types that the contract defines or uses.
     #[serde(rename = "ADTs")]
     pub data_types: Vec<DataTypeJson>,
+    /// Documentation of the contract or library; null if there is none.
+    pub documentation: Option<String>,
     /// Events that the contract can emit.
-    pub events: Vec<ComponentJson>,
+    pub events: Vec<EventInfoJson>,
     /// Fields of the contract.
     pub fields: Vec<FieldInfoJson>,
+    /// Whether it is a library. A library has only data types.
+    pub library: bool,
     /// Parameters that a deployment has to set.
     pub params: Vec<TypedNameJson>,
     /// Procedures: only components of the contract can call them.
     pub procedures: Vec<ComponentJson>,
     /// Major version of Scilla that the contract declares.
     pub scilla_major_version: String,
+    /// Standards of tokens whose required fields and transitions the contract has. The node does not verify the
+    /// behaviour of the contract.
+    pub standards: Vec<TokenStandardJson>,
     /// Transitions: transactions and messages can call them.
     pub transitions: Vec<ComponentJson>,
     /// Name of the contract.
     #[serde(rename = "vname")]
     pub name: String,
+}
+
+/// A standard of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TokenStandard"))]
+pub enum TokenStandardJson {
+    /// Non-fungible tokens, with the numbers of tokens in `owned_token_count`.
+    #[serde(rename = "ZRC-1")]
+    Zrc1,
+    /// Fungible tokens, with the amounts in `balances`.
+    #[serde(rename = "ZRC-2")]
+    Zrc2,
+    /// Non-fungible tokens, with the numbers of tokens in `balances`.
+    #[serde(rename = "ZRC-6")]
+    Zrc6,
+}
+
+/// A position in a source text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SourcePosition"))]
+pub struct SourcePositionJson {
+    /// Column in bytes, from 1.
+    pub column: u32,
+    /// Line, from 1.
+    pub line: u32,
+}
+
+/// A part of a source text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SourceSpan"))]
+pub struct SourceSpanJson {
+    /// Position after the last character of the part.
+    pub end: SourcePositionJson,
+    /// Position of the first character of the part.
+    pub start: SourcePositionJson,
+}
+
+/// The result of the check of a source text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ContractCheck"))]
+pub struct ContractCheckJson {
+    /// Errors, then warnings; at most 100.
+    pub diagnostics: Vec<DiagnosticJson>,
+    /// The interface; null if the text has an error. Data types of the text have the prefix `contract.` or `library.`
+    /// instead of an address.
+    pub interface: Option<ContractInterfaceJson>,
+    /// Whether there are further diagnostics.
+    pub truncated: bool,
+}
+
+/// An error or a warning about a source text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Diagnostic"))]
+pub struct DiagnosticJson {
+    /// Position after the wrong part; null if it is unknown.
+    pub end: Option<SourcePositionJson>,
+    /// The imported library with the problem; null for the text itself.
+    pub file: Option<String>,
+    /// Advice for the correction; null if there is none.
+    pub help: Option<String>,
+    /// The text of the error or warning.
+    pub message: String,
+    /// Further facts.
+    pub notes: Vec<String>,
+    /// Whether the problem is an error. A text with an error cannot be deployed.
+    pub severity: SeverityJson,
+    /// Position of the wrong part; null if it is unknown.
+    pub start: Option<SourcePositionJson>,
+}
+
+/// The severity of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", schemars(rename = "Severity"))]
+pub enum SeverityJson {
+    /// The text cannot be deployed.
+    Error,
+    /// The text can be deployed.
+    Warning,
 }
 
 /// A name in a contract with its type.
@@ -99,6 +191,8 @@ pub struct TypedNameJson {
 pub struct FieldInfoJson {
     /// Number of nested maps at the start of the type: 2 for `Map Uint32 (Map Uint32 String)`.
     pub depth: u32,
+    /// Documentation of the field; null if there is none.
+    pub documentation: Option<String>,
     /// Type of the field.
     #[serde(rename = "type")]
     pub type_name: String,
@@ -107,14 +201,30 @@ pub struct FieldInfoJson {
     pub name: String,
 }
 
-/// A transition, a procedure or an event, with its parameters.
+/// A transition or procedure, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ContractComponent"))]
 pub struct ComponentJson {
+    /// Documentation of the component; null if there is none.
+    pub documentation: Option<String>,
     /// The parameters, in the order of the source.
     pub params: Vec<TypedNameJson>,
-    /// Name of the component or event.
+    /// The part of the source from the keyword to `end`.
+    pub span: SourceSpanJson,
+    /// Name of the component.
+    #[serde(rename = "vname")]
+    pub name: String,
+}
+
+/// An event, with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ContractEvent"))]
+pub struct EventInfoJson {
+    /// The parameters, in the order of the source.
+    pub params: Vec<TypedNameJson>,
+    /// Name of the event.
     #[serde(rename = "vname")]
     pub name: String,
 }
@@ -124,6 +234,8 @@ pub struct ComponentJson {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "DataType"))]
 pub struct DataTypeJson {
+    /// Documentation of a data type of the contract or library itself; null if there is none.
+    pub documentation: Option<String>,
     /// The constructors of the data type.
     #[serde(rename = "tmap")]
     pub constructors: Vec<ConstructorJson>,
