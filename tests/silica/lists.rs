@@ -1,5 +1,5 @@
 //! Lists in pages: `silica_getBlockRange`, `silica_getTransactionSummaries`, `silica_listContracts`,
-//! `silica_listAccounts`, `silica_getHolders`, `silica_getPool` and `silica_listSnapshots`; `silica_search`; invalid
+//! `silica_listAccounts`, `silica_getHolders`, `silica_getTokens`, `silica_getPool` and `silica_listSnapshots`; `silica_search`; invalid
 //! options; the examples of `docs/explorers.md`.
 
 use std::{fs, path::Path};
@@ -10,9 +10,10 @@ use silica_tests::{Node, Wallet, shape, wallet::FEE};
 use crate::{INVALID_PARAMS, check_error, contract::Chain, pay};
 
 /// Each list with options in one object, and its valid options.
-const LISTS: [(&str, &[&str]); 7] = [
+const LISTS: [(&str, &[&str]); 8] = [
     ("silica_getBlockRange", &["cursor", "from", "limit", "order"]),
     ("silica_getPool", &["cursor", "limit", "sender"]),
+    ("silica_getTokens", &["cursor", "limit"]),
     ("silica_getTransactionSummaries", &["block", "cursor", "limit", "order"]),
     ("silica_getTransactionsForAddress", &["cursor", "limit", "order"]),
     ("silica_listAccounts", &["cursor", "limit"]),
@@ -22,7 +23,7 @@ const LISTS: [(&str, &[&str]); 7] = [
 
 /// Returns the parameters of a list with these options.
 fn params(method: &str, options: &Value) -> Value {
-    if method == "silica_getTransactionsForAddress" {
+    if ["silica_getTokens", "silica_getTransactionsForAddress"].contains(&method) {
         json!([Wallet::funded(0).hex(), options])
     } else {
         json!([options])
@@ -49,7 +50,7 @@ fn invalid_options_are_errors_that_name_the_option() {
         let refused = |options: Value, problem: &str| {
             check_error(&node, method, &params(method, &options), (-8, &format!("options: {problem}")));
         };
-        let most = if method == "silica_getTransactionSummaries" { 200 } else { 1000 };
+        let most = if ["silica_getTokens", "silica_getTransactionSummaries"].contains(&method) { 200 } else { 1000 };
         for (limit, got) in [
             (json!(0), "0"),
             (json!(most + 1), &*(most + 1).to_string()),
@@ -264,6 +265,93 @@ fn holders_of_all_pages_are_the_entries_of_the_field() {
         (-5, "Address not contract address"),
     );
     check_error(&chain.node, "silica_getHolders", &json!([Wallet::stranger(9).hex()]), (-5, "Address does not exist"));
+}
+
+/// A contract with the fields of ZRC-1, and other parameters than a token has.
+const OLD_IDS: &str = r"scilla_version 0
+contract OldIds (name : Uint32, decimals : String)
+field owned_token_count : Map ByStr20 Uint256 = Emp ByStr20 Uint256
+field token_owners : Map Uint256 ByStr20 = Emp Uint256 ByStr20
+";
+
+/// A contract with the parameters of ZRC-2.
+const NAMED: &str = r"scilla_version 0
+contract Named (name : String, symbol : String, decimals : Uint32)
+field balances : Map ByStr20 Uint128 = Emp ByStr20 Uint128
+";
+
+/// Contracts that are no tokens: counts without owners, another type of key, a field that is no map.
+const NO_TOKENS: [&str; 3] = [
+    "scilla_version 0\ncontract A ()\nfield balances : Map ByStr20 Uint256 = Emp ByStr20 Uint256\n",
+    "scilla_version 0\ncontract B ()\nfield balances : Map String Uint128 = Emp String Uint128\n",
+    "scilla_version 0\ncontract C ()\nfield balances : Uint128 = Uint128 7\n",
+];
+
+/// Returns the tokens of all pages.
+fn tokens(node: &Node, holder: &str, limit: u32) -> Vec<Value> {
+    let (mut found, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let page = node.result("silica_getTokens", &json!([holder, {"limit": limit, "cursor": cursor}]));
+        let rows = page["tokens"].as_array().unwrap();
+        assert!(rows.len() <= limit as usize);
+        found.extend(rows.iter().cloned());
+        cursor = page["next"].clone();
+        if cursor.is_null() {
+            return found;
+        }
+    }
+}
+
+#[test]
+fn tokens_of_all_pages_are_those_with_a_balance() {
+    let mut chain = Chain::new();
+    let param = |name: &str, ty: &str, value: &str| json!({"vname": name, "type": ty, "value": value});
+    let named = [param("name", "String", "Coin"), param("symbol", "String", "C"), param("decimals", "Uint32", "12")];
+    let old = [param("name", "Uint32", "7"), param("decimals", "String", "12")];
+    let [coin, plain, ids, old, empty] =
+        [(NAMED, &named[..]), (TOKENS, &[]), (IDS, &[]), (OLD_IDS, &old), (TOKENS, &[])]
+            .map(|(code, params)| chain.deploy(code, params).0.to_string());
+    let others = NO_TOKENS.map(|code| chain.deploy(code, &[]).0.to_string());
+    let holder = Wallet::stranger(7).address();
+    let key = format!("0x{holder}");
+    let node = &chain.node;
+    let set = |contract: &str, field: &str, key: &str, value: &str| {
+        node.result("silica_setContractField", &json!([contract, field, [key], value]));
+    };
+    set(&coin, "balances", &key, "340282366920938463463374607431768211455");
+    set(&plain, "balances", &key, "1");
+    set(&plain, "balances_of", &key, "2");
+    set(&ids, "balances", &key, "3");
+    set(&old, "owned_token_count", &key, "4");
+    set(&empty, "balances", &key, "0");
+    set(&empty, "balances", "0x0000000000000000000000000000000000000001", "5");
+    set(&others[0], "balances", &key, "6");
+    set(&others[1], "balances", &key, "7");
+    let row = |contract: &String, standard: &str, balance: &str| {
+        json!({
+            "balance": balance, "contract": contract, "decimals": null, "name": null, "standard": standard, "symbol": null,
+        })
+    };
+    let mut first = row(&coin, "ZRC-2", "340282366920938463463374607431768211455");
+    (first["decimals"], first["name"], first["symbol"]) = (json!(12), json!("Coin"), json!("C"));
+    let mut expected = vec![first, row(&plain, "ZRC-2", "1"), row(&ids, "ZRC-6", "3"), row(&old, "ZRC-1", "4")];
+    expected.sort_by_key(|row| row["contract"].as_str().unwrap().to_owned());
+    for limit in [1, 2, 3, 4, 200] {
+        assert_eq!(tokens(node, &holder.to_bech32(), limit), expected, "{limit}");
+    }
+    // Each token of a holder has the holder in its own list, and no other token has.
+    for contract in [&coin, &plain] {
+        let rows = holders(node, contract, 100);
+        assert!(rows.iter().any(|row| row["holder"] == key), "{contract}");
+    }
+    assert_eq!(tokens(node, &Wallet::stranger(8).hex(), 5), [] as [Value; 0]);
+    let one = tokens(node, "0000000000000000000000000000000000000001", 5);
+    assert_eq!(one, [row(&empty, "ZRC-2", "5")]);
+    check_error(node, "silica_getTokens", &json!(["12"]), (-8, &crate::no_address("12")));
+    for params in [json!([]), json!([7]), json!([holder.to_string(), [], 1])] {
+        let (code, _) = node.error("silica_getTokens", &params);
+        assert_eq!(code, INVALID_PARAMS.0, "{params}");
+    }
 }
 
 #[test]

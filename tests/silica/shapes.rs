@@ -234,6 +234,7 @@ impl Chain {
             }
             "silica_getContractInterface" => vec![json!([self.contract]), json!([self.token])],
             "silica_getHolders" => vec![json!([self.token])],
+            "silica_getTokens" => vec![json!([ADMIN])],
             "silica_search" => ["112", &self.sealed, &self.sealed[..10], &self.contract, "no such name"]
                 .map(|text| json!([text]))
                 .to_vec(),

@@ -8,6 +8,7 @@ use silica_protocol::{Address, BlockNumber, StorageKey};
 use silica_state::StateError;
 
 use crate::{
+    executor::TokenStandard,
     snapshot::Snapshot,
     state_page::{StateEntry, StatePage, StatePageError, StatePageRequest},
 };
@@ -27,8 +28,8 @@ impl TokenKind {
     /// Returns the name and the type of the field with the holders, as the metadata of a contract have the type.
     const fn field(self) -> (&'static str, &'static str) {
         match self {
-            Self::Fungible => ("balances", "Map (ByStr20) (Uint128)"),
-            Self::NonFungible => ("token_owners", "Map (Uint256) (ByStr20)"),
+            Self::Fungible => TokenStandard::Zrc2.balances(),
+            Self::NonFungible => TokenStandard::OWNERS,
         }
     }
 }

@@ -98,10 +98,11 @@
 //!   - `replay` executes stored blocks again.
 //!   - `simulation` has simulations and gas estimates.
 //!   - `state_page` returns pages of contract state.
-//! - `handle`, `holders`, `load`, `trace`:
+//! - `handle`, `holders`, `load`, `tokens`, `trace`:
 //!   - `handle` has the handle for queries and submissions.
 //!   - `holders` lists the holders of a token.
 //!   - `load` reads the stored head.
+//!   - `tokens` lists the tokens of a holder.
 //!   - `trace` returns the statements that a transaction executed.
 //! - `producer`: the only writer of a chain.
 //! - `open`, `savepoint`: `open` opens or creates a chain, and `savepoint` reverts it to an earlier block.
@@ -166,6 +167,7 @@ mod state_page;
 mod test_chain;
 #[cfg(test)]
 mod testing;
+mod tokens;
 mod trace;
 mod transaction_list;
 mod transaction_search;
@@ -222,6 +224,7 @@ pub use crate::{
     },
     stage::{BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
     state_page::{PastStateError, StateEntry, StatePage, StatePageError, StatePageRequest},
+    tokens::{HeldToken, TokensPage},
     trace::{TraceError, TransactionTrace},
     transaction_list::{TransactionListPage, TransactionListRequest, TransactionSummary},
     transaction_search::{BlockSpan, HistoryOrder, HistoryPlace},

@@ -1,10 +1,11 @@
-//! Lists of blocks, transactions, contracts and accounts. All pages together are equal to a read of the whole chain: in
+//! Lists of blocks, transactions, contracts, accounts and tokens. All pages together are equal to a read of the whole chain: in
 //! both orders, with each limit, and if blocks arrive between two pages.
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 use silica_chain::{
-    BlockRow, ContractRow, HistoryOrder, HistoryPlace, Snapshot, TransactionListRequest, TransactionSummary,
+    BlockRow, ContractRow, Edit, HistoryOrder, HistoryPlace, Snapshot, TokenStandard, TransactionListRequest,
+    TransactionSummary,
 };
 use silica_protocol::{Account, Address, BlockNumber, Qa, TransactionKind, UnsignedTransaction};
 
@@ -426,4 +427,65 @@ fn pool_is_listed_in_the_order_of_arrival() {
     let rest = net.snapshot().pool_page(first.next, None, 1000);
     let rest: Vec<_> = rest.transactions.into_iter().map(|of| (of.sender, of.hash)).collect();
     assert_eq!(rest, [&arrived[20..30], &arrived[31..]].concat());
+}
+
+/// Sources of contracts with one map of balances: its name, the type of its values, whether the contract also has the
+/// owners of tokens, and the standard.
+const BALANCES: [(&str, &str, bool, Option<TokenStandard>); 6] = [
+    ("balances", "Uint128", false, Some(TokenStandard::Zrc2)),
+    ("balances", "Uint128", true, Some(TokenStandard::Zrc2)),
+    ("balances", "Uint256", true, Some(TokenStandard::Zrc6)),
+    ("owned_token_count", "Uint256", true, Some(TokenStandard::Zrc1)),
+    ("balances", "Uint256", false, None),
+    ("amounts", "Uint128", false, None),
+];
+
+/// A change of a balance: the contract, the holder, and the new balance; `None` removes the entry.
+type Change = (usize, u8, Option<u32>);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn tokens_of_all_pages_are_those_of_a_simple_model(
+        changes in vec((0..2 * BALANCES.len(), 1..5_u8, proptest::option::of(0..3_u32)), 1..40),
+    ) {
+        let mut world = World::new();
+        let contracts: Vec<_> = BALANCES.iter().cycle().take(2 * BALANCES.len()).map(|(field, ty, has_owners, standard)| {
+            let owners = if *has_owners { "field token_owners : Map Uint256 ByStr20 = Emp Uint256 ByStr20" } else { "" };
+            let code = format!("scilla_version 0\ncontract T ()\nfield {field} : Map ByStr20 {ty} = Emp ByStr20 {ty}\n{owners}");
+            (world.deployed(1, &code, &init(&[])), *field, *standard)
+        }).collect();
+        let mut model: std::collections::BTreeMap<(u8, Address), u32> = std::collections::BTreeMap::new();
+        for (contract, holder, balance) in changes as Vec<Change> {
+            let (contract, field, _) = contracts[contract];
+            let value = balance.map(|balance| format!("\"{balance}\""));
+            let keys = vec![format!("0x{}", user(holder))];
+            world.net.edit(Edit::Field { contract, field: field.to_owned(), keys, value });
+            match balance {
+                Some(balance) => drop(model.insert((holder, contract), balance)),
+                None => drop(model.remove(&(holder, contract))),
+            }
+        }
+        let snapshot = world.net.snapshot();
+        for holder in 1..6 {
+            let expected: Vec<_> = model.iter().filter(|((of, _), balance)| *of == holder && **balance > 0).filter_map(|((_, contract), balance)| {
+                let standard = contracts.iter().find(|(address, _, _)| address == contract).unwrap().2?;
+                Some((*contract, standard, balance.to_string()))
+            }).collect();
+            for limit in [0, 1, 2, 5, 100] {
+                let (mut found, mut after) = (Vec::new(), None);
+                loop {
+                    let page = snapshot.tokens_of(&user(holder), after, limit).unwrap();
+                    prop_assert!(page.tokens.len() <= limit.max(1));
+                    found.extend(page.tokens.into_iter().map(|token| (token.contract, token.standard, token.balance)));
+                    after = page.next;
+                    if after.is_none() {
+                        break;
+                    }
+                }
+                prop_assert_eq!(&found, &expected);
+            }
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use silica_chain::{
-    AddressPage, BlockRow, ContractRow, Holder, HoldersError, StatePageError, TokenKind, TransactionListRequest,
-    TransactionSummary,
+    AddressPage, BlockRow, ContractRow, HeldToken, Holder, HoldersError, StatePageError, TokenKind, TokensPage,
+    TransactionListRequest, TransactionSummary,
 };
 use silica_protocol::{
     Account, Address, BlockNumber, TransactionKind, TxHash,
@@ -12,12 +12,13 @@ use silica_protocol::{
         error::RpcErrorCode,
         list::{
             AccountPageJson, AccountRowJson, BlockPageJson, BlockRowJson, ContractPageJson, ContractRowJson,
-            HolderJson, HolderPageJson, TransactionKindJson, TransactionPageJson, TransactionSummaryJson,
+            HeldTokenJson, HolderJson, HolderPageJson, TokenPageJson, TransactionKindJson, TransactionPageJson,
+            TransactionSummaryJson,
         },
     },
 };
 
-use super::transaction::EFFORT;
+use super::{interface::standard, transaction::EFFORT};
 use crate::{
     head::Context,
     rpc::{
@@ -33,6 +34,7 @@ use crate::{
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::slow::<GetBlockRange>().of_weight(5),
     Entry::slow::<GetHolders>().of_weight(5),
+    Entry::slow::<GetTokens>().of_weight(10),
     Entry::slow::<GetTransactionSummaries>().of_weight(10),
     Entry::slow::<ListAccounts>().of_weight(5),
     Entry::slow::<ListContracts>().of_weight(10),
@@ -320,4 +322,51 @@ impl Method for GetHolders {
             next: page.next.map(|next| KeyCursor(next).to_string()),
         })
     }
+}
+
+/// The tokens of a holder in pages: the contracts with the fields of ZRC-1, ZRC-2 or ZRC-6 in which an address has a
+/// balance. An extension of this node.
+///
+/// The tokens are in the order of the addresses of their contracts. The node reads the balance in all contracts, so the
+/// list does not depend on messages or events. A page ends early when it has read 5,000 contracts, or 4 MiB of code and
+/// init data. Then it can have few tokens or none, and nevertheless a `next`. Each page has the latest state.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct GetTokens {
+    /// Address of the holder.
+    address: Text<Address>,
+    /// Start and size of the page; optional.
+    #[serde(default)]
+    options: Options<TokenOptions>,
+}
+
+/// Options for the list of tokens.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct TokenOptions {
+    /// The `next` of the previous page; absent for the first page.
+    cursor: Option<Member<AddressCursor>>,
+    /// Maximum number of tokens on the page.
+    limit: Limit<200>,
+}
+
+impl Method for GetTokens {
+    const NAME: &'static str = "silica_getTokens";
+    type Output = TokenPageJson;
+
+    fn call(self, at: &Context) -> Result<TokenPageJson, CallError> {
+        let holder = self.address.named("address")?;
+        let TokenOptions { cursor, limit } = self.options.get()?;
+        let after = cursor.map(|Member(AddressCursor(address))| address);
+        let TokensPage { block, tokens, next } = at.snapshot.tokens_of(&holder, after, limit.get())?;
+        Ok(TokenPageJson {
+            block: block.into(),
+            next: next.map(|next| AddressCursor(next).to_string()),
+            tokens: tokens.into_iter().map(held_token).collect(),
+        })
+    }
+}
+
+fn held_token(token: HeldToken) -> HeldTokenJson {
+    let HeldToken { contract, standard: of, balance, name, symbol, decimals } = token;
+    HeldTokenJson { balance, contract: contract.into(), decimals, name, standard: standard(of), symbol }
 }

@@ -6,7 +6,10 @@ use alloc::{string::String, vec::Vec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text::{Dec, Hex};
+use super::{
+    contract::TokenStandardJson,
+    text::{Dec, Hex},
+};
 use crate::{
     address::Address,
     amount::Qa,
@@ -194,6 +197,39 @@ pub struct HolderJson {
     pub holder: String,
     /// Id of a non-fungible token, in decimal digits; null for a fungible token.
     pub token_id: Option<String>,
+}
+
+/// A page of the tokens of a holder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TokenPage"))]
+pub struct TokenPageJson {
+    /// Number of the Tx block. The page has the state after this block.
+    pub block: Dec<BlockNumber>,
+    /// The cursor of the next page; null on the last page.
+    pub next: Option<String>,
+    /// The tokens, in the order of the addresses of their contracts. A page can be empty, although a later page has
+    /// tokens.
+    pub tokens: Vec<HeldTokenJson>,
+}
+
+/// A token contract in which an address has a balance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "HeldToken"))]
+pub struct HeldTokenJson {
+    /// The balance in decimal digits, above 0: an amount in the smallest unit, or a number of non-fungible tokens.
+    pub balance: String,
+    /// Address of the contract.
+    pub contract: Hex<Address>,
+    /// The parameter `decimals : Uint32` of the deployment; null if there is no such parameter.
+    pub decimals: Option<u32>,
+    /// The parameter `name : String` of the deployment; null if there is no such parameter.
+    pub name: Option<String>,
+    /// The standard whose fields the contract has.
+    pub standard: TokenStandardJson,
+    /// The parameter `symbol : String` of the deployment; null if there is no such parameter.
+    pub symbol: Option<String>,
 }
 
 /// A page of the savepoints.
