@@ -7,6 +7,7 @@ mod admission;
 mod bad_input;
 mod block_modes;
 mod book;
+mod bulk;
 mod cli;
 mod config;
 mod contract;

@@ -16,16 +16,16 @@ use tungstenite::{Message, WebSocket, client, protocol::frame::coding::CloseCode
 use crate::{operations::peak_memory, pay_once};
 
 /// A contract with two transitions: `Take` emits an event, and `Fail` fails.
-const RELAY: &str = include_str!("../data/contracts/relay.scilla");
+pub(crate) const RELAY: &str = include_str!("../data/contracts/relay.scilla");
 
 /// A contract with a transition `Shout`, which emits an event of 2 MiB.
 const SHOUT: &str = include_str!("../data/contracts/shout.scilla");
 
 /// A WebSocket client after its handshake.
-struct Client(WebSocket<TcpStream>);
+pub(crate) struct Client(WebSocket<TcpStream>);
 
 impl Client {
-    fn connect(node: &Node) -> Self {
+    pub(crate) fn connect(node: &Node) -> Self {
         Self::connect_to(node.address())
     }
 
@@ -35,12 +35,12 @@ impl Client {
         Self(client(format!("ws://{address}/"), stream).unwrap().0)
     }
 
-    fn send(&mut self, text: &str) {
+    pub(crate) fn send(&mut self, text: &str) {
         self.0.send(Message::text(text)).unwrap();
     }
 
     /// Returns the next text message.
-    fn read(&mut self) -> String {
+    pub(crate) fn read(&mut self) -> String {
         loop {
             match self.0.read().unwrap() {
                 Message::Text(text) => return text.to_string(),
@@ -52,24 +52,24 @@ impl Client {
         }
     }
 
-    fn read_json(&mut self) -> Value {
+    pub(crate) fn read_json(&mut self) -> Value {
         serde_json::from_str(&self.read()).unwrap()
     }
 
     /// Sends a message, and returns the next text message.
-    fn ask(&mut self, text: &str) -> String {
+    pub(crate) fn ask(&mut self, text: &str) -> String {
         self.send(text);
         self.read()
     }
 
     /// Subscribes or unsubscribes. The node acknowledges with the same bytes.
-    fn subscribe(&mut self, query: &Value) {
+    pub(crate) fn subscribe(&mut self, query: &Value) {
         let text = format!("{query:#}");
         assert_eq!(self.ask(&text), text);
     }
 
     /// Returns the entries of the next notification.
-    fn news(&mut self) -> Vec<Value> {
+    pub(crate) fn news(&mut self) -> Vec<Value> {
         let mut notification = self.read_json();
         assert_eq!(notification["type"], "Notification", "{notification}");
         let Value::Array(values) = notification["values"].take() else { panic!("{notification}") };
@@ -88,7 +88,7 @@ impl Client {
     }
 }
 
-fn mine(node: &Node, blocks: u64) {
+pub(crate) fn mine(node: &Node, blocks: u64) {
     node.result("IncreaseBlocknum", &json!([blocks]));
 }
 
@@ -100,20 +100,20 @@ fn request(nonce: u64, to: Address, code: &str, data: &Value) -> Payment {
 }
 
 /// Deploys a contract in a separate block.
-fn deploy(node: &Node, code: &str) -> Address {
+pub(crate) fn deploy(node: &Node, code: &str) -> Address {
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
     let deployed = node.result("CreateTransaction", &json!([request(1, Address::ZERO, code, &init).json()]));
     mine(node, 1);
     deployed["ContractAddress"].as_str().unwrap().parse().unwrap()
 }
 
-fn call(node: &Node, nonce: u64, contract: Address, tag: &str) -> String {
+pub(crate) fn call(node: &Node, nonce: u64, contract: Address, tag: &str) -> String {
     let call = request(nonce, contract, "", &json!({"_tag": tag, "params": []}));
     node.result("CreateTransaction", &json!([call.json()]));
     call.hash()
 }
 
-fn prefixed(address: impl std::fmt::Display) -> String {
+pub(crate) fn prefixed(address: impl std::fmt::Display) -> String {
     format!("0x{address}")
 }
 

@@ -5,6 +5,7 @@
 //! `CONTRIBUTING.md` lists the steps to add a method.
 
 mod account;
+mod blocks;
 mod chain_list;
 mod contract;
 mod developer;
@@ -45,6 +46,7 @@ use crate::rpc::{Entry, MethodTable};
 /// Rows of the method table, one list for each family.
 const FAMILIES: &[&[Entry]] = &[
     account::ENTRIES,
+    blocks::ENTRIES,
     chain_list::ENTRIES,
     contract::ENTRIES,
     developer::ENTRIES,

@@ -283,13 +283,14 @@ impl Streamed for GetTxnBodiesForTxBlockEx {
     }
 }
 
-/// JSON text with the transactions of a Tx block in an array.
-struct BodiesText {
+/// JSON text with the transactions of a Tx block in an array. The block has at least one transaction.
+#[derive(Debug)]
+pub(super) struct BodiesText {
     /// The text before the next transaction.
-    head: String,
-    bodies: Bodies,
+    pub(super) head: String,
+    pub(super) bodies: Bodies,
     /// The text after the last transaction.
-    tail: String,
+    pub(super) tail: String,
 }
 
 impl Chunks for BodiesText {
@@ -306,22 +307,25 @@ impl Chunks for BodiesText {
             for body in next {
                 let before = std::mem::replace(&mut self.head, ",".to_owned());
                 out.extend(before.as_bytes());
-                serde_json::to_writer(&mut *out, &body).map_err(|_| StateError::Damaged {
-                    what: "a transaction".to_owned(),
-                    reason: "it has no JSON form",
-                })?;
+                write_json(out, "a transaction", &body)?;
             }
         }
         Ok(true)
     }
 }
 
+/// Appends a part of a response in chunks. `what` names the part in the error.
+pub(super) fn write_json(out: &mut Vec<u8>, what: &str, value: &impl Serialize) -> Result<(), StateError> {
+    let formless = |_| StateError::Damaged { what: what.to_owned(), reason: "it has no JSON form" };
+    serde_json::to_writer(out, value).map_err(formless)
+}
+
 /// The transactions of a Tx block that the response does not have yet.
 #[derive(Debug)]
-struct Bodies {
-    snapshot: Snapshot,
-    number: BlockNumber,
-    positions: Range<u32>,
+pub(super) struct Bodies {
+    pub(super) snapshot: Snapshot,
+    pub(super) number: BlockNumber,
+    pub(super) positions: Range<u32>,
 }
 
 /// Maximum number of transactions in one read. The number bounds memory, because a transaction and its receipt can have

@@ -87,9 +87,9 @@ impl Chunks for ChunkedResult {
     fn next_chunk(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         let Some(tail) = &mut self.tail else { return Ok(false) };
         let more = tail.next_chunk(out).map_err(|error| {
-            // The state of the result can leave the state history while a slow client reads. This is not a fault of
-            // the node.
-            if matches!(error, StateError::Expired) {
+            // While a slow client reads, the state of the result can leave the state history, and a revert can remove
+            // its blocks. Neither is a fault of the node.
+            if matches!(error, StateError::Expired) || error.is_retired() {
                 tracing::info!(
                     method = self.method,
                     "truncated a response, because the state history no longer has its state"

@@ -110,7 +110,7 @@ fn run_blocking<T: Serialize>(
 
 /// Makes the first chunk of a result on a blocking thread.
 pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {
-    let method: M = params::read(request.params, request.fields)?;
+    let method: M = params::read_for(M::NAME, request.params, request.fields)?;
     Ok(Box::pin(async move {
         let queried = node.clone();
         // The first chunk can be large, and need many reads.

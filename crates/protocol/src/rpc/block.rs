@@ -14,6 +14,7 @@ use crate::{
     hash::{BlockHash, CommitteeHash, MbInfoHash, ShardingHash, StateDeltaHash, StateRoot, TxHash, TxRoot},
     key::{PublicKey, Signature},
     number::{BlockNumber, DsBlockNumber, ShardId, Timestamp},
+    rpc::transaction::TransactionJson,
 };
 
 /// The meaning of `rewards` in the header of a Tx block. The header has one number for two amounts, and JSON has a
@@ -35,6 +36,20 @@ pub struct TxBlockJson {
     pub body: TxBlockBodyJson,
     /// The fields that are hashed and signed, and the timestamp.
     pub header: TxBlockHeaderJson,
+}
+
+/// A Tx block of `silica_getBlocks`, which can have its transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TxBlockWithTransactions"))]
+pub struct BlockWithTransactionsJson {
+    /// The parts of the block that the header does not contain.
+    pub body: TxBlockBodyJson,
+    /// The fields that are hashed and signed, and the timestamp.
+    pub header: TxBlockHeaderJson,
+    /// The transactions with their receipts, in the order of the block; absent unless requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<Vec<TransactionJson>>,
 }
 
 /// The body of a Tx block: hash, signatures and micro blocks.
@@ -203,6 +218,14 @@ impl TxBlockJson {
         self.body.b2 = Some(block.cosignatures.b2.clone());
         self.body.cs1 = Some(block.cosignatures.cs1.into());
         self
+    }
+}
+
+impl BlockWithTransactionsJson {
+    /// Adds transactions to the plain form of a Tx block; `None` leaves them out.
+    pub fn new(block: TxBlockJson, transactions: Option<Vec<TransactionJson>>) -> Self {
+        let TxBlockJson { body, header } = block;
+        Self { body, header, transactions }
     }
 }
 
