@@ -1,15 +1,18 @@
-//! Readers of many blocks: `silica_getBlocks`.
+//! Readers of many blocks: `silica_getBlocks`, and subscriptions that replay earlier blocks.
 
-use std::time::Instant;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
-use silica_tests::Node;
+use silica_tests::{Node, Wallet};
 
 use crate::{
     INVALID_PARAMS, check_error, height,
     operations::peak_memory,
     pay,
-    subscription::{Client, RELAY, call, deploy, mine},
+    subscription::{Client, RELAY, call, deploy, mine, prefixed},
 };
 
 /// Makes a chain with payments, a contract with events, a failed call, DS blocks and empty blocks. Returns the address
@@ -159,4 +162,181 @@ fn revert_during_a_response_ends_it_or_leaves_it_whole() {
         "{}",
         end.output
     );
+}
+
+fn replay(from: impl ToString) -> Value {
+    json!({"query": "NewBlock", "fromBlock": from.to_string()})
+}
+
+/// Returns the block of the next notification, which has only the topic `NewBlock`.
+fn next_block(client: &mut Client) -> Value {
+    let news = client.news();
+    let [entry] = &news[..] else { panic!("{news:?}") };
+    assert_eq!(entry["query"], "NewBlock");
+    entry["value"]["TxBlock"].clone()
+}
+
+#[test]
+fn replay_while_blocks_arrive_has_each_block_once() {
+    const BEFORE: u64 = 700;
+    const MEANWHILE: u64 = 150;
+    let node = Node::start(&["--block-mode", "manual"]);
+    mine(&node, BEFORE);
+    let stop = BEFORE + MEANWHILE;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for nonce in 1..=MEANWHILE {
+                pay(&node, nonce, 5);
+                mine(&node, 1);
+            }
+        });
+        for from in [0, 1, BEFORE - 1, BEFORE] {
+            let node = &node;
+            scope.spawn(move || {
+                let mut client = Client::connect(node);
+                client.subscribe(&replay(from));
+                let got: Vec<Value> = (from..=stop).map(|_| next_block(&mut client)).collect();
+                // The block after the last one arrives next.
+                client.subscribe(&json!({"query": "Unsubscribe", "type": "NewBlock"}));
+                assert_eq!(json!(got), node.result("silica_getBlocks", &json!([from.to_string(), stop.to_string()])));
+            });
+        }
+    });
+}
+
+#[test]
+fn replayed_notifications_are_the_bytes_of_the_live_ones() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let mut live = Client::connect(&node);
+    live.subscribe(&json!({"query": "NewBlock"}));
+    let contract = fill(&node);
+    let expected: Vec<String> = (1..=height(&node)).map(|_| live.read()).collect();
+    let mut late = Client::connect(&node);
+    late.subscribe(&replay(1));
+    assert_eq!((1..=height(&node)).map(|_| late.read()).collect::<Vec<_>>(), expected);
+
+    // Other topics have a replay too.
+    let topics = [
+        json!({"query": "EventLog", "addresses": [prefixed(&contract)], "fromBlock": "1"}),
+        json!({"query": "TxnLog", "addresses": [prefixed(Wallet::funded(0).hex())], "fromBlock": "1"}),
+    ];
+    for topic in topics {
+        let mut client = Client::connect(&node);
+        client.subscribe(&topic);
+        let news: Vec<Value> = (1..=height(&node)).flat_map(|_| client.news()).collect();
+        assert!(news.iter().all(|entry| entry["query"] == topic["query"]));
+        let with_value: Vec<&Value> = news.iter().filter(|entry| !entry["value"].is_null()).collect();
+        let (events, logs) =
+            (with_value[0]["value"][0]["event_logs"].as_array(), with_value[0]["value"][0]["log"].as_array());
+        match topic["query"].as_str() {
+            Some("EventLog") => assert_eq!((with_value.len(), events.unwrap().len()), (1, 2)),
+            _ => assert_eq!((with_value.len(), logs.unwrap().len()), (2, 400)),
+        }
+    }
+}
+
+#[test]
+fn replay_leaves_other_topics_at_their_blocks() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    mine(&node, 5);
+    let mut client = Client::connect(&node);
+    client.subscribe(&json!({"query": "TxnLog", "addresses": [prefixed(Wallet::funded(0).hex())]}));
+    client.subscribe(&replay(4));
+    assert_eq!(next_block(&mut client)["header"]["BlockNum"], "4");
+    assert_eq!(next_block(&mut client)["header"]["BlockNum"], "5");
+    mine(&node, 1);
+    let news = client.news();
+    let queries: Vec<_> = news.iter().map(|entry| entry["query"].clone()).collect();
+    assert_eq!(queries, ["NewBlock", "TxnLog"]);
+    assert_eq!(news[0]["value"]["TxBlock"]["header"]["BlockNum"], "6");
+}
+
+#[test]
+fn invalid_first_block_is_answered_with_a_text() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    mine(&node, 5);
+    let mut client = Client::connect(&node);
+    for from in [json!("7"), json!("-1"), json!(""), json!("1.5"), json!(3), json!({}), json!("18446744073709551616")] {
+        let query = json!({"query": "NewBlock", "fromBlock": from}).to_string();
+        let expected = format!("fromBlock: expected the decimal digits of a block number up to 6 as text, got {from}");
+        assert_eq!(client.ask(&query), expected);
+    }
+    let long = client.ask(&json!({"query": "NewBlock", "fromBlock": "7".repeat(200_000)}).to_string());
+    assert!(long.starts_with("fromBlock: expected") && long.len() < 200, "{long}");
+    // An invalid message has no effect.
+    mine(&node, 1);
+    client.subscribe(&replay(7));
+    mine(&node, 1);
+    assert_eq!(next_block(&mut client)["header"]["BlockNum"], "7");
+    // The last message determines the next block, however many replays a client begins without reading them.
+    for _ in 0..2_000 {
+        client.send(&replay(0).to_string());
+    }
+    let ask = replay(6).to_string();
+    client.send(&ask);
+    assert_eq!(node.result("GetNetworkId", &json!([])), "222");
+    while client.read() != ask {}
+    assert_eq!(next_block(&mut client)["header"]["BlockNum"], "6");
+    assert_eq!(next_block(&mut client)["header"]["BlockNum"], "7");
+}
+
+#[test]
+fn replay_after_a_revert_has_the_blocks_of_the_new_chain() {
+    const KEPT: u64 = 2_000;
+    let node = Node::start(&["--block-mode", "manual"]);
+    mine(&node, KEPT);
+    node.result("silica_snapshot", &json!([]));
+    mine(&node, 3_000);
+    let mut client = Client::connect(&node);
+    client.subscribe(&replay(1));
+    assert_eq!(next_block(&mut client)["header"]["BlockNum"], "1");
+    node.result("silica_revert", &json!([1]));
+    pay(&node, 1, 5);
+    mine(&node, 20);
+    let head = height(&node);
+    assert_eq!(head, KEPT + 20);
+    // Blocks up to the savepoint come once. A client that has received later blocks receives their replacements.
+    let (mut got, mut expected) = (BTreeMap::new(), 2);
+    loop {
+        let block = next_block(&mut client);
+        let number: u64 = block["header"]["BlockNum"].as_str().unwrap().parse().unwrap();
+        assert!(number == expected || (number == KEPT + 1 && expected > number), "{number} {expected}");
+        let is_last = number == head && block == node.result("GetTxBlock", &json!([number.to_string()]));
+        got.insert(number, block);
+        expected = number + 1;
+        if is_last {
+            break;
+        }
+    }
+    let all = json!(got.into_values().take(usize::try_from(head).unwrap() - 1).collect::<Vec<_>>());
+    assert_eq!(all, node.result("silica_getBlocks", &json!(["2", head.to_string()])));
+    mine(&node, 1);
+    assert_eq!(next_block(&mut client)["header"]["BlockNum"], (head + 1).to_string());
+}
+
+#[test]
+fn replay_waits_for_units_of_the_rate_limit() {
+    // The handshake and the message cost one unit each, and 1,000 blocks cost ten.
+    let node = Node::start(&["--block-mode", "manual", "--rate-limit", "5"]);
+    let mut attempts = 0;
+    while height_or_nothing(&node) < 1_000 {
+        drop(node.call("IncreaseBlocknum", &json!([1_000])));
+        std::thread::sleep(Duration::from_millis(300));
+        attempts += 1;
+        assert!(attempts < 100);
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    let begun = Instant::now();
+    let mut client = Client::connect(&node);
+    client.subscribe(&replay(1));
+    for number in 1..=1_000_u64 {
+        assert_eq!(next_block(&mut client)["header"]["BlockNum"], number.to_string());
+    }
+    assert!(begun.elapsed() >= Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+/// Returns the number of the latest Tx block, or 0 if the rate limit rejects the request.
+fn height_or_nothing(node: &Node) -> u64 {
+    let latest = node.call("GetLatestTxBlock", &json!([]));
+    latest.map_or(0, |block| block["header"]["BlockNum"].as_str().unwrap().parse().unwrap())
 }

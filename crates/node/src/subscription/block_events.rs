@@ -62,22 +62,14 @@ pub(super) struct Events {
 }
 
 impl BlockEvents {
-    /// Reads the events of a block.
+    /// Reads a block and its events.
     ///
     /// # Errors
     ///
     /// The block is not in the snapshot, or cannot be read.
     pub(super) fn read(snapshot: &Snapshot, number: BlockNumber) -> Result<Self, BlockTransactionsError> {
-        let block = snapshot.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
-        let count = block.header.tx_count;
-        let hashes = if count == 0 {
-            TransactionsByShard::default()
-        } else {
-            tx_block::by_shard(snapshot.block_transactions(number)?)
-        };
-        let block = NewBlock { block: tx_block::shape(&block, snapshot), transactions: hashes };
-        let mut news = Self::of(block);
-        let mut first = 0;
+        let mut news = Self::read_block(snapshot, number)?;
+        let (mut first, count) = (0, news.block.block.header.tx_count);
         while first < count {
             let end = first.saturating_add(READ_AT_ONCE);
             for (transaction, receipt) in snapshot.block_bodies(number, first..end)? {
@@ -86,6 +78,21 @@ impl BlockEvents {
             first = end;
         }
         Ok(news)
+    }
+
+    /// Reads a block with the hashes of its transactions, and without its events.
+    ///
+    /// # Errors
+    ///
+    /// See [`read`](Self::read).
+    fn read_block(snapshot: &Snapshot, number: BlockNumber) -> Result<Self, BlockTransactionsError> {
+        let block = snapshot.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
+        let hashes = if block.header.tx_count == 0 {
+            TransactionsByShard::default()
+        } else {
+            tx_block::by_shard(snapshot.block_transactions(number)?)
+        };
+        Ok(Self::of(NewBlock { block: tx_block::shape(&block, snapshot), transactions: hashes }))
     }
 
     /// Creates the events of a block without transactions.
@@ -194,11 +201,7 @@ impl BlockEventCache {
     /// block share one read.
     pub(super) async fn of(&self, node: &NodeHandle, block: ChainTip) -> Result<Arc<BlockEvents>, Unread> {
         let page = self.page(block);
-        let read = async {
-            let queried = node.clone();
-            node.blocking().query(move || read_at(&queried, block)).await.unwrap_or(Err(Unread::Failed)).map(Arc::new)
-        };
-        let news = page.get_or_try_init(|| read).await.map(Arc::clone)?;
+        let news = page.get_or_try_init(|| read_at(node, block, BlockEvents::read)).await.map(Arc::clone)?;
         self.tidy();
         Ok(news)
     }
@@ -225,6 +228,12 @@ impl BlockEventCache {
     }
 }
 
+/// Reads a block without its events on a blocking thread. The cache does not have the result, because other sessions do
+/// not need an old block.
+pub(super) async fn replayed(node: &NodeHandle, block: ChainTip) -> Result<Arc<BlockEvents>, Unread> {
+    read_at(node, block, BlockEvents::read_block).await
+}
+
 /// Reason why the events of a block are not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
@@ -234,13 +243,22 @@ pub(super) enum Unread {
     Failed,
 }
 
-fn read_at(node: &NodeHandle, ChainTip { number, reverts }: ChainTip) -> Result<BlockEvents, Unread> {
+/// A function that reads a block.
+type Read = fn(&Snapshot, BlockNumber) -> Result<BlockEvents, BlockTransactionsError>;
+
+/// Reads a block on a blocking thread.
+async fn read_at(node: &NodeHandle, block: ChainTip, read: Read) -> Result<Arc<BlockEvents>, Unread> {
+    let queried = node.clone();
+    let reading = node.blocking().query(move || read_now(&queried, block, read));
+    reading.await.unwrap_or(Err(Unread::Failed)).map(Arc::new)
+}
+
+fn read_now(node: &NodeHandle, ChainTip { number, reverts }: ChainTip, read: Read) -> Result<BlockEvents, Unread> {
     let at = node.context();
     if at.snapshot.tip().reverts != reverts {
         return Err(Unread::Gone);
     }
-    let news = BlockEvents::read(&at.snapshot, number);
-    news.map_err(|error| {
+    read(&at.snapshot, number).map_err(|error| {
         if let BlockTransactionsError::Archive(error) = &error
             && error.is_retired()
         {

@@ -7,10 +7,10 @@
 //!                         └ ◀──── a signal after each new head, from the driver
 //! ```
 //!
-//! A session stores the number of the next block to send, and reads the events of that block from a shared cache. It
-//! has no queue of notifications: a slow client gets all notifications, later. A session holds a connection slot,
-//! permits for the addresses that its client follows, and the chunk that it is sending. Large texts reserve memory of
-//! the budget that all connections share.
+//! A session stores the number of the next block of each topic, and reads the events of this block from a shared cache.
+//! It has no queue of notifications: a slow client gets all notifications, later. A replay begins with the number of an
+//! earlier block. A session holds a connection slot, permits for the addresses that its client follows, and the chunk
+//! that it is sending. Large texts reserve memory of the budget that all connections share.
 
 mod block_events;
 mod metered;

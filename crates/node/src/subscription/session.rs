@@ -6,17 +6,18 @@ use std::{convert::Infallible, mem, sync::Arc};
 use hyper::body::Bytes;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
-use silica_chain::ChainTip;
-use silica_protocol::{Account, Address, BlockNumber};
+use silica_chain::{ChainTip, Snapshot};
+use silica_protocol::{Account, Address};
 use silica_state::StateError;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::{Semaphore, watch},
+    time::sleep,
 };
 use tokio_tungstenite::tungstenite::{Utf8Bytes, protocol::frame::coding::CloseCode};
 
 use super::{
-    block_events::{BlockEventCache, BlockEvents, Unread},
+    block_events::{BlockEventCache, BlockEvents, Unread, replayed},
     topics::{MOST_OF_ALL, QueryError, Topics},
     wire::{End, Text, Wire},
 };
@@ -31,6 +32,9 @@ use crate::{
 /// Maximum size of a message whose addresses are looked up on the async thread, in bytes. Longer messages use a
 /// blocking thread, because each lookup can read from disk.
 const SHORT: usize = 4 << 10;
+
+/// Number of replayed blocks that cost one unit of the rate limit.
+const BLOCKS_OF_A_UNIT: u32 = 100;
 
 /// The data that all WebSocket connections share.
 #[derive(Debug)]
@@ -62,9 +66,8 @@ impl SubscriptionHub {
         let _open = Open::count(&self.metrics.sessions);
         let wire = Wire::new(stream, lease.clone(), stop).await;
         let heads = self.node.new_heads();
-        let ChainTip { number, reverts } = self.node.context().snapshot.tip();
-        let (topics, next) = (Topics::default(), following(number));
-        let mut session = Session { hub: self, service, caller, wire, lease, topics, heads, next, reverts };
+        let (topics, reverts) = (Topics::default(), self.node.context().snapshot.tip().reverts);
+        let mut session = Session { hub: self, service, caller, wire, lease, topics, heads, reverts, paid: 0 };
         let Err(end) = session.run().await;
         session.wire.end(end).await;
     }
@@ -79,24 +82,21 @@ struct Session<'a, S> {
     topics: Topics,
     /// Notified after each new head.
     heads: watch::Receiver<()>,
-    /// The next block to send.
-    next: BlockNumber,
-    /// The number of reverts of the chain when `next` was set.
+    /// The number of reverts of the chain that the next blocks of `topics` take into account.
     reverts: u64,
+    /// Number of further blocks of a replay that the client has paid for.
+    paid: u32,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     async fn run(&mut self) -> Result<Infallible, End> {
         loop {
             let head = self.hub.node.context();
-            let ChainTip { number, reverts } = head.snapshot.tip();
-            if let Some(lowest) = head.snapshot.reverted_to(self.reverts) {
-                // The client gets the blocks that replace the removed ones.
-                (self.next, self.reverts) = (self.next.min(following(lowest)), reverts);
-            }
+            self.observe(&head.snapshot);
+            let number = head.snapshot.tip().number;
             // A session that waits must not keep the state of a head in memory.
             drop(head);
-            let behind = self.topics.any() && self.next <= number;
+            let behind = self.topics.next_block().is_some_and(|next| next <= number);
             tokio::select! {
                 biased;
                 text = self.wire.next() => self.on_message(text?).await?,
@@ -104,6 +104,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
                 () = std::future::ready(()), if behind => self.notify().await?,
                 head = self.heads.changed(), if !behind => head.map_err(|_| End::Gone)?,
             }
+        }
+    }
+
+    /// Takes the reverts of the chain up to a head into account.
+    fn observe(&mut self, head: &Snapshot) {
+        if let Some(lowest) = head.reverted_to(self.reverts) {
+            self.topics.revert_to(lowest);
+            self.reverts = head.tip().reverts;
         }
     }
 
@@ -132,10 +140,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             return self.wire.send(Bytes::from(too_often(wait)).into()).await;
         }
         let context = self.hub.node.context();
-        if !self.topics.any() {
-            let ChainTip { number, reverts } = context.snapshot.tip();
-            (self.next, self.reverts) = (following(number), reverts);
-        }
+        self.observe(&context.snapshot);
         let taken = if text.len() <= SHORT {
             let taken = take(&mut self.topics, &text, &self.hub.places, &context);
             // The client may read slowly, and must not keep the state of a head in memory.
@@ -158,6 +163,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
 
     /// Sends a notification of the next block to the client.
     async fn notify(&mut self) -> Result<(), End> {
+        let replays = self.topics.replays();
+        if replays && self.paid == 0 {
+            if let Err(wait) = self.caller.arrive() {
+                // Then process messages of the client before the next attempt.
+                return self.wire.meanwhile(sleep(wait)).await;
+            }
+            self.paid = BLOCKS_OF_A_UNIT;
+        }
         let Some(news) = self.news().await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
         let text = if bytes <= SMALL_RESPONSE {
@@ -181,18 +194,25 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             self.lease.reserved(text.map_err(|_| FAILED)?, memory)
         };
         self.wire.send(text).await?;
-        self.topics.end_topics();
-        self.next = following(self.next);
+        self.topics.advance();
+        self.paid = self.paid.saturating_sub(u32::from(replays));
         Ok(())
     }
 
     /// Returns the events of the next block, or `None` if a revert replaced the block.
     async fn news(&mut self) -> Result<Option<Arc<BlockEvents>>, End> {
-        let block = ChainTip { number: self.next, reverts: self.reverts };
-        match self.wire.meanwhile(self.hub.events.of(&self.hub.node, block)).await? {
+        let Some(number) = self.topics.next_block() else { return Ok(None) };
+        let block = ChainTip { number, reverts: self.reverts };
+        let node = &self.hub.node;
+        let read = if self.topics.replays_blocks() {
+            self.wire.meanwhile(replayed(node, block)).await?
+        } else {
+            self.wire.meanwhile(self.hub.events.of(node, block)).await?
+        };
+        match read {
             Ok(news) => Ok(Some(news)),
             Err(Unread::Gone) => {
-                let (node, heads) = (&self.hub.node, &mut self.heads);
+                let heads = &mut self.heads;
                 let reverted = async {
                     // The store retires a head shortly before the chain publishes the head after the revert.
                     while node.context().snapshot.tip().reverts <= block.reverts {
@@ -218,7 +238,7 @@ const TOO_MANY_EVENTS: End = End::ClosedByNode(CloseCode::Error, "the events of 
 fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) -> Result<(), QueryError> {
     let query: Value = serde_json::from_str(text).unwrap_or_default();
     let is_contract = |address: &Address| is_contract(address, at.snapshot.account(address));
-    topics.take(&query, places, is_contract)
+    topics.take(&query, at.head(), places, is_contract)
 }
 
 /// Returns whether the account at an address is a contract. Returns `false` for a missing or unreadable
@@ -240,10 +260,6 @@ fn is_contract(address: &Address, found: Result<Option<Account>, StateError>) ->
             Ok(false)
         }
     }
-}
-
-fn following(block: BlockNumber) -> BlockNumber {
-    BlockNumber::new(block.get().saturating_add(1))
 }
 
 /// Returns whether a message is for JSON-RPC: a batch, an object with the member `jsonrpc` or `method`, or a

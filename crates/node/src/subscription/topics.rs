@@ -8,12 +8,13 @@ use std::{
 
 use serde_json::{Map, Value};
 use silica_protocol::{
-    Address,
+    Address, BlockNumber,
     rpc::subscription::{AccountTransactions, ContractEvents, Notification, Topic, TopicNews},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::block_events::{BlockEvents, Events, transactions_bytes};
+use crate::rpc::params::beginning;
 
 /// Maximum number of addresses that one client follows for a topic.
 const MOST_ADDRESSES: usize = 10_000;
@@ -27,7 +28,11 @@ const AROUND: usize = 512;
 /// The subscriptions of one client.
 #[derive(Debug, Default)]
 pub(super) struct Topics {
-    blocks: bool,
+    /// The next block of each topic to which the client is subscribed.
+    next: BTreeMap<Topic, BlockNumber>,
+    /// The latest block when the client last asked for blocks from a number on. A notification up to this block belongs
+    /// to the replay.
+    replay_to: Option<BlockNumber>,
     contracts: Followed,
     accounts: Followed,
     /// Topics that end after the next notification, because the client has unsubscribed.
@@ -43,7 +48,7 @@ struct Followed {
 
 /// Reason why a message is rejected. An error that the reference has too has the text of the reference
 /// (Reference: subscriptions#replies).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QueryError {
     /// The message is not an object, or the member `query` is neither a topic nor `Unsubscribe`.
     #[error("invalid query field")]
@@ -69,6 +74,14 @@ pub(super) enum QueryError {
     /// The topic of an unsubscription is unknown.
     #[error("invalid type field")]
     Type,
+    /// The number of the first block is invalid, or is above the number of the next block.
+    #[error("fromBlock: expected the decimal digits of a block number up to {most} as text, got {got}")]
+    FromBlock {
+        /// The number of the next block.
+        most: BlockNumber,
+        /// The beginning of the value as JSON.
+        got: String,
+    },
     /// The client would follow more than [`MOST_ADDRESSES`] addresses for a topic.
     #[error("too many addresses, expected at most {MOST_ADDRESSES} for a topic")]
     TooMany,
@@ -81,14 +94,24 @@ pub(super) enum QueryError {
 }
 
 impl Topics {
-    /// Returns whether the client gets notifications of the next block.
-    pub(super) fn any(&self) -> bool {
-        self.blocks || self.has(Topic::EventLog) || self.has(Topic::TxnLog) || !self.ending.is_empty()
+    /// Returns the number of the block of the next notification, or `None` without a subscription.
+    pub(super) fn next_block(&self) -> Option<BlockNumber> {
+        self.next.values().min().copied()
     }
 
-    /// Applies a message that subscribes or unsubscribes. If an address is invalid, adds the addresses before this
-    /// address and returns the error of this address. For events, adds only the addresses of contracts. Each new address
-    /// takes one permit of `places`.
+    /// Returns whether the next notification belongs to a replay, and has no topic except `NewBlock`.
+    pub(super) fn replays_blocks(&self) -> bool {
+        self.replays() && self.is_due(Topic::NewBlock) && !self.is_due(Topic::EventLog) && !self.is_due(Topic::TxnLog)
+    }
+
+    /// Returns whether the next notification belongs to a replay.
+    pub(super) fn replays(&self) -> bool {
+        self.next_block() <= self.replay_to && self.next_block().is_some()
+    }
+
+    /// Applies a message that subscribes or unsubscribes. A new topic starts after the block `head`, or at the block that
+    /// the message names. If an address is invalid, adds the addresses before this address and returns the error of this
+    /// address. For events, adds only the addresses of contracts. Each new address takes one permit of `places`.
     ///
     /// # Errors
     ///
@@ -96,36 +119,62 @@ impl Topics {
     pub(super) fn take(
         &mut self,
         query: &Value,
+        head: BlockNumber,
         places: &Arc<Semaphore>,
         is_contract: impl Fn(&Address) -> Result<bool, QueryError>,
     ) -> Result<(), QueryError> {
         let query = query.as_object().ok_or(QueryError::Query)?;
-        match query.get("query").and_then(Value::as_str) {
-            Some("NewBlock") => {
-                self.blocks = true;
-                self.ending.remove(&Topic::NewBlock);
-                Ok(())
+        let name = query.get("query").ok_or(QueryError::Query)?;
+        let Some(topic) = topic(name) else {
+            if name != "Unsubscribe" {
+                return Err(QueryError::Query);
             }
-            Some("EventLog") => self.follow_contracts(query, places, is_contract),
-            Some("TxnLog") => self.follow_accounts(query, places),
-            Some("Unsubscribe") => {
-                let topic = query.get("type").and_then(topic).ok_or(QueryError::Type)?;
-                if self.has(topic) {
-                    self.ending.insert(topic);
-                }
-                Ok(())
+            let topic = query.get("type").and_then(topic).ok_or(QueryError::Type)?;
+            if self.has(topic) {
+                self.ending.insert(topic);
             }
-            Some(_) | None => Err(QueryError::Query),
+            return Ok(());
+        };
+        let from = from_block(query, head)?;
+        let fault = match topic {
+            Topic::NewBlock => None,
+            Topic::EventLog => self.follow_contracts(query, places, is_contract)?,
+            Topic::TxnLog => self.follow_accounts(query, places)?,
+        };
+        self.ending.remove(&topic);
+        match from {
+            Some(from) => {
+                self.next.insert(topic, from);
+                self.replay_to = Some(head);
+            }
+            None => drop(self.next.entry(topic).or_insert(following(head))),
         }
+        fault.map_or(Ok(()), Err)
     }
 
+    /// Records that the notification of the next block was sent, and ends the topics from which the client has
+    /// unsubscribed.
+    pub(super) fn advance(&mut self) {
+        if let Some(sent) = self.next_block() {
+            self.next.values_mut().filter(|next| **next == sent).for_each(|next| *next = following(sent));
+        }
+        self.end_topics();
+    }
+
+    /// Records that the chain was reverted to a block. The client gets the blocks that replace the removed ones.
+    pub(super) fn revert_to(&mut self, lowest: BlockNumber) {
+        self.next.values_mut().for_each(|next| *next = (*next).min(following(lowest)));
+        self.replay_to = self.replay_to.map(|last| last.min(lowest));
+    }
+
+    /// Adds the addresses of contracts. Returns the fault of the first invalid address.
     fn follow_contracts(
         &mut self,
         query: &Map<String, Value>,
         places: &Arc<Semaphore>,
         is_contract: impl Fn(&Address) -> Result<bool, QueryError>,
-    ) -> Result<(), QueryError> {
-        let (addresses, fault) = addresses(query, QueryError::ContractSize)?;
+    ) -> Result<Option<QueryError>, QueryError> {
+        let (addresses, fault) = addresses(query, &QueryError::ContractSize)?;
         let mut found = Vec::new();
         for address in addresses {
             if is_contract(&address)? {
@@ -136,35 +185,39 @@ impl Topics {
             return Err(QueryError::NoContract);
         }
         self.contracts.add(found, places)?;
-        self.ending.remove(&Topic::EventLog);
-        fault.map_or(Ok(()), Err)
+        Ok(fault)
     }
 
-    fn follow_accounts(&mut self, query: &Map<String, Value>, places: &Arc<Semaphore>) -> Result<(), QueryError> {
-        let (addresses, fault) = addresses(query, QueryError::AccountSize)?;
+    /// Adds the addresses of accounts. Returns the fault of the first invalid address.
+    fn follow_accounts(
+        &mut self,
+        query: &Map<String, Value>,
+        places: &Arc<Semaphore>,
+    ) -> Result<Option<QueryError>, QueryError> {
+        let (addresses, fault) = addresses(query, &QueryError::AccountSize)?;
         if addresses.is_empty() {
             return Err(QueryError::NoAddress);
         }
         self.accounts.add(addresses, places)?;
-        self.ending.remove(&Topic::TxnLog);
-        fault.map_or(Ok(()), Err)
+        Ok(fault)
     }
 
     fn has(&self, topic: Topic) -> bool {
-        match topic {
-            Topic::NewBlock => self.blocks,
-            Topic::EventLog => !self.contracts.addresses.is_empty(),
-            Topic::TxnLog => !self.accounts.addresses.is_empty(),
-        }
+        self.next.contains_key(&topic)
     }
 
-    /// Returns the notification of a block for this client.
+    /// Returns whether the next notification has this topic.
+    fn is_due(&self, topic: Topic) -> bool {
+        self.has(topic) && self.next.get(&topic).copied() == self.next_block()
+    }
+
+    /// Returns the notification of the next block for this client.
     pub(super) fn notification<'a>(&self, news: &'a BlockEvents) -> Notification<'a> {
         let mut values = Vec::new();
-        if self.has(Topic::NewBlock) {
+        if self.is_due(Topic::NewBlock) {
             values.push(TopicNews::NewBlock { value: Box::new(Cow::Borrowed(&news.block)) });
         }
-        if self.has(Topic::EventLog) {
+        if self.is_due(Topic::EventLog) {
             let shape = |(contract, news): (&Address, &'a Events)| ContractEvents {
                 address: (*contract).into(),
                 event_logs: news.events.iter().map(Cow::Borrowed).collect(),
@@ -173,7 +226,7 @@ impl Topics {
                 news.events.iter().flat_map(|events| common(&self.contracts.addresses, events)).map(shape).collect();
             values.push(TopicNews::EventLog { value });
         }
-        if self.has(Topic::TxnLog) {
+        if self.is_due(Topic::TxnLog) {
             let shape = |(account, positions): (&Address, &'a Vec<usize>)| AccountTransactions {
                 address: (*account).into(),
                 log: news.at(positions).map(Cow::Borrowed).collect(),
@@ -188,31 +241,49 @@ impl Topics {
         Notification { values }
     }
 
-    /// Returns an upper bound of the size of the notification of a block, in bytes. Returns `None` if the client
-    /// follows events, and the events of the block are too large to send.
+    /// Returns an upper bound of the size of the notification of the next block, in bytes. Returns `None` if it has
+    /// events, and the events of the block are too large to send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
-        if self.has(Topic::NewBlock) {
+        if self.is_due(Topic::NewBlock) {
             bytes = news.block_bytes().saturating_add(bytes);
         }
-        if self.has(Topic::EventLog) {
+        if self.is_due(Topic::EventLog) {
             let matches = common(&self.contracts.addresses, news.events.as_ref()?);
             bytes = matches.fold(bytes, |bytes, (_, events)| bytes.saturating_add(events.bytes()));
         }
-        let matches = common(&self.accounts.addresses, &news.by_account);
-        Some(matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len()))))
+        if self.is_due(Topic::TxnLog) {
+            let matches = common(&self.accounts.addresses, &news.by_account);
+            bytes = matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len())));
+        }
+        Some(bytes)
     }
 
     /// Ends the topics from which the client has unsubscribed, after their last notification.
-    pub(super) fn end_topics(&mut self) {
+    fn end_topics(&mut self) {
         for topic in std::mem::take(&mut self.ending) {
+            self.next.remove(&topic);
             match topic {
-                Topic::NewBlock => self.blocks = false,
+                Topic::NewBlock => {}
                 Topic::EventLog => self.contracts = Followed::default(),
                 Topic::TxnLog => self.accounts = Followed::default(),
             }
         }
     }
+}
+
+/// Returns the number of the block after a block.
+fn following(block: BlockNumber) -> BlockNumber {
+    block.next().unwrap_or(block)
+}
+
+/// Reads the member `fromBlock`, which can be null or absent.
+fn from_block(query: &Map<String, Value>, head: BlockNumber) -> Result<Option<BlockNumber>, QueryError> {
+    let Some(value) = query.get("fromBlock").filter(|value| !value.is_null()) else { return Ok(None) };
+    let most = following(head);
+    let number = value.as_str().and_then(|text| text.parse().ok()).filter(|number| *number <= most);
+    let refused = || QueryError::FromBlock { most, got: beginning(&value.to_string()).to_owned() };
+    number.map(Some).ok_or_else(refused)
 }
 
 fn topic(name: &Value) -> Option<Topic> {
@@ -259,7 +330,7 @@ fn common<'f, 'n: 'f, T>(
 /// The fault is `None` if all addresses are valid.
 fn addresses(
     query: &Map<String, Value>,
-    wrong_size: QueryError,
+    wrong_size: &QueryError,
 ) -> Result<(Vec<Address>, Option<QueryError>), QueryError> {
     let list = query.get("addresses").and_then(Value::as_array).filter(|list| !list.is_empty());
     let mut addresses = Vec::new();
@@ -272,9 +343,9 @@ fn addresses(
     Ok((addresses, None))
 }
 
-fn address(entry: &Value, wrong_size: QueryError) -> Result<Address, QueryError> {
+fn address(entry: &Value, wrong_size: &QueryError) -> Result<Address, QueryError> {
     let digits = entry.as_str().and_then(|text| text.strip_prefix("0x"));
-    let digits = digits.filter(|digits| digits.len() == 2 * Address::LEN).ok_or(wrong_size)?;
+    let digits = digits.filter(|digits| digits.len() == 2 * Address::LEN).ok_or_else(|| wrong_size.clone())?;
     digits.parse().map_err(|_| QueryError::Digit)
 }
 
@@ -297,16 +368,23 @@ mod tests {
     /// An unlimited number of permits.
     static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)));
 
+    /// The latest block at a message.
+    const HEAD: BlockNumber = BlockNumber::new(7);
+
     fn take(topics: &mut Topics, query: &Value) -> Result<(), QueryError> {
+        take_at(topics, query, HEAD)
+    }
+
+    fn take_at(topics: &mut Topics, query: &Value, head: BlockNumber) -> Result<(), QueryError> {
         let contracts = [CONTRACT, OTHER].map(|address| address.parse::<Address>().unwrap());
-        topics.take(query, &PLACES, |address| Ok(contracts.contains(address)))
+        topics.take(query, head, &PLACES, |address| Ok(contracts.contains(address)))
     }
 
     #[track_caller]
     fn refuses(query: &Value, text: &str) {
         let mut topics = Topics::default();
         assert_eq!(take(&mut topics, query).unwrap_err().to_string(), text);
-        assert!(!topics.any());
+        assert_eq!(topics.next_block(), None);
     }
 
     #[test]
@@ -343,9 +421,14 @@ mod tests {
         let mut topics = Topics::default();
         let query = json!({"query": "EventLog", "addresses": [CONTRACT, OTHER]});
         let other: Address = OTHER.parse().unwrap();
-        let refused = topics
-            .take(&query, &PLACES, |address| if *address == other { Err(QueryError::Reverted) } else { Ok(true) });
-        assert_eq!((refused, topics.any()), (Err(QueryError::Reverted), false));
+        let refused =
+            topics.take(
+                &query,
+                HEAD,
+                &PLACES,
+                |address| if *address == other { Err(QueryError::Reverted) } else { Ok(true) },
+            );
+        assert_eq!((refused, topics.next_block()), (Err(QueryError::Reverted), None));
     }
 
     #[test]
@@ -363,7 +446,7 @@ mod tests {
             let refused = take(&mut topics, &json!({"query": topic, "addresses": [CONTRACT, bad, OTHER]}));
             assert_eq!(refused.unwrap_err().to_string(), text, "{topic} {bad}");
             assert_eq!(
-                (topics.contracts.addresses.len() + topics.accounts.addresses.len(), topics.any()),
+                (topics.contracts.addresses.len() + topics.accounts.addresses.len(), topics.next_block().is_some()),
                 (1, true),
                 "{topic} {bad}"
             );
@@ -391,18 +474,18 @@ mod tests {
     fn all_clients_together_follow_only_so_many_addresses() {
         let places = Arc::new(Semaphore::new(3));
         let follow = |topics: &mut Topics, topic: &str, addresses: &[&str]| {
-            topics.take(&json!({"query": topic, "addresses": addresses}), &places, |_| Ok(true))
+            topics.take(&json!({"query": topic, "addresses": addresses}), HEAD, &places, |_| Ok(true))
         };
         let (mut one, mut other) = (Topics::default(), Topics::default());
         follow(&mut one, "TxnLog", &[CONTRACT, CONTRACT]).unwrap();
         follow(&mut one, "EventLog", &[CONTRACT]).unwrap();
         assert_eq!(follow(&mut other, "TxnLog", &[CONTRACT, OTHER]), Err(QueryError::Full));
-        assert!(!other.any());
+        assert_eq!(other.next_block(), None);
         follow(&mut other, "TxnLog", &[CONTRACT]).unwrap();
         follow(&mut one, "TxnLog", &[CONTRACT]).unwrap();
         assert_eq!(follow(&mut one, "TxnLog", &[OTHER]), Err(QueryError::Full));
         // Permits become free when a topic ends, or when a client disconnects.
-        one.take(&json!({"query": "Unsubscribe", "type": "EventLog"}), &places, |_| Ok(true)).unwrap();
+        one.take(&json!({"query": "Unsubscribe", "type": "EventLog"}), HEAD, &places, |_| Ok(true)).unwrap();
         one.end_topics();
         follow(&mut one, "TxnLog", &[OTHER]).unwrap();
         drop(one);
@@ -447,6 +530,100 @@ mod tests {
         assert!(topics.notification_bytes(&news).is_some(), "a client without contracts gets a notification");
     }
 
+    fn new_block(from: &Value) -> Value {
+        json!({"query": "NewBlock", "fromBlock": from})
+    }
+
+    #[test]
+    fn first_block_is_a_block_of_the_chain_or_the_next_one() {
+        for from in ["0", "3", "7", "8"] {
+            let mut topics = Topics::default();
+            take(&mut topics, &new_block(&json!(from))).unwrap();
+            assert_eq!(topics.next_block().unwrap().to_string(), from);
+            assert_eq!((topics.replays(), topics.replays_blocks()), (from != "8", from != "8"), "{from}");
+        }
+        let mut topics = Topics::default();
+        take(&mut topics, &new_block(&Value::Null)).unwrap();
+        assert_eq!((topics.next_block(), topics.replays()), (Some(BlockNumber::new(8)), false));
+        for from in [
+            json!("9"),
+            json!(""),
+            json!("-1"),
+            json!("+1"),
+            json!("1.0"),
+            json!("0x1"),
+            json!(" 1"),
+            json!("99999999999999999999"),
+            json!(1),
+            json!(true),
+            json!([]),
+            json!({"a": "1"}),
+        ] {
+            let text = format!("fromBlock: expected the decimal digits of a block number up to 8 as text, got {from}");
+            refuses(&new_block(&from), &text);
+            refuses(&json!({"query": "TxnLog", "addresses": [CONTRACT], "fromBlock": from}), &text);
+        }
+        let long =
+            take(&mut Topics::default(), &new_block(&json!("\u{1f980}".repeat(10_000)))).unwrap_err().to_string();
+        assert!(long.len() < 200, "{long}");
+    }
+
+    /// Returns the topics of the next `count` notifications with their blocks.
+    fn sent(topics: &mut Topics, count: usize) -> Vec<(u64, Vec<Topic>)> {
+        let mut sent = Vec::new();
+        for _ in 0..count {
+            let due = [Topic::NewBlock, Topic::EventLog, Topic::TxnLog];
+            sent.push((topics.next_block().unwrap().get(), due.into_iter().filter(|it| topics.is_due(*it)).collect()));
+            topics.advance();
+        }
+        sent
+    }
+
+    #[test]
+    fn replay_of_a_topic_does_not_repeat_other_topics() {
+        use Topic::{EventLog, NewBlock, TxnLog};
+        let mut topics = Topics::default();
+        take(&mut topics, &json!({"query": "TxnLog", "addresses": [CONTRACT]})).unwrap();
+        take(&mut topics, &new_block(&json!("5"))).unwrap();
+        assert!(topics.replays_blocks());
+        let expected = [(5, vec![NewBlock]), (6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock, TxnLog])];
+        assert_eq!(sent(&mut topics, 4), expected);
+        // A topic that starts during a replay starts after the latest block, or where it asks for.
+        take(&mut topics, &new_block(&json!("6"))).unwrap();
+        take_at(&mut topics, &json!({"query": "EventLog", "addresses": [CONTRACT]}), BlockNumber::new(9)).unwrap();
+        let expected = [(6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock]), (9, vec![NewBlock, TxnLog])];
+        assert_eq!(sent(&mut topics, 4), expected);
+        assert_eq!(sent(&mut topics, 1), [(10, vec![NewBlock, EventLog, TxnLog])]);
+        // A second message without a number does not move the topic.
+        take_at(&mut topics, &json!({"query": "NewBlock"}), BlockNumber::new(20)).unwrap();
+        assert_eq!(topics.next_block(), Some(BlockNumber::new(11)));
+        let query = json!({"query": "EventLog", "addresses": [OTHER], "fromBlock": "9"});
+        take_at(&mut topics, &query, BlockNumber::new(20)).unwrap();
+        assert!(topics.replays() && !topics.replays_blocks());
+        assert_eq!(
+            sent(&mut topics, 3),
+            [(9, vec![EventLog]), (10, vec![EventLog]), (11, vec![NewBlock, EventLog, TxnLog])]
+        );
+        // The end of a replayed topic does not end the others.
+        take_at(&mut topics, &new_block(&json!("0")), BlockNumber::new(20)).unwrap();
+        take(&mut topics, &json!({"query": "Unsubscribe", "type": "NewBlock"})).unwrap();
+        assert_eq!(sent(&mut topics, 2), [(0, vec![NewBlock]), (12, vec![EventLog, TxnLog])]);
+    }
+
+    #[test]
+    fn revert_moves_each_topic_back_to_the_first_replaced_block() {
+        let mut topics = Topics::default();
+        take(&mut topics, &json!({"query": "TxnLog", "addresses": [CONTRACT]})).unwrap();
+        take(&mut topics, &new_block(&json!("2"))).unwrap();
+        topics.revert_to(BlockNumber::new(4));
+        let next = |topics: &Topics, topic| topics.next.get(&topic).unwrap().get();
+        assert_eq!((next(&topics, Topic::NewBlock), next(&topics, Topic::TxnLog)), (2, 5));
+        assert_eq!(sent(&mut topics, 3).len(), 3);
+        assert_eq!((topics.next_block(), topics.replays()), (Some(BlockNumber::new(5)), false));
+        topics.revert_to(BlockNumber::new(0));
+        assert_eq!(sent(&mut topics, 1), [(1, vec![Topic::NewBlock, Topic::TxnLog])]);
+    }
+
     #[test]
     fn topic_ends_when_its_last_news_are_sent() {
         let mut topics = Topics::default();
@@ -457,7 +634,7 @@ mod tests {
         }
         assert_eq!(topics.ending, [Topic::NewBlock].into());
         topics.end_topics();
-        assert!(!topics.blocks && topics.any());
+        assert!(!topics.has(Topic::NewBlock) && topics.has(Topic::TxnLog));
         // A client that subscribes again before the next block keeps its addresses.
         take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
         take(&mut topics, &json!({"query": "TxnLog", "addresses": [OTHER]})).unwrap();
@@ -465,6 +642,6 @@ mod tests {
         assert_eq!(topics.accounts.addresses.len(), 2);
         take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
         topics.end_topics();
-        assert!(!topics.any());
+        assert_eq!(topics.next_block(), None);
     }
 }
