@@ -9,14 +9,14 @@ use std::{
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use silica_chain::{
-    Chain, ChainConfig, Genesis, HistoryOrder, HistoryRequest, Producer, Proposal, VerifiedTransaction,
+    Chain, ChainConfig, Genesis, HistoryOrder, HistoryPlace, HistoryRequest, Producer, Proposal, VerifiedTransaction,
     config::NoncePolicy,
     consensus::{Application, Cause, Engine, Input, Solo, range_signer},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey};
-use silica_protocol::{Account, Address, Qa, Timestamp, Transaction, sha256};
-use silica_state::{Store, StoreOptions};
+use silica_protocol::{Account, Address, BlockNumber, Qa, Timestamp, Transaction, UnsignedTransaction, sha256};
+use silica_state::{IndexKinds, Store, StoreOptions};
 
 /// Number of accounts in addition to the senders.
 const ACCOUNTS: u64 = 100_000;
@@ -69,6 +69,34 @@ impl Bench {
                 let demand = Input::Demand { at, blocks: empty };
                 bench.engine.step(demand, &mut bench.producer).expect("empty blocks are made");
             }
+        }
+        bench
+    }
+
+    /// Creates a chain on disk with `blocks` blocks and a complete history index. Each block has a payment of each sender.
+    /// `recipient` can choose the recipient by the number of the sender.
+    fn with_index(senders: usize, blocks: u64, recipient: impl Fn(usize) -> Option<Address>) -> Self {
+        let dir = tempfile::tempdir().expect("there is a place for temporary files");
+        let options = StoreOptions { index: IndexKinds::ALL, ..StoreOptions::default() };
+        let store = Store::open(dir.path(), options).expect("a new store opens");
+        let mut bench = Self::over(store, Some(dir), senders);
+        for _ in 0..blocks {
+            let at = bench.later();
+            for (number, transaction) in bench.payments().into_iter().enumerate() {
+                let transaction = match recipient(number) {
+                    Some(to) => {
+                        let unsigned = UnsignedTransaction { to, ..transaction.into_unsigned() };
+                        unsigned.sign(&bench.senders[number]).expect("a core is not empty")
+                    }
+                    None => transaction,
+                };
+                bench.chain.submit(bench.admit(transaction), at).expect("the pool has room");
+            }
+            let at = bench.later();
+            bench.engine.step(Input::Tick(at), &mut bench.producer).expect("a block is made");
+        }
+        while bench.chain.snapshot().index_progress().is_none_or(|progress| progress.blocks <= blocks) {
+            std::thread::sleep(Duration::from_millis(10));
         }
         bench
     }
@@ -271,9 +299,40 @@ fn history(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Reads a page of 100 transactions with the history index, in a record of 1,000,000 payments. One address has 1,000 of
+/// them, and another one has 100,000. The pages are in the middle of the record.
+fn history_index(criterion: &mut Criterion) {
+    const SENDERS: usize = 1_000;
+    const BLOCKS: u64 = 1_000;
+    let (rare, frequent) = (Address::new([0x71; 20]), Address::new([0x72; 20]));
+    let mut group = criterion.benchmark_group("history/indexed_page_100_of_1M");
+    let mut prepared = None;
+    for (name, address) in [("1k", rare), ("100k", frequent)] {
+        for (order_name, order) in [("newest", HistoryOrder::NewestFirst), ("oldest", HistoryOrder::OldestFirst)] {
+            group.bench_function(BenchmarkId::new(name, order_name), |bencher| {
+                let bench = prepared.get_or_insert_with(|| {
+                    Bench::with_index(SENDERS, BLOCKS, |number| match number % 1_000 {
+                        0 => Some(rare),
+                        other if other % 10 == 1 => Some(frequent),
+                        _ => None,
+                    })
+                });
+                let after = HistoryPlace { block: BlockNumber::new(BLOCKS / 2), position: 0 };
+                let request = HistoryRequest { address, order, after: Some(after), limit: 100, effort: 20_000 };
+                bencher.iter(|| {
+                    let page = bench.chain.snapshot().transactions_of(&request).expect("the record can be read");
+                    assert_eq!(page.transactions.len(), 100);
+                    black_box(page)
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(5));
-    targets = admission, pool, execute, verify, whole, history
+    targets = admission, pool, execute, verify, whole, history, history_index
 }
 criterion_main!(benches);

@@ -74,16 +74,19 @@ impl Indexer {
     /// Begins a revert to the first `kept` blocks. The caller drops the result after it has published the reverted chain,
     /// or after a failure.
     pub(crate) fn begin_revert(&self, kept: u64) -> Paused {
-        self.signal.state.lock().reverts += 1;
+        {
+            let mut state = self.signal.state.lock();
+            state.reverts = state.reverts.saturating_add(1);
+        }
         self.index.begin_revert(kept);
         Paused(Arc::clone(&self.signal))
     }
 
-    /// Ends the thread. Then writes the memtable, so that the next start does not read its blocks again. A failure is
-    /// ignored, because the next start makes missing entries from the record.
+    /// Ends the thread. Then writes the memtable if it has many entries, so that the next start does not read their blocks
+    /// again. A failure is ignored, because the next start makes missing entries from the record.
     pub(crate) fn stop_and_store(&mut self) {
         self.stop();
-        let _: Result<(), ArchiveError> = self.index.store();
+        let _: Result<(), ArchiveError> = self.index.store_if_large();
         self.index.close();
     }
 

@@ -44,7 +44,9 @@ pub(crate) fn check(db: &Db, view: &ArchiveView) -> Result<u64, ArchiveError> {
     let mut next = BlockNumber::new(0);
     while next.get() < manifest.stored.blocks {
         let Some(blocks) = read_blocks(view, kinds, next, manifest.stored.blocks)? else { break };
-        blocks.entries.into_iter().for_each(|entry| expected.add(entry));
+        for entry in blocks.entries {
+            expected.add(entry);
+        }
         next = BlockNumber::new(blocks.last.get().saturating_add(1));
     }
     if stored == expected {

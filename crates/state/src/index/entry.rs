@@ -211,7 +211,9 @@ pub(super) fn add_transactions(
             *kinds |= key.kind();
         };
         if kinds.addresses {
-            addresses(transaction, receipt).iter().for_each(|address| add(IndexKey::Address(address)));
+            for address in &addresses(transaction, receipt) {
+                add(IndexKey::Address(address));
+            }
         }
         if kinds.events && !receipt.event_logs.is_empty() {
             add(IndexKey::Events);

@@ -21,6 +21,8 @@ const FULL: usize = 1 << 16;
 /// Number of blocks since the newest run at which the memtable becomes a run, even if it has few entries. After a crash,
 /// the indexer reads these blocks again.
 const FAR: u64 = 1 << 17;
+/// Number of entries or blocks from which on a stop writes the memtable.
+const LARGE: u64 = 1 << 12;
 /// Number of removed pages that count as one step of [`HistoryIndex::maintain`].
 const PAGES: usize = 64;
 
@@ -213,6 +215,17 @@ impl HistoryIndex {
         self.publish(upkeep, db, runs, state.stored, |_| {})?;
         upkeep.garbage.extend(inputs);
         Ok(())
+    }
+
+    /// Writes the memtable to a run if a read of its blocks takes longer than the two flushes of a run.
+    pub(crate) fn store_if_large(&self) -> Result<(), ArchiveError> {
+        let state = self.state();
+        let blocks = state.added.blocks.saturating_sub(state.stored.blocks);
+        if blocks >= LARGE || u64::try_from(state.recent.read().len()).is_ok_and(|entries| entries >= LARGE) {
+            self.store()
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes the memtable to a run. Does nothing if the database is not open or a revert is in progress.
