@@ -164,7 +164,7 @@ fn revert_during_a_response_ends_it_or_leaves_it_whole() {
     );
 }
 
-fn replay(from: impl ToString) -> Value {
+fn replay(from: u64) -> Value {
     json!({"query": "NewBlock", "fromBlock": from.to_string()})
 }
 

@@ -88,11 +88,12 @@
 //!   - `range` plans empty block ranges.
 //!   - `snapshot` has the queries of readers.
 //! - `transaction_search`: walks over the transactions of the record.
-//! - `account_list`, `address_history`, `block_list`, [`consensus`], `transaction_list`:
+//! - `account_list`, `address_history`, `block_list`, [`consensus`], `event_list`, `transaction_list`:
 //!   - `account_list` lists accounts and contracts.
 //!   - `address_history` lists the transactions of an address.
 //!   - `block_list` lists blocks, and `transaction_list` lists transactions.
 //!   - `consensus` is the interface of consensus.
+//!   - `event_list` lists events.
 //! - `contract`: queries about contracts.
 //! - `replay`, `simulation`, `state_page`:
 //!   - `replay` executes stored blocks again.
@@ -141,6 +142,7 @@ mod drop_reason;
 mod edit;
 mod epoch;
 mod epoch_accounting;
+mod event_list;
 mod executor;
 pub mod gas_price;
 mod genesis;
@@ -198,6 +200,7 @@ pub use crate::{
     drop_reason::DropReason,
     edit::Edit,
     epoch::Epochs,
+    event_list::{EventCursor, EventListPage, EventListRequest, ListedEvent},
     executor::{
         CallTree, CheckError, CheckRequest, ContractInterface, Diagnostic, EditError, InterfaceError, Position,
         SourceCheck, TokenStandard, TraceWindow, TracedCall, TracedRun, TracedStep, TracedValue,

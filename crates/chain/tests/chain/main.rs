@@ -9,6 +9,7 @@ mod differential;
 mod disk;
 mod edits;
 mod epochs;
+mod events;
 mod harness;
 mod indexed;
 mod ledger;
