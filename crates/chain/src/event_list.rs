@@ -68,6 +68,10 @@ pub struct ListedEvent {
     pub event: EventLog,
 }
 
+/// The number in the block of the first event of each transaction with events, by the position of the transaction, and
+/// the number of steps of the search.
+type FirstNumbers = (BTreeMap<u32, u32>, usize);
+
 impl Snapshot {
     /// Returns a page of the list of events. The list has the events of successful transactions that the request
     /// selects, and for which `accepts` returns `true`.
@@ -135,13 +139,9 @@ impl Snapshot {
         Ok(events.last().map(|last| EventCursor { place: last.place, index: None }))
     }
 
-    /// Returns the number in the block of the first event of each transaction with events, by the position of the
-    /// transaction, and the number of steps of the search. Returns `None` if `effort` steps do not suffice.
-    fn first_numbers(
-        &self,
-        block: BlockNumber,
-        effort: usize,
-    ) -> Result<Option<(BTreeMap<u32, u32>, usize)>, ArchiveError> {
+    /// Returns the numbers of the first events of the transactions with events. Returns `None` if `effort` steps do not
+    /// suffice.
+    fn first_numbers(&self, block: BlockNumber, effort: usize) -> Result<Option<FirstNumbers>, ArchiveError> {
         let bounds = SearchBounds {
             subject: SearchSubject::Events,
             order: HistoryOrder::OldestFirst,

@@ -98,14 +98,6 @@ impl Indexer {
             let _: thread::Result<()> = thread.join();
         }
     }
-
-    /// Waits until the thread has added all published blocks.
-    #[cfg(test)]
-    pub(crate) fn settle(&self, blocks: u64) {
-        while self.index.progress().blocks < blocks {
-            thread::sleep(std::time::Duration::from_millis(1));
-        }
-    }
 }
 
 impl Drop for Indexer {
