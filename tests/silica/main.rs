@@ -22,6 +22,7 @@ mod edit;
 mod envelope;
 mod eth;
 mod exchanges;
+mod export;
 mod files;
 mod foreign;
 mod https;

@@ -24,6 +24,7 @@
 //! | Read blocks, accounts and transactions without JSON | [`RunningNode::chain`] |
 //! | Stop a node | [`RunningNode::stop`], or its drop |
 //! | Check, rebuild, dump and load a data directory | [`check_db`], [`rebuild_db`], [`dump_db`], [`load_db`] |
+//! | Export a data directory as JSON lines | [`export_db`] |
 //! | Generate a client | [`openrpc`] |
 //!
 //! # Features
@@ -60,6 +61,7 @@
 //!   - `home` has the page for browsers.
 //!   - `maintenance` checks and rebuilds data directories.
 //! - `dump`: a chain in one file.
+//! - `export`: the blocks, transactions and events of a chain as JSON lines.
 //! - `rpc`: the response to a request body, single or batch. The method table is an argument.
 //! - `methods`: the implementation of each method, in one file for each family; the method table, and the
 //!   [OpenRPC document](openrpc).
@@ -97,6 +99,7 @@ mod data_dir;
 mod driver;
 mod dump;
 mod endpoint;
+mod export;
 mod files;
 mod head;
 mod home;
@@ -133,6 +136,7 @@ pub use crate::{
     config::{Config, Developer, Durability, FileLocation, Origin, Origins, Profile},
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},
+    export::{ExportError, ExportRange, ExportReport, export_db},
     files::UntrustedFile,
     http::{Access, Host, HttpLimits, List, ListError, Network, PageOrigin},
     listen::WebSocketPort,

@@ -13,7 +13,7 @@ use std::{
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use mimalloc::MiMalloc;
 use silica_node::{
-    Config, Node, ReadyFile, RunningNode,
+    Config, ExportRange, Node, ReadyFile, RunningNode,
     cli::{
         self, Answer, Cli, ClientError, Command, ConfigCommand, DbCommand, LivingParent, LoadArgs, LogFormat,
         ProofCommand, RunArgs, Settings, VerifyArgs,
@@ -264,6 +264,20 @@ fn maintain(command: DbCommand, matches: &ArgMatches) -> Result<(), AnyError> {
         DbCommand::Rebuild(_) => silica_node::rebuild_db(&data_dir)?.to_string(),
         DbCommand::Dump { file, .. } => silica_node::dump_db(&data_dir, &file)?.to_string(),
         DbCommand::Load { file, .. } => silica_node::load_db(&file, &data_dir)?.to_string(),
+        DbCommand::Export { from, to, output, .. } => {
+            // As in other commands, `-` is standard output.
+            let file = output.filter(|path| path.as_os_str() != "-");
+            let range = ExportRange { from, to };
+            let report = match silica_node::export_db(&data_dir, range, file.as_deref()) {
+                Err(error) if error.is_closed_output() => return Ok(()),
+                exported => exported?,
+            };
+            if report.file.is_none() {
+                drop(writeln!(io::stderr(), "{report}"));
+                return Ok(());
+            }
+            report.to_string()
+        }
     };
     print(&report)
 }

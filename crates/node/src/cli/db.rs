@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use silica_protocol::BlockNumber;
 
 /// Commands for a data directory.
 #[derive(Debug, Subcommand)]
@@ -29,6 +30,23 @@ pub enum DbCommand {
         /// File of the dump.
         file: PathBuf,
         /// The data directory, which must be new or empty.
+        #[command(flatten)]
+        args: DbArgs,
+    },
+    /// Write blocks, transactions and events as JSON lines.
+    ///
+    /// The output has no keys. The page docs/export.md describes the lines.
+    Export {
+        /// First block.
+        #[arg(long, value_name = "BLOCK", default_value_t = BlockNumber::new(0))]
+        from: BlockNumber,
+        /// Last block. By default, the latest block.
+        #[arg(long, value_name = "BLOCK")]
+        to: Option<BlockNumber>,
+        /// New file. It must not exist. The default is standard output.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// The data directory.
         #[command(flatten)]
         args: DbArgs,
     },

@@ -66,7 +66,7 @@ pub enum Command {
     /// Show the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check, rebuild, dump or load a data directory that no node uses.
+    /// Check, rebuild, dump, load or export a data directory that no node uses.
     #[command(subcommand)]
     Db(DbCommand),
     /// Send signed payments to a node, and report throughput and latency.

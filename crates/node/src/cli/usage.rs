@@ -9,12 +9,14 @@ use clap::{
 };
 
 use super::Cli;
-use crate::{data_dir::DataDirError, dump::DumpError, maintenance::MaintenanceError, startup::StartError};
+use crate::{
+    data_dir::DataDirError, dump::DumpError, export::ExportError, maintenance::MaintenanceError, startup::StartError,
+};
 
 /// Returns the option that avoids an error of a start or of `silica db`, as a sentence; `None` if no option does.
 pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
-    let maintenance = match error.downcast_ref::<DumpError>() {
-        Some(DumpError::Source(error)) => Some(&**error),
+    let maintenance = match (error.downcast_ref::<DumpError>(), error.downcast_ref::<ExportError>()) {
+        (Some(DumpError::Source(error)), _) | (_, Some(ExportError::Source(error))) => Some(&**error),
         _ => error.downcast_ref::<MaintenanceError>(),
     };
     let data_dir = match (error.downcast_ref::<StartError>(), maintenance) {

@@ -249,7 +249,7 @@ impl Source<'_> {
 }
 
 /// Gives the draft its final name. Fails if a file with this name exists.
-fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
+pub(crate) fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(draft, path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => claim_name(draft, path),
         linked => linked,
@@ -457,7 +457,7 @@ const DRAFT: &str = ".new";
 
 /// Returns the name of the draft of a file. The process id and a counter make the name unique. The name begins with a
 /// dot, so that it differs from each [`DumpName`].
-fn draft_of(path: &Path) -> PathBuf {
+pub(crate) fn draft_of(path: &Path) -> PathBuf {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().display();
