@@ -70,12 +70,12 @@ impl Method for GetContractInterface {
     type Output = ContractInterfaceJson;
 
     fn call(self, at: &Context) -> Result<ContractInterfaceJson, CallError> {
-        Ok(interface(at.snapshot.contract_interface(&self.address.named("address")?)?))
+        Ok(interface(&at.snapshot.contract_interface(&self.address.named("address")?)?))
     }
 }
 
-fn interface(interface: ContractInterface) -> ContractInterfaceJson {
-    let ContractInterface { outline, is_library, .. } = &interface;
+fn interface(interface: &ContractInterface) -> ContractInterfaceJson {
+    let ContractInterface { outline, is_library, .. } = interface;
     let kind = if *is_library { PartKind::Library } else { PartKind::Contract };
     let component = |kind: PartKind| move |it: &ComponentSummary| component(it, kind, outline);
     ContractInterfaceJson {
@@ -245,7 +245,7 @@ impl Command for CheckContract {
             let SourceCheck { diagnostics, truncated, interface } = chain.snapshot().check_source(&request)?;
             Written::new(&ContractCheckJson {
                 diagnostics: diagnostics.into_iter().map(diagnostic).collect(),
-                interface: interface.map(self::interface),
+                interface: interface.as_ref().map(self::interface),
                 truncated,
             })
         };
