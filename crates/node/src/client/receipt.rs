@@ -127,7 +127,8 @@ impl Executed {
 impl Receipt {
     fn add_to(&self, rows: &mut Rows) {
         for code in self.errors.iter().flat_map(BTreeMap::values).flatten() {
-            rows.row("error", format!("{code} {}", ReceiptError::from_code(*code).map_or("", error_text)));
+            let meaning = ReceiptError::from_code(*code).map(|error| error.to_string()).unwrap_or_default();
+            rows.row("error", format!("{code} {meaning}"));
         }
         for Exception { line, message } in self.exceptions.iter().flatten() {
             rows.row("exception", format!("line {line}: {message}"));
@@ -158,41 +159,6 @@ pub(super) fn plain(value: &RawValue) -> String {
 
 pub(super) fn in_zil(amount: Qa) -> String {
     format!("{} ZIL", amount.display_zil())
-}
-
-/// Returns the meaning of an error code of a receipt as text.
-fn error_text(error: ReceiptError) -> &'static str {
-    match error {
-        ReceiptError::CheckerFailed => "the code is rejected",
-        ReceiptError::RunnerFailed => "the deployment failed",
-        ReceiptError::BalanceTransferFailed => {
-            "a transfer of money failed: the payer has too little money, or the recipient would exceed 128 bits"
-        }
-        ReceiptError::ExecuteCmdFailed | ReceiptError::ExecuteCmdTimeout => {
-            "the execution of the contract failed or was stopped"
-        }
-        ReceiptError::CallContractFailed => "the transition failed",
-        ReceiptError::CreateContractFailed => "the contract was not created",
-        ReceiptError::ContractNotExist => "the contract does not exist",
-        ReceiptError::LogEntryInstallFailed => "an event has no name or no parameters",
-        ReceiptError::MessageCorrupted => "a message lacks a required member",
-        ReceiptError::ReceiptIsNull => "a message is for the null address",
-        ReceiptError::MaxEdgesReached => "too many contracts call each other",
-        ReceiptError::ChainCallDiffShard => "a contract of another shard is called",
-        ReceiptError::GasNotSufficient => "the gas limit is too low",
-        ReceiptError::LibraryAsRecipient => "a library is called",
-        ReceiptError::VersionInconsistent => "a contract of another version is called",
-        ReceiptError::LibraryExtractionFailed => "libraries are missing",
-        ReceiptError::NoGasRemainingFound
-        | ReceiptError::NoAcceptedFound
-        | ReceiptError::JsonOutputCorrupted
-        | ReceiptError::StateCorrupted
-        | ReceiptError::PreparationFailed
-        | ReceiptError::NoOutput
-        | ReceiptError::OutputIllegal
-        | ReceiptError::MapDepthMissing
-        | ReceiptError::InternalError => "the output of the interpreter was invalid",
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,12 @@
 //! The error codes of receipts.
 
+use core::fmt;
+
 /// Reason why a transaction failed.
+///
+/// ```
+/// assert_eq!(silica_protocol::ReceiptError::CallContractFailed.to_string(), "the transition failed");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ReceiptError {
@@ -99,6 +105,41 @@ impl ReceiptError {
     /// Returns the code with this number, or `None` for a number above 25.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
+    }
+}
+
+impl fmt::Display for ReceiptError {
+    /// Writes the meaning of the code for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CheckerFailed => "the code is rejected",
+            Self::RunnerFailed => "the deployment failed",
+            Self::BalanceTransferFailed => {
+                "a transfer of money failed: the payer has too little money, or the recipient would exceed 128 bits"
+            }
+            Self::ExecuteCmdFailed | Self::ExecuteCmdTimeout => "the execution of the contract failed or was stopped",
+            Self::CallContractFailed => "the transition failed",
+            Self::CreateContractFailed => "the contract was not created",
+            Self::ContractNotExist => "the contract does not exist",
+            Self::LogEntryInstallFailed => "an event has no name or no parameters",
+            Self::MessageCorrupted => "a message lacks a required member",
+            Self::ReceiptIsNull => "a message is for the null address",
+            Self::MaxEdgesReached => "too many contracts call each other",
+            Self::ChainCallDiffShard => "a contract of another shard is called",
+            Self::GasNotSufficient => "the gas limit is too low",
+            Self::LibraryAsRecipient => "a library is called",
+            Self::VersionInconsistent => "a contract of another version is called",
+            Self::LibraryExtractionFailed => "libraries are missing",
+            Self::NoGasRemainingFound
+            | Self::NoAcceptedFound
+            | Self::JsonOutputCorrupted
+            | Self::StateCorrupted
+            | Self::PreparationFailed
+            | Self::NoOutput
+            | Self::OutputIllegal
+            | Self::MapDepthMissing
+            | Self::InternalError => "the output of the interpreter was invalid",
+        })
     }
 }
 
