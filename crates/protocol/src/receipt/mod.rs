@@ -7,6 +7,8 @@ use alloc::{
     vec::Vec,
 };
 
+use serde_json::Value;
+
 use crate::{
     address::Address,
     amount::Qa,
@@ -99,6 +101,21 @@ impl Receipt {
         expect_value(GAS, &receipt.cumulative_gas, &Gas::new(expect_present(GAS, message.cumgas)?))?;
         expect_canonical(NAME, &receipt.encode(), bytes)?;
         Ok(receipt)
+    }
+}
+
+impl Receipt {
+    /// Returns the first event with this name in [`event_logs`](Self::event_logs), or `None` if there is no such event.
+    pub fn event(&self, name: &str) -> Option<&EventLog> {
+        self.event_logs.iter().find(|event| event.name == name)
+    }
+}
+
+impl EventLog {
+    /// Returns the value of a parameter in the JSON form of the interpreter, or `None` if the event has no such
+    /// parameter.
+    pub fn param(&self, name: &str) -> Option<&Value> {
+        self.params.iter().find(|param| param.name == name).map(|param| &param.value)
     }
 }
 
@@ -199,6 +216,20 @@ mod tests {
             reason: "receipt member cumulative_gas: expected decimal digits, got \"-1\"".to_owned(),
         };
         check_refused(&Receipt::decode(&encode(text, Some(1))), &expected);
+    }
+
+    #[test]
+    fn events_and_parameters_are_found_by_name() {
+        let event = |name: &str, value: &str| EventLog {
+            address: Address::ZERO,
+            name: name.to_owned(),
+            params: vec![ContractParam::new("text", "String", value)],
+        };
+        let events = vec![event("Set", "a"), event("Greeting", "b"), event("Greeting", "c")];
+        let receipt = Receipt { event_logs: events, ..Receipt::payment(Gas::new(1), BlockNumber::new(1)) };
+        assert_eq!(receipt.event("Greeting").and_then(|event| event.param("text")), Some(&"b".into()));
+        assert_eq!(receipt.event("Greeting").and_then(|event| event.param("Text")), None);
+        assert_eq!(receipt.event("greeting"), None);
     }
 
     #[test]
