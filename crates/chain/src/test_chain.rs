@@ -433,8 +433,8 @@ impl TestChainBuilder {
     }
 
     /// Sets the identifier of the network.
-    pub fn chain_id(mut self, chain_id: ChainId) -> Self {
-        self.config.chain_id = chain_id;
+    pub fn chain_id(mut self, chain_id: impl Into<ChainId>) -> Self {
+        self.config.chain_id = chain_id.into();
         self
     }
 

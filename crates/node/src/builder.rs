@@ -54,8 +54,8 @@ impl NodeBuilder {
     }
 
     /// Sets the chain id. The default is the chain id of the data directory, and 222 for a new chain.
-    pub fn chain_id(mut self, id: ChainId) -> Self {
-        self.config.chain_id = Some(id);
+    pub fn chain_id(mut self, id: impl Into<ChainId>) -> Self {
+        self.config.chain_id = Some(id.into());
         self
     }
 

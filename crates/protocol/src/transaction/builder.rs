@@ -46,8 +46,8 @@ pub enum SignTransactionError<E: core::error::Error + 'static> {
 /// # Examples
 ///
 /// ```
-/// use silica_protocol::{Address, BuildError, ChainId, Gas, PublicKey, Qa, Transaction};
-/// let payment = Transaction::payment(Address::new([7; 20]), Qa::parse("1.5 ZIL")?).chain_id(ChainId::new(222));
+/// use silica_protocol::{Address, BuildError, Gas, PublicKey, Qa, Transaction};
+/// let payment = Transaction::payment(Address::new([7; 20]), Qa::parse("1.5 ZIL")?).chain_id(222);
 /// let sender = PublicKey::new([2; 33]);
 /// assert_eq!(payment.clone().build(sender), Err(BuildError::Missing { member: "nonce" }));
 /// assert_eq!(payment.nonce(7).build(sender)?.gas_limit, Gas::new(50));
@@ -99,8 +99,8 @@ impl Transaction {
 
 impl TransactionBuilder {
     /// Sets the chain id of the network.
-    pub const fn chain_id(mut self, id: ChainId) -> Self {
-        self.chain_id = Some(id);
+    pub fn chain_id(mut self, id: impl Into<ChainId>) -> Self {
+        self.chain_id = Some(id.into());
         self
     }
 
