@@ -1,6 +1,7 @@
 //! Verifies a result of `GetStateProof` against the state root in a trusted Tx block (Reference: formats#state-proof).
 
 use alloc::{string::ToString, vec::Vec};
+use core::fmt;
 
 use serde_json::Value;
 use silica_protocol::{Account, Address, DecodeError, StateRoot, StorageKey, StorageRoot, VariableHash, stored_value};
@@ -39,6 +40,13 @@ impl StorageValue {
     /// Returns the stored bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
+    }
+}
+
+impl fmt::Display for StorageValue {
+    /// Writes the text of [`to_json`](StorageValue::to_json).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.to_json(), f)
     }
 }
 
@@ -127,7 +135,8 @@ impl StateProof {
     ///
     /// let proven = proof.verify(&root, &count)?;
     /// assert_eq!(proven.account, Some(account));
-    /// assert_eq!(proven.value.map(|value| value.to_json()), Some("42".into()));
+    /// let value = proven.value.expect("the key is in the storage");
+    /// assert_eq!((value.to_json(), value.to_string()), ("42".into(), "\"42\"".to_owned()));
     /// assert!(proof.verify(&StateRoot::ZERO, &count).is_err());
     /// # Ok::<(), silica_proof::StateProofError>(())
     /// ```
