@@ -9,7 +9,7 @@ use super::{MAX_KEY, MAX_VALUE};
 #[non_exhaustive]
 pub enum DbError {
     /// Another process, or another store of this process, has the database open.
-    #[error("database {} is in use by another process", path.display())]
+    #[error("database {} is in use by another process, or by another store of this process", path.display())]
     Locked {
         /// Directory of the database.
         path: PathBuf,
