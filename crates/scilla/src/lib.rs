@@ -43,7 +43,7 @@
 //! | give parameters | [`IntoParams`]: JSON, pairs of name and [`Value`], or init data |
 //! | read results | [`CallOutcome`], [`Event`], [`OutMessage`], [`Instance::field`], [`Instance::state_json`] |
 //! | see each statement | [`Trace`], or another [`eval::Observer`] with [`Call::observe`] |
-//! | convert values | `From` and `TryFrom` of [`Value`], [`Value::to_json`], [`json::ValueReader`] |
+//! | convert values | `From` and `TryFrom` of [`Value`], [`Value::to_json`] and its `Display`, [`json::ValueReader`] |
 //! | read and write types | `FromStr` of [`Type`] and [`Type::global`]; `Display` is for people |
 //! | format a source | [`syntax`] |
 //!

@@ -86,6 +86,19 @@ pub enum ParamError {
 /// A JSON object has the value of each parameter in the form of messages and state. In addition, a parameter of an
 /// integer type or of `BNum` may be a JSON number, and a `Bool` may be `true` or `false`. Inside a list, a map or
 /// another constructor, only the form of messages and state is valid.
+///
+/// An address is `0x` and its digits in JSON, and a [`Value`] of an address otherwise:
+///
+/// ```
+/// use serde_json::json;
+/// use silica_scilla::{Contract, Value, protocol::Address};
+///
+/// let contract = Contract::compile("scilla_version 0 contract Owned (owner : ByStr20)")?;
+/// let owner = Address::new([7; 20]);
+/// contract.deploy(json!({ "owner": format!("{owner:#x}") }))?;
+/// contract.deploy([("owner", Value::from(owner))])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait IntoParams {
     /// Returns the parameters by name.
     fn into_params(self) -> Params;

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::document::{Elements, Json, Kind, Members};
+use super::document::{Document, Elements, Json, Kind, Members};
 
 impl<'a> Json<'a> {
     /// Returns the value as text without white space.
@@ -13,6 +13,13 @@ impl<'a> Json<'a> {
     /// Returns the value as text, on several lines if one line of 80 columns is too short.
     pub const fn pretty(self) -> Pretty<'a> {
         Pretty(self)
+    }
+}
+
+impl fmt::Display for Document {
+    /// Writes the outermost value as text without white space.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.root().compact(), f)
     }
 }
 

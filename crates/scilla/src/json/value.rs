@@ -544,7 +544,12 @@ impl Builder {
 }
 
 impl Value {
-    /// Returns the JSON form of the value.
+    /// Returns the JSON form of the value. `to_string` of the result is its text.
+    ///
+    /// ```
+    /// use silica_scilla::{Value, json::ListForm};
+    /// assert_eq!(Value::from(7_u32).to_json(ListForm::Array).to_string(), "\"7\"");
+    /// ```
     pub fn to_json(&self, lists: ListForm) -> Document {
         let mut builder = Builder::new();
         builder.value(self, lists);
