@@ -104,9 +104,9 @@ pub use silica_protocol as protocol;
 
 pub use crate::{
     archive::{
-        AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockSigner, EmptyBlockRange, FoundTransaction, Head,
-        OpenArchiveError, Place, RangeBuilder, RangeDsBlock, RangeTemplate, RangeVacuousBlock, RecordImport, RecordRow,
-        StoredTransaction, Totals, TransactionGroup,
+        AppendError, ArchiveError, ArchiveReport, BlockOutline, BlockRecord, BlockRewards, BlockSigner,
+        EmptyBlockRange, FoundTransaction, Head, OpenArchiveError, Place, RangeBuilder, RangeDsBlock, RangeTemplate,
+        RangeVacuousBlock, RecordImport, RecordRow, StoredTransaction, Totals, TransactionGroup,
     },
     db::{DbError, Durability, is_engine_panic},
     diff::{StateDiff, StorageDiff},

@@ -9,9 +9,10 @@ use silica_protocol::{
 
 use crate::{
     archive::{
-        Archive, ArchiveError, ArchiveView, BlockRecord, FoundTransaction, Head, RecordRow, StoredTransaction, Totals,
-        TransactionGroup,
+        Archive, ArchiveError, ArchiveView, BlockOutline, BlockRecord, BlockRewards, FoundTransaction, Head, RecordRow,
+        StoredTransaction, Totals, TransactionGroup,
     },
+    diff::StateDiff,
     error::{HistoryError, StateError},
     index::{HistoryIndex, IndexProgress, IndexView},
     versioned_trie::pages::PageStore,
@@ -228,6 +229,36 @@ impl Snapshot {
         self.archive.newest_with_transactions(number)
     }
 
+    /// Returns the parts of a Tx block that can change balances, or `None` if no block has this number yet. Does not
+    /// compute a block of an empty block range.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn outline(&self, number: BlockNumber) -> Result<Option<BlockOutline>, ArchiveError> {
+        self.archive.outline(number)
+    }
+
+    /// Returns the rewards of a Tx block, or `None` if no block has this number yet. Does not compute a block of an empty
+    /// block range.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn rewards_of(&self, number: BlockNumber) -> Result<Option<BlockRewards>, ArchiveError> {
+        self.archive.rewards_of(number)
+    }
+
+    /// Returns the edits of a Tx block, which change the state before its transactions. Returns `None` if no block has
+    /// this number yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn edits_of(&self, number: BlockNumber) -> Result<Option<StateDiff>, ArchiveError> {
+        self.archive.edits_of(number)
+    }
+
     /// Returns a signed DS block, or `None` if no DS block has this number yet.
     ///
     /// # Errors
@@ -283,6 +314,16 @@ impl Snapshot {
     /// See [`Snapshot::tx_block`].
     pub fn deployment(&self, contract: &Address) -> Result<Option<StoredTransaction>, ArchiveError> {
         self.archive.deployment(contract)
+    }
+
+    /// Returns block and position of the successful transaction that deployed a contract or library, or `None` if no such
+    /// transaction exists. Does not read the transaction.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn deployment_place(&self, contract: &Address) -> Result<Option<(BlockNumber, u32)>, ArchiveError> {
+        self.archive.deployment_place(contract)
     }
 
     /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, with block and

@@ -93,7 +93,7 @@ pub use self::{
     record::BlockRecord,
     rows::{RecordImport, RecordRow},
     section::Place,
-    view::{FoundTransaction, StoredTransaction, TransactionGroup},
+    view::{BlockOutline, BlockRewards, FoundTransaction, StoredTransaction, TransactionGroup},
 };
 
 /// Database key of the row that names the newest block.

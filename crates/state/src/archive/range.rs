@@ -14,6 +14,8 @@
 //! One [`Cursor`] makes the headers, both when a range is built and when a block of the range is read. Signatures are
 //! not stored. A [`BlockSigner`] computes them at a read.
 
+mod rewards;
+
 use std::{fmt, sync::OnceLock};
 
 use silica_protocol::{

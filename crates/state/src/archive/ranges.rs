@@ -26,6 +26,7 @@ use super::{
     format_of,
     range::{BlockSigner, EmptyBlockRange, StoredRange},
     section::{Kind, Place, Section, framed_parts},
+    view::{BlockOutline, BlockRewards},
     write_head,
 };
 use crate::{
@@ -202,6 +203,36 @@ impl Archive {
     /// entry.
     pub(super) fn newest_with_transactions_at(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         self.known_of(number, |entry| entry.newest_with_transactions, |range| Some(range.newest_with_transactions))
+    }
+
+    /// Returns the rewards of a block. Costs less than a read of the entry.
+    pub(super) fn rewards_at(&self, number: BlockNumber) -> Result<BlockRewards, ArchiveError> {
+        let of_entry = |entry: &Entry| BlockRewards {
+            in_header: entry.tx_block.header.rewards,
+            ds_epoch_fees: entry.head.totals.ds_epoch_fees,
+        };
+        self.known_of(number, of_entry, |range| range.rewards_of(number))
+    }
+
+    /// Returns the content of a block. Does not compute a block of an empty block range.
+    pub(super) fn outline_at(&self, number: BlockNumber) -> Result<BlockOutline, ArchiveError> {
+        let of_entry = |entry: &Entry| BlockOutline {
+            transactions: entry.tx_block.header.tx_count,
+            has_edits: entry.edits_len > 0,
+            empty_range: None,
+        };
+        if let Some(entry) = self.entries.get(number.get()).filter(|entry| !entry.in_range) {
+            return Ok(of_entry(&entry));
+        }
+        let of_range = |range: &StoredRange| BlockOutline {
+            transactions: 0,
+            has_edits: false,
+            empty_range: Some(range.range.first()..=range.range.last()),
+        };
+        match self.range_at(number)? {
+            Some(range) => Ok(of_range(&range)),
+            None => Ok(of_entry(&*self.entry(number)?)),
+        }
     }
 
     /// Returns a value of a block from its entry, or from its empty block range without computing the block.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use silica_protocol::{
-    Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, MicroBlock, Receipt, Timestamp,
+    Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, MicroBlock, Qa, Receipt, Timestamp,
     Transaction, TxBlock, TxBlockHeader, TxHash,
 };
 
@@ -85,6 +85,26 @@ pub struct TransactionGroup {
     pub positions: Range<u32>,
     /// Bytes of the group in the record.
     pub bytes: usize,
+}
+
+/// The parts of a Tx block that can change balances, without their content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockOutline {
+    /// Number of transactions.
+    pub transactions: u32,
+    /// Whether the block has edits.
+    pub has_edits: bool,
+    /// The blocks of the empty block range with this block, or `None` if the record has the block separately.
+    pub empty_range: Option<RangeInclusive<BlockNumber>>,
+}
+
+/// The rewards of a Tx block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockRewards {
+    /// The rewards in the header, in Qa: the fees of the block, or the coinbase reward for a vacuous block.
+    pub in_header: Qa,
+    /// The fees of the DS epoch up to and including the block, in Qa.
+    pub ds_epoch_fees: Qa,
 }
 
 /// The record up to one block. It does not contain later blocks.
@@ -176,6 +196,26 @@ impl ArchiveView {
         if self.has(number) { self.archive.newest_with_transactions_at(number) } else { Ok(None) }
     }
 
+    /// Returns the parts of a Tx block, or `None` if no block has this number yet. Does not compute a block of an empty
+    /// block range.
+    pub(crate) fn outline(&self, number: BlockNumber) -> Result<Option<BlockOutline>, ArchiveError> {
+        let Some(head) = self.head().filter(|head| number <= head.number) else { return Ok(None) };
+        let mut outline = self.archive.outline_at(number)?;
+        outline.empty_range = outline.empty_range.map(|range| *range.start()..=*range.end().min(&head.number));
+        Ok(Some(outline))
+    }
+
+    /// Returns the rewards of a Tx block, or `None` if no block has this number yet. Does not compute a block of an empty
+    /// block range.
+    pub(crate) fn rewards_of(&self, number: BlockNumber) -> Result<Option<BlockRewards>, ArchiveError> {
+        self.has(number).then(|| self.archive.rewards_at(number)).transpose()
+    }
+
+    /// Returns the edits of a Tx block, or `None` if no block has this number yet.
+    pub(crate) fn edits_of(&self, number: BlockNumber) -> Result<Option<StateDiff>, ArchiveError> {
+        self.entry(number)?.map(|entry| self.archive.edits(&entry)).transpose()
+    }
+
     /// Returns a signed DS block, or `None` if no DS block has this number yet.
     pub(crate) fn ds_block(&self, number: DsBlockNumber) -> Result<Option<Arc<DsBlock>>, ArchiveError> {
         match self.head() {
@@ -261,6 +301,13 @@ impl ArchiveView {
             }
             _ => Err(ArchiveError::damaged(Place::DEPLOYMENT, "its transaction deployed another contract")),
         }
+    }
+
+    /// Returns block and position of the deployment of a contract or library, or `None` if the address has no deployment.
+    pub(crate) fn deployment_place(&self, contract: &Address) -> Result<Option<(BlockNumber, u32)>, ArchiveError> {
+        let found = deployments::find(&self.archive.db, contract)?;
+        let place = found.map(|Position { block, position }| (BlockNumber::new(block), position));
+        Ok(place.filter(|(block, _)| self.has(*block)))
     }
 
     /// Returns up to `limit` contracts and libraries with the block and the position of their deployment, in the order of
