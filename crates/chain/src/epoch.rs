@@ -43,6 +43,27 @@ impl Epochs {
         self.length().saturating_sub(1).saturating_sub(block.get() % self.length)
     }
 
+    /// Returns the first vacuous block from `block` on.
+    pub(crate) fn vacuous_from(self, block: BlockNumber) -> BlockNumber {
+        BlockNumber::new(block.get().saturating_add(self.before_vacuous(block)))
+    }
+
+    /// Returns the last vacuous block up to `block`, or `None` if no block up to it is vacuous.
+    pub(crate) fn vacuous_up_to(self, block: BlockNumber) -> Option<BlockNumber> {
+        self.complete_at(block).checked_sub(1).map(|epoch| self.vacuous_block_of(epoch))
+    }
+
+    /// Returns the number of vacuous blocks up to `block`.
+    pub(crate) fn complete_at(self, block: BlockNumber) -> u64 {
+        block.get().saturating_add(1) / self.length
+    }
+
+    /// Returns the vacuous block with `before` vacuous blocks before it.
+    pub(crate) fn vacuous_block_of(self, before: u64) -> BlockNumber {
+        let next = before.saturating_add(1).saturating_mul(self.length());
+        BlockNumber::new(next.saturating_sub(1))
+    }
+
     /// Returns whether a DS block comes directly before `block`.
     pub fn starts_with(self, block: BlockNumber) -> bool {
         block.get() == 1 || (block.get() != 0 && block.get() % self.length == 0)
@@ -136,5 +157,21 @@ mod tests {
         }
         assert_eq!(epochs(10).ds_block_of(BlockNumber::new(0)).get(), 0);
         assert_eq!(epochs(10).first_block_of(DsBlockNumber::new(0)).get(), 0);
+    }
+
+    #[test]
+    fn vacuous_blocks_are_found_from_both_sides() {
+        for length in [2, 3, 7] {
+            let epochs = Epochs::new(length).unwrap();
+            for block in (0..40).map(BlockNumber::new) {
+                let vacuous = |numbers: std::ops::RangeInclusive<u64>| {
+                    numbers.map(BlockNumber::new).filter(|number| epochs.is_vacuous(*number)).collect::<Vec<_>>()
+                };
+                assert_eq!(Some(&epochs.vacuous_from(block)), vacuous(block.get()..=100).first());
+                let before = vacuous(0..=block.get());
+                assert_eq!(epochs.vacuous_up_to(block).as_ref(), before.last());
+                assert_eq!(epochs.complete_at(block), before.len() as u64);
+            }
+        }
     }
 }

@@ -46,7 +46,8 @@
 //! | make blocks alone, or write a consensus | [`consensus::Solo`], [`consensus::Engine`], [`consensus::Application`] |
 //! | verify a block of another node | [`consensus::Application::verify`], [`consensus::seal_with`], [`Proposal`] |
 //! | revert to an earlier block | [`Producer::save`], [`Producer::revert`] |
-//! | check or execute a stored chain again | [`check()`], [`rebuild`] |
+//! | check or execute a stored chain again | [`check()`], [`check_balances`], [`rebuild`] |
+//! | read all changes of balances | [`Snapshot::transfers`] |
 //!
 //! # The life of a transaction
 //!
@@ -64,12 +65,13 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `revert_log`,
-//!   [`reward`], `scilla_rules`:
+//! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `reserve_log`,
+//!   `revert_log`, [`reward`], `scilla_rules`:
 //!   - `accounts` reads accounts, and `accounts_file` reads the file of the first accounts.
 //!   - `difficulty`, `epoch`, `gas_price` and `reward` compute values of DS epochs.
 //!   - `drop_reason` has the statuses of dropped transactions.
 //!   - `parallel` divides work among threads.
+//!   - `reserve_log` has the balances of the null account.
 //!   - `revert_log` has the reverts of the chain.
 //!   - `scilla_rules` reads and writes the Scilla rules in the record.
 //! - [`config`], `genesis`: the parameters of a chain, and its first state.
@@ -82,20 +84,23 @@
 //!   - `builder` makes the next block from the head and transactions.
 //!   - `shared` has the state that all handles share.
 //!   - `epoch_accounting` computes the fees and prices of a DS epoch.
-//! - `edit`, `verifier`, `range`, `snapshot`:
+//! - `edit`, `verifier`, `range`, `snapshot`, `transfer`:
 //!   - `edit` makes the blocks with edits by developers.
 //!   - `verifier` verifies blocks of other nodes.
 //!   - `range` plans empty block ranges.
 //!   - `snapshot` has the queries of readers.
+//!   - `transfer` derives the changes of balances from the record.
 //! - `transaction_search`: walks over the transactions of the record.
-//! - `account_list`, `address_history`, `block_list`, [`consensus`], `event_list`, `transaction_list`:
+//! - `account_list`, `address_history`, `block_list`, [`consensus`], `event_list`, `transaction_list`,
+//!   `transfer_list`:
 //!   - `account_list` lists accounts and contracts.
 //!   - `address_history` lists the transactions of an address.
 //!   - `block_list` lists blocks, and `transaction_list` lists transactions.
 //!   - `consensus` is the interface of consensus.
-//!   - `event_list` lists events.
+//!   - `event_list` lists events, and `transfer_list` lists transfers.
 //! - `contract`: queries about contracts.
-//! - `replay`, `simulation`, `state_page`:
+//! - `balance_check`, `replay`, `simulation`, `state_page`:
+//!   - `balance_check` compares balances with transfers.
 //!   - `replay` executes stored blocks again.
 //!   - `simulation` has simulations and gas estimates.
 //!   - `state_page` returns pages of contract state.
@@ -132,6 +137,7 @@ mod accounts;
 mod accounts_file;
 mod address_history;
 mod admission;
+mod balance_check;
 mod block_list;
 mod builder;
 pub mod config;
@@ -156,6 +162,7 @@ mod pool;
 mod producer;
 mod range;
 mod replay;
+mod reserve_log;
 mod revert_log;
 pub mod reward;
 mod savepoint;
@@ -173,6 +180,8 @@ mod tokens;
 mod trace;
 mod transaction_list;
 mod transaction_search;
+mod transfer;
+mod transfer_list;
 mod verifier;
 
 #[cfg(feature = "test-util")]
@@ -193,6 +202,7 @@ pub use crate::{
     accounts_file::{AccountEntry, AccountsFile, GenesisError},
     address_history::{AddressRole, AddressTransaction, HistoryPage, HistoryRequest},
     admission::{AdmissionError, InvalidTransaction, Routing, VerifiedTransaction},
+    balance_check::{BalanceError, check_balances},
     block_list::{BlockListPage, BlockRow},
     config::{ChainConfig, ConfigError},
     consensus::{CommitError, EngineError, PassError, ProposeError, SealError},
@@ -231,6 +241,8 @@ pub use crate::{
     trace::{TraceError, TransactionTrace},
     transaction_list::{TransactionListPage, TransactionListRequest, TransactionSummary},
     transaction_search::{BlockSpan, HistoryOrder, HistoryPlace},
+    transfer::{BlockPart, Transfer, TransferAmount, TransferKind, TransferPlace},
+    transfer_list::{TransferPage, TransferRequest},
 };
 
 #[cfg(all(doctest, feature = "test-util"))]

@@ -46,11 +46,11 @@ pub fn open(
     };
     let published = read_published(state, &network)?;
     let full_blocks = FullBlockCounter::uncounted(&published.head);
-    let shared = Arc::new(Shared::new(network, published));
-    let (chain, genesis, written) = (Chain::new(Arc::clone(&shared)), genesis.clone(), Written::default());
+    let shared = Arc::new(Shared::new(network, genesis.clone(), published));
+    let (chain, written) = (Chain::new(Arc::clone(&shared)), Written::default());
     // The producer makes no block before the disk has room for it.
     let failed = store.lacks_room();
-    Ok((chain, Producer { shared, store, genesis, full_blocks, written, failed }))
+    Ok((chain, Producer { shared, store, full_blocks, written, failed }))
 }
 
 /// Commits DS block 0 and Tx block 0. The header of Tx block 0 has the state root of the genesis accounts.

@@ -14,7 +14,6 @@ use crate::{
     epoch_accounting::{FullBlockCounter, Prices, price_by_rules, uncredited_fees},
     executor::EditError,
     gas_price::GasPriceError,
-    genesis::Genesis,
     load::OpenError,
     network::Head,
     pool::{self, Pool, PoolLine, Settlement},
@@ -30,7 +29,6 @@ use crate::{
 pub struct Producer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) store: Store,
-    pub(crate) genesis: Genesis,
     pub(crate) full_blocks: FullBlockCounter,
     pub(crate) written: Written,
     /// Whether the producer has failed and has not recovered. Two events are failures: a failed write, and too little
@@ -121,7 +119,7 @@ impl Producer {
         let shared = Arc::clone(&self.shared);
         let published = shared.published();
         self.store.recover(published.head.number(), &published.head.hash)?;
-        replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
+        replay::catch_up(&self.store, &shared.network, &shared.genesis, &mut |_, _| {})
             .map_err(|error| RecoverError::Open(error.into()))?;
         self.full_blocks = FullBlockCounter::uncounted(&published.head);
         let state = self.store.snapshot();

@@ -96,7 +96,7 @@ impl Producer {
         let ChainSavepoint { savepoint, pool, head, times, recent, nonces, numbering, operator_price } = to;
         let shared = Arc::clone(&self.shared);
         let reverted = self.store.revert(savepoint).map_err(RevertError::from).and_then(|_| {
-            replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
+            replay::catch_up(&self.store, &shared.network, &shared.genesis, &mut |_, _| {})
                 .map_err(|error| RevertError::Open(error.into()))
         });
         self.failed = reverted.as_ref().is_err_and(|error| !error.leaves_chain());

@@ -7,15 +7,17 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, Timestamp, TxBlock, TxHash};
+use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Nonce, Qa, Receipt, Timestamp, TxBlock, TxHash};
 use silica_state::StateError;
 
 use crate::{
     admission::VerifiedTransaction,
     config::{NoncePolicy, Numbering},
     executor::ContractCache,
+    genesis::Genesis,
     network::{Head, Network},
     pool::{self, Pool},
+    reserve_log::ReserveLog,
     revert_log::RevertLog,
 };
 
@@ -26,6 +28,10 @@ pub(crate) const RECENT: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) network: Network,
+    /// The first state.
+    pub(crate) genesis: Genesis,
+    /// Balances of the null account, for the rewards in the list of transfers.
+    pub(crate) reserves: ReserveLog,
     pub(crate) pool: Mutex<Pool>,
     /// The contract cache of simulations.
     pub(crate) simulated: ContractCache,
@@ -47,11 +53,12 @@ impl fmt::Debug for Listener {
 }
 
 impl Shared {
-    pub(crate) fn new(network: Network, published: Published) -> Self {
+    pub(crate) fn new(network: Network, genesis: Genesis, published: Published) -> Self {
         let pool = Pool::new(network.config.policy.pool, network.epochs);
         let simulated = ContractCache::of_simulations(network.config.rules.scilla);
         let published = RwLock::new(Arc::new(published));
-        Self { network, pool: Mutex::new(pool), simulated, published, listener: OnceLock::new() }
+        let reserves = ReserveLog::new(genesis.accounts().get(&Address::ZERO).map_or(Qa::ZERO, |null| null.balance));
+        Self { network, genesis, reserves, pool: Mutex::new(pool), simulated, published, listener: OnceLock::new() }
     }
 
     pub(crate) fn lock_pool(&self) -> MutexGuard<'_, Pool> {

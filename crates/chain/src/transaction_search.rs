@@ -436,7 +436,7 @@ const fn indexed(place: HistoryPlace) -> IndexPosition {
 
 /// Returns the number of steps for one transaction of a group: one step, and one for each [`BYTES`] bytes of its share.
 /// The store reads a group as a whole, and all transactions of the group have equal shares of its bytes.
-fn weight(group: &TransactionGroup) -> usize {
+pub(crate) fn weight(group: &TransactionGroup) -> usize {
     let each = group.bytes.checked_div(group.positions.len()).unwrap_or(group.bytes);
     1_usize.saturating_add(each / BYTES)
 }

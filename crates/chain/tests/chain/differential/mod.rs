@@ -13,6 +13,7 @@ mod model;
 mod scenario;
 mod storage;
 mod traces;
+mod transfers;
 
 use std::{collections::BTreeMap, env, ops::ControlFlow, sync::Arc};
 

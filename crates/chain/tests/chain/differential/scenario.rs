@@ -86,7 +86,7 @@ impl Scenario {
     }
 
     /// Returns a pseudorandom number below a bound (`SplitMix64`).
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -159,6 +159,11 @@ impl Scenario {
         if let Ok(hash) = net.try_submit(signed(from, transaction)) {
             self.waiting.insert(hash, Sent { from, nonce, kind: intent.kind, what: intent.what });
         }
+    }
+
+    /// Adds a pending payment without a signature, which the caller sent.
+    pub(super) fn note(&mut self, hash: TxHash) {
+        self.waiting.insert(hash, Sent { from: 0, nonce: 0, kind: None, what: "payment" });
     }
 
     /// Records the results of a block.
