@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use silica_chain::{ChainConfig, Genesis, GenesisError, ReplayError, consensus::range_signer};
+use silica_chain::{BalanceError, ChainConfig, Genesis, GenesisError, ReplayError, consensus::range_signer};
 use silica_crypto::KeyPair;
 use silica_protocol::{BlockNumber, StateRoot};
 use silica_state::{CheckReport, CloseError, Durability, OpenError, OpenOutcome, StateError, Store, StoreOptions};
@@ -45,6 +45,9 @@ pub enum MaintenanceError {
     /// The result of the repeated execution of a block differs from the record.
     #[error("the chain is damaged")]
     Replay(#[from] ReplayError),
+    /// A balance differs from the sum of the transfers in the record.
+    #[error("the balances differ from the record")]
+    Balances(#[from] BalanceError),
     /// The store cannot be closed without an error.
     #[error("cannot close the chain")]
     Close(#[from] CloseError),
@@ -97,7 +100,7 @@ impl fmt::Display for DbReport {
 }
 
 /// Verifies the content of a data directory: checksums, hashes, links and signatures. Then executes all blocks again,
-/// and compares the results.
+/// and compares the results. Then adds up the transfers of each account, and compares the sums with the balances.
 ///
 /// # Errors
 ///
@@ -108,6 +111,7 @@ pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let report = check_store(&store)?;
     if store.snapshot().head().is_some() {
         chain.execute_again(&store)?;
+        chain.add_up(&store)?;
     }
     Ok(report)
 }
@@ -198,6 +202,14 @@ impl ChainFiles {
         let store = opened.map_err(MaintenanceError::open(self.data_dir.path()))?;
         store.set_signer(range_signer(&self.key));
         Ok(store)
+    }
+
+    /// Compares all balances with the sums of the transfers.
+    fn add_up(&self, store: &Store) -> Result<(), MaintenanceError> {
+        let mut progress = Progress::new("adding up the transfers");
+        let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
+        let Self { config, genesis, key, .. } = self;
+        Ok(silica_chain::check_balances(store, config, genesis, key.public_key(), &mut log)?)
     }
 
     /// Executes all blocks in a temporary store, and then removes that store.
