@@ -16,6 +16,7 @@ const LISTS: [(&str, &[&str]); 8] = [
     ("silica_getTokens", &["cursor", "limit"]),
     ("silica_getTransactionSummaries", &["block", "cursor", "limit", "order"]),
     ("silica_getTransactionsForAddress", &["cursor", "limit", "order"]),
+    ("silica_getTransfers", &["addresses", "cursor", "fromBlock", "limit", "order", "toBlock"]),
     ("silica_listAccounts", &["cursor", "limit"]),
     ("silica_listContracts", &["cursor", "limit"]),
     ("silica_listSnapshots", &["cursor", "limit"]),
@@ -73,7 +74,10 @@ fn invalid_options_are_errors_that_name_the_option() {
         assert!(long.0 == -8 && long.1.len() < 200, "{long:?}");
         let (last, others) = names.split_last().unwrap();
         refused(json!({"more": 1}), &format!("expected {} or {last}, got \"more\"", others.join(", ")));
-        for option in ["order", "block", "from", "sender"].iter().filter(|option| names.contains(option)) {
+        for option in ["order", "block", "from", "sender", "addresses", "fromBlock", "toBlock"]
+            .iter()
+            .filter(|option| names.contains(option))
+        {
             let (code, text) = node.error(method, &params(method, &json!({*option: "sideways"})));
             assert!(code == -8 && text.starts_with(&format!("options: {option}: expected ")), "{method}: {text}");
         }

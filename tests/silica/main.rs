@@ -45,6 +45,7 @@ mod status_server;
 mod subscription;
 mod trace;
 mod transaction;
+mod transfers;
 mod transport;
 mod tx_block;
 mod zq2;

@@ -28,6 +28,7 @@ mod status;
 mod status_server;
 mod trace;
 mod transaction;
+pub(crate) mod transfer;
 pub(crate) mod tx_block;
 mod written;
 
@@ -64,6 +65,7 @@ const FAMILIES: &[&[Entry]] = &[
     status_server::ENTRIES,
     trace::ENTRIES,
     transaction::ENTRIES,
+    transfer::ENTRIES,
     tx_block::ENTRIES,
 ];
 

@@ -8,17 +8,21 @@ use std::{
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use silica_chain::{BlockTransactionsError, ChainTip, Snapshot};
+use silica_chain::{BlockTransactionsError, ChainTip, HistoryPlace, Snapshot, Transfer};
 use silica_protocol::{
     Address, BlockNumber, Receipt, Transaction, TransactionKind,
     rpc::{
         block::TransactionsByShard,
+        list::TransferJson,
         subscription::{EventNews, NewBlock, TransactionNews},
     },
 };
 use tokio::sync::OnceCell;
 
-use crate::{driver::NodeHandle, methods::tx_block};
+use crate::{
+    driver::NodeHandle,
+    methods::{transfer::transfer_json, tx_block},
+};
 
 /// Limits of the cache: number of blocks, and bytes of JSON. The latest block stays in the cache even if its events
 /// exceed the bytes.
@@ -29,12 +33,19 @@ const KEPT_BYTES: usize = 4 << 20;
 /// One transaction can have 10 MB of events.
 const MOST_EVENTS: usize = 32 << 20;
 
+/// Maximum number of transfers of a block for its notifications. Above it, the node disconnects the subscribers of
+/// transfers. A block with the usual gas limits has fewer.
+const MOST_TRANSFERS: usize = MOST_EVENTS / TRANSFER_BYTES;
+
 /// Number of transactions in one read. The number bounds memory.
 const READ_AT_ONCE: u32 = 4;
 
 /// Upper bounds of the JSON size of a transaction, in bytes: its hash in a list, and the transaction in a notification.
 const HASH_BYTES: usize = 80;
 const TRANSACTION_BYTES: usize = 512;
+
+/// Upper bound of the JSON size of a transfer in a notification, in bytes.
+const TRANSFER_BYTES: usize = 512;
 
 /// The events of a Tx block.
 #[derive(Debug)]
@@ -51,6 +62,12 @@ pub(crate) struct BlockEvents {
     transactions: Vec<TransactionNews>,
     /// For each account, the positions of the transactions that it sent or received.
     pub(super) by_account: BTreeMap<Address, Vec<usize>>,
+    /// All transfers of the block in the order of execution; empty if they exceed [`MOST_TRANSFERS`].
+    transfers: Vec<TransferJson>,
+    /// For each account, the positions of the transfers from or to it.
+    pub(super) transfers_of: BTreeMap<Address, Vec<usize>>,
+    /// Number of transfers of the block.
+    transfer_count: usize,
 }
 
 /// The events of one contract.
@@ -69,14 +86,19 @@ impl BlockEvents {
     /// The block is not in the snapshot, or cannot be read.
     pub(super) fn read(snapshot: &Snapshot, number: BlockNumber) -> Result<Self, BlockTransactionsError> {
         let mut news = Self::read_block(snapshot, number)?;
+        let (before, after) = snapshot.transfers_around(number)?;
+        news.add_transfers(before);
         let (mut first, count) = (0, news.block.block.header.tx_count);
         while first < count {
             let end = first.saturating_add(READ_AT_ONCE);
-            for (transaction, receipt) in snapshot.block_bodies(number, first..end)? {
+            for (position, (transaction, receipt)) in (first..).zip(snapshot.block_bodies(number, first..end)?) {
+                let place = HistoryPlace { block: number, position };
+                news.add_transfers(snapshot.transfers_of(place, &transaction, &receipt)?);
                 news.add(&transaction, receipt);
             }
             first = end;
         }
+        news.add_transfers(after);
         Ok(news)
     }
 
@@ -98,7 +120,43 @@ impl BlockEvents {
     /// Creates the events of a block without transactions.
     pub(super) fn of(block: NewBlock) -> Self {
         let (header_bytes, events, by_account) = (json_bytes(&block.block), Some(BTreeMap::new()), BTreeMap::new());
-        Self { block, header_bytes, events, event_bytes: 0, transactions: Vec::new(), by_account }
+        Self {
+            block,
+            header_bytes,
+            events,
+            event_bytes: 0,
+            transactions: Vec::new(),
+            by_account,
+            transfers: Vec::new(),
+            transfers_of: BTreeMap::new(),
+            transfer_count: 0,
+        }
+    }
+
+    fn add_transfers(&mut self, transfers: Vec<Transfer>) {
+        self.transfer_count = self.transfer_count.saturating_add(transfers.len());
+        if !self.has_all_transfers() {
+            (self.transfers, self.transfers_of) = (Vec::new(), BTreeMap::new());
+            return;
+        }
+        for transfer in transfers {
+            let position = self.transfers.len();
+            let to = transfer.to.filter(|to| transfer.from != Some(*to));
+            for address in [transfer.from, to].into_iter().flatten() {
+                self.transfers_of.entry(address).or_default().push(position);
+            }
+            self.transfers.push(transfer_json(&transfer));
+        }
+    }
+
+    /// Returns whether the events have the transfers. A block can have too many of them.
+    pub(super) const fn has_all_transfers(&self) -> bool {
+        self.transfer_count <= MOST_TRANSFERS
+    }
+
+    /// Returns the transfers at `positions`. Ignores positions that do not exist.
+    pub(super) fn transfers_at(&self, positions: &[usize]) -> impl Iterator<Item = &TransferJson> {
+        positions.iter().filter_map(|position| self.transfers.get(*position))
     }
 
     fn add(&mut self, transaction: &Transaction, receipt: Receipt) {
@@ -145,7 +203,9 @@ impl BlockEvents {
 
     /// Returns the approximate size of block, events and transactions as JSON, in bytes.
     fn bytes(&self) -> usize {
-        self.block_bytes().saturating_add(self.event_bytes).saturating_add(transactions_bytes(self.transactions.len()))
+        let transactions =
+            transactions_bytes(self.transactions.len()).saturating_add(transfers_bytes(self.transfers.len()));
+        self.block_bytes().saturating_add(self.event_bytes).saturating_add(transactions)
     }
 
     /// Returns the transactions at `positions`. Ignores positions that do not exist.
@@ -164,6 +224,11 @@ impl Events {
 /// Returns the approximate JSON size of `count` transactions in a notification, in bytes.
 pub(super) fn transactions_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSACTION_BYTES)
+}
+
+/// Returns an upper bound of the JSON size of `count` transfers of an account in a notification, in bytes.
+pub(super) const fn transfers_bytes(count: usize) -> usize {
+    count.saturating_mul(TRANSFER_BYTES).saturating_add(TRANSACTION_BYTES)
 }
 
 /// Returns the size of a value as JSON, in bytes.

@@ -9,17 +9,17 @@ use std::{
 use serde_json::{Map, Value};
 use silica_protocol::{
     Address, BlockNumber,
-    rpc::subscription::{AccountTransactions, ContractEvents, Notification, Topic, TopicNews},
+    rpc::subscription::{AccountTransactions, AccountTransfers, ContractEvents, Notification, Topic, TopicNews},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::block_events::{BlockEvents, Events, transactions_bytes};
+use super::block_events::{BlockEvents, Events, transactions_bytes, transfers_bytes};
 use crate::rpc::params::beginning;
 
 /// Maximum number of addresses that one client follows for a topic.
 const MOST_ADDRESSES: usize = 10_000;
 
-/// Maximum number of addresses that all clients together follow, over both topics with addresses.
+/// Maximum number of addresses that all clients together follow, over all topics with addresses.
 pub(super) const MOST_OF_ALL: usize = 1_000_000;
 
 /// Upper bound of the size of a notification without its contents, in bytes.
@@ -35,6 +35,7 @@ pub(super) struct Topics {
     replay_to: Option<BlockNumber>,
     contracts: Followed,
     accounts: Followed,
+    transfers: Followed,
     /// Topics that end after the next notification, because the client has unsubscribed.
     ending: BTreeSet<Topic>,
 }
@@ -101,7 +102,8 @@ impl Topics {
 
     /// Returns whether the next notification belongs to a replay, and has no topic except `NewBlock`.
     pub(super) fn replays_blocks(&self) -> bool {
-        self.replays() && self.is_due(Topic::NewBlock) && !self.is_due(Topic::EventLog) && !self.is_due(Topic::TxnLog)
+        let others = [Topic::EventLog, Topic::TxnLog, Topic::Transfers];
+        self.replays() && self.is_due(Topic::NewBlock) && !others.into_iter().any(|topic| self.is_due(topic))
     }
 
     /// Returns whether the next notification belongs to a replay.
@@ -139,7 +141,7 @@ impl Topics {
         let fault = match topic {
             Topic::NewBlock => None,
             Topic::EventLog => self.follow_contracts(query, places, is_contract)?,
-            Topic::TxnLog => self.follow_accounts(query, places)?,
+            Topic::TxnLog | Topic::Transfers => self.follow_accounts(topic, query, places)?,
         };
         self.ending.remove(&topic);
         match from {
@@ -191,6 +193,7 @@ impl Topics {
     /// Adds the addresses of accounts. Returns the fault of the first invalid address.
     fn follow_accounts(
         &mut self,
+        topic: Topic,
         query: &Map<String, Value>,
         places: &Arc<Semaphore>,
     ) -> Result<Option<QueryError>, QueryError> {
@@ -198,7 +201,8 @@ impl Topics {
         if addresses.is_empty() {
             return Err(QueryError::NoAddress);
         }
-        self.accounts.add(addresses, places)?;
+        let followed = if topic == Topic::Transfers { &mut self.transfers } else { &mut self.accounts };
+        followed.add(addresses, places)?;
         Ok(fault)
     }
 
@@ -235,6 +239,14 @@ impl Topics {
                 value: common(&self.accounts.addresses, &news.by_account).map(shape).collect(),
             });
         }
+        if self.is_due(Topic::Transfers) {
+            let shape = |(account, positions): (&Address, &'a Vec<usize>)| AccountTransfers {
+                address: (*account).into(),
+                transfers: news.transfers_at(positions).map(Cow::Borrowed).collect(),
+            };
+            let of_accounts = common(&self.transfers.addresses, &news.transfers_of);
+            values.push(TopicNews::Transfers { value: of_accounts.map(shape).collect() });
+        }
         if !self.ending.is_empty() {
             values.push(TopicNews::Unsubscribe { value: self.ending.iter().copied().collect() });
         }
@@ -242,7 +254,7 @@ impl Topics {
     }
 
     /// Returns an upper bound of the size of the notification of the next block, in bytes. Returns `None` if it has
-    /// events, and the events of the block are too large to send.
+    /// events or transfers, and those of the block are too large to send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.is_due(Topic::NewBlock) {
@@ -256,6 +268,13 @@ impl Topics {
             let matches = common(&self.accounts.addresses, &news.by_account);
             bytes = matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len())));
         }
+        if self.is_due(Topic::Transfers) {
+            if !news.has_all_transfers() {
+                return None;
+            }
+            let matches = common(&self.transfers.addresses, &news.transfers_of);
+            bytes = matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transfers_bytes(of.len())));
+        }
         Some(bytes)
     }
 
@@ -267,6 +286,7 @@ impl Topics {
                 Topic::NewBlock => {}
                 Topic::EventLog => self.contracts = Followed::default(),
                 Topic::TxnLog => self.accounts = Followed::default(),
+                Topic::Transfers => self.transfers = Followed::default(),
             }
         }
     }
@@ -291,6 +311,7 @@ fn topic(name: &Value) -> Option<Topic> {
         "NewBlock" => Some(Topic::NewBlock),
         "EventLog" => Some(Topic::EventLog),
         "TxnLog" => Some(Topic::TxnLog),
+        "Transfers" => Some(Topic::Transfers),
         _ => None,
     }
 }

@@ -111,6 +111,68 @@ pub enum TransactionKindJson {
     Payment,
 }
 
+/// A page of the list of transfers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TransferPage"))]
+pub struct TransferPageJson {
+    /// The cursor of the next page; null on the last page.
+    pub next: Option<String>,
+    /// The transfers, in the requested order.
+    pub transfers: Vec<TransferJson>,
+}
+
+/// A change of balances.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Transfer"))]
+pub struct TransferJson {
+    /// The moved amount, in Qa; null for an edit.
+    pub amount: Option<Dec<Qa>>,
+    /// The balance of the account after an edit, in Qa; otherwise null.
+    pub balance: Option<Dec<Qa>>,
+    /// Number of the Tx block.
+    pub block: Dec<BlockNumber>,
+    /// The account that pays; null if the money comes from no account.
+    pub from: Option<Hex<Address>>,
+    /// Hash of the transaction; null without a transaction.
+    pub hash: Option<Hex<TxHash>>,
+    /// Kind of the transfer.
+    pub kind: TransferKindJson,
+    /// Position of the transaction in the block, from 0; null without a transaction.
+    pub position: Option<u32>,
+    /// Timestamp of the Tx block, in microseconds since 1970.
+    pub timestamp: Dec<Timestamp>,
+    /// The account that gets the money; null if the money goes to no account.
+    pub to: Option<Hex<Address>>,
+}
+
+/// Kind of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", schemars(rename = "TransferKind"))]
+pub enum TransferKindJson {
+    /// The amount of a call that the contract accepted.
+    Call,
+    /// The amount of a successful deployment.
+    Deployment,
+    /// An edit by a developer, which sets the balance. An edit of a nonce or a field does not change it.
+    Edit,
+    /// The fee of a transaction, also of a failed one. It goes to no account until the end of the DS epoch.
+    Fee,
+    /// The fees of a DS epoch, which the null account gets.
+    Fees,
+    /// The balance of an account at genesis.
+    Genesis,
+    /// A payment.
+    Payment,
+    /// The reward of a DS epoch, which the null account pays.
+    Reward,
+    /// The amount of a message of a contract that its recipient took.
+    Transition,
+}
+
 /// A page of the list of contracts and libraries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]

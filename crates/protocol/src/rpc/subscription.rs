@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     block::{TransactionsByShard, TxBlockJson},
     contract::ContractParamJson,
+    list::TransferJson,
     text::{Dec, Hex},
 };
 use crate::{address::Address, amount::Qa, hash::TxHash, receipt::EventLog};
@@ -22,6 +23,8 @@ pub enum Topic {
     EventLog,
     /// Transactions of chosen accounts.
     TxnLog,
+    /// Transfers of chosen accounts: all changes of their balances. An extension of this node.
+    Transfers,
 }
 
 /// The notification of a session about a Tx block, with the data of each topic that the session subscribed to.
@@ -53,6 +56,12 @@ pub enum TopicNews<'a> {
         /// such account.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         value: Vec<AccountTransactions<'a>>,
+    },
+    /// Data of the topic [`Topic::Transfers`].
+    Transfers {
+        /// The chosen accounts that paid or got money in the block. The member is absent if there is no such account.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        value: Vec<AccountTransfers<'a>>,
     },
     /// The topics that end with this notification.
     Unsubscribe {
@@ -104,6 +113,15 @@ pub struct AccountTransactions<'a> {
     pub address: Hex<Address>,
     /// The transactions of the account, in the order of the block.
     pub log: Vec<Cow<'a, TransactionNews>>,
+}
+
+/// The transfers of an account in a Tx block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountTransfers<'a> {
+    /// Address of the account.
+    pub address: Hex<Address>,
+    /// The transfers from or to the account, in the order of execution.
+    pub transfers: Vec<Cow<'a, TransferJson>>,
 }
 
 /// A transaction in a notification to the subscribers of its sender or recipient.
