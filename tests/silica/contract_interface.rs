@@ -259,18 +259,22 @@ fn hostile_sources_end_with_a_bounded_result() {
         "contract C ()\n",
     );
     check(&types);
-    let pairs = full(
-        "scilla_version 0\nlibrary L\nlet a0 = Uint32 0\n",
-        &|n| format!("let a{} = Pair a{n} a{n}\n", n + 1),
-        "contract C ()\n",
+    // Errors that show a long type.
+    let long = format!("{}Uint32{}", "Map Uint32 (".repeat(200), ")".repeat(200));
+    let found = check(&full(contract, &|n| format!("field f{n} : {long} = Uint32 0\n"), ""));
+    assert!(found["diagnostics"].as_array().unwrap().iter().all(|it| it["message"].as_str().unwrap().len() <= 1000));
+    // Functions that apply each other, so that the type of the last one is long.
+    let functions = full(
+        "scilla_version 0\nlibrary L\nlet f0 = tfun 'A => fun (x : 'A) => x\n",
+        &|n| {
+            format!(
+                "let f{} = tfun 'A => fun (x : 'A) => let g = @f{n} (Pair 'A 'A) in let p = Pair {{'A 'A}} x x in g p\n",
+                n + 1
+            )
+        },
+        "contract C ()\nfield a : Uint32 = let g = @f400 Uint32 in let z = Uint32 0 in g z\n",
     );
-    check(&pairs);
-    let pairs = full(
-        "scilla_version 0\nlibrary L\nlet a = Uint32 0\nlet f = tfun 'A => fun (x : 'A) => Pair {'A 'A} x x\nlet z0 = a\n",
-        &|n| format!("let g{n} = let x = z{n} in let p = Pair x x in p\n"),
-        "contract C ()\n",
-    );
-    check(&pairs);
+    check(&functions);
     for (open, close) in
         [("(", ")"), ("match x with | ", " end"), ("fun (x : Uint32) => ", ""), ("(* ", ""), ("Pair (", ")")]
     {
