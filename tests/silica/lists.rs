@@ -10,7 +10,7 @@ use silica_tests::{Node, Wallet, shape, wallet::FEE};
 use crate::{INVALID_PARAMS, check_error, contract::Chain, pay};
 
 /// Each list with options in one object, and its valid options.
-const LISTS: [(&str, &[&str]); 8] = [
+const LISTS: [(&str, &[&str]); 9] = [
     ("silica_getBlockRange", &["cursor", "from", "limit", "order"]),
     ("silica_getPool", &["cursor", "limit", "sender"]),
     ("silica_getTokens", &["cursor", "limit"]),
