@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let key = StorageKey::map_entry(&contract, "zilToPolyTxHashMap", [MapKey::uint(0)]);
     let proven = proof.verify(&root, &key)?;
     match proven.value {
-        Some(value) => println!("zilToPolyTxHashMap[0] is {}", value),
+        Some(value) => println!("zilToPolyTxHashMap[0] is {value}"),
         None => println!("zilToPolyTxHashMap[0] does not exist"),
     }
     Ok(())
