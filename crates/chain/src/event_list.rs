@@ -68,10 +68,6 @@ pub struct ListedEvent {
     pub event: EventLog,
 }
 
-/// The number in the block of the first event of each transaction with events, by the position of the transaction, and
-/// the number of steps of the search.
-type FirstNumbers = (BTreeMap<u32, u32>, usize);
-
 impl Snapshot {
     /// Returns a page of the list of events. The list has the events of successful transactions that the request
     /// selects, and for which `accepts` returns `true`.
@@ -123,10 +119,10 @@ impl Snapshot {
                 let first = left.is_none();
                 let left = left.get_or_insert(effort);
                 let steps = if first { usize::MAX } else { *left };
-                let Some((firsts, taken)) = self.first_numbers(missing.place.block, steps)? else { break };
-                *left = left.saturating_sub(taken);
+                let Some(numbers) = self.block_numbers(missing.place.block, steps)? else { break };
+                *left = left.saturating_sub(numbers.steps);
                 for event in block.iter_mut() {
-                    let first = firsts.get(&event.place.position);
+                    let first = numbers.firsts.get(&event.place.position);
                     event.number = first.map(|first| first.saturating_add(event.index));
                 }
             }
@@ -139,9 +135,8 @@ impl Snapshot {
         Ok(events.last().map(|last| EventCursor { place: last.place, index: None }))
     }
 
-    /// Returns the numbers of the first events of the transactions with events. Returns `None` if `effort` steps do not
-    /// suffice.
-    fn first_numbers(&self, block: BlockNumber, effort: usize) -> Result<Option<FirstNumbers>, ArchiveError> {
+    /// Returns the numbers of the events of a block, or `None` if `effort` steps do not suffice.
+    fn block_numbers(&self, block: BlockNumber, effort: usize) -> Result<Option<BlockNumbers>, ArchiveError> {
         let bounds = SearchBounds {
             subject: SearchSubject::Events,
             order: HistoryOrder::OldestFirst,
@@ -156,8 +151,17 @@ impl Snapshot {
             next = next.saturating_add(count(receipt));
             (next > first).then_some((place.position, first))
         })?;
-        Ok(page.next.is_none().then(|| (page.found.into_iter().collect(), page.steps)))
+        let numbers = BlockNumbers { firsts: page.found.into_iter().collect(), steps: page.steps };
+        Ok(page.next.is_none().then_some(numbers))
     }
+}
+
+/// The numbers of the events of a block.
+struct BlockNumbers {
+    /// The number of the first event of each transaction with events, by the position of the transaction.
+    firsts: BTreeMap<u32, u32>,
+    /// Number of steps of the search.
+    steps: usize,
 }
 
 /// Returns the last place of the transactions that the search for the next page skips; `None` if it skips none. A
