@@ -1,4 +1,4 @@
-//! Lists in pages: `silica_getBlockRange`, `silica_getTransactionSummaries`, `silica_listContracts`,
+//! Lists in pages: `silica_getBlockRange`, `silica_getEvents`, `silica_getTransactionSummaries`, `silica_listContracts`,
 //! `silica_listAccounts`, `silica_getHolders`, `silica_getTokens`, `silica_getPool` and `silica_listSnapshots`; `silica_search`; invalid
 //! options; the examples of `docs/explorers.md`.
 
@@ -10,8 +10,9 @@ use silica_tests::{Node, Wallet, shape, wallet::FEE};
 use crate::{INVALID_PARAMS, check_error, contract::Chain, pay};
 
 /// Each list with options in one object, and its valid options.
-const LISTS: [(&str, &[&str]); 9] = [
+const LISTS: [(&str, &[&str]); 10] = [
     ("silica_getBlockRange", &["cursor", "from", "limit", "order"]),
+    ("silica_getEvents", &["contract", "cursor", "fromBlock", "limit", "name", "order", "toBlock"]),
     ("silica_getPool", &["cursor", "limit", "sender"]),
     ("silica_getTokens", &["cursor", "limit"]),
     ("silica_getTransactionSummaries", &["block", "cursor", "limit", "order"]),
@@ -64,7 +65,7 @@ fn invalid_options_are_errors_that_name_the_option() {
             refused(json!({"limit": limit}), &format!("limit: expected a number from 1 to {most}, got {got}"));
         }
         let cursors =
-            ["", "x", "-1", "1:", ":1", "1:2:3", "1:99999999999", "0x01", "99999999999999999999999", "\u{1f980}"];
+            ["", "x", "-1", "1:", ":1", "1:2:3:4", "1:99999999999", "0x01", "99999999999999999999999", "\u{1f980}"];
         for cursor in cursors {
             let problem = format!("cursor: expected the value of next in the previous page, got {cursor:?}");
             refused(json!({"cursor": cursor}), &problem);
@@ -74,7 +75,7 @@ fn invalid_options_are_errors_that_name_the_option() {
         assert!(long.0 == -8 && long.1.len() < 200, "{long:?}");
         let (last, others) = names.split_last().unwrap();
         refused(json!({"more": 1}), &format!("expected {} or {last}, got \"more\"", others.join(", ")));
-        for option in ["order", "block", "from", "sender", "addresses", "fromBlock", "toBlock"]
+        for option in ["order", "block", "contract", "from", "sender", "addresses", "fromBlock", "toBlock"]
             .iter()
             .filter(|option| names.contains(option))
         {

@@ -13,6 +13,7 @@ mod developer_list;
 mod ds_block;
 mod edit;
 mod eth;
+mod event;
 #[cfg(test)]
 mod example;
 #[cfg(test)]
@@ -55,6 +56,7 @@ const FAMILIES: &[&[Entry]] = &[
     ds_block::ENTRIES,
     edit::ENTRIES,
     eth::ENTRIES,
+    event::ENTRIES,
     interface::ENTRIES,
     isolated::ENTRIES,
     network::ENTRIES,

@@ -1,4 +1,4 @@
-//! Lists of blocks, transactions, contracts and accounts. A page has `next`, the cursor of the next page.
+//! Lists of blocks, transactions, events, contracts and accounts. A page has `next`, the cursor of the next page.
 
 use alloc::{string::String, vec::Vec};
 
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    contract::TokenStandardJson,
+    contract::{ContractParamJson, TokenStandardJson},
     text::{Dec, Hex},
 };
 use crate::{
@@ -171,6 +171,40 @@ pub enum TransferKindJson {
     Reward,
     /// The amount of a message of a contract that its recipient took.
     Transition,
+}
+
+/// A page of the list of events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "EventPage"))]
+pub struct EventPageJson {
+    /// The events, in the requested order.
+    pub events: Vec<EventRowJson>,
+    /// The cursor of the next page; null on the last page.
+    pub next: Option<String>,
+}
+
+/// An event of a successful transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "EventRow"))]
+pub struct EventRowJson {
+    /// Number of the Tx block with the transaction.
+    pub block: Dec<BlockNumber>,
+    /// Address of the contract that emitted the event.
+    pub contract: Hex<Address>,
+    /// Hash of the transaction, for `GetTransaction`.
+    pub hash: Hex<TxHash>,
+    /// Index among the events of the receipt, from 0.
+    pub index: u32,
+    /// Name of the event.
+    pub name: String,
+    /// Parameters of the event.
+    pub params: Vec<ContractParamJson>,
+    /// Position of the transaction among the transactions of the block, from 0.
+    pub position: u32,
+    /// Timestamp of the Tx block, in microseconds since 1970.
+    pub timestamp: Dec<Timestamp>,
 }
 
 /// A page of the list of contracts and libraries.

@@ -11,7 +11,7 @@ use serde::{
     de::{self, DeserializeOwned, value::MapDeserializer},
 };
 use serde_json::{Map, Value};
-use silica_chain::{HistoryOrder, HistoryPlace};
+use silica_chain::{EventCursor, HistoryOrder, HistoryPlace};
 use silica_protocol::{Address, BlockNumber, rpc::number::integral};
 
 use super::{FromParam, beginning, fields};
@@ -229,6 +229,42 @@ impl fmt::Display for PlaceCursor {
     }
 }
 
+/// The cursor of a list of events: the block and the position of the last transaction before the page. If the previous
+/// page ended within this transaction, also the index of its last event in the receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EventPlaceCursor(pub(crate) EventCursor);
+
+impl fmt::Display for EventPlaceCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EventCursor { place, index } = self.0;
+        PlaceCursor(place).fmt(f)?;
+        index.map_or(Ok(()), |index| write!(f, ":{index}"))
+    }
+}
+
+impl FromParam for EventPlaceCursor {
+    type Fault = CursorFault;
+    const NAME: &'static str = "EventCursor";
+    const DESCRIPTION: &'static str = CURSOR;
+    const EXAMPLE: &'static str = "113:0:1";
+
+    fn from_param(text: &str) -> Result<Self, CursorFault> {
+        let block_end = text.find(':').ok_or(CursorFault)?;
+        let (place, index) = match text.rsplit_once(':') {
+            Some((place, index)) if place.len() > block_end => (place, Some(position(index)?)),
+            _ => (text, None),
+        };
+        let PlaceCursor(place) = PlaceCursor::from_param(place)?;
+        Ok(Self(EventCursor { place, index }))
+    }
+}
+
+/// Reads a number of decimal digits only.
+fn position(text: &str) -> Result<u32, CursorFault> {
+    // `parse` of a `u32` accepts a plus sign.
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())).ok_or(CursorFault)
+}
+
 /// The text is not a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CursorFault;
@@ -245,9 +281,7 @@ impl FromParam for PlaceCursor {
     fn from_param(text: &str) -> Result<Self, CursorFault> {
         let (block, position) = text.split_once(':').ok_or(CursorFault)?;
         let block: BlockNumber = block.parse().map_err(|_| CursorFault)?;
-        // `parse` of a `u32` accepts a plus sign.
-        let position = position.parse().ok().filter(|_| position.bytes().all(|byte| byte.is_ascii_digit()));
-        Ok(Self(HistoryPlace { block, position: position.ok_or(CursorFault)? }))
+        Ok(Self(HistoryPlace { block, position: self::position(position)? }))
     }
 }
 
@@ -353,6 +387,18 @@ mod tests {
         let cursor = PlaceCursor(HistoryPlace { block: BlockNumber::new(7), position: 3 });
         let all = get(json!({"cursor": cursor.to_string(), "limit": 5.0, "order": "oldest"}));
         assert_eq!(all, Ok(Example { cursor: Some(Member(cursor)), limit: Limit(5), order: Order::Oldest }));
+    }
+
+    #[test]
+    fn cursor_of_events_has_two_or_three_numbers() {
+        let place = HistoryPlace { block: BlockNumber::new(7), position: 3 };
+        for (text, index) in [("7:3", None), ("7:3:0", Some(0)), ("7:3:4294967295", Some(u32::MAX))] {
+            let cursor = EventPlaceCursor(EventCursor { place, index });
+            assert_eq!((cursor.to_string().as_str(), EventPlaceCursor::from_param(text)), (text, Ok(cursor)));
+        }
+        for text in ["", "7", "7:", ":3", "7:3:", "7::3", ":7:3", "7:3:+1", "7:+3:1", "7:3:1:1", "7:3:4294967296"] {
+            assert_eq!(EventPlaceCursor::from_param(text), Err(CursorFault), "{text}");
+        }
     }
 
     #[test]
