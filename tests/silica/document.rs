@@ -80,6 +80,7 @@ fn chain(node: &Node) -> BTreeMap<&'static str, Vec<Value>> {
         ("TransactionHash", both),
         ("EthTransactionHash", hashes.iter().map(|hash| json!(prefixed(hash))).collect()),
         ("EthBlockHash", vec![json!(prefixed(block["body"]["BlockHash"].as_str().unwrap()))]),
+        ("EthLogFilter", vec![json!({}), json!({"fromBlock": "earliest", "address": prefixed(&contract.to_string())})]),
         ("EthBlockTag", ["latest", "earliest", "pending", "0x1", "0xffff"].map(Value::from).to_vec()),
         ("DecimalNumber", numbers.map(Value::from).to_vec()),
         ("Number", numbers.map(Value::from).to_vec()),

@@ -284,7 +284,6 @@ fn methods_of_a_virtual_machine_are_refused_with_the_reason() {
         "eth_createAccessList",
         "eth_estimateGas",
         "eth_feeHistory",
-        "eth_getLogs",
         "eth_getStorageAt",
         "eth_maxPriorityFeePerGas",
         "eth_sendRawTransaction",

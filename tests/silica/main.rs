@@ -21,6 +21,7 @@ mod dump;
 mod edit;
 mod envelope;
 mod eth;
+mod events;
 mod exchanges;
 mod export;
 mod files;

@@ -27,7 +27,7 @@ static METHODS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// Methods whose documented results do not determine the shape of other results, each with the reason.
-const WITHOUT_FORM: [(&str, &str); 8] = [
+const WITHOUT_FORM: [(&str, &str); 11] = [
     ("GetRawDSBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     ("GetRawTxBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     (
@@ -35,6 +35,9 @@ const WITHOUT_FORM: [(&str, &str); 8] = [
         "the document is the successor's; the tests of transactions hold it to GetTransaction",
     ),
     ("GetStateProof", "each node of a trie has a length of its own; the tests of contracts look at proofs"),
+    ("eth_getFilterChanges", "a log has data of a length of its own; the tests of events compare all members"),
+    ("eth_getFilterLogs", "a log has data of a length of its own; the tests of events compare all members"),
+    ("eth_getLogs", "a log has data of a length of its own; the tests of events compare all members"),
     ("silica_getEvents", "each event has parameters of its own; the tests of events compare all members"),
     (
         "silica_getTransactionSummaries",
@@ -46,7 +49,9 @@ const WITHOUT_FORM: [(&str, &str); 8] = [
 ];
 
 /// Methods of this node that the documentation lacks, each with its purpose.
-const UNDOCUMENTED: [(&str, &str); 17] = [
+const UNDOCUMENTED: [(&str, &str); 19] = [
+    ("eth_subscribe", "over WebSocket alone"),
+    ("eth_unsubscribe", "over WebSocket alone"),
     ("rpc.discover", "the OpenRPC document of the interface"),
     ("silica_addBalance", "for developers: a faucet"),
     ("silica_dropAllTransactions", "for developers: empties the pool"),

@@ -19,7 +19,7 @@ use crate::{operations::peak_memory, pay_once};
 pub(crate) const RELAY: &str = include_str!("../data/contracts/relay.scilla");
 
 /// A contract with a transition `Shout`, which emits an event of 2 MiB.
-const SHOUT: &str = include_str!("../data/contracts/shout.scilla");
+pub(crate) const SHOUT: &str = include_str!("../data/contracts/shout.scilla");
 
 /// A WebSocket client after its handshake.
 pub(crate) struct Client(WebSocket<TcpStream>);

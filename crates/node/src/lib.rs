@@ -38,11 +38,12 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `settings`:
+//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `log_filter`, `settings`:
 //!   - `block_hashes` finds a block by its hash.
 //!   - `block_mode` has the block modes, and `clock` has the time of the node.
 //!   - `files` opens and creates files that other users cannot replace.
 //!   - `head` has the published head of the chain.
+//!   - `log_filter` has the filters for logs of Ethereum.
 //!   - `listen` has the listen addresses, and `settings` has the settings that clients can read.
 //! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`:
 //!   - `metrics` has the metrics for Prometheus, and `statistics` computes rates.
@@ -105,6 +106,7 @@ mod head;
 mod home;
 mod http;
 mod listen;
+mod log_filter;
 mod maintenance;
 mod methods;
 mod metrics;

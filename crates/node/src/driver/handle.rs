@@ -28,6 +28,7 @@ use crate::{
     clock::{Clock, ClockError},
     data_dir::DataDir,
     head::Context,
+    log_filter::FilterStore,
     settings::PublicSettings,
 };
 
@@ -54,6 +55,8 @@ struct Shared {
     data_dir: Option<Arc<DataDir>>,
     /// The index for searches by the hash of a block.
     block_hashes: Mutex<BlockHashes>,
+    /// The filters that clients poll.
+    filters: FilterStore,
     stopping: AtomicBool,
     /// Whether block production has failed. The next block, or a recovery of the store, resets the flag.
     failing: AtomicBool,
@@ -217,6 +220,11 @@ impl NodeHandle {
         Ok((at, lookup))
     }
 
+    /// Returns the filters that clients poll.
+    pub(crate) fn filters(&self) -> &FilterStore {
+        &self.shared.filters
+    }
+
     /// Begins or ends the pause, and returns whether the node is paused now. The driver changes the pause between two
     /// blocks, so no block production is in progress when a pause begins.
     pub(crate) async fn toggle_pause(&self) -> Result<bool, DriverError> {
@@ -288,6 +296,7 @@ impl NodeHandle {
             settings: OnceLock::new(),
             data_dir,
             block_hashes: Mutex::default(),
+            filters: FilterStore::default(),
             stopping: AtomicBool::new(false),
             failing: AtomicBool::new(false),
             reported_gone: AtomicBool::new(false),

@@ -12,7 +12,7 @@ mod developer;
 mod developer_list;
 mod ds_block;
 mod edit;
-mod eth;
+pub(crate) mod eth;
 mod event;
 #[cfg(test)]
 mod example;
@@ -56,6 +56,7 @@ const FAMILIES: &[&[Entry]] = &[
     ds_block::ENTRIES,
     edit::ENTRIES,
     eth::ENTRIES,
+    eth::LOG_ENTRIES,
     event::ENTRIES,
     interface::ENTRIES,
     isolated::ENTRIES,

@@ -12,16 +12,16 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use silica_protocol::rpc::{
     envelope::{Id, write_result},
-    error::RpcError,
+    error::{RpcError, RpcErrorCode},
 };
 
 use super::{
     chunked::ChunkedResult,
     error::CallError,
-    method::{Command, Method, Streamed, TransactionQuery},
+    method::{Command, Method, SessionMethod, Streamed, TransactionQuery},
     params,
 };
-use crate::{driver::NodeHandle, head::Context};
+use crate::{driver::NodeHandle, head::Context, log_filter::EthSubscriptions};
 
 /// Size of a stored transaction, in bytes, above which a blocking thread computes the result.
 const LARGE_TRANSACTION: usize = 64 << 10;
@@ -106,6 +106,23 @@ fn run_blocking<T: Serialize>(
         });
         answer.await.unwrap_or_else(|| Err(panicked(name)))
     })
+}
+
+/// Runs a method of a WebSocket session and writes its response. Outside of a session, returns an error with which
+/// clients of Ethereum choose another method.
+pub(super) fn in_session<M: SessionMethod>(
+    request: Call<'_>,
+    session: Option<&EthSubscriptions>,
+    node: &NodeHandle,
+    out: &mut Vec<u8>,
+) -> Result<(), RpcError> {
+    let method: M = params::read(request.params, request.fields)?;
+    let session = session.ok_or_else(|| {
+        let text = format!("the method {} does not exist over HTTP: open a WebSocket connection", M::NAME);
+        RpcError::new(RpcErrorCode::METHOD_NOT_FOUND, text)
+    })?;
+    let result = catch_panic(M::NAME, || method.run(session, node))?;
+    write_result(out, request.id, &result).map_err(|error| internal(M::NAME, &error))
 }
 
 /// Makes the first chunk of a result on a blocking thread.

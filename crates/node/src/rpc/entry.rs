@@ -9,10 +9,10 @@ use silica_protocol::rpc::error::RpcError;
 
 use super::{
     dispatch::{self, Beginning, Call, Running},
-    method::{Command, Method, Streamed, TransactionQuery},
+    method::{Command, Method, SessionMethod, Streamed, TransactionQuery},
     params,
 };
-use crate::{driver::NodeHandle, head::Context};
+use crate::{driver::NodeHandle, head::Context, log_filter::EthSubscriptions};
 
 /// One method of the table: its names, how it is called, and its description.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +45,17 @@ pub(crate) enum Action {
     Async(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
     /// The method has no parameters. It returns the OpenRPC document of the methods that the client may call.
     Discover,
+    /// The method writes its response at once. It needs the subscriptions of a WebSocket session.
+    InSession(InSession),
     /// The method reads its parameters at once, and returns a future with the first chunk of the result.
     Streamed(fn(Call<'_>, NodeHandle) -> Result<Beginning, RpcError>),
 }
 
 /// Writes a response, or returns a future that computes the result.
 type AnswerOrRun = fn(Call<'_>, &NodeHandle, &mut Vec<u8>) -> Result<Option<Running>, RpcError>;
+
+/// Writes a response. The subscriptions are `None` outside of a WebSocket session.
+type InSession = fn(Call<'_>, Option<&EthSubscriptions>, &NodeHandle, &mut Vec<u8>) -> Result<(), RpcError>;
 
 /// The types of a method, for the OpenRPC document.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +106,11 @@ impl Entry {
     /// Returns the entry of a query whose result is written in chunks.
     pub(crate) const fn streamed<M: Streamed>() -> Self {
         Self::new(M::NAME, Action::Streamed(dispatch::begin::<M>), Shape::of::<M, M::Output>())
+    }
+
+    /// Returns the entry of a method for WebSocket sessions.
+    pub(crate) const fn in_session<M: SessionMethod>() -> Self {
+        Self::new(M::NAME, Action::InSession(dispatch::in_session::<M>), Shape::of::<M, M::Output>())
     }
 
     /// Returns the entry of a command that every client may call.

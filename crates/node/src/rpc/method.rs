@@ -11,7 +11,7 @@ use silica_protocol::TxHash;
 use silica_state::FoundTransaction;
 
 use super::{chunked::ChunkedResult, error::CallError};
-use crate::{driver::NodeHandle, head::Context};
+use crate::{driver::NodeHandle, head::Context, log_filter::EthSubscriptions};
 
 /// A query whose result depends on one head of the chain only.
 pub(crate) trait Method: DeserializeOwned + JsonSchema {
@@ -50,6 +50,17 @@ pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Runs the command and returns the result.
     fn run(self, node: &NodeHandle) -> impl Future<Output = Result<Self::Output, CallError>> + Send;
+}
+
+/// A method that reads or changes the subscriptions of a WebSocket session. Over HTTP, its call is an error.
+pub(crate) trait SessionMethod: DeserializeOwned + JsonSchema {
+    /// Name on the wire.
+    const NAME: &'static str;
+    /// Type of the result.
+    type Output: Serialize + JsonSchema;
+
+    /// Computes the result.
+    fn run(self, session: &EthSubscriptions, node: &NodeHandle) -> Result<Self::Output, CallError>;
 }
 
 /// A query whose result can be larger than memory permits. The node writes the result in chunks.

@@ -33,7 +33,7 @@ pub(crate) use self::{
     chunked::{ChunkedResult, RESULT_CHUNK},
     entry::{Action, Entry, Shape},
     error::{CallError, HashErrors},
-    method::{Command, Method, Streamed, TransactionQuery},
+    method::{Command, Method, SessionMethod, Streamed, TransactionQuery},
     openrpc::document_of,
     table::MethodTable,
 };
@@ -45,6 +45,7 @@ use self::{
 use crate::{
     driver::NodeHandle,
     http::{self, Allowance, Answered, Caller, Foreign, Memory, RejectReason, Reply, SMALL_RESPONSE, Text},
+    log_filter::EthSubscriptions,
     metrics::Metrics,
 };
 
@@ -118,7 +119,23 @@ impl Service {
     /// Returns the reply to the body of a request, single or batch. The rate limit has already counted `paid` units of
     /// the first call. Returns no reply if the response must reserve memory first, and the reservation fails.
     pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
-        let mut permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
+        let permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid), session: None };
+        self.answer_with(body, permit, memory).await
+    }
+
+    /// Answers a message of a WebSocket session with these subscriptions, as [`answer`](Self::answer) does.
+    pub(crate) async fn answer_session(
+        &self,
+        body: Bytes,
+        caller: &Caller,
+        session: &EthSubscriptions,
+        memory: Memory,
+    ) -> Answered {
+        let permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(0), session: Some(session) };
+        self.answer_with(body, permit, memory).await
+    }
+
+    async fn answer_with(&self, body: Bytes, mut permit: Permit<'_>, memory: Memory) -> Answered {
         let reply = match Body::parse(&body, self.limits.batch) {
             Body::Single(entry) => self.answer_single(&entry, memory, &mut permit).await,
             // In a box, so that the future of a single request stays small.
@@ -281,7 +298,7 @@ impl Service {
             self.check_developer(row.name, permit.foreign)?;
         }
         let begun = Instant::now();
-        let outcome = self.act(out, row, call, developer, growth).await;
+        let outcome = self.act(out, row, call, (developer, permit.session), growth).await;
         self.metrics.called(row.position, begun.elapsed());
         outcome
     }
@@ -333,7 +350,7 @@ impl Service {
         out: &mut Text,
         row: &Row,
         call: Call<'_>,
-        developer: bool,
+        (developer, session): (bool, Option<&EthSubscriptions>),
         growth: &mut Growth<'_>,
     ) -> Result<Option<ChunkedResult>, RpcError> {
         let (start, length) = (out.mark(), out.len());
@@ -360,6 +377,7 @@ impl Service {
                 out.share(self.document(developer));
                 out.end().extend_from_slice(end);
             }
+            Action::InSession(run) => run(call, session, &self.node, out.end())?,
             Action::Async(start) => write_raw(out, call.id, start(call, self.node.clone())?.await?),
             Action::Streamed(begin) => {
                 let mut result = begin(call, self.node.clone())?.await?;
@@ -395,6 +413,8 @@ struct Permit<'a> {
     /// Reason why the caller has no access to methods for developers; `None` if the caller has access.
     foreign: Option<&'a Foreign>,
     allowance: Allowance<'a>,
+    /// The subscriptions of the WebSocket session; `None` over HTTP.
+    session: Option<&'a EthSubscriptions>,
 }
 
 impl Permit<'_> {

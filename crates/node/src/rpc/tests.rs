@@ -54,7 +54,7 @@ impl Fixture {
         self
     }
 
-    pub(super) fn context(&self) -> Context {
+    pub(crate) fn context(&self) -> Context {
         self.service.node.context()
     }
 

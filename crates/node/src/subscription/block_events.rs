@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use silica_chain::{BlockTransactionsError, ChainTip, HistoryPlace, Snapshot, Transfer};
 use silica_protocol::{
-    Address, BlockNumber, Receipt, Transaction, TransactionKind,
+    Address, BlockHash, BlockNumber, Receipt, Transaction, TransactionKind, TxBlock, TxHash,
     rpc::{
         block::TransactionsByShard,
         list::TransferJson,
@@ -50,12 +50,17 @@ const TRANSFER_BYTES: usize = 512;
 /// The events of a Tx block.
 #[derive(Debug)]
 pub(crate) struct BlockEvents {
+    pub(super) tx_block: Arc<TxBlock>,
+    /// Hash of the block.
+    pub(super) hash: BlockHash,
     pub(super) block: NewBlock,
     /// Size of the JSON of `block` without the hashes of transactions, in bytes.
     header_bytes: usize,
     /// Events of successful calls, for each contract in the order of transactions and receipts; `None` if they exceed
     /// [`MOST_EVENTS`].
-    pub(super) events: Option<BTreeMap<Address, Events>>,
+    pub(super) events: Option<BTreeMap<Address, Emitted>>,
+    /// The contract, and the index among its events, of each event, in the order of transactions and receipts.
+    order: Vec<(Address, usize)>,
     /// Size of the JSON of all events, in bytes.
     event_bytes: usize,
     /// All transactions of the block, in the order of the block.
@@ -72,10 +77,23 @@ pub(crate) struct BlockEvents {
 
 /// The events of one contract.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct Emitted {
     pub(super) events: Vec<EventNews>,
+    /// For each event, the position of its transaction, and the size of its JSON in bytes.
+    places: Vec<(u32, usize)>,
     /// Size of the JSON of these events, in bytes.
     bytes: usize,
+}
+
+/// An event of a Tx block with its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlacedEvent<'a> {
+    pub(super) contract: Address,
+    pub(super) event: &'a EventNews,
+    /// Hash of the transaction, and its position in the block.
+    pub(super) transaction: (TxHash, u32),
+    /// Size of the JSON of the event, in bytes.
+    pub(super) bytes: usize,
 }
 
 impl BlockEvents {
@@ -114,16 +132,21 @@ impl BlockEvents {
         } else {
             tx_block::by_shard(snapshot.block_transactions(number)?)
         };
-        Ok(Self::of(NewBlock { block: tx_block::shape(&block, snapshot), transactions: hashes }))
+        let news = NewBlock { block: tx_block::shape(&block, snapshot), transactions: hashes };
+        Ok(Self::of(block, news))
     }
 
     /// Creates the events of a block without transactions.
-    pub(super) fn of(block: NewBlock) -> Self {
+    pub(super) fn of(tx_block: Arc<TxBlock>, block: NewBlock) -> Self {
         let (header_bytes, events, by_account) = (json_bytes(&block.block), Some(BTreeMap::new()), BTreeMap::new());
+        let hash = tx_block.header.hash();
         Self {
+            tx_block,
+            hash,
             block,
             header_bytes,
             events,
+            order: Vec::new(),
             event_bytes: 0,
             transactions: Vec::new(),
             by_account,
@@ -162,6 +185,7 @@ impl BlockEvents {
     fn add(&mut self, transaction: &Transaction, receipt: Receipt) {
         let (from, to) = (transaction.sender(), transaction.to);
         let position = self.transactions.len();
+        let in_block = u32::try_from(position).unwrap_or(u32::MAX);
         self.by_account.entry(from).or_default().push(position);
         if to != from {
             self.by_account.entry(to).or_default().push(position);
@@ -175,25 +199,44 @@ impl BlockEvents {
         });
         if receipt.success && transaction.kind() == Some(TransactionKind::Call) {
             for event in receipt.event_logs {
-                self.add_event(event.address, event.into());
+                self.add_event(event.address, event.into(), in_block);
             }
         }
     }
 
-    pub(super) fn add_event(&mut self, contract: Address, event: EventNews) {
+    /// Adds an event of the transaction at a position.
+    pub(super) fn add_event(&mut self, contract: Address, event: EventNews, position: u32) {
         let Some(events) = &mut self.events else { return };
         let bytes = json_bytes(&event);
         self.event_bytes = self.event_bytes.saturating_add(bytes);
         let of_contract = events.entry(contract).or_default();
         of_contract.bytes = of_contract.bytes.saturating_add(bytes);
+        self.order.push((contract, of_contract.events.len()));
         of_contract.events.push(event);
+        of_contract.places.push((position, bytes));
         if self.event_bytes > MOST_EVENTS {
             tracing::warn!(
                 bytes = self.event_bytes,
                 "the events of a block exceed 32 MiB; their subscribers are disconnected"
             );
             self.events = None;
+            self.order = Vec::new();
         }
+    }
+
+    /// Returns the event with a number among all events of the block, and the events after it, with their numbers.
+    /// Returns `None` if the events exceed [`MOST_EVENTS`].
+    pub(super) fn events_from(&self, number: usize) -> Option<impl Iterator<Item = (u32, PlacedEvent<'_>)>> {
+        let events = self.events.as_ref()?;
+        let first = u32::try_from(number).unwrap_or(u32::MAX);
+        let placed = move |(contract, index): &(Address, usize)| {
+            let of_contract = events.get(contract)?;
+            let (event, (position, bytes)) = (of_contract.events.get(*index)?, *of_contract.places.get(*index)?);
+            let transaction = self.transactions.get(usize::try_from(position).ok()?)?;
+            Some(PlacedEvent { contract: *contract, event, transaction: (transaction.id.0, position), bytes })
+        };
+        let rest = self.order.iter().skip(number).map(placed);
+        Some((first..).zip(rest).filter_map(|(number, event)| Some((number, event?))))
     }
 
     /// Returns the approximate size of the block as JSON, in bytes.
@@ -214,7 +257,7 @@ impl BlockEvents {
     }
 }
 
-impl Events {
+impl Emitted {
     /// Returns an upper bound of the JSON size of these events with their envelope, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.saturating_add(self.events.len()).saturating_add(TRANSACTION_BYTES)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! client ──messages──▶ Session ──▶ Topics (what the client follows)
-//!    ▲                    │  └───▶ Service (JSON-RPC)
+//!    ▲                    │  └───▶ Service (JSON-RPC) ──▶ EthSubscriptions (what it follows with eth_subscribe)
 //!    └──notifications──── │ ◀──── BlockEventCache (the events of a block) ◀── Snapshot
 //!                         └ ◀──── a signal after each new head, from the driver
 //! ```
@@ -13,6 +13,7 @@
 //! that it is sending. Large texts reserve memory of the budget that all connections share.
 
 mod block_events;
+mod eth;
 mod metered;
 mod session;
 mod topics;

@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use silica_chain::{ChainTip, Snapshot};
-use silica_protocol::{Account, Address};
+use silica_protocol::{Account, Address, BlockNumber};
 use silica_state::StateError;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -18,6 +18,7 @@ use tokio_tungstenite::tungstenite::{Utf8Bytes, protocol::frame::coding::CloseCo
 
 use super::{
     block_events::{BlockEventCache, BlockEvents, Unread, replayed},
+    eth::{self, Batch, Place},
     topics::{MOST_OF_ALL, QueryError, Topics},
     wire::{End, Text, Wire},
 };
@@ -25,6 +26,7 @@ use crate::{
     driver::NodeHandle,
     head::Context,
     http::{Caller, MemoryLease, SMALL_RESPONSE, TOO_MANY_ANSWERS},
+    log_filter::{EthSubscriptions, following},
     metrics::{Metrics, Open},
     rpc::{self, Service, too_often},
 };
@@ -66,8 +68,10 @@ impl SubscriptionHub {
         let _open = Open::count(&self.metrics.sessions);
         let wire = Wire::new(stream, lease.clone(), stop).await;
         let heads = self.node.new_heads();
-        let (topics, reverts) = (Topics::default(), self.node.context().snapshot.tip().reverts);
-        let mut session = Session { hub: self, service, caller, wire, lease, topics, heads, reverts, paid: 0 };
+        let ChainTip { number, reverts } = self.node.context().snapshot.tip();
+        let (topics, eth, next_eth) = (Topics::default(), self.node.filters().session(), following(number));
+        let mut session =
+            Session { hub: self, service, caller, wire, lease, topics, eth, next_eth, heads, reverts, paid: 0 };
         let Err(end) = session.run().await;
         session.wire.end(end).await;
     }
@@ -80,9 +84,12 @@ struct Session<'a, S> {
     wire: Wire<S>,
     lease: MemoryLease,
     topics: Topics,
+    /// The subscriptions of `eth_subscribe`, and their next block.
+    eth: EthSubscriptions,
+    next_eth: BlockNumber,
     /// Notified after each new head.
     heads: watch::Receiver<()>,
-    /// The number of reverts of the chain that the next blocks of `topics` take into account.
+    /// The number of reverts of the chain that the next blocks take into account.
     reverts: u64,
     /// Number of further blocks of a replay that the client has paid for.
     paid: u32,
@@ -96,7 +103,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             let number = head.snapshot.tip().number;
             // A session that waits must not keep the state of a head in memory.
             drop(head);
-            let behind = self.topics.next_block().is_some_and(|next| next <= number);
+            let behind = self.next_block().is_some_and(|next| next <= number);
             tokio::select! {
                 biased;
                 text = self.wire.next() => self.on_message(text?).await?,
@@ -111,8 +118,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     fn observe(&mut self, head: &Snapshot) {
         if let Some(lowest) = head.reverted_to(self.reverts) {
             self.topics.revert_to(lowest);
+            self.eth.revert(lowest);
+            self.next_eth = self.next_eth.min(following(lowest));
             self.reverts = head.tip().reverts;
         }
+    }
+
+    /// Returns the number of the next block to send, or `None` without a subscription.
+    fn next_block(&self) -> Option<BlockNumber> {
+        let of_eth = self.eth.any().then_some(self.next_eth);
+        self.topics.next_block().into_iter().chain(of_eth).min()
     }
 
     async fn on_message(&mut self, Text { text, memory }: Text) -> Result<(), End> {
@@ -120,10 +135,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             return self.subscribe(text).await;
         }
         let body = Bytes::from(text);
-        let lease = &self.lease;
+        if !self.eth.any() {
+            // Before the request, because it can subscribe, and a new block can arrive before its response.
+            let context = self.hub.node.context();
+            self.observe(&context.snapshot);
+            self.next_eth = following(context.head());
+        }
+        let (lease, eth) = (&self.lease, &self.eth);
         let answer = async {
-            let reply = self.service.answer(body.clone(), &self.caller, 0, lease.memory()).await.reply?;
-            lease.body(reply).await
+            let answered = self.service.answer_session(body.clone(), &self.caller, eth, lease.memory()).await;
+            lease.body(answered.reply?).await
         };
         let answer = match self.wire.meanwhile(answer).await? {
             Some(answer) => answer,
@@ -161,8 +182,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         self.wire.send(answer.into()).await
     }
 
-    /// Sends a notification of the next block to the client.
+    /// Sends the notifications of the next block to the client.
     async fn notify(&mut self) -> Result<(), End> {
+        let next = self.next_block();
+        if self.topics.next_block() == next {
+            self.notify_topics().await?;
+        }
+        if self.eth.any() && Some(self.next_eth) == next && self.notify_eth().await? {
+            self.next_eth = following(self.next_eth);
+        }
+        Ok(())
+    }
+
+    /// Sends the notification of the topics.
+    async fn notify_topics(&mut self) -> Result<(), End> {
+        let Some(number) = self.topics.next_block() else { return Ok(()) };
         let replays = self.topics.replays();
         if replays && self.paid == 0 {
             if let Err(wait) = self.caller.arrive() {
@@ -171,7 +205,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             }
             self.paid = BLOCKS_OF_A_UNIT;
         }
-        let Some(news) = self.news().await? else { return Ok(()) };
+        let Some(news) = self.news(number, self.topics.replays_blocks()).await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
         let text = if bytes <= SMALL_RESPONSE {
             let text = serde_json::to_vec(&self.topics.notification(&news)).map_err(|_| FAILED)?;
@@ -181,7 +215,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         } else {
             drop(news);
             let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
-            let Some(news) = self.news().await? else { return Ok(()) };
+            let Some(news) = self.news(number, self.topics.replays_blocks()).await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
             let written = self.hub.node.blocking().query(move || {
                 // Reserve the whole vector: a growing vector would take more memory than the lease has.
@@ -199,12 +233,40 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         Ok(())
     }
 
-    /// Returns the events of the next block, or `None` if a revert replaced the block.
-    async fn news(&mut self) -> Result<Option<Arc<BlockEvents>>, End> {
-        let Some(number) = self.topics.next_block() else { return Ok(None) };
+    /// Sends the notifications of `eth_subscribe`. Returns `false` if a revert replaced the block.
+    async fn notify_eth(&mut self) -> Result<bool, End> {
+        let (mut at, number) = (Place::default(), self.next_eth);
+        loop {
+            let Some(news) = self.news(number, false).await? else { return Ok(false) };
+            let batch = eth::batch(&self.eth, &news, &mut at);
+            // Free the events before the client reads the notifications.
+            drop(news);
+            match batch {
+                Batch::Texts(texts) if texts.is_empty() => return Ok(true),
+                Batch::Texts(texts) => {
+                    for text in texts {
+                        self.wire.send(Bytes::from(text).into()).await?;
+                    }
+                }
+                Batch::Large(bytes) => {
+                    let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
+                    let Some(news) = self.news(number, false).await? else { return Ok(false) };
+                    let written = self.hub.node.blocking().query(move || eth::large(&news, at, bytes));
+                    let (text, next) = self.wire.meanwhile(written).await?.flatten().ok_or(FAILED)?;
+                    at = next;
+                    self.wire.send(self.lease.reserved(text, memory)).await?;
+                }
+                Batch::TooMany => return Err(TOO_MANY_EVENTS),
+            }
+        }
+    }
+
+    /// Returns the events of a block, or `None` if a revert replaced the block. With `blocks_only`, reads a block without
+    /// its events, for a replay.
+    async fn news(&mut self, number: BlockNumber, blocks_only: bool) -> Result<Option<Arc<BlockEvents>>, End> {
         let block = ChainTip { number, reverts: self.reverts };
         let node = &self.hub.node;
-        let read = if self.topics.replays_blocks() {
+        let read = if blocks_only {
             self.wire.meanwhile(replayed(node, block)).await?
         } else {
             self.wire.meanwhile(self.hub.events.of(node, block)).await?

@@ -13,7 +13,7 @@ use silica_protocol::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::block_events::{BlockEvents, Events, transactions_bytes, transfers_bytes};
+use super::block_events::{BlockEvents, Emitted, transactions_bytes, transfers_bytes};
 use crate::rpc::params::beginning;
 
 /// Maximum number of addresses that one client follows for a topic.
@@ -222,7 +222,7 @@ impl Topics {
             values.push(TopicNews::NewBlock { value: Box::new(Cow::Borrowed(&news.block)) });
         }
         if self.is_due(Topic::EventLog) {
-            let shape = |(contract, news): (&Address, &'a Events)| ContractEvents {
+            let shape = |(contract, news): (&Address, &'a Emitted)| ContractEvents {
                 address: (*contract).into(),
                 event_logs: news.events.iter().map(Cow::Borrowed).collect(),
             };
@@ -381,6 +381,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::{block_mode::BlockMode, rpc::tests::fixture};
 
     const CONTRACT: &str = "0x1111111111111111111111111111111111111111";
     const OTHER: &str = "0x2222222222222222222222222222222222222222";
@@ -528,12 +529,13 @@ mod tests {
     #[test]
     fn size_of_a_notification_is_known_before_it_is_written() {
         let block = silica_protocol::rpc::block::TxBlockJson::missing();
-        let mut news = BlockEvents::of(NewBlock { block, transactions: TransactionsByShard::default() });
+        let genesis = Arc::clone(fixture(BlockMode::Manual).context().snapshot.latest_tx_block());
+        let mut news = BlockEvents::of(genesis, NewBlock { block, transactions: TransactionsByShard::default() });
         let (contract, other) = (CONTRACT.parse().unwrap(), OTHER.parse().unwrap());
         for length in [0, 10, 100_000] {
-            news.add_event(contract, EventNews { name: "\n".repeat(length), params: Vec::new() });
+            news.add_event(contract, EventNews { name: "\n".repeat(length), params: Vec::new() }, 0);
         }
-        news.add_event(other, EventNews { name: "x".repeat(100_000), params: Vec::new() });
+        news.add_event(other, EventNews { name: "x".repeat(100_000), params: Vec::new() }, 0);
         let mut topics = Topics::default();
         for query in ["NewBlock", "EventLog"] {
             take(&mut topics, &json!({"query": query, "addresses": [CONTRACT]})).unwrap();
@@ -543,7 +545,7 @@ mod tests {
         }
         // 70 MB of events, which exceeds the limit of 32 MiB.
         for _ in 0..700 {
-            news.add_event(other, EventNews { name: "x".repeat(100_000), params: Vec::new() });
+            news.add_event(other, EventNews { name: "x".repeat(100_000), params: Vec::new() }, 0);
         }
         assert_eq!(topics.notification_bytes(&news), None);
         take(&mut topics, &json!({"query": "Unsubscribe", "type": "EventLog"})).unwrap();

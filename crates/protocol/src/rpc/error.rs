@@ -33,6 +33,8 @@ impl RpcErrorCode {
     /// The node has no resources left for the request. Methods of Ethereum also return this code for a block or state
     /// that the node does not have. Ethereum clients call this code "server error".
     pub const SERVER_ERROR: Self = Self(-32000);
+    /// A request for logs of Ethereum exceeds a limit. Ethereum clients call this code "limit exceeded".
+    pub const LIMIT_EXCEEDED: Self = Self(-32005);
     /// The C++ node declares this code, and never returns it (`RPC_METHOD_DEPRECATED`).
     pub const METHOD_DEPRECATED: Self = Self(-32);
     /// The C++ node has no blocks to return (`RPC_IN_WARMUP`). Silica never returns this code.

@@ -3,8 +3,12 @@
 //! Results have the forms of Ethereum: quantities in hexadecimal without leading zeros, money in wei, nonces from 0,
 //! and null for a missing object. The node has no EVM, and [rejects](refusal) the methods that need one.
 
+mod filter;
+mod log;
+mod logs;
 mod params;
 mod shapes;
+mod values;
 
 use std::sync::Arc;
 
@@ -22,9 +26,16 @@ use silica_protocol::{
 use silica_state::FoundTransaction;
 
 use self::{
+    log::LogWriter,
     params::{BlockTag, EthAddress, EthBlockHash, EthFault, EthTxHash, HexBytes},
-    shapes::{Block, Bytes, Place, Quantity, Receipt, Transaction, Transactions, Wei},
+    shapes::{Block, Place, Receipt, Transaction, Transactions},
+    values::{Bytes, Quantity, Wei},
 };
+pub(crate) use self::{
+    log::{Log, LogPlace, most_bytes},
+    shapes::header,
+};
+pub(super) use self::{logs::ENTRIES as LOG_ENTRIES, params::MOST_LOOKED_AT};
 use super::written::Written;
 use crate::{
     block_hashes::HashLookup,
@@ -58,13 +69,12 @@ pub(super) const ENTRIES: &[Entry] = &[
 /// signature for one interface is invalid for the other.
 const ETH_BIT: u64 = 0x8000;
 
-/// Methods that this node does not have, because they need the EVM, logs of the EVM, or keys on the node.
-const NEEDS_EVM: [&str; 12] = [
+/// Methods that this node does not have, because they need the EVM or keys on the node.
+const NEEDS_EVM: [&str; 11] = [
     "eth_call",
     "eth_createAccessList",
     "eth_estimateGas",
     "eth_feeHistory",
-    "eth_getLogs",
     "eth_getStorageAt",
     "eth_maxPriorityFeePerGas",
     "eth_sendRawTransaction",
@@ -336,9 +346,6 @@ struct EthGetBlockByHash {
     full: bool,
 }
 
-/// Maximum number of older blocks that one call reads. Reading them takes some tenths of a second.
-pub(super) const MOST_LOOKED_AT: u64 = 100_000;
-
 impl Command for EthGetBlockByHash {
     const NAME: &'static str = "eth_getBlockByHash";
     type Output = Written<Option<Block>>;
@@ -381,7 +388,7 @@ impl TransactionQuery for EthGetTransactionByHash {
 
 /// The receipt of a transaction; null if no block has the transaction.
 ///
-/// The receipt has no logs. `GetTransaction` has the events of contracts.
+/// The logs are the events of contracts, as `eth_getLogs` returns them.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionReceipt {
     /// Hash of the transaction.
@@ -396,11 +403,24 @@ impl Method for EthGetTransactionReceipt {
         let EthTxHash(hash) = self.hash.get().map_err(|fault| CallError::from(fault.of(0)))?;
         let Some(stored) = at.snapshot.transaction(&hash)? else { return Ok(None) };
         let Some(block) = at.snapshot.tx_block(stored.block)? else { return Ok(None) };
-        let mut gas_before = 0;
-        for_each_body(at, stored.block, stored.position, |_, _, receipt| gas_before += receipt.cumulative_gas.get())?;
+        let (mut gas_before, mut number) = (0_u64, 0_u32);
+        for_each_body(at, stored.block, stored.position, |_, _, receipt| {
+            gas_before = gas_before.saturating_add(receipt.cumulative_gas.get());
+            number = number.saturating_add(log_count(receipt));
+        })?;
         let place = Place::new(&block, stored.position);
-        Ok(Some(Receipt::new(place, &stored.transaction, &stored.receipt, gas_before)))
+        let (block, transaction) = ((stored.block, block.header.hash()), (hash, stored.position));
+        let (mut writer, count) = (LogWriter::default(), log_count(&stored.receipt));
+        let numbers = number..number.saturating_add(count);
+        let logs = numbers.zip(&stored.receipt.event_logs);
+        let logs = logs.map(|(number, event)| writer.log_at(&LogPlace { block, transaction, number }, event)).collect();
+        Ok(Some(Receipt::new(place, &stored.transaction, &stored.receipt, gas_before, logs)))
     }
+}
+
+/// Returns the number of logs of a transaction. A failed transaction has none.
+fn log_count(receipt: &silica_protocol::Receipt) -> u32 {
+    if receipt.success { u32::try_from(receipt.event_logs.len()).unwrap_or(u32::MAX) } else { 0 }
 }
 
 fn block(at: &Context, number: BlockNumber, full: bool) -> Result<Option<Block>, CallError> {

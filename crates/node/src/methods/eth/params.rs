@@ -2,13 +2,25 @@
 
 use silica_protocol::{Address, BlockHash, BlockNumber, TxHash, rpc::error::RpcErrorCode};
 
-use crate::rpc::{
-    CallError,
-    params::{FromParam, Text},
+use crate::{
+    log_filter::{StoreFull, SubscriptionsFull},
+    rpc::{
+        CallError,
+        params::{FromParam, Text},
+    },
 };
 
 /// Maximum length of the part of a parameter that an error quotes, in characters.
 const SHOWN: usize = 80;
+
+/// Maximum number of older blocks that one search for a block hash reads. Reading them takes some tenths of a second.
+pub(in crate::methods) const MOST_LOOKED_AT: u64 = 100_000;
+
+/// Maximum number of blocks of a request for logs.
+pub(super) const MOST_BLOCKS: u64 = 100_000;
+
+/// Maximum number of logs of a request for logs.
+pub(super) const MOST_LOGS: usize = 10_000;
 
 /// An invalid parameter: the expected form, and the beginning of the actual text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +51,50 @@ pub(crate) enum EthFault {
         /// The expected and the actual text.
         fault: Misspelt,
     },
+    /// A member of a parameter is invalid.
+    #[error("invalid argument {position}: {fault}")]
+    Member {
+        /// Position of the parameter, from 0.
+        position: usize,
+        /// The member, the expected and the actual value.
+        fault: String,
+    },
+    /// A request for logs has too many blocks.
+    #[error("expected at most {MOST_BLOCKS} blocks, got {got}; request a smaller range of blocks")]
+    TooManyBlocks {
+        /// Number of blocks.
+        got: u64,
+    },
+    /// A request for logs has too many logs.
+    #[error("expected at most {MOST_LOGS} logs, got more up to block {block}; request a smaller range of blocks")]
+    TooManyLogs {
+        /// The block where the search ended.
+        block: BlockNumber,
+    },
+    /// A request for logs reads too many transactions.
+    #[error(
+        "expected blocks with fewer transactions, the search ended in block {block} after about 25 MB of the record; \
+         request a smaller range of blocks"
+    )]
+    TooMuchWork {
+        /// The block where the search ended.
+        block: BlockNumber,
+    },
+    /// No block has the hash.
+    #[error("no block has the hash {hash:#}")]
+    UnknownBlock {
+        /// The hash.
+        hash: BlockHash,
+    },
+    /// No filter has the id, or the filter is of another kind.
+    #[error("filter not found")]
+    NoSuchFilter,
+    /// No further filter fits.
+    #[error(transparent)]
+    NoFilter(#[from] StoreFull),
+    /// No further subscription fits.
+    #[error(transparent)]
+    NoSubscription(#[from] SubscriptionsFull),
     /// The block does not exist yet.
     #[error("block {block} not found")]
     NoSuchBlock {
@@ -71,8 +127,15 @@ pub(crate) enum EthFault {
 impl From<EthFault> for CallError {
     fn from(fault: EthFault) -> Self {
         let code = match fault {
-            EthFault::Argument { .. } => RpcErrorCode::INVALID_PARAMS,
+            EthFault::Argument { .. } | EthFault::Member { .. } => RpcErrorCode::INVALID_PARAMS,
+            EthFault::NoFilter(_)
+            | EthFault::NoSubscription(_)
+            | EthFault::TooManyBlocks { .. }
+            | EthFault::TooManyLogs { .. }
+            | EthFault::TooMuchWork { .. } => RpcErrorCode::LIMIT_EXCEEDED,
             EthFault::NoSuchBlock { .. }
+            | EthFault::NoSuchFilter
+            | EthFault::UnknownBlock { .. }
             | EthFault::StateGone { .. }
             | EthFault::TooOld { .. }
             | EthFault::Unseen { .. } => RpcErrorCode::SERVER_ERROR,
@@ -131,6 +194,45 @@ impl FromParam for HexBytes {
     fn from_param(text: &str) -> Result<Self, Misspelt> {
         let bytes = text.strip_prefix("0x").and_then(|digits| hex::decode(digits).ok());
         bytes.map(Self).ok_or_else(|| Misspelt::new(Self::DESCRIPTION, text))
+    }
+}
+
+/// The id of a filter or of a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EthId(pub(crate) u64);
+
+impl FromParam for EthId {
+    type Fault = Misspelt;
+    const NAME: &'static str = "EthId";
+    const DESCRIPTION: &'static str = "0x and a number in hexadecimal digits without leading zeros";
+    const EXAMPLE: &'static str = "0x9ce59a13059e417f";
+
+    fn from_param(text: &str) -> Result<Self, Misspelt> {
+        quantity(text).map(Self).ok_or_else(|| Misspelt::new(Self::DESCRIPTION, text))
+    }
+}
+
+/// The kind of a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SubscriptionKind {
+    /// The events in new blocks.
+    Logs,
+    /// The headers of new blocks.
+    NewHeads,
+}
+
+impl FromParam for SubscriptionKind {
+    type Fault = Misspelt;
+    const NAME: &'static str = "EthSubscriptionKind";
+    const DESCRIPTION: &'static str = "logs or newHeads";
+    const EXAMPLE: &'static str = "logs";
+
+    fn from_param(text: &str) -> Result<Self, Misspelt> {
+        match text {
+            "logs" => Ok(Self::Logs),
+            "newHeads" => Ok(Self::NewHeads),
+            _ => Err(Misspelt::new(Self::DESCRIPTION, text)),
+        }
     }
 }
 

@@ -1,108 +1,22 @@
 //! Blocks, transactions and receipts in the JSON of Ethereum.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use silica_protocol::{Address, BlockHash, Qa, StateRoot, TxBlock, TxHash, TxRoot, rpc::text::PrefixedHex};
+use serde_json::Value;
+use silica_protocol::{Address, BlockHash, StateRoot, TxBlock, TxHash, TxRoot, rpc::text::PrefixedHex};
 
-/// Wei for each Qa. With this factor, one Zil is 10^18 wei, as one ether is.
-const WEI: u64 = 1_000_000;
+use super::{
+    log::Log,
+    values::{Bytes, Quantity, Wei},
+};
 
 /// Keccak-256 of the RLP of an empty list. Ethereum blocks have this value in `sha3Uncles` since proof of stake.
 const NO_UNCLES: &str = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
 
 /// Size of a Bloom filter for logs, in bytes.
 const BLOOM: usize = 256;
-
-/// A number as `0x` and hexadecimal digits without leading zeros.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Quantity(u64);
-
-impl From<u64> for Quantity {
-    fn from(number: u64) -> Self {
-        Self(number)
-    }
-}
-
-/// An amount of money in wei, in the text form of a [`Quantity`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wei {
-    /// The amount is `high` × 2^64 + `low`.
-    high: u128,
-    low: u64,
-}
-
-impl From<Qa> for Wei {
-    fn from(amount: Qa) -> Self {
-        // Neither product overflows: the factors have at most 64 and 20 bits.
-        let [high, low] = [amount.get() >> 64, amount.get() & u128::from(u64::MAX)];
-        let low = low.saturating_mul(WEI.into());
-        let high = high.saturating_mul(WEI.into()).saturating_add(low >> 64);
-        Self { high, low: u64::try_from(low & u128::from(u64::MAX)).unwrap_or_default() }
-    }
-}
-
-impl fmt::Display for Quantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#x}", self.0)
-    }
-}
-
-impl fmt::Display for Wei {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.high {
-            0 => write!(f, "{:#x}", self.low),
-            high => write!(f, "{high:#x}{:016x}", self.low),
-        }
-    }
-}
-
-/// Bytes as `0x` and hexadecimal digits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bytes(Vec<u8>);
-
-impl From<Vec<u8>> for Bytes {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0x{}", hex::encode(&self.0))
-    }
-}
-
-macro_rules! written {
-    ($($name:ident $pattern:literal)*) => {
-        $(impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                concat!("Eth", stringify!($name)).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "pattern": $pattern })
-            }
-        })*
-    };
-}
-
-written! {
-    Quantity "^0x(0|[1-9a-f][0-9a-f]*)$"
-    Wei "^0x(0|[1-9a-f][0-9a-f]*)$"
-    Bytes "^0x([0-9a-f]{2})*$"
-}
 
 /// Position of a transaction in the chain.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -141,7 +55,8 @@ pub(crate) struct Block {
     gas_used: Quantity,
     /// Hash of the block.
     hash: PrefixedHex<BlockHash>,
-    /// Bloom filter of the logs: always zeros, because a block has no logs.
+    /// Bloom filter of the logs. All bits are set if the block has transactions, so that the filter excludes no log.
+    /// Otherwise all bits are zero.
     logs_bloom: Bytes,
     /// Account of the leader who proposed the block.
     miner: PrefixedHex<Address>,
@@ -193,15 +108,15 @@ impl Block {
     pub(super) fn new(block: &TxBlock, transactions: Transactions) -> Self {
         let header = &block.header;
         Self {
-            difficulty: Quantity(0),
+            difficulty: Quantity::from(0),
             extra_data: Bytes::default(),
             gas_limit: header.gas_limit.get().into(),
             gas_used: header.gas_used.get().into(),
             hash: header.hash().into(),
-            logs_bloom: Bytes(vec![0; BLOOM]),
+            logs_bloom: Bytes::from(vec![if header.tx_count > 0 { u8::MAX } else { 0 }; BLOOM]),
             miner: Address::from_public_key(&header.miner).into(),
             mix_hash: TxRoot::ZERO.into(),
-            nonce: Bytes(vec![0; 8]),
+            nonce: Bytes::from(vec![0; 8]),
             number: header.number.get().into(),
             parent_hash: header.prev_hash.into(),
             receipts_root: TxRoot::ZERO.into(),
@@ -209,12 +124,23 @@ impl Block {
             size: u64::try_from(block.encode().len()).unwrap_or(u64::MAX).into(),
             state_root: header.state_root.into(),
             timestamp: (block.timestamp.get() / 1_000_000).into(),
-            total_difficulty: Quantity(0),
+            total_difficulty: Quantity::from(0),
             transactions,
             transactions_root: TxRoot::ZERO.into(),
             uncles: [],
         }
     }
+}
+
+/// Returns the header of a Tx block in the form of Ethereum.
+pub(crate) fn header(block: &TxBlock) -> Value {
+    let mut header = serde_json::to_value(Block::new(block, Transactions::Full(Vec::new()))).unwrap_or_default();
+    if let Some(members) = header.as_object_mut() {
+        for name in ["size", "totalDifficulty", "transactions", "uncles"] {
+            members.remove(name);
+        }
+    }
+    header
 }
 
 /// A transaction in the form of Ethereum.
@@ -270,8 +196,8 @@ impl Transaction {
             r: r.to_vec().into(),
             s: s.to_vec().into(),
             to: recipient(transaction),
-            kind: Quantity(0),
-            v: Quantity(0),
+            kind: Quantity::from(0),
+            v: Quantity::from(0),
             value: transaction.amount.into(),
         }
     }
@@ -294,9 +220,9 @@ pub(crate) struct Receipt {
     from: PrefixedHex<Address>,
     /// Charged gas, in gas units of Zilliqa.
     gas_used: Quantity,
-    /// Always empty: `GetTransaction` has the events of contracts.
-    logs: [Bytes; 0],
-    /// Bloom filter of the logs: always zeros, because a receipt has no logs.
+    /// The events of contracts.
+    logs: Vec<Log>,
+    /// Bloom filter of the logs.
     logs_bloom: Bytes,
     /// 1 for success, 0 for failure.
     status: Quantity,
@@ -316,8 +242,13 @@ impl Receipt {
         transaction: &silica_protocol::Transaction,
         receipt: &silica_protocol::Receipt,
         gas_before: u64,
+        logs: Vec<Log>,
     ) -> Self {
         let gas = receipt.cumulative_gas.get();
+        let mut bloom = vec![0; BLOOM];
+        for log in &logs {
+            log.add_to_bloom(&mut bloom);
+        }
         Self {
             place,
             contract_address: transaction.contract_address().filter(|_| receipt.success).map(PrefixedHex),
@@ -325,12 +256,12 @@ impl Receipt {
             effective_gas_price: transaction.gas_price.get().into(),
             from: transaction.sender().into(),
             gas_used: gas.into(),
-            logs: [],
-            logs_bloom: Bytes(vec![0; BLOOM]),
+            logs,
+            logs_bloom: Bytes::from(bloom),
             status: u64::from(receipt.success).into(),
             to: recipient(transaction),
             transaction_hash: transaction.hash().into(),
-            kind: Quantity(0),
+            kind: Quantity::from(0),
         }
     }
 }
@@ -344,29 +275,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_have_no_leading_noughts() {
-        let check = |number: u64, expected: &str| assert_eq!(Quantity(number).to_string(), expected);
-        check(0, "0x0");
-        check(0x80de, "0x80de");
-        check(u64::MAX, "0xffffffffffffffff");
-    }
-
-    #[test]
-    fn money_is_a_million_times_as_many_wei() {
-        let check = |qa: u128, expected: &str| assert_eq!(Wei::from(Qa::new(qa)).to_string(), expected, "{qa}");
-        check(0, "0x0");
-        check(1, "0xf4240");
-        check(1_000_000_000_000, "0xde0b6b3a7640000");
-        check(2_000_000_000, "0x71afd498d0000");
-        check(900_000_000_000_000_000_000_000, "0xb5c0e8d21d902d61fa0000000");
-        // 2^64 and 2^128 - 1, times 10^6.
-        check(1 << 64, "0xf42400000000000000000");
-        check(u128::MAX, "0xf423ffffffffffffffffffffffffffff0bdc0");
-    }
-
-    #[test]
     fn no_uncles_have_the_hash_of_an_empty_list() {
         use sha3::{Digest, Keccak256};
-        assert_eq!(NO_UNCLES, Bytes(Keccak256::digest([0xc0]).to_vec()).to_string());
+        assert_eq!(NO_UNCLES, Bytes::from(Keccak256::digest([0xc0]).to_vec()).to_string());
     }
 }

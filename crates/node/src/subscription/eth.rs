@@ -1,0 +1,112 @@
+//! The notifications of Ethereum: one message for each log, and for each header of a block.
+
+use serde::Serialize;
+
+use super::block_events::{BlockEvents, PlacedEvent};
+use crate::{
+    http::SMALL_RESPONSE,
+    log_filter::{EthSubscriptions, Subscribed},
+    methods::eth::{Log, LogPlace, header, most_bytes},
+};
+
+/// A place among the notifications of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The lowest id of a subscription that still gets notifications.
+    subscription: u64,
+    /// Number of the first event that this subscription can still get.
+    event: usize,
+}
+
+/// The next notifications of a block.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Batch {
+    /// Small messages; none if the client has all notifications of the block.
+    Texts(Vec<Vec<u8>>),
+    /// One message with at most this number of bytes, which [`large`] writes.
+    Large(usize),
+    /// The events of the block are too many to send.
+    TooMany,
+}
+
+/// A notification of a subscription.
+#[derive(Debug, Serialize)]
+struct Message<'a, R> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: Params<'a, R>,
+}
+
+#[derive(Debug, Serialize)]
+struct Params<'a, R> {
+    result: &'a R,
+    subscription: String,
+}
+
+/// Upper bound of the size of a message without its result, in bytes.
+const AROUND: usize = 256;
+
+/// Writes the next notifications of a block, and advances `at` behind them. Small messages of one batch have about
+/// [`SMALL_RESPONSE`] bytes together. A large message does not advance `at`.
+pub(super) fn batch(subscriptions: &EthSubscriptions, news: &BlockEvents, at: &mut Place) -> Batch {
+    let (mut texts, mut bytes) = (Vec::new(), 0_usize);
+    let block = news.tx_block.header.number;
+    while let Some((id, subscribed)) = subscriptions.next(at.subscription, block) {
+        if id != at.subscription {
+            *at = Place { subscription: id, event: 0 };
+        }
+        match &*subscribed {
+            Subscribed::Heads => texts.push(text(id, &header(&news.tx_block))),
+            Subscribed::Logs(filter) => {
+                let Some(events) = news.events_from(at.event) else { return Batch::TooMany };
+                for (number, placed) in events {
+                    if !filter.matches(&placed.contract, &placed.event.name) {
+                        continue;
+                    }
+                    let most = most_bytes(placed.bytes).saturating_add(AROUND);
+                    if most > SMALL_RESPONSE || bytes.saturating_add(most) > SMALL_RESPONSE {
+                        // The next batch begins with this event.
+                        at.event = usize::try_from(number).unwrap_or(usize::MAX);
+                        return if texts.is_empty() { Batch::Large(most) } else { Batch::Texts(texts) };
+                    }
+                    let text = text(id, &log(news, number, &placed));
+                    bytes = bytes.saturating_add(text.len());
+                    texts.push(text);
+                }
+            }
+        }
+        let Some(next) = id.checked_add(1) else { break };
+        *at = Place { subscription: next, event: 0 };
+    }
+    Batch::Texts(texts)
+}
+
+/// Writes the large message at a place, and returns it with the place behind it. Returns `None` if no event is there.
+pub(super) fn large(news: &BlockEvents, at: Place, most: usize) -> Option<(Vec<u8>, Place)> {
+    let (number, placed) = news.events_from(at.event)?.next()?;
+    // Reserve the whole vector: a growing vector would take more memory than the lease has.
+    let mut text = Vec::with_capacity(most);
+    write(&mut text, at.subscription, &log(news, number, &placed));
+    Some((text, Place { event: at.event.saturating_add(1), ..at }))
+}
+
+fn log(news: &BlockEvents, number: u32, placed: &PlacedEvent<'_>) -> Log {
+    let block = (news.tx_block.header.number, news.hash);
+    let place = LogPlace { block, transaction: placed.transaction, number };
+    Log::of_news(&place, placed.contract, &placed.event.name, &placed.event.params)
+}
+
+fn text(id: u64, result: &impl Serialize) -> Vec<u8> {
+    let mut text = Vec::new();
+    write(&mut text, id, result);
+    text
+}
+
+fn write(text: &mut Vec<u8>, id: u64, result: &impl Serialize) {
+    let params = Params { result, subscription: format!("{id:#x}") };
+    let message = Message { jsonrpc: "2.0", method: "eth_subscription", params };
+    if let Err(error) = serde_json::to_writer(text, &message) {
+        // These types always have a JSON form.
+        tracing::error!(%error, "failed to write a notification; the client gets an incomplete text");
+    }
+}
