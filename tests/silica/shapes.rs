@@ -27,7 +27,7 @@ static METHODS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// Methods whose documented results do not determine the shape of other results, each with the reason.
-const WITHOUT_FORM: [(&str, &str); 11] = [
+const WITHOUT_FORM: [(&str, &str); 12] = [
     ("GetRawDSBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     ("GetRawTxBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     (

@@ -97,8 +97,10 @@ fn address_param(name: &str, address: &Address) -> Value {
     json!({"vname": name, "type": "ByStr20", "value": format!("0x{address}")})
 }
 
-/// Returns kind, payer, recipient and amount of transfers.
-fn brief(transfers: &[Value]) -> Vec<(String, Option<String>, Option<String>, Option<String>)> {
+/// Kind, payer, recipient and amount of a transfer.
+type Brief = (String, Option<String>, Option<String>, Option<String>);
+
+fn brief(transfers: &[Value]) -> Vec<Brief> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let brief = |it: &Value| (text(&it["kind"]).unwrap(), text(&it["from"]), text(&it["to"]), text(&it["amount"]));
     transfers.iter().map(brief).collect()

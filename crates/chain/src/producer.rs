@@ -402,7 +402,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        ChainConfig,
+        ChainConfig, Genesis,
         consensus::{range_signer, seal_alone},
         handle::Chain,
         open,

@@ -144,7 +144,7 @@ impl<'de> Deserialize<'de> for Addresses {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Addresses, A::Error> {
                 let (mut addresses, mut count) = (BTreeSet::new(), 0_usize);
-                let invalid = || de::Error::custom(format_args!("expected {}", &List as &dyn de::Expected));
+                let invalid = || de::Error::custom(format_args!("expected {}", &Self as &dyn de::Expected));
                 while let Some(Member(address)) = list.next_element().map_err(|_: A::Error| invalid())? {
                     count = count.saturating_add(1);
                     if count > MOST_ADDRESSES {
