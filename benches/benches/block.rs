@@ -82,11 +82,12 @@ impl Bench {
         let mut bench = Self::over(store, Some(dir), senders);
         for _ in 0..blocks {
             let at = bench.later();
-            for (number, transaction) in bench.payments().into_iter().enumerate() {
+            let payments = bench.payments();
+            for (number, (transaction, sender)) in payments.into_iter().zip(&bench.senders).enumerate() {
                 let transaction = match recipient(number) {
                     Some(to) => {
                         let unsigned = UnsignedTransaction { to, ..transaction.into_unsigned() };
-                        unsigned.sign(&bench.senders[number]).expect("a core is not empty")
+                        unsigned.sign(sender).expect("a core is not empty")
                     }
                     None => transaction,
                 };
