@@ -20,7 +20,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Returns all texts of the address vectors.
+/// Returns the texts of the address vectors that have at most 130 bytes.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for case in crate::cases(include_str!("../../tests/data/vectors/addresses.json")) {

@@ -21,7 +21,7 @@ use crate::codec::{Malformed, Reader, Writer};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDiff {
-    /// The changed accounts with all their fields after the block. The store computes storage roots from the entries,
+    /// The complete new values of the changed accounts. The store computes storage roots from the entries,
     /// and ignores a storage root in the diff.
     pub accounts: BTreeMap<Address, Account>,
     /// Changed entries of contract storage, by contract.

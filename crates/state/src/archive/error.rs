@@ -75,7 +75,7 @@ pub enum OpenArchiveError {
         head: Option<BlockNumber>,
     },
     /// The record and the head marker have different hashes for the newest acknowledged block.
-    #[error("block {number} is {got}, but {expected} was acknowledged under this number")]
+    #[error("block {number} of the record: expected the acknowledged hash {expected}, got {got}")]
     OtherBlock {
         /// Number of the newest acknowledged block.
         number: BlockNumber,

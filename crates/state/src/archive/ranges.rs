@@ -36,7 +36,7 @@ use crate::{
 
 /// Table of the first DS block of each range.
 const BY_DS_BLOCK: u8 = 0x16;
-/// Number of decoded ranges in memory.
+/// Maximum number of decoded ranges in memory.
 const KEPT: usize = 8;
 
 /// The range in which a DS block was made, the header of the DS block, and the first Tx block under this DS block.

@@ -70,7 +70,7 @@ impl Parser<'_> {
         Ok(Literal::EmptyMap { key, value })
     }
 
-    /// Parses a literal that begins with hexadecimal digits, a quote or `Emp`. Returns `None` for other tokens.
+    /// Parses a literal that begins with `0x`, a quote or `Emp`. Returns `None` for other tokens.
     pub(super) fn maybe_literal(&mut self) -> Parsed<Option<Literal>> {
         let token = self.peek();
         let literal = match token.kind {
