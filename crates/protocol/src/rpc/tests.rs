@@ -10,11 +10,14 @@ use serde_json::{Value, json};
 use super::{
     account::{Balance, StateProof},
     address_history::AddressHistoryJson,
-    block::{BlockListing, DsBlockJson, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson},
-    contract::{ContractInterfaceJson, ContractParamJson, StatePageJson},
+    block::{
+        BlockListing, BlockWithTransactionsJson, DsBlockJson, RewardKind, TransactionsByShard, TransactionsPage,
+        TxBlockJson,
+    },
+    contract::{ContractCheckJson, ContractInterfaceJson, ContractParamJson, StatePageJson},
     list::{
-        AccountPageJson, BlockPageJson, ContractPageJson, HolderPageJson, PoolPageJson, SearchResultJson,
-        SnapshotPageJson, TransactionPageJson,
+        AccountPageJson, BlockPageJson, ContractPageJson, EventPageJson, HolderPageJson, PoolPageJson,
+        SearchResultJson, SnapshotPageJson, TokenPageJson, TransactionPageJson, TransferPageJson,
     },
     network::{BlockchainInfo, DsCommittee, MinerInfo, NodeInfo, NodeSettingsJson, NodeVersion, ShardingStructure},
     receipt::ReceiptJson,
@@ -145,11 +148,16 @@ fn documented_answers_are_reproduced() {
     check_all::<NodeVersion>(&documented("GetVersion"));
     check_all::<BlockListing>(&documented("TxBlockListing"));
     check_all::<ContractInterfaceJson>(&documented("silica_getContractInterface"));
+    check_all::<ContractCheckJson>(&documented("silica_checkContract"));
     check_all::<BlockPageJson>(&documented("silica_getBlockRange"));
+    check_all::<Vec<BlockWithTransactionsJson>>(&documented("silica_getBlocks"));
+    check_all::<EventPageJson>(&documented("silica_getEvents"));
     check_all::<HolderPageJson>(&documented("silica_getHolders"));
     check_all::<PoolPageJson>(&documented("silica_getPool"));
     check_all::<StatePageJson>(&documented("silica_getSmartContractStatePage"));
+    check_all::<TokenPageJson>(&documented("silica_getTokens"));
     check_all::<TransactionPageJson>(&documented("silica_getTransactionSummaries"));
+    check_all::<TransferPageJson>(&documented("silica_getTransfers"));
     check_all::<AddressHistoryJson>(&documented("silica_getTransactionsForAddress"));
     check_all::<AccountPageJson>(&documented("silica_listAccounts"));
     check_all::<ContractPageJson>(&documented("silica_listContracts"));
