@@ -631,7 +631,7 @@ fn error_about_a_method_names_a_similar_one() {
     let node = Node::start(&[]);
     let ended = ask(&node, "rpc getBalance x");
     check(&ended, FAILED, &["getBalance is refused", "(-32601)", "a similar method is GetBalance"]);
-    for other in ["NoSuchThing", "eth_getLogs"] {
+    for other in ["NoSuchThing", "eth_call"] {
         let ended = ask(&node, &format!("rpc {other}"));
         check(&ended, FAILED, &[other, "(-32601)"]);
         assert!(!ended.stderr.contains("similar"), "{}", ended.stderr);

@@ -246,7 +246,7 @@ impl Chain {
                 .map(|text| json!([text]))
                 .to_vec(),
             "silica_getSmartContractStatePage" => vec![json!([self.contract, "admins"])],
-            "silica_getTransactionsForAddress" => vec![json!([Wallet::funded(3).hex(), {"limit": 2}])],
+            "silica_getTransactionsForAddress" => vec![json!([Wallet::funded(3).hex(), {"limit": 1}])],
             "web3_sha3" => vec![json!(["0x68656c6c6f"])],
             "SetMinimumGasPrice" => vec![json!(["1000000000"])],
             // No parameters, or documented parameters that are valid on every chain.
