@@ -147,7 +147,7 @@ proptest! {
         let mut net = open(options());
         check(&net);
         run(&mut net, &more);
-        // A close writes the entries of so many blocks.
+        // With fewer than 4,096 new blocks, the close of the store would not persist the entries of the index.
         apply(&mut net, &Op::Demand(5_000));
         settle(&net);
         net.test.into_store().close().unwrap();
