@@ -75,6 +75,13 @@ test("the example of README.md verifies a proof", async () => {
   }
 });
 
+test("the bundled verifier is small", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ["scripts/size.mjs"], { cwd: root });
+  const sizes = [...stdout.matchAll(/(\d+) bytes in gzip/g)].map(([, size]) => Number(size));
+  assert.equal(sizes.length, 3);
+  assert.ok(sizes[0] < 15_000 && sizes[1] < 25_000, stdout);
+});
+
 test("docs/proofs.md shows a part of the example", () => {
   const page = read("../../../docs/proofs.md");
   const [readme, part] = [example(read("../README.md")), example(page)];
