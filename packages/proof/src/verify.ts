@@ -117,8 +117,9 @@ function committeeOf(
     const first = blocks[0]?.number ?? 0n;
     verified.push({
         id: "ds-chain",
-        text: `The pinned DS block ${first} leads to the committee of DS epoch ${committee.dsBlock}. ` +
-          `${blocks.length - 1} later DS blocks have the hashes and the signatures of their committees.`,
+        text:
+            `The pinned DS block ${first} leads to the committee of DS epoch ${committee.dsBlock}. ` +
+            `${blocks.length - 1} later DS blocks have the hashes and the signatures of their committees.`,
     });
     assumed.push({
         id: "ds-block-pinned",
@@ -206,15 +207,18 @@ export function verify(bundle: ProofBundle, trust: Trust): Verification {
     }
     verified.push({
         id: "account",
-        text: account === null ? `The state has no account ${address}.` : `The state has this account ${address}.`,
+        text:
+            account === null
+                ? `The state has no account ${address}.`
+                : `The account ${address} has these values in the state.`,
     });
     if (variable !== null) {
         verified.push({
             id: "variable",
             text:
                 variable.value === null
-                    ? "The contract has no value for this variable."
-                    : "The contract has this value of the variable.",
+                    ? "The variable has no value in the storage of the contract."
+                    : "The variable has this value in the storage of the contract.",
         });
     }
     return { address, account, variable, stateRoot, block, committee, verified, assumed };

@@ -22,9 +22,7 @@ export function rejects(call, ...words) {
   let error;
   try {
     const result = call();
-    assert.fail(
-      `expected an error with ${words.join(", ")}, got ${inspect(result)}`,
-    );
+    assert.fail(`expected an error with ${words.join(", ")}, got ${inspect(result)}`);
   } catch (thrown) {
     error = thrown;
   }
