@@ -245,7 +245,15 @@ test("bitmaps and signatures must fit the committee", () => {
   check({ b2: [] }, "CS2/B2 bitmap", "0 bits");
   check({ b1: [] }, "B1 bitmap", "0 bits");
   check({ b1: [...bits(committee, signers), false] }, "B1 bitmap", "8 bits");
-  check({ cs2: new Uint8Array(64) }, "CS2/B2 signature", "two numbers");
+  for (const [r, s] of [
+    [0n, 1n],
+    [1n, 0n],
+    [ORDER, 1n],
+    [1n, ORDER],
+    [0n, 0n],
+  ]) {
+    check({ cs2: Buffer.concat([bytes32(r), bytes32(s)]) }, "CS2/B2 signature", "two numbers");
+  }
   check({ cs2: sign(header, signers) }, "CS2/B2 signature");
   // The first round can be over another header. Its signature and bitmap are part of the second message.
   verifyCoSignatures("block", block({ cs1: new Uint8Array(64).fill(3) }), committee);
