@@ -324,9 +324,10 @@ test("accounts have one canonical form", () => {
 
 test("hostile input ends with an error in bounded time", () => {
   const limit = (call, ...words) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     rejects(call, ...words);
-    const time = performance.now() - start;
+    // The time of the processor does not depend on other programs.
+        const time = process.cpuUsage(start).user / 1000;
     assert.ok(time < 5_000, `${time} ms`);
   };
   const [{ state_root: root, address }] = proofs;
