@@ -240,6 +240,11 @@ test("a path ends at a leaf, a branch or a fork", () => {
   assert.equal(hex(follow(branch, leaf)), "09".repeat(40));
   const only = rlpList([...Array(16).fill(rlpString([])), rlpString(bytes("0102"))]);
   assert.equal(follow(only), null);
+  // The path of a leaf is the whole rest of the key, and not a part of it or more.
+  assert.equal(follow(rlpList([rlpString(bytes("20")), bytes("05")])), null);
+  assert.equal(follow(rlpList([rlpString(bytes("37")), bytes("05")])), null);
+  assert.equal(follow(rlpList([rlpString(bytes("3777")), bytes("05")])), null);
+  assert.equal(follow(rlpList([rlpString(bytes("207777")), bytes("05")])), null);
   const extension = rlpList([rlpString(bytes("0077")), hash(branch)]);
   assert.equal(hex(follow(extension, branch)), "0102");
   const beyond = rlpList([rlpString(bytes("1777")), hash(branch)]);
@@ -327,7 +332,7 @@ test("hostile input ends with an error in bounded time", () => {
     const start = process.cpuUsage();
     rejects(call, ...words);
     // The time of the processor does not depend on other programs.
-        const time = process.cpuUsage(start).user / 1000;
+    const time = process.cpuUsage(start).user / 1000;
     assert.ok(time < 5_000, `${time} ms`);
   };
   const [{ state_root: root, address }] = proofs;
