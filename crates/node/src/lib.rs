@@ -135,7 +135,7 @@ pub use crate::{
     banner::{Banner, BannerForm, FundedAccount},
     block_mode::{BlockMode, BlockModeError},
     builder::NodeBuilder,
-    config::{Config, Developer, Durability, FileLocation, Origin, Origins, Profile},
+    config::{Config, Durability, FileLocation, Origin, Origins, Profile, When},
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},
     export::{ExportError, ExportRange, ExportReport, export_db},

@@ -10,7 +10,7 @@ use super::{usage::without_env, *};
 use crate::{
     block_mode::BlockMode,
     client::VerifyArgs,
-    config::{Config, Developer, Durability, Settings},
+    config::{Config, Durability, Settings, When},
     listen::WebSocketPort,
     parent::Parent,
     rpc::RpcLimits,
@@ -53,7 +53,7 @@ fn every_flag_reaches_the_configuration() {
     assert_eq!((config.shards, config.blocks_per_ds_epoch, config.show_keys), (Some(3), Some(5), true));
     assert_eq!(config.scilla_rules, Some(Edition::V0_11));
     assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
-    assert_eq!((config.durability, config.developer), (Durability::Relaxed, Developer::Off));
+    assert_eq!((config.durability, config.developer), (Durability::Relaxed, When::Off));
     assert_eq!((config.max_pending, config.max_gapped), (12, 5));
     assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
     assert_eq!(config.http.bodies_bytes, 9 << 20);

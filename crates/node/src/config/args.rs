@@ -19,7 +19,7 @@ use silica_scilla::rules::Edition;
 use silica_state::IndexKinds;
 use zeroize::Zeroizing;
 
-use super::{Config, Developer, Durability, Origins, Profile};
+use super::{Config, Durability, Origins, Profile, When};
 use crate::{
     banner::BannerForm,
     block_mode::BlockMode,
@@ -148,7 +148,7 @@ pub struct RunArgs {
     /// Whether the node serves methods for developers, which a real network does not have: `auto` (only if all servers
     /// listen on this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
-    pub developer: Developer,
+    pub developer: When,
     /// Values of the header `Host`, in addition to loopback, with which clients can call methods for developers and
     /// read `/metrics`: names or addresses, separated by commas. `/metrics` also accepts every IP address as `Host`.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]

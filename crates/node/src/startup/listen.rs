@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 use super::StartError;
 use crate::{
     block_mode::BlockMode,
-    config::{Config, Developer},
+    config::{Config, When},
     http::{HttpLimits, Server, Serves},
     listen::{DEFAULT_WEBSOCKET_PORT, WebSocketPort},
     metrics::Metrics,
@@ -65,7 +65,7 @@ pub(super) fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: 
         (_, false, BlockMode::ManualImmediate) => {
             tracing::warn!("no client can increase the block number: methods for developers are off, see --developer");
         }
-        (Developer::Auto, false, _) => {
+        (When::Auto, false, _) => {
             tracing::info!(
                 "methods for developers are off, because other machines can reach this node; see --developer"
             );
