@@ -31,6 +31,7 @@
 //!
 //! - `cli` (on by default): the binary `silica` with its command line, in the module `cli`. A program that embeds a
 //!   node does not need it.
+//! - `studio` (on by default): the files of the studio, the web page for browsers. Without it, the node serves no studio.
 //!
 //! # Modules
 //!

@@ -54,7 +54,7 @@ pub enum Durability {
     Relaxed,
 }
 
-/// When a node serves the methods for developers, which a real network does not have.
+/// When a node serves the methods for developers, or the studio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum When {
@@ -129,6 +129,8 @@ pub struct Config {
     pub max_gapped: u32,
     /// When the node serves methods for developers, which a real network does not have.
     pub developer: When,
+    /// When the node serves the studio, its web page for browsers. [`When::On`] needs the feature `studio`.
+    pub studio: When,
     /// Hosts and origins that can call methods for developers, and trusted proxies.
     pub access: Access,
     /// The methods that the node serves, or `None` for all.
@@ -180,6 +182,7 @@ impl Default for Config {
             max_pending: 100_000,
             max_gapped: 64,
             developer: When::Auto,
+            studio: When::Auto,
             access: Access::default(),
             methods: None,
             http: HttpLimits::default(),
