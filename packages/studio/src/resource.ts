@@ -1,0 +1,98 @@
+// Data of the node for a component: loading, error and value, without answers that arrive too late.
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { generation, head } from "./rpc/socket.ts";
+
+export interface Resource<T> {
+  value: T | undefined;
+  error: Error | undefined;
+  loading: boolean;
+  /** Reads again. The old value stays until the new one arrives. */
+  reload(): void;
+}
+
+/**
+ * Reads data when a key changes, after a revert, and after a reconnection. With `live`, also at each new block.
+ * An answer to an earlier key is dropped.
+ */
+export function useResource<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  { live = false }: { live?: boolean } = {},
+): Resource<T> {
+  const state = useSignal<{ key: string; value?: T; error?: Error; loading: boolean }>({ key, loading: true });
+  const running = useRef<AbortController>(undefined);
+  const loader = useRef(load);
+  loader.current = load;
+
+  const read = (now: string) => {
+    running.current?.abort();
+    const controller = new AbortController();
+    running.current = controller;
+    const before = state.peek();
+    state.value = before.key === now ? { ...before, loading: true } : { key: now, loading: true };
+    loader.current(controller.signal).then(
+      (value) => {
+        if (!controller.signal.aborted) state.value = { key: now, value, loading: false };
+      },
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        state.value = { key: now, error: error instanceof Error ? error : new Error(String(error)), loading: false };
+      },
+    );
+  };
+
+  useEffect(() => {
+    read(key);
+    return () => running.current?.abort();
+  }, [key]);
+  const seen = useRef<string>(undefined);
+  useSignalEffect(() => {
+    const now = `${generation.value} ${live ? head.value?.hash : ""}`;
+    if (seen.current !== undefined && seen.current !== now) read(state.peek().key);
+    seen.current = now;
+  });
+
+  const { value, error, loading } = state.value.key === key ? state.value : { loading: true };
+  return { value, error, loading, reload: () => read(key) } as Resource<T>;
+}
+
+export interface Pages<T> extends Resource<T[]> {
+  /** Reads the next page; undefined on the last page. */
+  more: (() => void) | undefined;
+}
+
+/** Reads a list in pages, and keeps the pages that were read. A revert or reconnection starts with the first page. */
+export function usePages<T>(
+  key: string,
+  load: (cursor: string | undefined, signal: AbortSignal) => Promise<{ rows: T[]; next: string | null }>,
+  options: { live?: boolean } = {},
+): Pages<T> {
+  const rest = useSignal<{ of: unknown; rows: T[]; next: string | null; loading: boolean; error?: Error } | null>(null);
+  const first = useResource(key, (signal) => load(undefined, signal), options);
+  // Later pages belong to one first page. If the first page changes, they are dropped.
+  const later = rest.value && rest.value.of === first.value ? rest.value : null;
+  const next = later ? later.next : (first.value?.next ?? null);
+  const more = () => {
+    if (!first.value || next === null || later?.loading) return;
+    const of = first.value;
+    const rows = later?.rows ?? [];
+    rest.value = { of, rows, next, loading: true };
+    load(next, new AbortController().signal).then(
+      (page) => {
+        if (rest.peek()?.of === of) rest.value = { of, rows: [...rows, ...page.rows], next: page.next, loading: false };
+      },
+      (error: unknown) => {
+        const cause = error instanceof Error ? error : new Error(String(error));
+        if (rest.peek()?.of === of) rest.value = { of, rows, next, loading: false, error: cause };
+      },
+    );
+  };
+  return {
+    value: first.value && [...first.value.rows, ...(later?.rows ?? [])],
+    error: later?.error ?? first.error,
+    loading: first.loading || (later?.loading ?? false),
+    reload: first.reload,
+    more: next === null ? undefined : more,
+  };
+}
