@@ -125,10 +125,11 @@ function Line({ number, tokens, current, gutter, mark }: {
   const value = gutter?.values.get(number);
   const text = plain(tokens);
   const isCurrent = current !== undefined && number >= current.start.line && number <= current.end.line;
-  const from = isCurrent && number === current.start.line ? indexOfColumn(text, current.start.column) : 0;
+  const isFirst = isCurrent && number === current.start.line;
+  const from = isFirst ? indexOfColumn(text, current.start.column) : 0;
   const to = !isCurrent ? 0 : number === current.end.line ? indexOfColumn(text, current.end.column) : text.length;
   return (
-    <div class={`source-line ${mark?.className ?? ""} ${isCurrent ? "current" : ""}`} aria-current={isCurrent && number === current.start.line ? "location" : undefined}>
+    <div class={`source-line ${mark?.className ?? ""} ${isCurrent ? "current" : ""}`} aria-current={isFirst ? "location" : undefined}>
       <span class="line-number">{number}</span>
       {gutter && (
         <span class={`gutter ${value?.heat ? `heat-${value.heat}` : ""}`} title={value ? (value.title ?? gutter.title) : undefined}>
@@ -136,7 +137,7 @@ function Line({ number, tokens, current, gutter, mark }: {
         </span>
       )}
       <span class="line-mark" title={mark?.title}>
-        {mark && <span aria-hidden="true">{mark.symbol}</span>}
+        <span aria-hidden="true">{isFirst ? "▶" : mark?.symbol}</span>
         {mark && <span class="visually-hidden">{mark.title}</span>}
       </span>
       <code>
