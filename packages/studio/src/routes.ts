@@ -9,4 +9,5 @@ export interface PageModule {
 export const pages: Record<string, () => Promise<PageModule>> = {
   "": () => Promise.resolve(home),
   debug: () => import("./pages/debug.tsx"),
+  node: () => import("./pages/node.tsx"),
 };

@@ -248,7 +248,7 @@ function marksOf(model: Model, contract: string, all: Statement[]): Map<number, 
 }
 
 const buttons: Array<{ kind: Move; title: string; key?: string; name?: string }> = [
-  { kind: "first", title: "⏮ Start" },
+  { kind: "first", title: "Start" },
   { kind: "back", title: "Back", key: "←", name: "ArrowLeft" },
   { kind: "forward", title: "Forward", key: "→", name: "ArrowRight" },
   { kind: "over", title: "Over", key: "↑", name: "ArrowUp" },
@@ -256,7 +256,7 @@ const buttons: Array<{ kind: Move; title: string; key?: string; name?: string }>
   { kind: "call", title: "Next call", key: "n", name: "n" },
   { kind: "previousCall", title: "Previous call", key: "p", name: "p" },
   { kind: "failure", title: "Failure", key: "f", name: "f" },
-  { kind: "last", title: "End ⏭" },
+  { kind: "last", title: "End" },
 ];
 const keys = new Map(buttons.flatMap(({ kind, name }) => (name ? [[name, kind] as const] : [])));
 
