@@ -10,4 +10,5 @@ export const pages: Record<string, () => Promise<PageModule>> = {
   "": () => Promise.resolve(home),
   debug: () => import("./pages/debug.tsx"),
   node: () => import("./pages/node.tsx"),
+  rpc: () => import("./pages/rpc.tsx"),
 };

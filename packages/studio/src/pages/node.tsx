@@ -78,7 +78,7 @@ function About({ node }: { node: NodeSettings }) {
           ["State from block", <BlockLink number={node.oldestState} />],
           ["Block mode", node.paused ? `${node.blockMode}, paused` : node.blockMode],
           ["Methods for developers", node.developerMethods ? "on" : "off"],
-          ["History index", node.index],
+          ["History index", node.index.replaceAll(",", ", ")],
           node.index !== "off" && [
             "Indexed blocks",
             <>
@@ -141,7 +141,7 @@ function Blocks({ node }: { node: NodeSettings }) {
           disabled={countError !== null || !count.value.trim()}
           run={async () => {
             const next = await call("silica_mine", [Number(count.value)]);
-            show(`${formatNumber(count.value.trim())} blocks made; the next block is ${formatNumber(next)}`);
+            show(`Blocks made: ${formatNumber(count.value.trim())}; the next block is ${formatNumber(next)}`);
           }}
         >
           Mine
@@ -171,21 +171,23 @@ function Blocks({ node }: { node: NodeSettings }) {
           Set
         </Action>
       </div>
-      <div class="row">
-        <Field label="Id for a pause" hint="The value of --pause-id. A pause needs a block mode with an interval.">
-          {(attributes) => (
-            <input {...attributes} type="password" autocomplete="off" value={pauseId.value} onInput={(event) => (pauseId.value = event.currentTarget.value)} />
-          )}
-        </Field>
-        <Action
-          disabled={!pauseId.value}
-          run={async () => {
-            show((await call("TogglePause", [pauseId.value])) ? "The node is paused" : "The node is not paused");
-          }}
-        >
-          {node.paused ? "Resume" : "Pause"}
-        </Action>
-      </div>
+      {(node.paused || node.blockMode.includes("interval")) && (
+        <div class="row">
+          <Field label="Id for a pause" hint="The value of --pause-id">
+            {(attributes) => (
+              <input {...attributes} type="password" autocomplete="off" value={pauseId.value} onInput={(event) => (pauseId.value = event.currentTarget.value)} />
+            )}
+          </Field>
+          <Action
+            disabled={!pauseId.value}
+            run={async () => {
+              show((await call("TogglePause", [pauseId.value])) ? "The node is paused" : "The node is not paused");
+            }}
+          >
+            {node.paused ? "Resume" : "Pause"}
+          </Action>
+        </div>
+      )}
     </Control>
   );
 }
