@@ -11,4 +11,5 @@ export const pages: Record<string, () => Promise<PageModule>> = {
   debug: () => import("./pages/debug.tsx"),
   node: () => import("./pages/node.tsx"),
   rpc: () => import("./pages/rpc.tsx"),
+  tools: () => import("./pages/tools.tsx"),
 };
