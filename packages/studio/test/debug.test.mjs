@@ -6,7 +6,7 @@ import { load } from "./bundle.mjs";
 const model = await load("debug/model.ts");
 const { formatValue } = await load("debug/value.ts");
 const { joinCalls } = await load("debug/join.ts");
-const { buildModel, findText, formatUnits, gasOfRun, move, nextCost, sentAt, stackAt, variablesAt, writeOf } = model;
+const { buildModel, buildModelInParts, findText, formatUnits, gasOfRun, move, nextCost, sentAt, stackAt, variablesAt, writeOf, writesAt } = model;
 const example = (name) => JSON.parse(readFileSync(new URL(`../../../tests/data/rpc-examples/${name}.json`, import.meta.url), "utf8")).examples;
 
 let units = 0;
@@ -82,6 +82,11 @@ test("writes, messages and events", () => {
   const [message] = sentAt(built, 6);
   assert.equal(message.entries._tag, "Ping");
   assert.equal(message.run, built.runs[1]);
+  const latest = (number, limit) => {
+    const { latest, entries } = writesAt(built, number, limit);
+    return [latest.map(({ step }) => step), entries];
+  };
+  assert.deepEqual([latest(2, 5), latest(3, 5), latest(8, 5), latest(8, 1)], [[[], 0], [[3], 1], [[5, 3], 2], [[5], 2]]);
   const write = (text, used = [], more = {}) => writeOf({ text, used, failed: false, ...more });
   assert.deepEqual(write("delete m[a][b]", [value("a", "x"), value("b", null)]), { field: "m", keys: ["x", null], value: null });
   assert.deepEqual(write("f := v", [value("v", null)]), { field: "f", keys: [], value: undefined });
@@ -89,6 +94,11 @@ test("writes, messages and events", () => {
   assert.equal(write("x = v"), null);
   assert.equal(write("x <- f"), null);
   assert.equal(write("f := v", [], { failed: true }), null);
+});
+
+test("the model in parts is the same", async () => {
+  const whole = chain();
+  assert.deepEqual(await buildModelInParts(whole), buildModel(whole));
 });
 
 test("moves", () => {
