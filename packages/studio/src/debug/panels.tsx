@@ -106,6 +106,7 @@ export function Stack({ model, step, select }: PanelProps) {
 export function Writes({ model, step, success, select }: PanelProps & { success: boolean }) {
   const { latest: writes, entries } = useMemo(() => writesAt(model, step, mostRows), [model, step]);
   const columns: Array<Column<Write>> = [
+    ...(model.reached.size > 1 ? [{ title: "Contract", cell: ({ contract }: Write) => <Address hex={contract} /> }] : []),
     {
       title: "Field",
       cell: ({ field, keys }) => (

@@ -75,8 +75,7 @@ const touches = ({ start, end }: SourceSpan, first: number, count: number): bool
 function reveal(view: HTMLDivElement, line: number): void {
   const part = view.children[Math.floor((line - 1) / linesOfPart)] as HTMLElement | undefined;
   if (!part) return;
-  const count = Number(part.dataset["lines"]);
-  const height = part.offsetHeight / count;
+  const height = parseFloat(getComputedStyle(view).lineHeight);
   const top = part.offsetTop + height * ((line - 1) % linesOfPart);
   const margin = Math.min(3 * height, view.clientHeight / 4);
   if (top < view.scrollTop + margin || top + height > view.scrollTop + view.clientHeight - margin) {
@@ -112,7 +111,7 @@ function Part({ start, lines, current, gutter, marks }: { start: number; lines: 
       ? content
       : content.map((line, index) => (touches(current, start + index, 1) ? <Line {...line.props} key={index} current={current} /> : line));
   return (
-    <div ref={element} class={shown ? undefined : "source-far"} data-lines={lines.length}>
+    <div ref={element} class={shown ? undefined : "source-far"}>
       {withCurrent}
     </div>
   );
