@@ -11,9 +11,9 @@ export interface Resource<T> {
   reload(): void;
 }
 
-export interface ResourceOptions {
-  /** Whether to read again at each new block. A function is called at each block. */
-  live?: boolean | (() => boolean);
+export interface ResourceOptions<T> {
+  /** Whether to read again at each new block. A function decides by the latest value. */
+  live?: boolean | ((value: T | undefined) => boolean);
 }
 
 /**
@@ -23,7 +23,7 @@ export interface ResourceOptions {
 export function useResource<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
-  { live = false }: ResourceOptions = {},
+  { live = false }: ResourceOptions<T> = {},
 ): Resource<T> {
   const state = useSignal<{ key: string; value?: T; error?: Error; loading: boolean }>({ key, loading: true });
   const running = useRef<AbortController>(undefined);
@@ -58,9 +58,9 @@ export function useResource<T>(
     const before = seen.current;
     const now = (seen.current = { generation: generation.value, block: head.value?.hash });
     if (!before) return;
-    const { key: current, loading } = state.peek();
+    const { key: current, value, loading } = state.peek();
     if (before.generation !== now.generation) read(current);
-    else if (before.block !== now.block && (typeof live === "function" ? live() : live)) {
+    else if (before.block !== now.block && (typeof live === "function" ? live(value) : live)) {
       // Blocks can be faster than answers, so a block does not abort a running request.
       if (loading) again.current = true;
       else read(current);
