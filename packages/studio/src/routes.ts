@@ -8,4 +8,11 @@ export interface PageModule {
 
 export const pages: Record<string, () => Promise<PageModule>> = {
   "": () => Promise.resolve(home),
+  block: () => import("./pages/block.tsx"),
+  blocks: () => import("./pages/blocks.tsx"),
+  committee: () => import("./pages/committee.tsx"),
+  debug: () => import("./pages/debug.tsx"),
+  ds: () => import("./pages/ds.tsx"),
+  transactions: () => import("./pages/transactions.tsx"),
+  tx: () => import("./pages/tx.tsx"),
 };

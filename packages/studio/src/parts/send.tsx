@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { formatAmount, formatNumber } from "../format/amount.ts";
 import { parseAddress, toBech32 } from "../format/address.ts";
+import { receiptErrors, statusWords } from "../format/status.ts";
 import { settings } from "../node.ts";
 import { useResource } from "../resource.ts";
 import { call } from "../rpc/client.ts";
@@ -11,10 +12,13 @@ import type { AccountRow, Receipt, Simulation, SimulatedTransaction } from "../r
 import { load, save } from "../storage.ts";
 import { connectWallet, findWallet, networkValues, sendByWallet } from "../wallet.ts";
 import { addressBook } from "./addresses.tsx";
-import { Facts, Failure, Loaded, Table } from "./data.tsx";
+import { Changes } from "./changes.tsx";
+import { Facts, Failure, Loaded } from "./data.tsx";
 import { Action, Field, TextField } from "./form.tsx";
+import { Pending } from "./lists.tsx";
 import { Section } from "./page.tsx";
 import { Address, Amount, ChainText, Outcome, shorten, TransactionLink } from "./text.tsx";
+import { Params } from "./values.tsx";
 
 /** A transaction before a person chose the sender and the gas. */
 export type Draft = Omit<SimulatedTransaction, "senderAddr" | "gasLimit" | "gasPrice">;
@@ -206,7 +210,12 @@ export function SimulationView({ simulation, source, showLine }: {
       {!receipt.success && <FailureReasons receipt={receipt} source={source} showLine={showLine} />}
       <Events receipt={receipt} />
       <Messages receipt={receipt} />
-      {changes.length > 0 && <Changes simulation={simulation} />}
+      {changes.length > 0 && (
+        <details open>
+          <summary>Changes of accounts: {changes.length}</summary>
+          <Changes changes={changes} />
+        </details>
+      )}
     </div>
   );
 }
@@ -238,38 +247,24 @@ function FailureReasons({ receipt, source, showLine }: {
           )}
         </li>
       ))}
-      {exceptions.length === 0 && <li>Error codes {Object.values(receipt.errors ?? {}).flat().join(", ")}</li>}
+      {receiptErrors(receipt).map((words) => (
+        <li key={words}>{words}</li>
+      ))}
     </ol>
   );
 }
-
-/** The text of a value of Scilla on one line. */
-export function valueText(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "none");
-}
-
-/** Parameters of an event or message. */
-export const Params = ({ params }: { params: Array<{ vname: string; value: unknown }> }) => (
-  <ul class="params">
-    {params.map(({ vname, value }, place) => (
-      <li key={place}>
-        <ChainText text={vname} limit={100} />: <ChainText text={valueText(value)} limit={400} />
-      </li>
-    ))}
-  </ul>
-);
 
 const Events = ({ receipt }: { receipt: Receipt }) =>
   receipt.event_logs?.length ? (
     <details open>
       <summary>Events: {receipt.event_logs.length}</summary>
       {receipt.event_logs.map((event, place) => (
-        <div key={place} class="record">
+        <div key={place} class="event">
           <strong>
             <ChainText text={event._eventname} limit={100} />
           </strong>{" "}
           of <Address hex={event.address} />
-          <Params params={event.params} />
+          <Params caption="Parameters of the event" params={event.params} />
         </div>
       ))}
     </details>
@@ -280,80 +275,26 @@ const Messages = ({ receipt }: { receipt: Receipt }) =>
     <details>
       <summary>Messages: {receipt.transitions.length}</summary>
       {receipt.transitions.map(({ addr, msg }, place) => (
-        <div key={place} class="record">
+        <div key={place} class="event">
           <strong>
             <ChainText text={msg._tag || "payment"} limit={100} />
           </strong>{" "}
           from <Address hex={addr} /> to <Address hex={msg._recipient} />, <Amount qa={msg._amount} />
-          <Params params={msg.params} />
+          <Params caption="Parameters of the message" params={msg.params} />
         </div>
       ))}
     </details>
   ) : null;
 
-interface ChangeRow {
-  id: string;
-  address: string;
-  what: string;
-  old: ComponentChildren;
-  now: ComponentChildren;
-}
-
-const absent = <span class="muted">none</span>;
-const shownValue = (value: unknown) => (value === null || value === undefined ? absent : <ChainText text={valueText(value)} limit={400} />);
-
-function changeRows(simulation: Simulation): ChangeRow[] {
-  const rows: ChangeRow[] = [];
-  for (const { address, balance, nonce, codeHash, variables } of simulation.changes) {
-    const add = (what: string, old: ComponentChildren, now: ComponentChildren) => rows.push({ id: `${rows.length}`, address, what, old, now });
-    if (balance) add("balance", balance.old ? <Amount qa={balance.old} /> : absent, <Amount qa={balance.new} />);
-    if (nonce) add("nonce", nonce.old ?? absent, nonce.new);
-    if (codeHash) add("code", absent, shorten(codeHash));
-    for (const { variable, indices, old, new: now } of variables ?? []) add([variable, ...indices].join(" › "), shownValue(old), shownValue(now));
-  }
-  return rows;
-}
-
-// More rows would make the page slow; the transaction itself can change more.
-const changesShown = 200;
-
-function Changes({ simulation }: { simulation: Simulation }) {
-  const rows = changeRows(simulation);
-  return (
-    <details open>
-      <summary>Changes: {formatNumber(rows.length)}</summary>
-      <Table
-        caption="Changes of the state"
-        rows={rows.slice(0, changesShown)}
-        id={(row) => row.id}
-        columns={[
-          { title: "Account", cell: (row) => <Address hex={row.address} /> },
-          { title: "Part", cell: (row) => <ChainText text={row.what} limit={200} /> },
-          { title: "Before", cell: (row) => row.old },
-          { title: "After", cell: (row) => row.now },
-        ]}
-      />
-      {rows.length > changesShown && <p class="muted">The first {changesShown} changes are shown.</p>}
-    </details>
-  );
-}
-
-/** Why a transaction is pending, by its status. */
-const waiting: Record<number, string> = {
-  1: "no block has it yet",
-  4: "a lower nonce is missing",
-  5: "the last block had too little gas left",
-};
-
 /** A sent transaction: its status until it is final, with links. */
 function Sent({ hash, contract }: { hash: string; contract: string | null }) {
-  const status = useResource(`status ${hash}`, (signal) => call("GetTransactionStatus", [hash], signal), { live: true });
+  const status = useResource(`status ${hash}`, (signal) => call("GetTransactionStatus", [hash], signal), { live: (value) => value?.modificationState !== 2 });
   const final = status.value?.modificationState === 2;
   // A status can change without a block, for example when the pool drops the transaction.
   useEffect(() => {
     if (final) return;
-    const id = setInterval(() => status.reload(), 2_000);
-    return () => clearInterval(id);
+    const timer = setInterval(() => status.reload(), 2_000);
+    return () => clearInterval(timer);
   }, [final, hash]);
   return (
     <Section title="Sent">
@@ -365,7 +306,11 @@ function Sent({ hash, contract }: { hash: string; contract: string | null }) {
               "Status",
               <Loaded of={status}>
                 {({ modificationState, success, status: code }) =>
-                  modificationState !== 2 ? <>pending: {waiting[code] ?? `status ${code}`}</> : code === 3 ? <Outcome success={success} /> : <span class="bad">✗ dropped (status {code})</span>
+                  modificationState !== 2 ? <Pending code={code} /> : code === 3 ? <Outcome success={success} /> : (
+                    <>
+                      <span class="bad">✗ dropped</span>: {statusWords(code)}
+                    </>
+                  )
                 }
               </Loaded>,
             ],

@@ -42,8 +42,9 @@ export const TransactionLink = ({ hash, whole = false }: { hash: string; whole?:
   <Hash value={hash} to={link(["tx", hash])} whole={whole} />
 );
 
-export const BlockLink = ({ number }: { number: string | number }) => (
-  <a href={link(["block", number])}>{formatNumber(number)}</a>
+/** The number of a Tx block or DS block, with a link to its page. */
+export const BlockLink = ({ number, kind = "block" }: { number: string | number; kind?: "block" | "ds" }) => (
+  <a href={link([kind, number])}>{formatNumber(number)}</a>
 );
 
 /** An address in bech32 form, with a link to its page. */
@@ -67,10 +68,11 @@ export const Amount = ({ qa, unit = "ZIL" }: { qa: string; unit?: Unit }) => (
   </span>
 );
 
-/** The age of a block, with its time as title. */
-export const Age = ({ timestamp }: { timestamp: string }) => (
+/** The age of a block, with its time as title. A whole time has both as text. */
+export const Age = ({ timestamp, whole = false }: { timestamp: string; whole?: boolean }) => (
   <time dateTime={toDate(timestamp).toISOString()} title={formatTime(timestamp)}>
     {formatAge(timestamp, now.value)}
+    {whole && ` (${formatTime(timestamp)})`}
   </time>
 );
 
@@ -82,14 +84,12 @@ export const Outcome = ({ success }: { success: boolean }) => (
 // Control characters, marks that change the direction, and characters without width.
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
 
-/** Text from a contract. Invisible characters have a visible mark, and the text has its own direction. */
-export function ChainText({ text, limit = 4_096 }: { text: string; limit?: number }) {
-  const whole = useSignal(false);
-  const shown = whole.value || text.length <= limit ? text : text.slice(0, limit);
+/** Returns a text with a visible mark in place of each invisible character. */
+export function visible(text: string): ComponentChildren {
   const parts: ComponentChildren[] = [];
   let end = 0;
-  for (const match of shown.matchAll(invisible)) {
-    parts.push(shown.slice(end, match.index));
+  for (const match of text.matchAll(invisible)) {
+    parts.push(text.slice(end, match.index));
     const code = match[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
     parts.push(
       <span class="invisible" title={`invisible character U+${code}`}>
@@ -98,10 +98,16 @@ export function ChainText({ text, limit = 4_096 }: { text: string; limit?: numbe
     );
     end = match.index + match[0].length;
   }
-  parts.push(shown.slice(end));
+  return parts.length ? [...parts, text.slice(end)] : text;
+}
+
+/** Text from a contract. Invisible characters have a visible mark, and the text has its own direction. */
+export function ChainText({ text, limit = 4_096 }: { text: string; limit?: number }) {
+  const whole = useSignal(false);
+  const shown = whole.value || text.length <= limit ? text : text.slice(0, limit);
   return (
     <bdi class="chain-text">
-      {parts}
+      {visible(shown)}
       {shown.length < text.length && (
         <button type="button" class="link" onClick={() => (whole.value = true)}>
           … show all {formatNumber(text.length)} characters
