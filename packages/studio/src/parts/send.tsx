@@ -7,6 +7,7 @@ import { parseAddress, toBech32 } from "../format/address.ts";
 import { receiptErrors, statusWords } from "../format/status.ts";
 import { settings } from "../node.ts";
 import { useResource } from "../resource.ts";
+import { link } from "../router.ts";
 import { call } from "../rpc/client.ts";
 import type { AccountRow, Receipt, Simulation, SimulatedTransaction } from "../rpc/types.ts";
 import { load, save } from "../storage.ts";
@@ -314,7 +315,12 @@ function Sent({ hash, contract }: { hash: string; contract: string | null }) {
                 }
               </Loaded>,
             ],
-            contract !== null && ["Contract", <Address hex={contract} />],
+            contract !== null && [
+              "Contract",
+              <>
+                <Address hex={contract} /> <a href={link(["contract", contract])}>Open the contract</a>
+              </>,
+            ],
           ]}
         />
       </div>
