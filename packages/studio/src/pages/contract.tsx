@@ -10,7 +10,7 @@ import { Field } from "../parts/form.tsx";
 import { Page, Section, Tabs } from "../parts/page.tsx";
 import { Source } from "../parts/source.tsx";
 import { Address, Age, Amount, BlockLink, ChainText, Copy, Outcome, shorten, TransactionLink } from "../parts/text.tsx";
-import { Params } from "../parts/values.tsx";
+import { Params, Value } from "../parts/values.tsx";
 import { usePages, useResource } from "../resource.ts";
 import { link, route } from "../router.ts";
 import { call } from "../rpc/client.ts";
@@ -39,7 +39,9 @@ function OneContract({ address }: { address: string }) {
   const title = (id: string) => ({ id, title: id[0]!.toUpperCase() + id.slice(1), href: link(["contract", address], id === "code" ? {} : { tab: id }) });
   return (
     <Page title={name ? `${found.value!.library ? "Library" : "Contract"} ${shorten(name, 40, 8)}` : "Contract"}>
-      <Facts rows={[["Address", <Address hex={address} whole />]]} />
+      <p>
+        <Address hex={address} whole />
+      </p>
       <Tabs
         label="Parts of the contract"
         current={current}
@@ -89,13 +91,23 @@ function Code({ source }: { source: string }) {
   );
 }
 
-const eventColumns: Array<Column<EventRow>> = [
-  { title: "Event", cell: (row) => <ChainText text={row.name} limit={100} /> },
-  { title: "Block", cell: (row) => <BlockLink number={row.block} /> },
-  { title: "Age", cell: (row) => <Age timestamp={row.timestamp} /> },
-  { title: "Transaction", cell: (row) => <TransactionLink hash={row.hash} /> },
-  { title: "Parameters", cell: (row) => <Params caption={`Parameters of ${row.name.slice(0, 100)}`} params={row.params} /> },
-];
+/** An event with its place in the chain. */
+const Event = ({ row }: { row: EventRow }) => (
+  <li class="event">
+    <h3>
+      <ChainText text={row.name} limit={100} />
+    </h3>
+    <p class="muted">
+      block <BlockLink number={row.block} />, <Age timestamp={row.timestamp} />, transaction <TransactionLink hash={row.hash} />
+    </p>
+    <Facts
+      rows={row.params.map(({ vname, type, value }) => [
+        vname.length > 60 ? shorten(vname, 40, 8) : vname,
+        <Value value={value} type={type} />,
+      ])}
+    />
+  </li>
+);
 
 function Events({ address, interface: of }: { address: string; interface: ContractInterface }) {
   const name = useSignal("");
@@ -129,7 +141,13 @@ function Events({ address, interface: of }: { address: string; interface: Contra
         </Field>
       )}
       <Paged of={events} empty="The contract emitted no events.">
-        {(rows) => <Table caption="Events" columns={eventColumns} rows={rows} id={(row) => `${row.hash} ${row.index}`} />}
+        {(rows) => (
+          <ul class="plain">
+            {rows.map((row) => (
+              <Event key={`${row.hash} ${row.index}`} row={row} />
+            ))}
+          </ul>
+        )}
       </Paged>
     </Section>
   );

@@ -53,6 +53,7 @@ export function Send({ what, draft, accounts, source, showLine }: SendProps) {
   const developer = settings.value?.developerMethods ?? false;
   const wallet = useSignal<string | null>(null);
   const typed = useSignal(load("sender") ?? "");
+  const changed = useSignal(false);
   const left = useSignal(false);
   const gasLimit = useSignal("");
   const gasPrice = useSignal("");
@@ -60,7 +61,10 @@ export function Send({ what, draft, accounts, source, showLine }: SendProps) {
 
   // The first account with money is a start; a person chooses another one.
   const first = accounts?.find(({ codeHash, balance }) => !codeHash && balance !== "0")?.address;
-  const sender = wallet.value ?? parseAddress(typed.value) ?? (typed.value.trim() ? null : (first ?? null));
+  useEffect(() => {
+    if (first && !changed.value && !typed.value) typed.value = toBech32(first);
+  }, [first]);
+  const sender = wallet.value ?? parseAddress(typed.value);
   const numbers = { gasLimit: gasLimit.value.trim(), gasPrice: gasPrice.value.trim() };
   const wrongNumber = (text: string) => (/^\d*$/.test(text) ? null : `expected decimal digits, got ${JSON.stringify(text)}`);
   const wrong = wrongNumber(numbers.gasLimit) ?? wrongNumber(numbers.gasPrice);
@@ -125,8 +129,11 @@ export function Send({ what, draft, accounts, source, showLine }: SendProps) {
                 autocomplete="off"
                 spellcheck={false}
                 value={typed.value}
-                placeholder={first ? toBech32(first) : "zil1… or 0x…"}
-                onInput={(event) => (typed.value = event.currentTarget.value)}
+                placeholder="zil1… or 0x…"
+                onInput={(event) => {
+                  changed.value = true;
+                  typed.value = event.currentTarget.value;
+                }}
                 onBlur={() => (left.value = true)}
               />
             )}
@@ -248,9 +255,7 @@ function FailureReasons({ receipt, source, showLine }: {
           )}
         </li>
       ))}
-      {receiptErrors(receipt).map((words) => (
-        <li key={words}>{words}</li>
-      ))}
+      {exceptions.length === 0 && receiptErrors(receipt).map((words) => <li key={words}>{words}</li>)}
     </ol>
   );
 }

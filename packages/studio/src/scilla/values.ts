@@ -164,7 +164,7 @@ export function textValue(type: Type, text: string, unit?: Unit): string {
     case "bytes": {
       if (type.width === 20 && /^zil1/i.test(trimmed)) return address(text);
       const digits = trimmed.replace(/^0x/, "");
-      const expected = type.width === null ? "bytes as hexadecimal digits" : `${type.width} bytes as ${2 * type.width} hexadecimal digits`;
+      const expected = type.width === 20 ? "an address as zil1…, or 20 bytes as 40 hexadecimal digits" : type.width === null ? "bytes as hexadecimal digits" : `${type.width} bytes as ${2 * type.width} hexadecimal digits`;
       if (!/^[0-9a-fA-F]*$/.test(digits) || (trimmed === "" && type.width !== 0)) throw new FormError(`expected ${expected}, got ${quote(text)}`);
       if (digits.length % 2) throw new FormError(`expected ${expected}, got an odd number of digits: ${digits.length}`);
       if (type.width !== null && digits.length !== 2 * type.width) throw new FormError(`expected ${expected}, got ${digits.length / 2} bytes`);
