@@ -11,6 +11,11 @@ export interface Resource<T> {
   reload(): void;
 }
 
+export interface ResourceOptions<T> {
+  /** Whether to read again at each new block. A function decides by the latest value. */
+  live?: boolean | ((value: T | undefined) => boolean);
+}
+
 /**
  * Reads data when a key changes, after a revert, and after a reconnection. With `live`, also at each new block.
  * An answer to an earlier key is dropped.
@@ -18,10 +23,11 @@ export interface Resource<T> {
 export function useResource<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
-  { live = false }: { live?: boolean } = {},
+  { live = false }: ResourceOptions<T> = {},
 ): Resource<T> {
   const state = useSignal<{ key: string; value?: T; error?: Error; loading: boolean }>({ key, loading: true });
   const running = useRef<AbortController>(undefined);
+  const again = useRef(false);
   const loader = useRef(load);
   loader.current = load;
 
@@ -29,16 +35,17 @@ export function useResource<T>(
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
+    again.current = false;
     const before = state.peek();
     state.value = before.key === now ? { ...before, loading: true } : { key: now, loading: true };
+    const finish = (result: { value?: T; error?: Error }) => {
+      if (controller.signal.aborted) return;
+      state.value = { key: now, ...result, loading: false };
+      if (again.current) read(now);
+    };
     loader.current(controller.signal).then(
-      (value) => {
-        if (!controller.signal.aborted) state.value = { key: now, value, loading: false };
-      },
-      (error: unknown) => {
-        if (controller.signal.aborted) return;
-        state.value = { key: now, error: error instanceof Error ? error : new Error(String(error)), loading: false };
-      },
+      (value) => finish({ value }),
+      (error: unknown) => finish({ error: error instanceof Error ? error : new Error(String(error)) }),
     );
   };
 
@@ -46,11 +53,18 @@ export function useResource<T>(
     read(key);
     return () => running.current?.abort();
   }, [key]);
-  const seen = useRef<string>(undefined);
+  const seen = useRef<{ generation: number; block: string | undefined }>(undefined);
   useSignalEffect(() => {
-    const now = `${generation.value} ${live ? head.value?.hash : ""}`;
-    if (seen.current !== undefined && seen.current !== now) read(state.peek().key);
-    seen.current = now;
+    const before = seen.current;
+    const now = (seen.current = { generation: generation.value, block: head.value?.hash });
+    if (!before) return;
+    const { key: current, value, loading } = state.peek();
+    if (before.generation !== now.generation) read(current);
+    else if (before.block !== now.block && (typeof live === "function" ? live(value) : live)) {
+      // Blocks can be faster than answers, so a block does not abort a running request.
+      if (loading) again.current = true;
+      else read(current);
+    }
   });
 
   const { value, error, loading } = state.value.key === key ? state.value : { loading: true };
@@ -60,18 +74,25 @@ export function useResource<T>(
 export interface Pages<T> extends Resource<T[]> {
   /** Reads the next page; undefined on the last page. */
   more: (() => void) | undefined;
+  /** Reads the latest first page; defined if a live list does not follow new blocks. */
+  restart: (() => void) | undefined;
 }
 
-/** Reads a list in pages, and keeps the pages that were read. A revert or reconnection starts with the first page. */
+/**
+ * Reads a list in pages, and keeps the pages that were read. A revert or reconnection starts with the first page. A live
+ * list follows new blocks until the reader asks for a second page.
+ */
 export function usePages<T>(
   key: string,
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<{ rows: T[]; next: string | null }>,
-  options: { live?: boolean } = {},
+  { live = false }: { live?: boolean } = {},
 ): Pages<T> {
   const rest = useSignal<{ of: unknown; rows: T[]; next: string | null; loading: boolean; error?: Error } | null>(null);
-  const first = useResource(key, (signal) => load(undefined, signal), options);
+  const hasLater = useRef(false);
+  const first = useResource(key, (signal) => load(undefined, signal), { live: () => live && !hasLater.current });
   // Later pages belong to one first page. If the first page changes, they are dropped.
   const later = rest.value && rest.value.of === first.value ? rest.value : null;
+  hasLater.current = later !== null;
   const next = later ? later.next : (first.value?.next ?? null);
   const more = () => {
     if (!first.value || next === null || later?.loading) return;
@@ -94,5 +115,6 @@ export function usePages<T>(
     loading: first.loading || (later?.loading ?? false),
     reload: first.reload,
     more: next === null ? undefined : more,
+    restart: live && later ? first.reload : undefined,
   };
 }

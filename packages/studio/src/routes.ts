@@ -8,8 +8,16 @@ export interface PageModule {
 
 export const pages: Record<string, () => Promise<PageModule>> = {
   "": () => Promise.resolve(home),
+  block: () => import("./pages/block.tsx"),
+  blocks: () => import("./pages/blocks.tsx"),
+  committee: () => import("./pages/committee.tsx"),
+  contract: () => import("./pages/contract.tsx"),
   debug: () => import("./pages/debug.tsx"),
+  deploy: () => import("./pages/deploy.tsx"),
+  ds: () => import("./pages/ds.tsx"),
   node: () => import("./pages/node.tsx"),
   rpc: () => import("./pages/rpc.tsx"),
   tools: () => import("./pages/tools.tsx"),
+  transactions: () => import("./pages/transactions.tsx"),
+  tx: () => import("./pages/tx.tsx"),
 };

@@ -17,6 +17,3 @@ export function storageKey(address: string, name: string, keys: string[]): strin
 
 /** Returns the variable hash of a plain key. */
 export const variableHash = (key: string): string => toHex(sha256(new TextEncoder().encode(key)));
-
-/** Returns a plain key with a visible character in place of each separator. */
-export const showKey = (key: string): string => key.replaceAll(separator, "␖");

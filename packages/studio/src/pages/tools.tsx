@@ -9,7 +9,7 @@ import { formatAmount, parseAmount, type Unit } from "../format/amount.ts";
 import { fromHex, toHex } from "../format/bytes.ts";
 import { toChecksum } from "../format/checksum.ts";
 import { ethereumAddress, parsePublicKey, zilliqaAddress } from "../format/publicKey.ts";
-import { showKey, storageKey, variableHash } from "../format/storageKey.ts";
+import { storageKey, variableHash } from "../format/storageKey.ts";
 import { Facts } from "../parts/data.tsx";
 import { Field, TextField } from "../parts/form.tsx";
 import { Page, Section } from "../parts/page.tsx";
@@ -125,7 +125,7 @@ function Variable() {
       </Field>
       {key && hash && (
         <>
-          <Facts rows={[["Variable hash", <Result text={hash} name="variable hash" />], ["Plain key", <ChainText text={showKey(key)} />]]} />
+          <Facts rows={[["Variable hash", <Result text={hash} name="variable hash" />], ["Plain key", <ChainText text={key} />]]} />
           <p>
             <a href={link(["rpc", "GetStateProof"], { params: JSON.stringify([hex, hash, "latest"]) })}>Request the proof of this variable</a>
           </p>

@@ -40,6 +40,14 @@ export function Paged<T>({ of, empty, children }: { of: Pages<T>; empty: string;
     <Loaded of={of}>
       {(rows) => (
         <>
+          {of.restart && (
+            <p class="hint">
+              The list does not follow new blocks.{" "}
+              <button type="button" class="link" onClick={of.restart}>
+                Show the latest
+              </button>
+            </p>
+          )}
           {rows.length ? children(rows) : !of.more && <p class="muted">{empty}</p>}
           {of.more && (
             <button type="button" disabled={of.loading} onClick={of.more}>

@@ -42,8 +42,9 @@ export const TransactionLink = ({ hash, whole = false }: { hash: string; whole?:
   <Hash value={hash} to={link(["tx", hash])} whole={whole} />
 );
 
-export const BlockLink = ({ number }: { number: string | number }) => (
-  <a href={link(["block", number])}>{formatNumber(number)}</a>
+/** The number of a Tx block or DS block, with a link to its page. */
+export const BlockLink = ({ number, kind = "block" }: { number: string | number; kind?: "block" | "ds" }) => (
+  <a href={link([kind, number])}>{formatNumber(number)}</a>
 );
 
 /** An address in bech32 form, with a link to its page. */
@@ -67,10 +68,11 @@ export const Amount = ({ qa, unit = "ZIL" }: { qa: string; unit?: Unit }) => (
   </span>
 );
 
-/** The age of a block, with its time as title. */
-export const Age = ({ timestamp }: { timestamp: string }) => (
+/** The age of a block, with its time as title. A whole time has both as text. */
+export const Age = ({ timestamp, whole = false }: { timestamp: string; whole?: boolean }) => (
   <time dateTime={toDate(timestamp).toISOString()} title={formatTime(timestamp)}>
     {formatAge(timestamp, now.value)}
+    {whole && ` (${formatTime(timestamp)})`}
   </time>
 );
 
