@@ -8,6 +8,7 @@ export interface PageModule {
 
 export const pages: Record<string, () => Promise<PageModule>> = {
   "": () => Promise.resolve(home),
+  address: () => import("./pages/address.tsx"),
   block: () => import("./pages/block.tsx"),
   blocks: () => import("./pages/blocks.tsx"),
   committee: () => import("./pages/committee.tsx"),

@@ -12,19 +12,8 @@ import { Params } from "../parts/values.tsx";
 import { useResource } from "../resource.ts";
 import { link, route } from "../router.ts";
 import { call, RpcError } from "../rpc/client.ts";
+import { absent, orNull } from "../rpc/errors.ts";
 import type { EventLog, Exception, Receipt, TracedCall, Transaction, TransactionStatus, TransactionSummary } from "../rpc/types.ts";
-
-/** The code of the node for an object that does not exist. */
-const notFound = -20;
-
-async function known<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof RpcError && error.code === notFound) return null;
-    throw error;
-  }
-}
 
 interface Found {
   /** The transaction in its block. */
@@ -34,8 +23,11 @@ interface Found {
 }
 
 async function read(hash: string, signal: AbortSignal): Promise<Found> {
-  const transaction = await known(call("GetTransaction", [hash], signal));
-  if (!transaction) return { executed: null, submitted: await known(call("GetTransactionStatus", [hash], signal)) };
+  const transaction = await orNull(call("GetTransaction", [hash], signal), absent.transaction);
+  if (!transaction) {
+    const submitted = await orNull(call("GetTransactionStatus", [hash], signal), absent.transaction);
+    return { executed: null, submitted };
+  }
   const { matches } = await call("silica_search", [hash], signal);
   const place = matches.find(({ kind }) => kind === "transaction")?.label.split(":");
   if (!place) throw new Error("the transaction left its block during the request; try again");
