@@ -8,11 +8,17 @@ export interface PageModule {
 
 export const pages: Record<string, () => Promise<PageModule>> = {
   "": () => Promise.resolve(home),
+  accounts: () => import("./pages/accounts.tsx"),
   address: () => import("./pages/address.tsx"),
   block: () => import("./pages/block.tsx"),
   blocks: () => import("./pages/blocks.tsx"),
   committee: () => import("./pages/committee.tsx"),
+  contracts: () => import("./pages/contracts.tsx"),
   ds: () => import("./pages/ds.tsx"),
+  labels: () => import("./pages/labels.tsx"),
+  search: () => import("./pages/search.tsx"),
+  token: () => import("./pages/token.tsx"),
+  tokens: () => import("./pages/tokens.tsx"),
   transactions: () => import("./pages/transactions.tsx"),
   tx: () => import("./pages/tx.tsx"),
 };

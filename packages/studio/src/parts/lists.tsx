@@ -1,7 +1,7 @@
 // Tables that several pages have.
 import { formatNumber } from "../format/amount.ts";
 import { statusWords } from "../format/status.ts";
-import type { BlockRow, PoolTransaction, TransactionSummary } from "../rpc/types.ts";
+import type { AccountRow, BlockRow, PoolTransaction, TransactionSummary } from "../rpc/types.ts";
 import { type Column, Table } from "./data.tsx";
 import { Address, Age, Amount, BlockLink, ChainText, Hash, Outcome, TransactionLink } from "./text.tsx";
 
@@ -95,4 +95,16 @@ export const Blocks = ({ caption, rows, short = false }: { caption: string; rows
     rows={rows}
     id={(row) => row.to}
   />
+);
+
+const accountColumns: Array<Column<AccountRow>> = [
+  { title: "Address", cell: (row) => <Address hex={row.address} /> },
+  { title: "Kind", cell: (row) => (row.codeHash ? "contract or library" : "account") },
+  { title: "Balance", numeric: true, cell: (row) => <Amount qa={row.balance} /> },
+  { title: "Nonce", numeric: true, cell: (row) => formatNumber(row.nonce) },
+];
+
+/** Accounts with their balances. */
+export const Accounts = ({ caption, rows }: { caption: string; rows: AccountRow[] }) => (
+  <Table caption={caption} columns={accountColumns} rows={rows} id={(row) => row.address} />
 );
