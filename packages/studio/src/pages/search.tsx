@@ -13,12 +13,12 @@ import type { MatchKind, SearchMatch } from "../rpc/types.ts";
 const pages: Record<MatchKind, { name: string; page: string }> = {
   account: { name: "account", page: "address" },
   block: { name: "Tx block", page: "block" },
-  contract: { name: "contract", page: "address" },
+  contract: { name: "contract", page: "contract" },
   dsBlock: { name: "DS block", page: "ds" },
   transaction: { name: "transaction", page: "tx" },
 };
 
-const target = ({ kind, id }: SearchMatch) => link([pages[kind].page, pages[kind].page === "address" ? `0x${id}` : id]);
+const target = ({ kind, id }: SearchMatch) => link([pages[kind].page, parseAddress(id) ? `0x${id}` : id]);
 
 const columns: Array<Column<SearchMatch>> = [
   { title: "Kind", cell: (row) => pages[row.kind].name },

@@ -5,11 +5,11 @@ import { messageTree, parseData, type MessageTree } from "../format/messages.ts"
 import { receiptErrors, statusWords } from "../format/status.ts";
 import { Changes } from "../parts/changes.tsx";
 import { type Column, Facts, Failure, Loaded, Table } from "../parts/data.tsx";
-import { Pending } from "../parts/lists.tsx";
 import { Page, Section, Tabs } from "../parts/page.tsx";
+import { Pending } from "../parts/pool.tsx";
 import { Address, Age, Amount, BlockLink, ChainText, Copy, Hash, Json } from "../parts/text.tsx";
 import { Params } from "../parts/values.tsx";
-import { useResource } from "../resource.ts";
+import { usePolling, useResource } from "../resource.ts";
 import { link, route } from "../router.ts";
 import { call, RpcError } from "../rpc/client.ts";
 import { absent, orNull } from "../rpc/errors.ts";
@@ -53,6 +53,7 @@ export default function TransactionPage() {
 
 function OneTransaction({ hash }: { hash: string }) {
   const found = useResource(hash, (signal) => read(hash, signal), { live: (value) => !value?.executed });
+  usePolling(found.value !== undefined && !found.value.executed, found);
   const current = route.value.query.get("tab") ?? "overview";
   return (
     <Page title={`Transaction ${hash.slice(0, 8)}…`}>

@@ -1,6 +1,5 @@
 // Tables that several pages have.
 import { formatNumber } from "../format/amount.ts";
-import { statusWords } from "../format/status.ts";
 import type { AccountRow, BlockRow, PoolTransaction, TransactionSummary } from "../rpc/types.ts";
 import { type Column, Table } from "./data.tsx";
 import { Address, Age, Amount, BlockLink, ChainText, Hash, Outcome, TransactionLink } from "./text.tsx";
@@ -8,7 +7,7 @@ import { Address, Age, Amount, BlockLink, ChainText, Hash, Outcome, TransactionL
 type Role = "hash" | "kind" | "from" | "to" | "amount";
 
 /** Columns that pending and executed transactions share. */
-const shared: Record<Role, Column<TransactionSummary | PoolTransaction>> = {
+export const shared: Record<Role, Column<TransactionSummary | PoolTransaction>> = {
   hash: { title: "Hash", cell: (row) => <TransactionLink hash={row.hash} /> },
   kind: { title: "Kind", cell: (row) => ("tag" in row && row.tag ? <ChainText text={row.tag} limit={60} /> : row.kind) },
   from: { title: "From", cell: (row) => <Address hex={row.sender} /> },
@@ -36,28 +35,6 @@ export const Transactions = ({ caption, rows, short = false }: { caption: string
     rows={rows}
     id={(row) => row.hash}
   />
-);
-
-const pendingColumns: Array<Column<PoolTransaction>> = [
-  shared.hash,
-  shared.kind,
-  shared.from,
-  shared.to,
-  shared.amount,
-  { title: "Nonce", numeric: true, cell: (row) => formatNumber(row.nonce) },
-  { title: "Status", cell: (row) => <Pending code={row.status} /> },
-];
-
-/** Why a transaction is pending. */
-export const Pending = ({ code }: { code: number }) => (
-  <span>
-    <span class="warn">… pending</span>: {statusWords(code)}
-  </span>
-);
-
-/** Pending transactions. */
-export const PendingTransactions = ({ rows }: { rows: PoolTransaction[] }) => (
-  <Table caption="Pending transactions" columns={pendingColumns} rows={rows} id={(row) => row.hash} />
 );
 
 const blockColumns: Array<Column<BlockRow>> = [
