@@ -96,6 +96,12 @@ function Production({ mode }: { mode: string }) {
   const [kind, milliseconds] = mode.split("=", 2) as [string, string?];
   const selected = useSignal(kind);
   const interval = useSignal(milliseconds ?? "5000");
+  const before = useSignal<string | null>(null);
+  const change = async (next: string) => {
+    await call("silica_setBlockMode", [next]);
+    selected.value = next.split("=")[0]!;
+    await readSettings();
+  };
   const blocks = Number(count.value);
   const valid = /^\d+$/.test(count.value) && blocks >= 1 && blocks <= mostBlocks;
   const timed = selected.value.endsWith("interval");
@@ -135,24 +141,22 @@ function Production({ mode }: { mode: string }) {
       )}
       <Action
         disabled={next === mode || !validInterval}
-        run={async () => {
-          await call("silica_setBlockMode", [next]);
-          await readSettings();
-        }}
+        run={() => change(next)}
       >
         Change mode
       </Action>
-      {mode !== "manual" && (
+      {mode !== "manual" ? (
         <Action
           run={async () => {
-            // A manual node makes a block on request only. A pause of the node needs a secret, which no page has.
-            await call("silica_setBlockMode", ["manual"]);
-            selected.value = "manual";
-            await readSettings();
+            // A manual node makes blocks on request only. `TogglePause` needs a secret, which no page has.
+            await change("manual");
+            before.value = mode;
           }}
         >
-          Stop blocks
+          Pause blocks
         </Action>
+      ) : (
+        before.value && <Action run={() => change(before.value!)}>Resume {before.value}</Action>
       )}
     </div>
   );

@@ -25,7 +25,7 @@ const columns: Array<Column<SearchMatch>> = [
   {
     title: "Result",
     cell: (row) => (
-      <a class="hash" href={target(row)}>
+      <a class="hash whole" href={target(row)}>
         {row.id}
       </a>
     ),

@@ -260,7 +260,7 @@ function FailedStep({ hash }: { hash: string }) {
   return (
     <>
       <p>
-        The execution stopped in line {step.line} of <ChainText text={step.component} /> in the contract <Address hex={contract} />:
+        The contract <Address hex={contract} /> stopped in line {step.line}, in <ChainText text={step.component} />:
       </p>
       <pre>
         <ChainText text={step.text} />

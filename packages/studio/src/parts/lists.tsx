@@ -68,7 +68,7 @@ const blockColumns: Array<Column<BlockRow>> = [
 export const Blocks = ({ caption, rows, short = false }: { caption: string; rows: BlockRow[]; short?: boolean }) => (
   <Table
     caption={caption}
-    columns={short ? blockColumns.filter(({ title }) => !["Fees", "DS block"].includes(title)) : blockColumns}
+    columns={short ? blockColumns.filter(({ title }) => !["Gas", "Fees", "DS block", "Hash"].includes(title)) : blockColumns}
     rows={rows}
     id={(row) => row.to}
   />

@@ -40,7 +40,7 @@ export const shorten = (text: string, start = 8, end = 6): string =>
 export function Hash({ value, to, whole = false }: { value: string; to?: string; whole?: boolean }) {
   const text = whole ? value : shorten(value);
   return (
-    <span class="hash" title={value}>
+    <span class={whole ? "hash whole" : "hash"} title={value}>
       {to ? <a href={to}>{text}</a> : <span>{text}</span>}
       <Copy text={value} label={`Copy ${text}`} />
     </span>
@@ -64,7 +64,7 @@ export function Address({ hex, whole = false }: { hex: string; whole?: boolean }
   const label = labels.value[plain];
   const shown = whole ? text : shorten(text, 9, 6);
   return (
-    <span class="hash" title={`${text}\n0x${plain}`}>
+    <span class={whole ? "hash whole" : "hash"} title={`${text}\n0x${plain}`}>
       {label && whole && <ChainText text={label} />} <a href={link(["address", `0x${plain}`])}>{label && !whole ? <ChainText text={label} /> : shown}</a>
       <Copy text={text} label={`Copy address ${shown}`} />
     </span>
