@@ -333,7 +333,7 @@ function StateChanges({ hash }: { hash: string }) {
         {(value) =>
           typeof value === "string" ? (
             <p class="muted">
-              The node does not have the state before this transaction any more, so the page shows the receipt only. Answer of the node: {value}
+              The node does not have the state before this transaction any more, so the page shows the receipt only. Answer of the node: {value}.
             </p>
           ) : (
             <Changes changes={value} />
