@@ -48,7 +48,7 @@ export async function readTrace(hash: string, signal: AbortSignal, progress: (re
   };
 }
 
-/** Reads the trace of a transaction that is not in a block. */
+/** Reads the trace of a simulated transaction. */
 export async function traceSimulation(transaction: SimulatedTransaction, signal: AbortSignal): Promise<Trace> {
   const { call: root, simulation, truncated } = await call("silica_traceCall", [transaction], signal);
   return {
@@ -60,20 +60,4 @@ export async function traceSimulation(transaction: SimulatedTransaction, signal:
     executed: null,
     truncated,
   };
-}
-
-const place = "silica-studio/simulation";
-
-/** Keeps a transaction for the debugger. The route of the simulation is `debug/simulation`. */
-export function keepSimulation(transaction: SimulatedTransaction): void {
-  sessionStorage.setItem(place, JSON.stringify(transaction));
-}
-
-/** Returns the transaction that was kept last; null if there is none. */
-export function keptSimulation(): SimulatedTransaction | null {
-  try {
-    return JSON.parse(sessionStorage.getItem(place) ?? "null") as SimulatedTransaction | null;
-  } catch {
-    return null;
-  }
 }

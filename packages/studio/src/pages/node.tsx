@@ -11,9 +11,11 @@ import { Confirm } from "../parts/confirm.tsx";
 import { type Column, Facts, Loaded, Paged, Table } from "../parts/data.tsx";
 import { Action, Field, TextField } from "../parts/form.tsx";
 import { announce } from "../parts/live.tsx";
+import { shared } from "../parts/lists.tsx";
 import { Page, Section } from "../parts/page.tsx";
-import { Address, Amount, BlockLink, Hash } from "../parts/text.tsx";
-import { usePages, useResource } from "../resource.ts";
+import { Pending } from "../parts/pool.tsx";
+import { Amount, BlockLink } from "../parts/text.tsx";
+import { usePages, usePolling, useResource } from "../resource.ts";
 import { call, endpoint } from "../rpc/client.ts";
 import { generation, head } from "../rpc/socket.ts";
 import type { NodeSettings, PoolTransaction, SnapshotRow } from "../rpc/types.ts";
@@ -134,7 +136,7 @@ function Blocks({ node }: { node: NodeSettings }) {
   const hasInterval = mode.value.endsWith("interval");
   return (
     <Control title="Blocks" result={result}>
-      <div class="row">
+      <div class="control-row">
         <TextField label="Number of blocks" inputMode="numeric" value={count.value} error={countError} onValue={(text) => (count.value = text)} />
         <Action
           primary
@@ -147,7 +149,7 @@ function Blocks({ node }: { node: NodeSettings }) {
           Mine
         </Action>
       </div>
-      <div class="row">
+      <div class="control-row">
         <Field label="Block mode">
           {(attributes) => (
             <select {...attributes} value={mode.value} onChange={(event) => (mode.value = event.currentTarget.value)}>
@@ -172,7 +174,7 @@ function Blocks({ node }: { node: NodeSettings }) {
         </Action>
       </div>
       {(node.paused || node.blockMode.includes("interval")) && (
-        <div class="row">
+        <div class="control-row">
           <Field label="Id for a pause" hint="The value of --pause-id">
             {(attributes) => (
               <input {...attributes} type="password" autocomplete="off" value={pauseId.value} onInput={(event) => (pauseId.value = event.currentTarget.value)} />
@@ -200,7 +202,7 @@ function Time() {
   const date = new Date(next.value);
   return (
     <Control title="Time" result={result}>
-      <div class="row">
+      <div class="control-row">
         <TextField label="Seconds" inputMode="numeric" value={seconds.value} error={error} onValue={(text) => (seconds.value = text)} />
         <Action
           disabled={error !== null || !seconds.value.trim()}
@@ -212,7 +214,7 @@ function Time() {
           Advance the clock
         </Action>
       </div>
-      <div class="row">
+      <div class="control-row">
         <TextField
           label="Time of the next block"
           hint="In the time zone of this browser"
@@ -282,7 +284,7 @@ function GasPrice() {
           Now <Amount qa={price.value} unit="Li" />
         </p>
       )}
-      <div class="row">
+      <div class="control-row">
         <AmountInput label="Price of one gas" text={text.value} unit={unit.value} onText={(value) => (text.value = value)} onUnit={(value) => (unit.value = value)} />
         <Action
           disabled={qa === null}
@@ -317,7 +319,7 @@ function Accounts() {
         error={address.value.trim() && !hex ? "expected an address: zil1 and 38 characters, or 40 hexadecimal digits" : null}
         onValue={(value) => (address.value = value)}
       />
-      <div class="row">
+      <div class="control-row">
         <AmountInput label="Amount" text={text.value} unit={unit.value} onText={(value) => (text.value = value)} onUnit={(value) => (unit.value = value)} />
         <Action
           primary
@@ -339,7 +341,7 @@ function Accounts() {
           Set the balance
         </Action>
       </div>
-      <div class="row">
+      <div class="control-row">
         <TextField label="Nonce" inputMode="numeric" value={nonce.value} error={nonceError} onValue={(value) => (nonce.value = value)} />
         <Action
           disabled={!hex || nonceError !== null || !nonce.value.trim()}
@@ -361,7 +363,7 @@ function Dump() {
   const isRight = /^[\w-][\w.-]{0,63}$/.test(name.value);
   return (
     <Control title="Dump" result={result}>
-      <div class="row">
+      <div class="control-row">
         <TextField
           label="Name of the file"
           hint="The file has the whole chain and the secret key of the node. It is in the directory dumps of the data directory."
@@ -437,7 +439,7 @@ function Savepoints() {
   ];
   return (
     <Section title="Savepoints">
-      <div class="row">
+      <div class="control-row">
         <TextField label="Name" hint="Only this browser keeps the name." value={name.value} onValue={(text) => (name.value = text)} />
         <Action
           run={async () => {
@@ -461,9 +463,6 @@ function Savepoints() {
   );
 }
 
-/** The statuses of pending transactions, as in `GetTransactionStatus`. */
-const statuses: Record<number, string> = { 1: "pending", 4: "waits for a lower nonce", 5: "waits for room in a block" };
-
 function Pool() {
   const [result, show] = useResult();
   const list = usePages(
@@ -474,15 +473,16 @@ function Pool() {
     },
     { live: true },
   );
+  usePolling(!list.restart, list);
   const columns: Array<Column<PoolTransaction>> = [
-    { title: "Hash", cell: ({ hash }) => <Hash value={hash} /> },
-    { title: "From", cell: ({ sender }) => <Address hex={sender} /> },
+    shared.hash,
+    shared.kind,
+    shared.from,
+    shared.to,
+    shared.amount,
     { title: "Nonce", numeric: true, cell: ({ nonce }) => formatNumber(nonce) },
-    { title: "Kind", cell: ({ kind }) => kind },
-    { title: "To", cell: ({ recipient }) => <Address hex={recipient} /> },
-    { title: "Amount", numeric: true, cell: ({ amount }) => <Amount qa={amount} /> },
     { title: "Gas price", numeric: true, cell: ({ gasPrice }) => <Amount qa={gasPrice} unit="Li" /> },
-    { title: "Status", cell: ({ status }) => statuses[status] ?? `status ${status}` },
+    { title: "Status", cell: ({ status }) => <Pending code={status} /> },
     {
       title: "Action",
       cell: ({ hash }) => (
@@ -503,9 +503,6 @@ function Pool() {
       title="Pool"
       action={
         <>
-          <button type="button" onClick={list.reload}>
-            Read again
-          </button>
           <Confirm
             title="Drop all pending transactions?"
             question="The pool drops each transaction. Clients can send them again."

@@ -86,7 +86,7 @@ function Units() {
   }
   return (
     <Section title="Units of money">
-      <div class="row">
+      <div class="control-row">
         <TextField label="Amount" inputMode="decimal" value={text.value} error={error} onValue={(value) => (text.value = value)} />
         <Field label="Unit">
           {(attributes) => (
