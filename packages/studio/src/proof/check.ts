@@ -159,7 +159,7 @@ async function follow(pin: Pin, epoch: bigint, source: Source, progress: (text: 
       answers: [answers[0]],
       signers: [signers, signers],
       committee: verifyPair(first.hash, [first], signers),
-      text: `The pinned DS block ${pin.number} leads back to DS block ${epoch} by the hashes of ${blocks.length - 1} previous blocks. DS block ${epoch} leads to the committee of its epoch.`,
+      text: `The pinned DS block ${pin.number} leads back to DS block ${epoch} by the hashes of ${blocks.length === 2 ? "1 previous block" : `${blocks.length - 1} previous blocks`}. DS block ${epoch} leads to the committee of its epoch.`,
     };
   }
   let committee = verifyPair(first.hash, [first], signers);
