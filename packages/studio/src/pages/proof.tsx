@@ -238,7 +238,8 @@ function Checked({ report, claim, edit }: { report: Report; claim: Claim; edit: 
           )}
           {value === null && (
             <p class="muted">
-              A map with entries has no value of its own: prove an entry by its keys. A proof is about exactly this spelling of the name and the keys.
+              The proof is about exactly this spelling of the name and the keys.
+              {claim.field && !claim.keys?.length && " A map with entries has no value of its own: prove an entry by its keys."}
             </p>
           )}
           <h3>Account</h3>
