@@ -87,7 +87,7 @@ export interface ProofFile {
 /** Maximum number of requests at the same time. */
 const together = 16;
 /** Maximum time in milliseconds without a pause for the browser. */
-const slice = 16;
+const slice = 8;
 
 /** Gives the browser time for input and painting if a task is long. */
 function pauses(signal: AbortSignal | undefined): () => Promise<void> {
