@@ -42,6 +42,14 @@
 //! | Read state | [`Account`], [`StorageKey`], [`MapKey`], [`StateDelta`] |
 //! | JSON-RPC | [`rpc`] |
 //!
+//! # Features
+//!
+//! - `rpc` (default): the module [`rpc`]. It includes `serde`, and needs the standard library.
+//! - `serde`: addresses, hashes, keys, amounts and numbers are strings in every format of `serde`: bytes as `0x` and
+//!   lower-case digits, numbers as decimal digits. The module `rpc` has the other forms of JSON-RPC. With `rpc`, a
+//!   [`Transaction`] is the object of `CreateTransaction`.
+//! - `schema`: JSON Schema of the types of [`rpc`].
+//!
 //! # Modules
 //!
 //! Layers, lowest first:
@@ -65,10 +73,11 @@
 //!   - `contract` has [`InitData`], [`TransitionCall`] and the keys of storage.
 //!   - `impersonation` has placeholders for keys.
 //!   - `simulation` has [`SimulationRequest`].
-//! - `receipt`, `state_delta`, `transaction`:
+//! - `receipt`, `serde_text`, `state_delta`, `transaction`:
 //!   - `receipt` has [`Receipt`], and `state_delta` has [`StateDelta`].
+//!   - `serde_text` has the `serde` form of addresses, hashes, keys and numbers.
 //!   - `transaction` has [`Transaction`], its builder, and its form without a signature.
-//! - [`rpc`]: the JSON of requests and responses. Only the types of this module have a JSON form.
+//! - [`rpc`]: the JSON of requests and responses.
 //!
 //! # Invariants
 //!
@@ -105,6 +114,8 @@ mod proto;
 mod receipt;
 #[cfg(feature = "rpc")]
 pub mod rpc;
+#[cfg(feature = "serde")]
+mod serde_text;
 mod simulation;
 mod state_delta;
 mod styled_json;
