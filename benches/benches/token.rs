@@ -260,7 +260,7 @@ fn proof(criterion: &mut Criterion) {
         bencher.iter(|| {
             let key = bench.balance_key(holders.next().expect("a cycle does not end")).variable_hash();
             let proof = snapshot.state_proof(&bench.token, &key, None).expect("the state can be proved");
-            assert!(proof.storage.len() > 3);
+            assert!(proof.state.len() > 3);
             black_box(proof)
         });
     });

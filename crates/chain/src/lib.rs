@@ -233,7 +233,7 @@ pub use crate::{
     simulation::{AccountChange, GasEstimate, Simulation, SimulationError, VariableChange},
     snapshot::{
         BlockTransactionsError, Listing, ListingError, MinerInfo, MinerInfoError, PoolPage, PositionsPage, ProofError,
-        Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,
+        Snapshot, Statistics, TransactionStatus, TransactionsPage,
     },
     stage::{BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
     state_page::{PastStateError, StateEntry, StatePage, StatePageError, StatePageRequest},

@@ -15,7 +15,7 @@ use silica_state::{ArchiveError, IndexKey, IndexOrder, IndexPosition, IndexProgr
 
 pub use self::{
     blocks::{BlockTransactionsError, Listing, ListingError, PositionsPage, TransactionsPage},
-    proof::{ProofError, StateProof},
+    proof::ProofError,
     statistics::{MinerInfo, MinerInfoError, Statistics},
     transactions::{PoolPage, TransactionStatus},
 };

@@ -414,6 +414,6 @@ impl Method for GetStateProof {
             (Ok(_), Err(fault @ HashFault::Digit)) => return Err(VARIABLE_HASH.of(fault)),
         };
         let proof = at.snapshot.state_proof(&address, &variable, Some(block))?;
-        Ok(StateProof::new(proof.account, proof.storage))
+        Ok(StateProof::new(proof.account, proof.state))
     }
 }
