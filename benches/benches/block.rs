@@ -106,7 +106,7 @@ impl Bench {
         let mut config = ChainConfig { blocks_per_ds_epoch: 1_000_000, ..ChainConfig::isolated() };
         config.policy.nonces = NoncePolicy::Queue;
         let senders: Vec<KeyPair> = (0..senders).map(sender).collect();
-        let account = Account { balance: Qa::new(10_u128.pow(24)), ..Account::default() };
+        let account = Account::with_balance(Qa::new(10_u128.pow(24)));
         let others = (0..ACCOUNTS).map(address);
         let accounts = senders.iter().map(KeyPair::address).chain(others).map(|address| (address, account));
         let genesis = Genesis::new(accounts.collect::<BTreeMap<_, _>>()).expect("the balances fit 128 bits");

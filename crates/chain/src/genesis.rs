@@ -136,7 +136,7 @@ impl Genesis {
     ///
     /// [`GenesisError::Supply`]: the sum of all balances exceeds 128 bits.
     pub fn new(mut accounts: BTreeMap<Address, Account>) -> Result<Self, GenesisError> {
-        accounts.entry(Address::ZERO).or_insert(Account { balance: MINING_RESERVE, ..Account::default() });
+        accounts.entry(Address::ZERO).or_insert(Account::with_balance(MINING_RESERVE));
         let supply = accounts.values().try_fold(Qa::ZERO, |sum, account| sum.checked_add(account.balance));
         supply.ok_or(GenesisError::Supply)?;
         Ok(Self { accounts, warnings: Vec::new() })
@@ -169,7 +169,7 @@ impl Default for Genesis {
     /// Returns the [published accounts](PUBLISHED_ACCOUNTS) with [their balance](PUBLISHED_BALANCE), and the null
     /// account.
     fn default() -> Self {
-        let account = Account { balance: PUBLISHED_BALANCE, ..Account::default() };
+        let account = Account::with_balance(PUBLISHED_BALANCE);
         Self::new(PUBLISHED_ACCOUNTS.iter().map(|published| (published.address(), account)).collect())
             .expect("the published balances fit 128 bits")
     }

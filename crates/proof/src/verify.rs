@@ -361,7 +361,7 @@ mod tests {
     fn absence_of_accounts_and_of_storage_is_proven() {
         let (payer, stranger, variable) = (Address::new([1; 20]), Address::new([2; 20]), VariableHash::new([3; 32]));
         let mut trie = MemoryTrie::new();
-        let account = Account { balance: Qa::new(7), ..Account::default() };
+        let account = Account::with_balance(Qa::new(7));
         trie.insert(key(&payer).as_bytes(), &account.encode());
         let root = StateRoot::new(trie.root());
         let nodes = |address: &Address| trie.proof(key(address).as_bytes()).into_nodes();

@@ -12,12 +12,10 @@ use crate::codec::{Malformed, Reader, Writer};
 /// # Examples
 ///
 /// ```
-/// use silica_protocol::{Account, Address, Nonce, Qa};
+/// use silica_protocol::{Account, Address, Qa};
 /// use silica_state::StateDiff;
-/// let mut diff = StateDiff::default();
-/// let account = Account { balance: Qa::new(5), nonce: Nonce::new(1), contract: None };
-/// diff.accounts.insert(Address::new([1; 20]), account);
-/// assert!(!diff.is_empty());
+/// let diff = StateDiff::from_iter([(Address::new([1; 20]), Account::with_balance(Qa::new(5)))]);
+/// assert_eq!(diff.accounts.len(), 1);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDiff {
@@ -30,6 +28,13 @@ pub struct StateDiff {
 
 /// New values of entries of one contract's storage. `None` removes the entry.
 pub type StorageDiff = BTreeMap<StorageKey, Option<Vec<u8>>>;
+
+impl FromIterator<(Address, Account)> for StateDiff {
+    /// Collects the new values of accounts, without changes of contract storage.
+    fn from_iter<I: IntoIterator<Item = (Address, Account)>>(accounts: I) -> Self {
+        Self { accounts: accounts.into_iter().collect(), storage: BTreeMap::new() }
+    }
+}
 
 impl StateDiff {
     /// Returns whether the diff changes no account and no entry.

@@ -11,21 +11,19 @@
 //! ```
 //! use silica_state::{
 //!     BlockRecord, StateDiff, Store, StoreOptions,
-//!     proof::StateProof,
 //!     protocol::{Account, Address, PublicKey, Qa, Timestamp},
 //! };
 //!
 //! let store = Store::ephemeral(StoreOptions::default());
 //! let address = Address::new([0x2a; 20]);
-//! let account = Account { balance: Qa::new(1_000), ..Account::default() };
-//! let diff = StateDiff { accounts: [(address, account)].into(), ..StateDiff::default() };
-//! let state = store.extend(store.prepare(), &diff)?;
+//! let account = Account::with_balance(Qa::new(1_000));
+//! let state = store.extend(store.prepare(), &StateDiff::from_iter([(address, account)]))?;
 //! let genesis = BlockRecord::genesis(state.root(), PublicKey::new([2; 33]), Timestamp::new(0));
 //! let snapshot = store.commit(&genesis, state)?;
 //!
-//! assert_eq!(snapshot.account(&address)?, Some(account));
-//! let proof = StateProof { account: snapshot.state().account_proof(&address)?, state: Vec::new() };
-//! assert_eq!(proof.verify_account(&snapshot.state().root(), &address)?, Some(account));
+//! let view = snapshot.state();
+//! assert_eq!(view.account(&address)?, Some(account));
+//! assert_eq!(view.account_proof(&address)?.verify_account(&view.root(), &address)?, Some(account));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
