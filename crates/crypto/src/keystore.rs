@@ -15,7 +15,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
-use silica_protocol::Address;
+use silica_protocol::{Address, hex};
 use zeroize::Zeroizing;
 
 #[cfg(feature = "getrandom")]

@@ -5,7 +5,7 @@
 use silica_crypto::{KeyPair, verify_tx_block};
 use silica_node::Node;
 use silica_proof::StateProof;
-use silica_protocol::{InitData, StorageKey, Transaction, TransitionCall, TxBlock};
+use silica_protocol::{InitData, StorageKey, Transaction, TransitionCall, TxBlock, hex};
 
 const CODE: &str = "scilla_version 0
 contract Counter ()

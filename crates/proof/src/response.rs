@@ -121,7 +121,7 @@ impl<'de> Deserialize<'de> for StateProof {
 impl Serialize for StateProof {
     /// Writes the result of `GetStateProof`. An empty list `state` is absent, as in a response.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let nodes = |nodes: &[Vec<u8>]| nodes.iter().map(hex::encode_upper).collect::<Value>();
+        let nodes = |nodes: &[Vec<u8>]| nodes.iter().map(silica_protocol::hex::encode_upper).collect::<Value>();
         let mut object = Map::from_iter([("accountProof".to_owned(), nodes(&self.account))]);
         if !self.state.is_empty() {
             object.insert("stateProof".to_owned(), nodes(&self.state));
@@ -155,7 +155,8 @@ fn node(member: String, json: &Value) -> Result<Vec<u8>, ResponseError> {
     match json.as_str() {
         None => Err(ResponseError::Kind { member, expected: "a string", got: kind(json) }),
         Some("") => Err(ResponseError::Empty { member }),
-        Some(digits) => hex::decode(digits).map_err(|error| ResponseError::Hex { member, reason: error.to_string() }),
+        Some(digits) => silica_protocol::hex::decode(digits)
+            .map_err(|error| ResponseError::Hex { member, reason: error.to_string() }),
     }
 }
 

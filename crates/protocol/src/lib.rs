@@ -35,6 +35,7 @@
 //! | Money and numbers | [`Qa`], [`Gas`], [`GasPrice`], [`Nonce`], [`BlockNumber`], [`Timestamp`] |
 //! | Networks | [`ChainId`], [`Version`] |
 //! | Addresses and keys | [`Address`], [`PublicKey`], [`Signature`], [`Signer`] |
+//! | Hexadecimal text of other bytes | [`hex`] |
 //! | Make and sign a transaction | [`Transaction`], [`TransactionBuilder`], [`UnsignedTransaction`] |
 //! | Deploy and call contracts | [`InitData`], [`TransitionCall`], [`ContractParam`] |
 //! | Read the result of a transaction | [`Receipt`], [`EventLog`], [`ReceiptError`] |
@@ -54,6 +55,7 @@
 //!
 //! Layers, lowest first:
 //!
+//! - [`hex`]: hexadecimal digits.
 //! - `bytes`, `error`, `number`, `styled_json`:
 //!   - `bytes` has the macro that declares types of fixed length.
 //!   - `error` has [`DecodeError`].
@@ -107,6 +109,7 @@ mod contract;
 mod error;
 mod gas;
 mod hash;
+pub mod hex;
 mod impersonation;
 mod key;
 mod number;

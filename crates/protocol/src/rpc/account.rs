@@ -77,7 +77,7 @@ impl Serialize for ProofNode {
 
 impl<'de> Deserialize<'de> for ProofNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        hex::decode(&*Cow::<str>::deserialize(deserializer)?).map(Self).map_err(de::Error::custom)
+        crate::hex::decode(&Cow::<str>::deserialize(deserializer)?).map(Self).map_err(de::Error::custom)
     }
 }
 

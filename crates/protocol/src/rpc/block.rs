@@ -488,7 +488,7 @@ pub struct RawBlock {
 impl RawBlock {
     /// Returns the JSON form of the serialised bytes of a block.
     pub fn new(serialised: &[u8]) -> Self {
-        Self { data: hex::encode_upper(serialised) }
+        Self { data: crate::hex::encode_upper(serialised) }
     }
 }
 
