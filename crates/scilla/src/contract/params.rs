@@ -9,7 +9,7 @@ use crate::{
     argument::Argument,
     builtins::without_addresses,
     check::ParameterSummary,
-    json::{Document, JsonError, ListForm, ValueError, ValueReader, parse},
+    json::{Document, JsonError, ValueError, ValueReader, parse},
     types::{
         Primitive, Type,
         adt::{DataType, DataTypes},
@@ -171,8 +171,7 @@ impl Params {
         data_types: &[Arc<DataType>],
     ) -> Result<Vec<ContractParam>, ParamError> {
         let typed = |(ParameterSummary { name, ty }, Argument { value, .. }): (&ParameterSummary, Argument)| {
-            let value = serde_json::from_str(&value.to_json(ListForm::Array).to_string());
-            let value: Tree = value.map_err(|_| ParamError::Levels { name: Arc::clone(name) })?;
+            let value = serde_json::to_value(&value).map_err(|_| ParamError::Levels { name: Arc::clone(name) })?;
             Ok(ContractParam::new(&**name, without_addresses(ty).global().to_string(), value))
         };
         let values = self.read(declared, &data_types.iter().cloned().collect())?;
