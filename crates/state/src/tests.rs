@@ -219,7 +219,7 @@ impl Model {
             assert_eq!(view.storage_value(&address, &hash).unwrap().as_ref(), value);
             let proof = view.storage_proof(&address, &hash).unwrap();
             let proven = proof.verify(&view.root(), &key).unwrap();
-            assert_eq!(proven.value.as_ref().map(StorageValue::as_bytes), value.map(Vec::as_slice));
+            assert_eq!(proven.value.as_ref().map(silica_proof::StorageValue::as_bytes), value.map(Vec::as_slice));
             assert!(proof.state.is_empty() || self.storage.contains_key(&address));
             check_proof(&mut trie, &hash.to_string(), proof.state, value.map(Vec::as_slice));
         }
