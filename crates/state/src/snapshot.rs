@@ -76,10 +76,6 @@ impl Snapshot {
         self.core.index.as_ref().map(|index| index.progress())
     }
 
-    pub(crate) const fn archive(&self) -> &ArchiveView {
-        &self.archive
-    }
-
     /// Returns the hash of a block of the record, also if the block is after the newest block of the snapshot.
     pub(crate) fn stored_hash(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
         self.core.archive.hash_of(number)

@@ -155,15 +155,6 @@ impl ArchiveView {
         self.has(number).then(|| self.archive.time_at(number)).transpose()
     }
 
-    /// Returns the last block of the empty block range that contains a block. Returns `None` if the block is stored
-    /// separately or does not exist.
-    pub(crate) fn range_end(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        if !self.has(number) {
-            return Ok(None);
-        }
-        Ok(self.archive.range_at(number)?.map(|range| range.range.last()))
-    }
-
     /// Returns an error if a revert or a recovery of the store has retired the handles of the view.
     pub(crate) fn require_service(&self) -> Result<(), ArchiveError> {
         Ok(self.archive.db.require_service()?)

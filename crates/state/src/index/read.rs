@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use silica_protocol::{Address, BlockNumber, Qa};
+
 use super::{
     HistoryIndex, State,
-    entry::{IndexKey, IndexPosition, Key},
+    entry::{IndexKey, IndexPosition, Key, Subject},
     run::Wanted,
 };
-use crate::archive::ArchiveError;
+use crate::{archive::ArchiveError, db::Db};
 
 /// The index at one moment. Its results do not change while blocks are added.
 #[derive(Clone, Debug)]
@@ -41,8 +43,29 @@ impl IndexView {
         if query.is_in(self.index.kinds) { self.state.covered() } else { 0 }
     }
 
+    /// Returns the number of blocks whose changes of balances the view has, from block 0 on. Returns 0 if the index does
+    /// not have the changes.
+    pub fn covered_balances(&self) -> u64 {
+        if self.index.kinds.balances { self.state.covered() } else { 0 }
+    }
+
+    /// Returns the balance of an address after a block, or `None` if the view does not have the block. Reads at most one
+    /// page for each run of the index, and the entries of the address in the memtable.
+    ///
+    /// # Errors
+    ///
+    /// [`IndexLost`]: the view does not have the changes any more.
+    pub fn balance(&mut self, address: &Address, block: BlockNumber) -> Result<Option<Qa>, IndexLost> {
+        if block.get() >= self.covered_balances() {
+            return Ok(None);
+        }
+        let to = IndexPosition { block, position: u32::MAX };
+        let to = Key { subject: Subject::of(address), place: to.place() };
+        self.read(Self::covered_balances, |state| state.sum(to)).map(|sum| Some(Qa::new(sum)))
+    }
+
     /// Returns up to `most` places of a query in the given order: the places from `from` to `to`, both included, in the
-    /// covered blocks. A place can belong to another address, name or hash, so the caller compares it with the record.
+    /// covered blocks. A place can belong to another name or hash, so the caller compares it with the record.
     ///
     /// # Errors
     ///
@@ -55,19 +78,30 @@ impl IndexView {
         order: IndexOrder,
         most: usize,
     ) -> Result<Vec<IndexPosition>, IndexLost> {
-        let (covered, prefix) = (self.covered(query), query.prefix());
+        let (covered, subject) = (self.covered(query), query.subject());
         let Some(last) = covered.checked_sub(1) else { return Ok(Vec::new()) };
         let end = IndexPosition { block: last.into(), position: u32::MAX };
         let wanted = Wanted {
-            from: Key { prefix, place: from.place() },
-            to: Key { prefix, place: to.min(end).place() },
+            from: Key { subject, place: from.place() },
+            to: Key { subject, place: to.min(end).place() },
             kinds: query.kind(),
             newest_first: order == IndexOrder::NewestFirst,
             most,
         };
+        let found = self.read(|view| view.covered(query), |state| state.find(&wanted))?;
+        Ok(found.into_iter().map(|key| IndexPosition::of_place(key.place)).collect())
+    }
+
+    /// Reads the state of the view. `covered` returns the number of blocks of a view.
+    fn read<T>(
+        &mut self,
+        covered: impl Fn(&Self) -> u64,
+        read: impl Fn(&State) -> Result<T, ArchiveError>,
+    ) -> Result<T, IndexLost> {
+        let before = covered(self);
         loop {
-            match self.state.find(&wanted) {
-                Ok(found) => return Ok(found.into_iter().map(|key| IndexPosition::of_place(key.place)).collect()),
+            match read(&self.state) {
+                Ok(found) => return Ok(found),
                 // A merge may have removed a run after this view read the state. Then the newest state has its entries.
                 Err(error) => {
                     let now = self.index.state();
@@ -76,7 +110,7 @@ impl IndexView {
                         return Err(IndexLost);
                     }
                     self.state = now;
-                    if self.covered(query) < covered {
+                    if covered(self) < before {
                         return Err(IndexLost);
                     }
                 }
@@ -86,6 +120,22 @@ impl IndexView {
 }
 
 impl State {
+    /// Returns the sum of the changes of the subject of `to` up to `to`, modulo 2^128.
+    pub(super) fn sum(&self, to: Key) -> Result<u128, ArchiveError> {
+        let from = Key { subject: to.subject, place: 0 };
+        let recent = self.recent.read();
+        let mut sum = recent.range(from..=to).fold(0_u128, |sum, (_, value)| sum.wrapping_add(value.change));
+        drop(recent);
+        for run in &self.runs {
+            sum = sum.wrapping_add(run.sum(self.opened()?, to)?);
+        }
+        Ok(sum)
+    }
+
+    fn opened(&self) -> Result<&Db, ArchiveError> {
+        self.db.as_ref().ok_or_else(|| super::damaged("the database is not open"))
+    }
+
     fn find(&self, wanted: &Wanted) -> Result<Vec<Key>, ArchiveError> {
         let mut found = Vec::new();
         if wanted.from > wanted.to {
@@ -94,7 +144,7 @@ impl State {
         {
             let recent = self.recent.read();
             let within = recent.range(wanted.from..=wanted.to);
-            let within = within.filter(|(key, kinds)| wanted.has(&(**key, **kinds))).map(|(key, _)| *key);
+            let within = within.filter(|(key, value)| wanted.has(&(**key, **value))).map(|(key, _)| *key);
             if wanted.newest_first {
                 found.extend(within.rev().take(wanted.most));
             } else {
@@ -102,8 +152,7 @@ impl State {
             }
         }
         for run in &self.runs {
-            let db = self.db.as_ref().ok_or_else(|| super::damaged("the database is not open"))?;
-            found.extend(run.find(db, wanted)?);
+            found.extend(run.find(self.opened()?, wanted)?);
         }
         found.sort_unstable();
         found.dedup();

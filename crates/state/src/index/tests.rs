@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use proptest::{collection::vec, prelude::*};
-use silica_protocol::{Address, BlockHash, BlockNumber, sha256};
+use silica_protocol::{Address, BlockHash, BlockNumber, Qa, sha256};
 
 use super::{
-    blocks::BlockEntries,
-    entry::{Key, kind},
-    page::CAPACITY,
+    entry::{Key, Subject, Value, kind},
     *,
 };
 use crate::db::Disk;
 
 /// Number of different addresses.
 const ADDRESSES: u64 = 5;
+/// Minimum number of entries of a page.
+const MANY: u32 = 200;
 
 #[derive(Clone, Debug)]
 enum Operation {
@@ -62,16 +62,31 @@ impl Chain {
         Some(BlockHash::new(sha256(&[&number.get().to_be_bytes(), &transactions.to_be_bytes(), &revert.to_be_bytes()])))
     }
 
-    /// Returns the entries of a block. The address of a transaction depends on the hash of its block.
-    fn entries(&self, block: u64) -> BTreeMap<Key, u8> {
+    /// Returns the entries of a block. The address of a transaction, and the change of its balance, depend on the hash of
+    /// its block. A change can be negative.
+    fn entries(&self, block: u64) -> BTreeMap<Key, Value> {
         let hash = self.hash(BlockNumber::new(block)).unwrap();
         let entry = |position: u32| {
-            let number = u64::from(hash.as_bytes()[(position % 32) as usize]) % ADDRESSES;
+            let byte = hash.as_bytes()[(position % 32) as usize];
+            let (number, sign) = (u64::from(byte) % ADDRESSES, byte / 128);
             let place = IndexPosition { block: BlockNumber::new(block), position }.place();
-            let kinds = if position.is_multiple_of(3) { kind::ROLE | kind::EVENT_OF } else { kind::ROLE };
-            (Key { prefix: IndexKey::Address(&address(number)).prefix(), place }, kinds)
+            let of_events = if position.is_multiple_of(3) { kind::EVENT_OF } else { 0 };
+            let (of_change, change) = match position % 5 {
+                0 => (0, 0),
+                amount => (kind::CHANGE, u128::from(byte) << (amount * 20)),
+            };
+            let change = if sign == 0 { change } else { change.wrapping_neg() };
+            let value = Value { kinds: kind::ROLE | of_events | of_change, change };
+            (Key { subject: Subject::of(&address(number)), place }, value)
         };
         (0..self.blocks[block as usize].0).map(entry).collect()
+    }
+
+    /// Returns the balance of an address after a block, from the entries of all blocks.
+    fn balance(&self, address: &Address, block: u64) -> u128 {
+        let entries = (0..=block).flat_map(|block| self.entries(block));
+        let of_address = entries.filter(|(key, _)| key.subject == Subject::of(address));
+        of_address.fold(0, |sum, (_, value)| sum.wrapping_add(value.change))
     }
 
     /// Adds all blocks that the index does not have.
@@ -79,7 +94,7 @@ impl Chain {
         while let Some(first) = index.next_block()
             && let Some(hash) = self.hash(first)
         {
-            let entries = self.entries(first.get());
+            let entries = IndexEntries(self.entries(first.get()));
             index.add(BlockEntries { first, last: first, hash, entries });
         }
     }
@@ -87,7 +102,7 @@ impl Chain {
     /// Returns the places of a query in the first `covered` blocks, from the entries of all blocks.
     fn expected(&self, query: IndexKey<'_>, covered: u64) -> Vec<IndexPosition> {
         let entries = (0..covered).flat_map(|block| self.entries(block));
-        let wanted = entries.filter(|(key, kinds)| key.prefix == query.prefix() && kinds & query.kind() != 0);
+        let wanted = entries.filter(|(key, value)| key.subject == query.subject() && value.kinds & query.kind() != 0);
         wanted.map(|(key, _)| IndexPosition::of_place(key.place)).collect()
     }
 }
@@ -110,6 +125,13 @@ fn check(index: &Arc<HistoryIndex>, chain: &Chain) {
 fn check_addresses(index: &Arc<HistoryIndex>, chain: &Chain, numbers: std::ops::Range<u64>) {
     for number in numbers {
         let address = address(number);
+        let mut view = IndexView::new(index);
+        let covered = view.covered_balances();
+        for block in [0, covered / 2, covered.saturating_sub(2), covered.saturating_sub(1)] {
+            let expected = (block < covered).then(|| Qa::new(chain.balance(&address, block)));
+            assert_eq!(view.balance(&address, BlockNumber::new(block)), Ok(expected), "{address} {block} {covered}");
+        }
+        assert_eq!(view.balance(&address, BlockNumber::new(covered)), Ok(None));
         for query in [IndexKey::Address(&address), IndexKey::EventsOf(&address)] {
             let mut view = IndexView::new(index);
             let covered = view.covered(query);
@@ -166,7 +188,7 @@ proptest! {
                     let last = BlockNumber::new(chain.blocks.len() as u64 - 1);
                     if index.next_block() == Some(first) {
                         let hash = chain.hash(last).unwrap();
-                        index.add(BlockEntries { first, last, hash, entries: BTreeMap::new() });
+                        index.add(BlockEntries { first, last, hash, entries: IndexEntries::default() });
                     }
                 }
                 Operation::Store => {
@@ -221,7 +243,7 @@ proptest! {
 fn sample(disk: &Disk) -> (Arc<HistoryIndex>, Chain) {
     let mut chain = Chain::default();
     let index = Arc::new(open(disk, &chain));
-    for transactions in [CAPACITY as u32 * 4, 900] {
+    for transactions in [MANY * 20, 900] {
         chain.blocks.push((transactions, 0));
         chain.feed(&index);
         index.store().unwrap();
@@ -301,6 +323,108 @@ fn view_survives_merges_and_notices_reverts() {
     while index.maintain(100).unwrap() {}
     let found = view.find(query, place(0, 0), place(u64::MAX, 0), IndexOrder::OldestFirst, usize::MAX);
     assert_eq!(found, Err(IndexLost));
+    check(&index, &chain);
+}
+
+/// Returns the bytes of all pages for each of 40,000 blocks with one payment. The payments have 64 senders. `recipient`
+/// returns the number of the recipient of a payment.
+#[expect(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "the test measures a size")]
+fn bytes_of_a_payment(recipient: impl Fn(u64) -> u64) -> f64 {
+    const PAYMENTS: u64 = 40_000;
+    let disk = Disk::default();
+    let index = open(&disk, &Chain::default());
+    for block in 0..PAYMENTS {
+        let (first, mut entries) = (BlockNumber::new(block), IndexEntries::default());
+        let place = IndexPosition { block: first, position: 0 };
+        for (account, change) in
+            [(block % 64, 1_100_000_000_000_u128.wrapping_neg()), (recipient(block), 10_u128.pow(12))]
+        {
+            entries
+                .0
+                .entry(Key { subject: Subject::of(&address(account)), place: place.place() })
+                .or_default()
+                .kinds |= kind::ROLE;
+            entries.add_change(&address(account), place, change);
+        }
+        let hash = BlockHash::new(sha256(&[b"block", &block.to_be_bytes()]));
+        entries.add_block(first, &hash);
+        index.add(BlockEntries { first, last: first, hash, entries });
+        index.maintain(1_000).unwrap();
+    }
+    index.store().unwrap();
+    while index.maintain(1_000).unwrap() {}
+    let db = index.state().db.clone().unwrap();
+    let bytes = db.scan(vec![1]..vec![2]).map(|page| page.map(|(key, value)| key.len() + value.len()).unwrap());
+    bytes.sum::<usize>() as f64 / PAYMENTS as f64
+}
+
+#[test]
+fn payment_with_its_block_takes_few_bytes() {
+    let (known, new) = (bytes_of_a_payment(|block| block % 100), bytes_of_a_payment(|block| 1_000 + block));
+    println!("{known:.1} bytes to a known account, {new:.1} bytes to a new account");
+    assert!((30.0..48.0).contains(&known), "{known}");
+    assert!((40.0..66.0).contains(&new), "{new}");
+}
+
+#[test]
+fn check_notices_other_entries_and_other_sums() {
+    let disk = Disk::default();
+    let (index, chain) = sample(&disk);
+    let entries = |kinds: IndexKinds, first: BlockNumber, _, _: &SumBefore<'_>| {
+        assert_eq!(kinds, IndexKinds::ALL);
+        let entries = IndexEntries(chain.entries(first.get()));
+        Ok(Some(BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries }))
+    };
+    let hash_of = |number| Ok(chain.hash(number));
+    assert_eq!(index.check(hash_of, &mut { entries }).unwrap(), u64::from(MANY * 20 + 900));
+    let mut other = chain.clone();
+    other.blocks[1].0 -= 1;
+    let error = index.check(hash_of, &mut |_, first, _, _| {
+        let entries = IndexEntries(other.entries(first.get()));
+        Ok(Some(BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries }))
+    });
+    assert!(error.unwrap_err().to_string().contains("or other entries"));
+    // A page whose checksum is right, and whose carry is not.
+    let run = index.state().runs[0];
+    let db = index.state().db.clone().unwrap();
+    let second = run.page_at(&db, run.first).unwrap().next.unwrap();
+    let key = page::page_key(run.id, second);
+    let payload = crate::codec::unseal(&key, &db.get(&key).unwrap().unwrap()).unwrap().to_vec();
+    let (header, rest) = payload.split_at(1 + entry::KEY);
+    let mut changed = crate::codec::Writer::new();
+    changed.raw(header);
+    changed.number(page::read(&key, &db.get(&key).unwrap().unwrap()).unwrap().carry.wrapping_add(1));
+    let mut reader = crate::codec::Reader::new(rest);
+    reader.number::<u128>("carry").unwrap();
+    changed.raw(&rest[rest.len() - reader.len()..]);
+    db.insert(&key, &crate::codec::seal(&key, changed.as_slice())).unwrap();
+    let error = index.check(hash_of, &mut { entries }).unwrap_err();
+    assert!(error.to_string().contains("sum of the changes"), "{error}");
+}
+
+#[test]
+fn index_of_an_earlier_format_starts_anew() {
+    let disk = Disk::default();
+    let (index, chain) = sample(&disk);
+    drop(index);
+    disk.crash(usize::MAX);
+    assert_eq!(open(&disk, &chain).progress().blocks, 2);
+    disk.damage(&[0], |value| {
+        let value = value?;
+        let mut payload = crate::codec::unseal(&[0], &value).unwrap().to_vec();
+        payload[0] = 1;
+        Some(crate::codec::seal(&[0], &payload))
+    });
+    let index = Arc::new(open(&disk, &chain));
+    assert_eq!(index.progress().blocks, 0, "the manifest has the format 1");
+    chain.feed(&index);
+    index.store().unwrap();
+    while index.maintain(100).unwrap() {}
+    check(&index, &chain);
+    drop(index);
+    disk.crash(usize::MAX);
+    let index = Arc::new(open(&disk, &chain));
+    assert_eq!(index.progress().blocks, 3);
     check(&index, &chain);
 }
 

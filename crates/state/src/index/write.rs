@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use silica_protocol::{BlockHash, BlockNumber};
+use silica_protocol::{Address, BlockHash, BlockNumber};
 
 use super::{
-    HistoryIndex, State,
-    blocks::BlockEntries,
+    BlockEntries, HistoryIndex, State,
+    entry::{Key, Subject},
     manifest::{self, Extent, Manifest},
     newest_of,
     page::Entry,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{archive::ArchiveError, db::Db, merge_policy::to_merge};
 
-/// Number of entries of the memtable at which they become a run. They take about 3 MB of memory.
+/// Number of entries of the memtable at which they become a run. They take about 6 MB of memory.
 const FULL: usize = 1 << 16;
 /// Number of blocks since the newest run at which the memtable becomes a run, even if it has few entries. After a crash,
 /// the indexer reads these blocks again.
@@ -111,13 +111,16 @@ impl HistoryIndex {
         self.change(|state| {
             if state.kept.is_none() && state.added.blocks == first.get() {
                 let mut recent = state.recent.write();
-                for (key, kinds) in entries {
-                    *recent.entry(key).or_default() |= kinds;
-                }
+                recent.extend(entries.0);
                 drop(recent);
                 state.added = Extent { blocks: last.get().saturating_add(1), newest: Some(hash) };
             }
         });
+    }
+
+    /// Returns the sum of the changes of the balance of an address in all added blocks, modulo 2^128.
+    pub(crate) fn sum(&self, address: &Address) -> Result<u128, ArchiveError> {
+        self.state().sum(Key { subject: Subject::of(address), place: u64::MAX })
     }
 
     /// Limits readers to the entries of the first `kept` blocks, because the chain is being reverted.
@@ -237,7 +240,7 @@ impl HistoryIndex {
         };
         let mut writer = RunWriter::new(upkeep.take_id());
         // A copy, because readers need the lock.
-        let entries: Vec<Entry> = state.recent.read().iter().map(|(key, kinds)| (*key, *kinds)).collect();
+        let entries: Vec<Entry> = state.recent.read().iter().map(|(key, value)| (*key, *value)).collect();
         for entry in entries {
             writer.push(db, entry)?;
         }
@@ -283,21 +286,18 @@ impl Merge {
     /// Merges up to `budget` entries. Returns whether all are merged.
     fn advance(&mut self, db: &Db, budget: usize) -> Result<bool, ArchiveError> {
         for _ in 0..budget {
-            let mut least: Option<Entry> = None;
-            for cursor in &mut self.cursors {
-                if let Some(entry) = cursor.peek(db)? {
-                    least = match least {
-                        Some(least) if least.0 < entry.0 => Some(least),
-                        Some(least) if least.0 == entry.0 => Some((least.0, least.1 | entry.1)),
-                        _ => Some(entry),
-                    };
+            let mut least: Option<(Entry, usize)> = None;
+            for (at, cursor) in self.cursors.iter_mut().enumerate() {
+                if let Some(entry) = cursor.peek(db)?
+                    && least.is_none_or(|(least, _)| entry.0 < least.0)
+                {
+                    least = Some((entry, at));
                 }
             }
-            let Some(least) = least else { return Ok(true) };
-            for cursor in &mut self.cursors {
-                if cursor.peek(db)?.is_some_and(|entry| entry.0 == least.0) {
-                    cursor.skip();
-                }
+            let Some((least, at)) = least else { return Ok(true) };
+            // No two runs have the same entry, because each block is in one run.
+            if let Some(cursor) = self.cursors.get_mut(at) {
+                cursor.skip();
             }
             self.output.push(db, least)?;
         }
