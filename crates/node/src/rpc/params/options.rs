@@ -3,7 +3,7 @@
 //! All these methods use the same names: a request has `cursor` and `limit`, and a result has `next`. The cursor of a
 //! page is the `next` of the previous page. A member of the object can be null or absent.
 
-use std::{borrow::Cow, cell::Cell, fmt};
+use std::{borrow::Cow, cell::Cell, collections::BTreeSet, fmt};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
@@ -82,20 +82,31 @@ fn read<O: DeserializeOwned>(object: &Map<String, Value>) -> Result<O, String> {
     })
 }
 
+/// Reads the value of a member. The error has the description of the valid values.
+fn member<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    expected: fmt::Arguments<'_>,
+    read: impl FnOnce(&Value) -> Option<T>,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    read(&value).ok_or_else(|| de::Error::custom(format_args!("expected {expected}")))
+}
+
 /// A member that is a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member<T>(pub(crate) T);
 
 impl<'de, T: FromParam> Deserialize<'de> for Member<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Value::deserialize(deserializer)?;
-        let value = text.as_str().and_then(|text| T::from_param(text).ok());
-        value.map(Self).ok_or_else(|| {
-            let (first, rest) = T::DESCRIPTION.split_at_checked(1).unwrap_or_default();
-            let rest = rest.trim_end_matches('.');
-            de::Error::custom(format_args!("expected {}{rest}", first.to_ascii_lowercase()))
-        })
+        let (first, rest) = T::DESCRIPTION.split_at_checked(1).unwrap_or_default();
+        let expected = format_args!("{}{}", first.to_ascii_lowercase(), rest.trim_end_matches('.'));
+        member(deserializer, expected, |value| read_text(value).map(Self))
     }
+}
+
+/// Reads a value that is a text.
+fn read_text<T: FromParam>(value: &Value) -> Option<T> {
+    value.as_str().and_then(|text| T::from_param(text).ok())
 }
 
 impl<T: FromParam> JsonSchema for Member<T> {
@@ -130,10 +141,10 @@ impl<const MAX: u32> Default for Limit<MAX> {
 
 impl<'de, const MAX: u32> Deserialize<'de> for Limit<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = Value::deserialize(deserializer)?;
-        let limit = integral(&number.to_string()).and_then(|limit| u32::try_from(limit).ok());
-        let limit = limit.filter(|limit| number.is_number() && (1..=MAX).contains(limit));
-        limit.map(Self).ok_or_else(|| de::Error::custom(format_args!("expected a number from 1 to {MAX}")))
+        member(deserializer, format_args!("a number from 1 to {MAX}"), |number| {
+            let limit = integral(&number.to_string()).and_then(|limit| u32::try_from(limit).ok());
+            limit.filter(|limit| number.is_number() && (1..=MAX).contains(limit)).map(Self)
+        })
     }
 }
 
@@ -157,8 +168,7 @@ pub(crate) struct Number(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = Value::deserialize(deserializer)?;
-        number.as_u64().map(Self).ok_or_else(|| de::Error::custom("expected a number from 0"))
+        member(deserializer, format_args!("a number from 0"), |number| number.as_u64().map(Self))
     }
 }
 
@@ -183,8 +193,38 @@ pub(crate) struct Switch(pub(crate) bool);
 
 impl<'de> Deserialize<'de> for Switch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        value.as_bool().map(Self).ok_or_else(|| de::Error::custom("expected true or false"))
+        member(deserializer, format_args!("true or false"), |value| value.as_bool().map(Self))
+    }
+}
+
+/// Maximum number of addresses in a member.
+const MOST_ADDRESSES: usize = 10_000;
+
+/// Addresses, at least one and at most [`MOST_ADDRESSES`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Addresses(pub(crate) BTreeSet<Address>);
+
+impl<'de> Deserialize<'de> for Addresses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        member(deserializer, format_args!("an array of 1 to {MOST_ADDRESSES} addresses"), |list| {
+            let list = list.as_array().filter(|list| (1..=MOST_ADDRESSES).contains(&list.len()))?;
+            list.iter().map(read_text).collect::<Option<_>>().map(Self)
+        })
+    }
+}
+
+impl JsonSchema for Addresses {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Addresses".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let address = generator.subschema_for::<super::Text<Address>>();
+        json_schema!({ "type": "array", "items": address, "minItems": 1, "maxItems": MOST_ADDRESSES })
     }
 }
 
@@ -210,11 +250,11 @@ impl From<Order> for HistoryOrder {
 
 impl<'de> Deserialize<'de> for Order {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)?.as_str() {
-            Some("newest") => Ok(Self::Newest),
-            Some("oldest") => Ok(Self::Oldest),
-            _ => Err(de::Error::custom("expected newest or oldest")),
-        }
+        member(deserializer, format_args!("newest or oldest"), |order| match order.as_str() {
+            Some("newest") => Some(Self::Newest),
+            Some("oldest") => Some(Self::Oldest),
+            Some(_) | None => None,
+        })
     }
 }
 
@@ -260,7 +300,7 @@ impl FromParam for EventPlaceCursor {
 }
 
 /// Reads a number of decimal digits only.
-fn position(text: &str) -> Result<u32, CursorFault> {
+pub(crate) fn position(text: &str) -> Result<u32, CursorFault> {
     // `parse` of a `u32` accepts a plus sign.
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())).ok_or(CursorFault)
 }
@@ -424,5 +464,19 @@ mod tests {
         let long = get(json!({"cursor": "é".repeat(1000)})).unwrap_err();
         assert!(long.len() < 160, "{long}");
         assert!(serde_json::from_value::<Options<Example>>(json!([])).is_err());
+    }
+
+    #[test]
+    fn addresses_are_an_array_of_addresses() {
+        let address = "381f4008505e940ad7681ec3468a719060caf796";
+        let read = |value: Value| serde_json::from_value::<Addresses>(value).map_err(|error| error.to_string());
+        assert_eq!(read(json!([address, format!("0x{address}")])).unwrap().0.len(), 1);
+        let expected = "expected an array of 1 to 10000 addresses";
+        for wrong in [json!([]), json!(["x"]), json!([7]), json!(vec![address; 10_001])] {
+            assert_eq!(read(wrong).unwrap_err(), expected);
+        }
+        for wrong in [json!(7), json!("x"), json!({"a": address})] {
+            assert_eq!(read(wrong).unwrap_err(), expected);
+        }
     }
 }
