@@ -17,7 +17,7 @@ use tokio::{
 use tokio_tungstenite::tungstenite::{Utf8Bytes, protocol::frame::coding::CloseCode};
 
 use super::{
-    block_events::{BlockEventCache, BlockEvents, Unread, replayed},
+    block_events::{BlockEventCache, BlockEvents, Detail, Unread},
     eth::{self, Batch, Place},
     topics::{MOST_OF_ALL, QueryError, Topics},
     wire::{End, Text, Wire},
@@ -205,7 +205,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             }
             self.paid = BLOCKS_OF_A_UNIT;
         }
-        let Some(news) = self.news(number, self.topics.replays_blocks()).await? else { return Ok(()) };
+        let Some(news) = self.news(number, self.topics.detail()).await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
         let text = if bytes <= SMALL_RESPONSE {
             let text = serde_json::to_vec(&self.topics.notification(&news)).map_err(|_| FAILED)?;
@@ -215,7 +215,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         } else {
             drop(news);
             let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
-            let Some(news) = self.news(number, self.topics.replays_blocks()).await? else { return Ok(()) };
+            let Some(news) = self.news(number, self.topics.detail()).await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
             let written = self.hub.node.blocking().query(move || {
                 // Reserve the whole vector: a growing vector would take more memory than the lease has.
@@ -237,7 +237,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     async fn notify_eth(&mut self) -> Result<bool, End> {
         let (mut at, number) = (Place::default(), self.next_eth);
         loop {
-            let Some(news) = self.news(number, false).await? else { return Ok(false) };
+            let Some(news) = self.news(number, Detail::Events).await? else { return Ok(false) };
             let batch = eth::batch(&self.eth, &news, &mut at);
             // Free the events before the client reads the notifications.
             drop(news);
@@ -250,7 +250,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
                 }
                 Batch::Large(bytes) => {
                     let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
-                    let Some(news) = self.news(number, false).await? else { return Ok(false) };
+                    let Some(news) = self.news(number, Detail::Events).await? else { return Ok(false) };
                     let written = self.hub.node.blocking().query(move || eth::large(&news, at, bytes));
                     let (text, next) = self.wire.meanwhile(written).await?.flatten().ok_or(FAILED)?;
                     at = next;
@@ -261,17 +261,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         }
     }
 
-    /// Returns the events of a block, or `None` if a revert replaced the block. With `blocks_only`, reads a block without
-    /// its events, for a replay.
-    async fn news(&mut self, number: BlockNumber, blocks_only: bool) -> Result<Option<Arc<BlockEvents>>, End> {
+    /// Returns the events of a block, or `None` if a revert replaced the block.
+    async fn news(&mut self, number: BlockNumber, detail: Detail) -> Result<Option<Arc<BlockEvents>>, End> {
         let block = ChainTip { number, reverts: self.reverts };
         let node = &self.hub.node;
-        let read = if blocks_only {
-            self.wire.meanwhile(replayed(node, block)).await?
-        } else {
-            self.wire.meanwhile(self.hub.events.of(node, block)).await?
-        };
-        match read {
+        match self.wire.meanwhile(self.hub.events.of(node, block, detail)).await? {
             Ok(news) => Ok(Some(news)),
             Err(Unread::Gone) => {
                 let heads = &mut self.heads;

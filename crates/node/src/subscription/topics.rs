@@ -13,7 +13,7 @@ use silica_protocol::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::block_events::{BlockEvents, Emitted, transactions_bytes, transfers_bytes};
+use super::block_events::{BlockEvents, BlockTransfers, Detail, Emitted, transactions_bytes, transfers_bytes};
 use crate::rpc::params::beginning;
 
 /// Maximum number of addresses that one client follows for a topic.
@@ -100,10 +100,16 @@ impl Topics {
         self.next.values().min().copied()
     }
 
-    /// Returns whether the next notification belongs to a replay, and has no topic except `NewBlock`.
-    pub(super) fn replays_blocks(&self) -> bool {
-        let others = [Topic::EventLog, Topic::TxnLog, Topic::Transfers];
-        self.replays() && self.is_due(Topic::NewBlock) && !others.into_iter().any(|topic| self.is_due(topic))
+    /// Returns the parts of the next block that its notification needs.
+    pub(super) fn detail(&self) -> Detail {
+        let has_events = self.is_due(Topic::EventLog) || self.is_due(Topic::TxnLog);
+        if self.is_due(Topic::Transfers) {
+            Detail::Transfers
+        } else if self.replays() && self.is_due(Topic::NewBlock) && !has_events {
+            Detail::Block
+        } else {
+            Detail::Events
+        }
     }
 
     /// Returns whether the next notification belongs to a replay.
@@ -240,12 +246,14 @@ impl Topics {
             });
         }
         if self.is_due(Topic::Transfers) {
-            let shape = |(account, positions): (&Address, &'a Vec<usize>)| AccountTransfers {
-                address: (*account).into(),
-                transfers: news.transfers_at(positions).map(Cow::Borrowed).collect(),
+            let of_accounts = |news: &'a BlockTransfers| -> Vec<AccountTransfers<'a>> {
+                let shape = |(account, positions): (&Address, &'a Vec<usize>)| AccountTransfers {
+                    address: (*account).into(),
+                    transfers: news.at(positions).map(Cow::Borrowed).collect(),
+                };
+                common(&self.transfers.addresses, &news.by_account).map(shape).collect()
             };
-            let of_accounts = common(&self.transfers.addresses, &news.transfers_of);
-            values.push(TopicNews::Transfers { value: of_accounts.map(shape).collect() });
+            values.push(TopicNews::Transfers { value: news.transfers().map(of_accounts).unwrap_or_default() });
         }
         if !self.ending.is_empty() {
             values.push(TopicNews::Unsubscribe { value: self.ending.iter().copied().collect() });
@@ -269,10 +277,8 @@ impl Topics {
             bytes = matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len())));
         }
         if self.is_due(Topic::Transfers) {
-            if !news.has_all_transfers() {
-                return None;
-            }
-            let matches = common(&self.transfers.addresses, &news.transfers_of);
+            let transfers = news.transfers().filter(|transfers| transfers.is_complete())?;
+            let matches = common(&self.transfers.addresses, &transfers.by_account);
             bytes = matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transfers_bytes(of.len())));
         }
         Some(bytes)
@@ -563,7 +569,7 @@ mod tests {
             let mut topics = Topics::default();
             take(&mut topics, &new_block(&json!(from))).unwrap();
             assert_eq!(topics.next_block().unwrap().to_string(), from);
-            assert_eq!((topics.replays(), topics.replays_blocks()), (from != "8", from != "8"), "{from}");
+            assert_eq!((topics.replays(), topics.detail() == Detail::Block), (from != "8", from != "8"), "{from}");
         }
         let mut topics = Topics::default();
         take(&mut topics, &new_block(&Value::Null)).unwrap();
@@ -608,7 +614,7 @@ mod tests {
         let mut topics = Topics::default();
         take(&mut topics, &json!({"query": "TxnLog", "addresses": [CONTRACT]})).unwrap();
         take(&mut topics, &new_block(&json!("5"))).unwrap();
-        assert!(topics.replays_blocks());
+        assert_eq!(topics.detail(), Detail::Block);
         let expected = [(5, vec![NewBlock]), (6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock, TxnLog])];
         assert_eq!(sent(&mut topics, 4), expected);
         // A topic that starts during a replay starts after the latest block, or where it asks for.
@@ -622,7 +628,7 @@ mod tests {
         assert_eq!(topics.next_block(), Some(BlockNumber::new(11)));
         let query = json!({"query": "EventLog", "addresses": [OTHER], "fromBlock": "9"});
         take_at(&mut topics, &query, BlockNumber::new(20)).unwrap();
-        assert!(topics.replays() && !topics.replays_blocks());
+        assert!(topics.replays() && topics.detail() == Detail::Events);
         assert_eq!(
             sent(&mut topics, 3),
             [(9, vec![EventLog]), (10, vec![EventLog]), (11, vec![NewBlock, EventLog, TxnLog])]
