@@ -135,7 +135,9 @@ impl IndexKey<'_> {
 
     pub(super) fn prefix(self) -> u64 {
         match self {
-            Self::Address(address) | Self::EventsOf(address) => first(address.as_bytes()),
+            Self::Address(address) => first(address.as_bytes()),
+            // Not the prefix of the address: its other transactions can be millions, and the query would read them all.
+            Self::EventsOf(address) => !first(address.as_bytes()),
             // Not 0, because the null address receives payments.
             Self::Events => u64::MAX,
             Self::EventsNamed(name) => first(&sha256(&[name.as_bytes()])),
