@@ -68,20 +68,25 @@ impl IndexView {
         loop {
             match self.state.find(&wanted) {
                 Ok(found) => return Ok(found.into_iter().map(|key| IndexPosition::of_place(key.place)).collect()),
-                // A merge may have removed a run after this view read the state. Then the newest state has its entries.
                 Err(error) => {
+                    self.note_failure(&error);
+                    // A merge may have removed a run after this view read the state. Then the newest state has its entries.
                     let now = self.index.state();
-                    if now.generation == self.state.generation {
-                        self.index.note_failure(&error);
-                        return Err(IndexLost);
-                    }
+                    let is_of_other_chain = now.reverts != self.state.reverts;
                     self.state = now;
-                    if self.covered(query) < covered {
+                    if is_of_other_chain || self.covered(query) < covered {
                         return Err(IndexLost);
                     }
                 }
             }
         }
+    }
+}
+
+impl IndexView {
+    /// Closes the index after an error of a query, unless the runs have changed since the view read the state.
+    pub(super) fn note_failure(&self, error: &ArchiveError) {
+        self.index.note_failure_at(self.state.generation, error);
     }
 }
 
