@@ -1,11 +1,12 @@
 //! The notifications of Ethereum: one message for each log, and for each header of a block.
 
 use serde::Serialize;
+use silica_protocol::BlockNumber;
 
 use super::block_events::{BlockEvents, PlacedEvent};
 use crate::{
     http::SMALL_RESPONSE,
-    log_filter::{EthSubscriptions, Subscribed},
+    log_filter::{EthSubscriptions, Subscribed, following},
     methods::eth::{Log, LogPlace, header, most_bytes},
 };
 
@@ -16,6 +17,30 @@ pub(super) struct Place {
     subscription: u64,
     /// Number of the first event that this subscription can still get.
     event: usize,
+}
+
+/// The next notification for `eth_subscribe`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    /// The block of the notification.
+    pub(super) block: BlockNumber,
+    /// The place among the notifications of the block.
+    pub(super) place: Place,
+}
+
+impl Next {
+    /// Returns the first notification of a block.
+    pub(super) fn of(block: BlockNumber) -> Self {
+        Self { block, place: Place::default() }
+    }
+
+    /// Applies a revert of the chain to a block. If the chain keeps the block of the notification, the client has the
+    /// earlier notifications of this block, and must not get them again.
+    pub(super) fn revert(&mut self, lowest: BlockNumber) {
+        if lowest < self.block {
+            *self = Self::of(following(lowest));
+        }
+    }
 }
 
 /// The next notifications of a block.
@@ -108,5 +133,21 @@ fn write(text: &mut Vec<u8>, id: u64, result: &impl Serialize) {
     if let Err(error) = serde_json::to_writer(text, &message) {
         // These types always have a JSON form.
         tracing::error!(%error, "failed to write a notification; the client gets an incomplete text");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revert_repeats_no_notification_of_a_block_that_stays() {
+        let block = BlockNumber::new;
+        let half = Next { block: block(7), place: Place { subscription: 3, event: 40 } };
+        for (lowest, expected) in [(9, half), (7, half), (6, Next::of(block(7))), (2, Next::of(block(3)))] {
+            let mut next = half;
+            next.revert(block(lowest));
+            assert_eq!(next, expected, "{lowest}");
+        }
     }
 }

@@ -63,8 +63,7 @@ pub(crate) fn check(
     while next.get() < extent.blocks {
         // If the index is right before a block, its sums before the block are right too.
         let before = next.previous().map(|block| IndexPosition { block, position: u32::MAX }.place());
-        let sum_before =
-            |address: &Address| before.map_or(Ok(0), |place| state.sum(Key { subject: Subject::of(address), place }));
+        let sum_before = |address: &Address| before.map_or(Ok(0), |place| state.sum(address, place));
         let Some(blocks) = read(kinds, next, extent.blocks, &sum_before)? else { break };
         for entry in blocks.entries.0 {
             expected.add(entry);

@@ -8,8 +8,8 @@ use std::{
 
 use silica_protocol::{Address, BlockHash, BlockNumber, Receipt, Transaction, TransactionKind, sha256};
 
-/// Bytes of the subject of an entry: a whole address.
-pub(super) const SUBJECT: usize = 20;
+/// Bytes of the subject of an entry: a tag and a whole address.
+pub(super) const SUBJECT: usize = 21;
 /// Bytes of the key of an entry as part of a database key.
 pub(super) const KEY: usize = SUBJECT + 8;
 
@@ -146,11 +146,13 @@ impl IndexKey<'_> {
 
     pub(super) fn subject(self) -> Subject {
         match self {
-            Self::Address(address) | Self::AddressOrEdit(address) | Self::EventsOf(address) => Subject::of(address),
-            // Not 0, because that is the null address.
-            Self::Events => Subject::beginning(&[u8::MAX; BEGINNING]),
-            Self::EventsNamed(name) => Subject::beginning(&sha256(&[name.as_bytes()])),
-            Self::Block(hash) => Subject::beginning(hash.as_bytes()),
+            Self::Address(address) | Self::AddressOrEdit(address) => Subject::of(Tag::Address, address.as_bytes()),
+            Self::EventsOf(address) => Subject::of(Tag::EventsOf, address.as_bytes()),
+            Self::Events => Subject::of(Tag::Events, &[]),
+            Self::EventsNamed(name) => {
+                Subject::of(Tag::EventsNamed, sha256(&[name.as_bytes()]).get(..BEGINNING).unwrap_or_default())
+            }
+            Self::Block(hash) => Subject::of(Tag::Block, hash.as_bytes().get(..BEGINNING).unwrap_or_default()),
         }
     }
 }
@@ -158,24 +160,40 @@ impl IndexKey<'_> {
 /// Bytes of a hash that a subject has.
 const BEGINNING: usize = 8;
 
-/// The subject of an entry: an address, or the first eight bytes of a hash and zeros.
+/// What the name of a subject is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    /// An address that has a role in a transaction, or whose account was edited.
+    Address = 0,
+    /// An address that emitted an event.
+    EventsOf = 1,
+    /// An address whose balance changed although it has no role.
+    Settled = 2,
+    Events = 3,
+    EventsNamed = 4,
+    Block = 5,
+}
+
+/// The subject of an entry: a tag, and an address, the first eight bytes of a hash, or nothing. The other bytes are 0.
 ///
 /// Addresses are whole, because the sum of the changes of a balance must not have changes of another address. For a hash,
-/// a reader of the record compares the whole hash.
+/// a reader of the record compares the whole hash. Each list of a client has a tag of its own. Otherwise, a query for the
+/// events of a contract could read millions of its other transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Subject(pub(super) [u8; SUBJECT]);
 
 impl Subject {
-    pub(super) const fn of(address: &Address) -> Self {
-        Self(*address.as_bytes())
-    }
-
-    fn beginning(hash: &[u8]) -> Self {
+    fn of(tag: Tag, name: &[u8]) -> Self {
         let mut subject = [0; SUBJECT];
-        for (to, from) in subject.iter_mut().zip(hash).take(BEGINNING) {
+        for (to, from) in subject.iter_mut().zip([tag as u8].iter().chain(name)) {
             *to = *from;
         }
         Self(subject)
+    }
+
+    /// Returns the subjects whose entries have the changes of the balance of an address.
+    pub(super) fn of_balance(address: &Address) -> [Self; 2] {
+        [Tag::Address, Tag::Settled].map(|tag| Self::of(tag, address.as_bytes()))
     }
 }
 
@@ -250,25 +268,29 @@ impl IndexEntries {
         self.0.len()
     }
 
-    fn add_kind(&mut self, subject: Subject, place: IndexPosition, kind: u8) {
+    pub(super) fn add_kind(&mut self, subject: Subject, place: IndexPosition, kind: u8) {
         self.0.entry(Key { subject, place: place.place() }).or_default().kinds |= kind;
     }
 
-    /// Adds a change of a balance.
+    /// Adds a change of a balance, after the roles and edits of the same place.
     pub(crate) fn add_change(&mut self, address: &Address, place: IndexPosition, change: u128) {
         if change == 0 {
             return;
         }
-        let value = self.0.entry(Key { subject: Subject::of(address), place: place.place() }).or_default();
+        let place = place.place();
+        let [of_role, settled] = Subject::of_balance(address).map(|subject| Key { subject, place });
+        // A change without a role is not part of a history: the reserve has one for each transaction.
+        let key = if self.0.contains_key(&of_role) { of_role } else { settled };
+        let value = self.0.entry(key).or_default();
         value.kinds |= kind::CHANGE;
         value.change = value.change.wrapping_add(change);
     }
 
     /// Returns the sum of the changes of the balance of an address, modulo 2^128.
     pub(crate) fn sum_of(&self, address: &Address) -> u128 {
-        let subject = Subject::of(address);
-        let all = Key { subject, place: 0 }..=Key { subject, place: u64::MAX };
-        self.0.range(all).fold(0, |sum, (_, value)| sum.wrapping_add(value.change))
+        let all = |subject| Key { subject, place: 0 }..=Key { subject, place: u64::MAX };
+        let entries = Subject::of_balance(address).into_iter().flat_map(|subject| self.0.range(all(subject)));
+        entries.fold(0, |sum, (_, value)| sum.wrapping_add(value.change))
     }
 
     /// Adds the entries of the transactions of a block, without the changes of balances. Returns `None` if the block has
@@ -301,7 +323,7 @@ impl IndexEntries {
 
     /// Adds the entry of an edited account.
     pub(crate) fn add_edit(&mut self, address: &Address, block: BlockNumber) {
-        self.add_kind(Subject::of(address), IndexPosition { block, position: 0 }, kind::EDITED);
+        self.add_kind(IndexKey::AddressOrEdit(address).subject(), IndexPosition { block, position: 0 }, kind::EDITED);
     }
 
     /// Adds the entry of a block.

@@ -88,6 +88,8 @@ struct State {
     /// After a revert: the number of blocks that the chain kept. Until the indexer has removed the entries of later
     /// blocks, readers use only the entries of these blocks.
     kept: Option<u64>,
+    /// Number of reverts that have begun. What was read from the record before a revert is not added after it.
+    reverts: u64,
     /// A counter that increases with every change of `runs`, and with every revert.
     generation: u64,
 }
@@ -167,13 +169,25 @@ impl HistoryIndex {
         self.state().db.as_ref().map_or(Ok(0), Db::size_on_disk)
     }
 
+    /// Returns the number of reverts that have begun.
+    pub(crate) fn reverts(&self) -> u64 {
+        self.state().reverts
+    }
+
     /// Closes the database. The index then covers no blocks.
     pub(crate) fn close(&self) {
-        let mut upkeep = self.upkeep.lock();
+        self.close_with(&mut self.upkeep.lock());
+    }
+
+    fn close_with(&self, upkeep: &mut Upkeep) {
         *upkeep = Upkeep::default();
-        let generation = self.state().generation.wrapping_add(1);
-        let old = std::mem::replace(&mut *self.state.write(), Arc::new(State { generation, ..State::default() }));
-        if let Some(db) = &old.db {
+        let db = self.change(|state| {
+            let State { kept, reverts, generation, .. } = *state;
+            // A revert in progress stays in progress: the next opening can read the record before its blocks are removed.
+            let closed = State { kept, reverts, generation: generation.wrapping_add(1), ..State::default() };
+            std::mem::replace(state, closed).db
+        });
+        if let Some(db) = db {
             db.close();
         }
     }

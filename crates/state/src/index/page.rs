@@ -13,7 +13,7 @@ use crate::{
 /// Table of the pages.
 const PAGES: u8 = 0x01;
 /// Maximum bytes of the entries of a page.
-const CAPACITY: usize = MAX_VALUE - SEAL_LEN - HEADER;
+pub(super) const CAPACITY: usize = MAX_VALUE - SEAL_LEN - HEADER;
 /// Maximum bytes before the entries of a page: the key of the next page with its flag, and a number of 128 bits.
 const HEADER: usize = 1 + KEY + 19;
 const WHAT: &str = "page of the history index";

@@ -59,9 +59,8 @@ impl IndexView {
         if block.get() >= self.covered_balances() {
             return Ok(None);
         }
-        let to = IndexPosition { block, position: u32::MAX };
-        let to = Key { subject: Subject::of(address), place: to.place() };
-        self.read(Self::covered_balances, |state| state.sum(to)).map(|sum| Some(Qa::new(sum)))
+        let last = IndexPosition { block, position: u32::MAX }.place();
+        self.read(Self::covered_balances, |state| state.sum(address, last)).map(|sum| Some(Qa::new(sum)))
     }
 
     /// Returns up to `most` places of a query in the given order: the places from `from` to `to`, both included, in the
@@ -102,15 +101,13 @@ impl IndexView {
         loop {
             match read(&self.state) {
                 Ok(found) => return Ok(found),
-                // A merge may have removed a run after this view read the state. Then the newest state has its entries.
                 Err(error) => {
+                    self.note_failure(&error);
+                    // A merge may have removed a run after this view read the state. Then the newest state has its entries.
                     let now = self.index.state();
-                    if now.generation == self.state.generation {
-                        self.index.note_failure(&error);
-                        return Err(IndexLost);
-                    }
+                    let is_of_other_chain = now.reverts != self.state.reverts;
                     self.state = now;
-                    if covered(self) < before {
+                    if is_of_other_chain || covered(self) < before {
                         return Err(IndexLost);
                     }
                 }
@@ -119,9 +116,22 @@ impl IndexView {
     }
 }
 
+impl IndexView {
+    /// Closes the index after an error of a query, unless the runs have changed since the view read the state.
+    pub(super) fn note_failure(&self, error: &ArchiveError) {
+        self.index.note_failure_at(self.state.generation, error);
+    }
+}
+
 impl State {
+    /// Returns the sum of the changes of the balance of an address up to a place, modulo 2^128.
+    pub(super) fn sum(&self, address: &Address, last: u64) -> Result<u128, ArchiveError> {
+        let sums = Subject::of_balance(address).map(|subject| self.sum_of(Key { subject, place: last }));
+        sums.into_iter().try_fold(0_u128, |all, sum| Ok(all.wrapping_add(sum?)))
+    }
+
     /// Returns the sum of the changes of the subject of `to` up to `to`, modulo 2^128.
-    pub(super) fn sum(&self, to: Key) -> Result<u128, ArchiveError> {
+    fn sum_of(&self, to: Key) -> Result<u128, ArchiveError> {
         let from = Key { subject: to.subject, place: 0 };
         let recent = self.recent.read();
         let mut sum = recent.range(from..=to).fold(0_u128, |sum, (_, value)| sum.wrapping_add(value.change));

@@ -66,26 +66,32 @@ impl Chain {
     /// its block. A change can be negative.
     fn entries(&self, block: u64) -> BTreeMap<Key, Value> {
         let hash = self.hash(BlockNumber::new(block)).unwrap();
-        let entry = |position: u32| {
+        let entries = |position: u32| {
             let byte = hash.as_bytes()[(position % 32) as usize];
-            let (number, sign) = (u64::from(byte) % ADDRESSES, byte / 128);
-            let place = IndexPosition { block: BlockNumber::new(block), position }.place();
-            let of_events = if position.is_multiple_of(3) { kind::EVENT_OF } else { 0 };
-            let (of_change, change) = match position % 5 {
-                0 => (0, 0),
-                amount => (kind::CHANGE, u128::from(byte) << (amount * 20)),
+            let (address, sign) = (address(u64::from(byte) % ADDRESSES), byte / 128);
+            let place = IndexPosition { block: BlockNumber::new(block), position };
+            let change = match position % 5 {
+                0 => 0,
+                amount => u128::from(byte) << (amount * 20),
             };
-            let change = if sign == 0 { change } else { change.wrapping_neg() };
-            let value = Value { kinds: kind::ROLE | of_events | of_change, change };
-            (Key { subject: Subject::of(&address(number)), place }, value)
+            let mut entries = IndexEntries::default();
+            // A change without a role has another subject.
+            if !position.is_multiple_of(7) {
+                entries.add_kind(IndexKey::Address(&address).subject(), place, kind::ROLE);
+            }
+            if position.is_multiple_of(3) {
+                entries.add_kind(IndexKey::EventsOf(&address).subject(), place, kind::EVENT_OF);
+            }
+            entries.add_change(&address, place, if sign == 0 { change } else { change.wrapping_neg() });
+            entries.0
         };
-        (0..self.blocks[block as usize].0).map(entry).collect()
+        (0..self.blocks[block as usize].0).flat_map(entries).collect()
     }
 
     /// Returns the balance of an address after a block, from the entries of all blocks.
     fn balance(&self, address: &Address, block: u64) -> u128 {
         let entries = (0..=block).flat_map(|block| self.entries(block));
-        let of_address = entries.filter(|(key, _)| key.subject == Subject::of(address));
+        let of_address = entries.filter(|(key, _)| Subject::of_balance(address).contains(&key.subject));
         of_address.fold(0, |sum, (_, value)| sum.wrapping_add(value.change))
     }
 
@@ -95,7 +101,7 @@ impl Chain {
             && let Some(hash) = self.hash(first)
         {
             let entries = IndexEntries(self.entries(first.get()));
-            index.add(BlockEntries { first, last: first, hash, entries });
+            index.add(index.reverts(), BlockEntries { first, last: first, hash, entries });
         }
     }
 
@@ -175,7 +181,7 @@ proptest! {
     #[test]
     fn index_agrees_with_the_model(operations in vec(operation(), 1..40)) {
         let (disk, mut chain) = (Disk::default(), Chain::default());
-        let mut index = Arc::new(open(&disk, &chain));
+        let (mut index, mut is_failing) = (Arc::new(open(&disk, &chain)), false);
         for (turn, operation) in (0..).zip(operations) {
             // One address at each turn, because a comparison takes far longer than an operation.
             let address = turn % ADDRESSES..turn % ADDRESSES + 1;
@@ -188,7 +194,7 @@ proptest! {
                     let last = BlockNumber::new(chain.blocks.len() as u64 - 1);
                     if index.next_block() == Some(first) {
                         let hash = chain.hash(last).unwrap();
-                        index.add(BlockEntries { first, last, hash, entries: IndexEntries::default() });
+                        index.add(index.reverts(), BlockEntries { first, last, hash, entries: IndexEntries::default() });
                     }
                 }
                 Operation::Store => {
@@ -208,19 +214,25 @@ proptest! {
                     chain.reverts += 1;
                     chain.blocks.truncate(kept as usize);
                     check_addresses(&index, &chain, address.clone());
-                    if let Err(error) = index.finish_revert(|number| Ok(chain.hash(number))) {
+                    if let Err(error) = index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))) {
                         index.note_failure(&error);
                     }
                 }
                 Operation::Crash(kept) => {
                     drop(index);
                     disk.crash(kept);
+                    is_failing = false;
                     index = Arc::new(open(&disk, &chain));
                 }
-                Operation::Fail(writes) => disk.fail_after(writes),
+                // A disk that works again without a crash would keep writes that the index does not know.
+                Operation::Fail(writes) if !is_failing => {
+                    disk.fail_after(writes);
+                    is_failing = true;
+                }
+                Operation::Fail(_) => {}
             }
             let reopened = index.open(|number| Ok(chain.hash(number)));
-            if reopened.is_ok() && index.finish_revert(|number| Ok(chain.hash(number))).is_ok() {
+            if reopened.is_ok() && index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).is_ok() {
                 chain.feed(&index);
             }
             check_addresses(&index, &chain, address.clone());
@@ -279,9 +291,9 @@ fn damage_of_any_page_is_noticed() {
             let mut view = IndexView::new(&index);
             let covered = view.covered(IndexKey::Events);
             let mut lost = covered == 0;
-            for number in 0..ADDRESSES {
-                let address = address(number);
-                let query = IndexKey::Address(&address);
+            let addresses: Vec<Address> = (0..ADDRESSES).map(address).collect();
+            for query in addresses.iter().flat_map(|address| [IndexKey::Address(address), IndexKey::EventsOf(address)])
+            {
                 let found = view.find(query, place(0, 0), place(u64::MAX, 0), IndexOrder::NewestFirst, usize::MAX);
                 match found {
                     Ok(mut found) => {
@@ -319,7 +331,7 @@ fn view_survives_merges_and_notices_reverts() {
     }
     index.begin_revert(2);
     chain.blocks.truncate(2);
-    index.finish_revert(|number| Ok(chain.hash(number))).unwrap();
+    index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).unwrap();
     while index.maintain(100).unwrap() {}
     let found = view.find(query, place(0, 0), place(u64::MAX, 0), IndexOrder::OldestFirst, usize::MAX);
     assert_eq!(found, Err(IndexLost));
@@ -339,16 +351,12 @@ fn bytes_of_a_payment(recipient: impl Fn(u64) -> u64) -> f64 {
         for (account, change) in
             [(block % 64, 1_100_000_000_000_u128.wrapping_neg()), (recipient(block), 10_u128.pow(12))]
         {
-            entries
-                .0
-                .entry(Key { subject: Subject::of(&address(account)), place: place.place() })
-                .or_default()
-                .kinds |= kind::ROLE;
+            entries.add_kind(IndexKey::Address(&address(account)).subject(), place, kind::ROLE);
             entries.add_change(&address(account), place, change);
         }
         let hash = BlockHash::new(sha256(&[b"block", &block.to_be_bytes()]));
         entries.add_block(first, &hash);
-        index.add(BlockEntries { first, last: first, hash, entries });
+        index.add(index.reverts(), BlockEntries { first, last: first, hash, entries });
         index.maintain(1_000).unwrap();
     }
     index.store().unwrap();
@@ -445,4 +453,109 @@ fn index_of_other_kinds_or_of_another_chain_starts_anew() {
     while index.maintain(100).unwrap() {}
     index.state().db.as_ref().unwrap().flush().unwrap();
     assert_eq!(disk.keys().len(), 1, "only the manifest remains of the old index");
+}
+
+#[test]
+fn blocks_that_were_read_before_a_revert_are_not_added_after_it() {
+    let disk = Disk::default();
+    let (index, mut chain) = sample(&disk);
+    chain.blocks.push((40, 0));
+    let first = index.next_block().unwrap();
+    let entries = IndexEntries(chain.entries(first.get()));
+    let reverts = index.reverts();
+    let read = BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries };
+    // The chain replaces the newest block, and is as long as before.
+    chain.reverts = 1;
+    chain.blocks[3] = (50, 1);
+    index.begin_revert(3);
+    index.finish_revert(reverts, |_| unreachable!("the record can be from before the revert")).unwrap();
+    index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).unwrap();
+    index.add(reverts, read);
+    assert_eq!(index.progress().blocks, 3, "the entries are of a removed block");
+    chain.feed(&index);
+    check(&index, &chain);
+}
+
+#[test]
+fn closing_keeps_the_limit_of_a_revert_in_progress() {
+    let disk = Disk::default();
+    let (index, mut chain) = sample(&disk);
+    index.begin_revert(1);
+    index.close();
+    // The record still has the removed blocks.
+    index.open(|number| Ok(chain.hash(number))).unwrap();
+    assert_eq!(index.progress().blocks, 1);
+    chain.blocks.truncate(1);
+    index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).unwrap();
+    check(&index, &chain);
+}
+
+#[test]
+fn view_of_a_reverted_chain_does_not_take_entries_of_the_next_chain() {
+    let disk = Disk::default();
+    let (index, mut chain) = sample(&disk);
+    let mut view = IndexView::new(&index);
+    index.begin_revert(1);
+    chain.blocks.truncate(1);
+    index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).unwrap();
+    chain.blocks.extend([(900, 1), (50, 1), (50, 1)]);
+    chain.feed(&index);
+    while index.maintain(1 << 20).unwrap() {}
+    let address = address(1);
+    let found = view.find(IndexKey::Address(&address), place(0, 0), place(9, 0), IndexOrder::NewestFirst, 7);
+    assert_eq!(found, Err(IndexLost));
+}
+
+/// Opens an index again after damage to its pages: the pages whose numbers `is_damaged` selects are lost.
+fn reopen_damaged(
+    disk: &Disk,
+    index: Arc<HistoryIndex>,
+    chain: &Chain,
+    is_damaged: impl Fn(usize) -> bool,
+) -> Arc<HistoryIndex> {
+    drop(index);
+    disk.crash(usize::MAX);
+    // The first key is the manifest.
+    for (_, key) in disk.keys().iter().skip(1).enumerate().filter(|(number, _)| is_damaged(*number)) {
+        disk.damage(key, |_| None);
+    }
+    Arc::new(open(disk, chain))
+}
+
+#[test]
+fn failure_that_a_view_notices_late_does_not_close_the_next_database() {
+    let disk = Disk::default();
+    let (index, chain) = sample(&disk);
+    let index = reopen_damaged(&disk, index, &chain, |_| true);
+    let address = address(1);
+    let (mut one, late) = (IndexView::new(&index), IndexView::new(&index));
+    let found = one.find(IndexKey::Address(&address), place(0, 0), place(9, 0), IndexOrder::NewestFirst, 7);
+    assert_eq!(found, Err(IndexLost));
+    index.open(|number| Ok(chain.hash(number))).unwrap();
+    chain.feed(&index);
+    late.note_failure(&damaged("found before the index was made again"));
+    assert_eq!(index.progress().blocks, 3);
+}
+
+#[test]
+fn query_for_events_reads_no_page_of_other_transactions_of_the_address() {
+    let disk = Disk::default();
+    let chain = Chain { blocks: vec![(CAPACITY as u32 * 4, 0)], reverts: 0 };
+    let index = Arc::new(open(&disk, &chain));
+    let address = address(1);
+    let mut entries = IndexEntries::default();
+    for position in 0..chain.blocks[0].0 {
+        entries.add_kind(IndexKey::Address(&address).subject(), place(0, position), kind::ROLE);
+    }
+    entries.add_kind(IndexKey::EventsOf(&address).subject(), place(0, 0), kind::EVENT_OF);
+    let first = BlockNumber::new(0);
+    index.add(index.reverts(), BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries });
+    index.store().unwrap();
+    // The pages in the middle have only other transactions.
+    let index = reopen_damaged(&disk, index, &chain, |number| (1..4).contains(&number));
+    let mut view = IndexView::new(&index);
+    for order in [IndexOrder::NewestFirst, IndexOrder::OldestFirst] {
+        let found = view.find(IndexKey::EventsOf(&address), place(0, 0), place(0, u32::MAX), order, 7);
+        assert_eq!(found, Ok(vec![place(0, 0)]));
+    }
 }

@@ -82,6 +82,7 @@ impl HistoryIndex {
             },
             None => None,
         };
+        let is_anew = known.is_none();
         let Manifest { stored, next_run, runs } = known.unwrap_or_default();
         *upkeep = Upkeep { next_run, ..Upkeep::default() };
         for run in stored_runs(&db)? {
@@ -90,10 +91,15 @@ impl HistoryIndex {
                 upkeep.next_run = upkeep.next_run.max(run.saturating_add(1));
             }
         }
+        if is_anew && !upkeep.garbage.is_empty() {
+            // Before the removal of the old runs: after a crash, the old manifest must not name removed pages.
+            manifest::write(&db, self.kinds, &Manifest { next_run: upkeep.next_run, ..Manifest::default() })?;
+            db.flush()?;
+        }
         self.change(|state| {
             let generation = state.generation.wrapping_add(1);
-            *state =
-                State { db: Some(db), runs, stored, added: stored, generation, kept: state.kept, ..State::default() };
+            let State { kept, reverts, .. } = *state;
+            *state = State { db: Some(db), runs, stored, added: stored, kept, reverts, generation, ..State::default() };
         });
         Ok(())
     }
@@ -104,12 +110,12 @@ impl HistoryIndex {
         (state.db.is_some() && state.kept.is_none()).then(|| BlockNumber::new(state.added.blocks))
     }
 
-    /// Adds the entries of blocks that begin with [`HistoryIndex::next_block`]. Does nothing if the chain was reverted
-    /// since the blocks were read.
-    pub(crate) fn add(&self, blocks: BlockEntries) {
+    /// Adds the entries of blocks that begin with [`HistoryIndex::next_block`]. Does nothing if more than `reverts` reverts
+    /// have begun, because then the blocks were read before a revert.
+    pub(crate) fn add(&self, reverts: u64, blocks: BlockEntries) {
         let BlockEntries { first, last, hash, entries } = blocks;
         self.change(|state| {
-            if state.kept.is_none() && state.added.blocks == first.get() {
+            if state.kept.is_none() && state.reverts == reverts && state.added.blocks == first.get() {
                 let mut recent = state.recent.write();
                 recent.extend(entries.0);
                 drop(recent);
@@ -120,26 +126,29 @@ impl HistoryIndex {
 
     /// Returns the sum of the changes of the balance of an address in all added blocks, modulo 2^128.
     pub(crate) fn sum(&self, address: &Address) -> Result<u128, ArchiveError> {
-        self.state().sum(Key { subject: Subject::of(address), place: u64::MAX })
+        self.state().sum(address, u64::MAX)
     }
 
     /// Limits readers to the entries of the first `kept` blocks, because the chain is being reverted.
     pub(crate) fn begin_revert(&self, kept: u64) {
         self.change(|state| {
             state.kept = Some(state.kept.map_or(kept, |before| before.min(kept)));
+            state.reverts = state.reverts.wrapping_add(1);
             state.generation = state.generation.wrapping_add(1);
         });
     }
 
     /// Removes the entries of reverted blocks, if the chain was reverted. `hash_of` returns the hash of a block of the
-    /// record.
+    /// record. Does nothing if more than `reverts` reverts have begun, because then `hash_of` can read a record from before a
+    /// revert.
     pub(crate) fn finish_revert(
         &self,
+        reverts: u64,
         hash_of: impl Fn(BlockNumber) -> Result<Option<BlockHash>, ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let mut upkeep = self.upkeep.lock();
         let state = self.state();
-        let Some(kept) = state.kept else { return Ok(()) };
+        let Some(kept) = state.kept.filter(|_| state.reverts == reverts) else { return Ok(()) };
         let extent_of = |extent: Extent| match kept.checked_sub(1).filter(|_| kept < extent.blocks) {
             Some(newest) => Ok(Extent { blocks: kept, newest: hash_of(BlockNumber::new(newest))? }),
             None => Ok::<_, ArchiveError>(if kept == 0 { Extent::default() } else { extent }),
@@ -171,7 +180,7 @@ impl HistoryIndex {
             state.recent = Arc::new(RwLock::new(recent));
             state.added = added;
             // Another revert can have begun meanwhile.
-            state.kept = state.kept.filter(|again| *again < kept);
+            state.kept = state.kept.filter(|_| state.reverts != reverts);
         });
         Ok(())
     }
@@ -274,7 +283,21 @@ impl HistoryIndex {
     /// Closes the database after an error, so that the next [`HistoryIndex::open`] opens it again. Removes a damaged
     /// database.
     pub(crate) fn note_failure(&self, error: &ArchiveError) {
-        self.close();
+        self.give_up(&mut self.upkeep.lock(), error);
+    }
+
+    /// As [`HistoryIndex::note_failure`], but does nothing if the runs have changed since the state of a generation. Then
+    /// the error may be of removed pages, or of a database that is closed already.
+    pub(super) fn note_failure_at(&self, generation: u64, error: &ArchiveError) {
+        let mut upkeep = self.upkeep.lock();
+        if self.state().generation == generation {
+            self.give_up(&mut upkeep, error);
+        }
+    }
+
+    /// Holds the lock until the files are removed. Otherwise the indexer could open them before their removal.
+    fn give_up(&self, upkeep: &mut Upkeep, error: &ArchiveError) {
+        self.close_with(upkeep);
         if error.is_damage() {
             // If the removal fails, the next opening finds the damage again.
             let _: std::io::Result<()> = self.files.remove();

@@ -73,7 +73,7 @@ impl Indexer {
         Ok(Self { index, signal, thread: Some(thread) })
     }
 
-    /// Wakes the thread after the store has published a block, or has got the rules of balances.
+    /// Wakes the thread after the store has published a block or a recovered chain, or has got the rules of balances.
     pub(crate) fn notify(&self) {
         let mut state = self.signal.state.lock();
         state.heads = state.heads.saturating_add(1);
@@ -135,8 +135,11 @@ impl Worker {
                     self.wait(1);
                 }
                 Ok(Err(error)) => {
-                    // A retired handle belongs to a chain before a revert. The next step takes the new chain.
-                    if !error.is_retired() {
+                    if error.is_retired() {
+                        // The handle belongs to a chain before a revert or a recovery, which ends with a signal. After a
+                        // failed revert, no signal comes until the recovery.
+                        self.wait(1);
+                    } else {
                         self.index.note_failure(&error);
                         self.wait(pause);
                         pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
@@ -153,20 +156,22 @@ impl Worker {
 
     /// Adds blocks, and merges runs. Returns whether work remains.
     fn step(&self) -> Result<bool, ArchiveError> {
+        // In this order: a revert that is not over yet, or that begins later, makes the index reject what this step reads.
+        let reverts = self.index.reverts();
         if self.signal.state.lock().reverts > 0 {
             return Ok(false);
         }
         let snapshot = self.published.read().clone();
         let hash_of = |number| snapshot.stored_hash(number);
         self.index.open(hash_of)?;
-        self.index.finish_revert(hash_of)?;
+        self.index.finish_revert(reverts, hash_of)?;
         let mut is_behind = false;
         if let Some(source) = self.source(&snapshot)
             && let Some(first) = self.index.next_block()
             && let Some(blocks) = source.read(first, u64::MAX, &|address| self.index.sum(address))?
         {
             is_behind = snapshot.head().is_some_and(|head| head.number > blocks.last);
-            self.index.add(blocks);
+            self.index.add(reverts, blocks);
         }
         Ok(self.index.maintain(MERGE_BUDGET)? || is_behind)
     }

@@ -145,6 +145,9 @@ impl Store {
         (self.checkpointer, self.core, self.writer) = (checkpointer, core, writer);
         (self.databases, self.outcome) = (databases, outcome);
         *self.published.write() = snapshot.clone();
+        if let Some(indexer) = &self.indexer {
+            indexer.notify();
+        }
         snapshot
     }
 

@@ -216,7 +216,8 @@ impl SessionMethod for EthSubscribe {
             SubscriptionKind::NewHeads => Subscribed::Heads,
         };
         let (id, head) = (new_id()?, node.context().head());
-        session.add(id, subscribed, following(head)).map_err(EthFault::from)?;
+        let added = node.filters().subscribe(session, (id, subscribed), following(head), Instant::now());
+        added.map_err(EthFault::from)?;
         Ok(id.into())
     }
 }

@@ -11,8 +11,16 @@ use serde::{
     de::{self, DeserializeOwned, value::MapDeserializer},
 };
 use serde_json::{Map, Value};
-use silica_chain::{EventCursor, HistoryOrder, HistoryPlace};
-use silica_protocol::{Address, BlockNumber, rpc::number::integral};
+use silica_chain::{HistoryOrder, HistoryPlace};
+use silica_protocol::{
+    Address,
+    rpc::{
+        cursor::{
+            AddressCursor, BlockCursor, CursorError, EventCursor, KeyCursor, NumberCursor, PlaceCursor, TransferCursor,
+        },
+        number::integral,
+    },
+};
 
 use super::{FromParam, beginning, fields};
 use crate::rpc::CallError;
@@ -258,150 +266,49 @@ impl<'de> Deserialize<'de> for Order {
     }
 }
 
-/// The cursor of a list of transactions: the block and the position of the last transaction before the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PlaceCursor(pub(crate) HistoryPlace);
-
-impl fmt::Display for PlaceCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HistoryPlace { block, position } = self.0;
-        write!(f, "{block}:{position}")
-    }
-}
-
-/// The cursor of a list of events: the block and the position of the last transaction before the page. If the previous
-/// page ended within this transaction, also the index of its last event in the receipt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EventPlaceCursor(pub(crate) EventCursor);
-
-impl fmt::Display for EventPlaceCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EventCursor { place, index } = self.0;
-        PlaceCursor(place).fmt(f)?;
-        index.map_or(Ok(()), |index| write!(f, ":{index}"))
-    }
-}
-
-impl FromParam for EventPlaceCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "EventCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "113:0:1";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        let block_end = text.find(':').ok_or(CursorFault)?;
-        let (place, index) = match text.rsplit_once(':') {
-            Some((place, index)) if place.len() > block_end => (place, Some(position(index)?)),
-            _ => (text, None),
-        };
-        let PlaceCursor(place) = PlaceCursor::from_param(place)?;
-        Ok(Self(EventCursor { place, index }))
-    }
-}
-
-/// Reads a number of decimal digits only.
-pub(crate) fn position(text: &str) -> Result<u32, CursorFault> {
-    // `parse` of a `u32` accepts a plus sign.
-    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())).ok_or(CursorFault)
-}
-
-/// The text is not a cursor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CursorFault;
-
 /// Description of the valid texts of a cursor.
-pub(crate) const CURSOR: &str = "The value of next in the previous page.";
+const CURSOR: &str = "The value of next in the previous page.";
 
-impl FromParam for PlaceCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "PlaceCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "113:0";
+/// Declares cursors as members: the type, the name of the schema, and an example.
+macro_rules! cursors {
+    ($($cursor:ident, $name:literal, $example:literal;)*) => {
+        $(impl FromParam for $cursor {
+            type Fault = CursorError;
+            const NAME: &'static str = $name;
+            const DESCRIPTION: &'static str = CURSOR;
+            const EXAMPLE: &'static str = $example;
 
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        let (block, position) = text.split_once(':').ok_or(CursorFault)?;
-        let block: BlockNumber = block.parse().map_err(|_| CursorFault)?;
-        Ok(Self(HistoryPlace { block, position: self::position(position)? }))
-    }
+            fn from_param(text: &str) -> Result<Self, CursorError> {
+                text.parse()
+            }
+        })*
+    };
 }
 
-/// The cursor of a list of blocks: the first block of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BlockCursor(pub(crate) BlockNumber);
-
-impl FromParam for BlockCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "BlockCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "112";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        text.parse().map(Self).map_err(|_| CursorFault)
-    }
+cursors! {
+    PlaceCursor, "PlaceCursor", "113:0";
+    EventCursor, "EventCursor", "113:0:1";
+    TransferCursor, "TransferCursor", "113-0-1";
+    BlockCursor, "BlockCursor", "112";
+    NumberCursor, "ArrivalCursor", "7";
+    KeyCursor, "KeyCursor", "62616c616e6365731622307831221600";
+    AddressCursor, "AddressCursor", "381f4008505e940ad7681ec3468a719060caf796";
 }
 
-/// The cursor of a list in the order of numbers: the number of the last element before the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ArrivalCursor(pub(crate) u64);
-
-impl FromParam for ArrivalCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "ArrivalCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "7";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        let number: BlockNumber = text.parse().map_err(|_| CursorFault)?;
-        Ok(Self(number.get()))
-    }
+/// Returns the place of a cursor.
+pub(crate) const fn place_of(PlaceCursor { block, position }: PlaceCursor) -> HistoryPlace {
+    HistoryPlace { block, position }
 }
 
-/// The cursor of a list in the order of stored keys: the last key before the page, as hexadecimal digits of its UTF-8.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeyCursor(pub(crate) String);
-
-impl fmt::Display for KeyCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(&self.0))
-    }
-}
-
-impl FromParam for KeyCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "KeyCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "62616c616e6365731622307831221600";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        let key = hex::decode(text).ok().and_then(|key| String::from_utf8(key).ok());
-        key.map(Self).ok_or(CursorFault)
-    }
-}
-
-/// The cursor of a list in the order of addresses: the last address before the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AddressCursor(pub(crate) Address);
-
-impl fmt::Display for AddressCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromParam for AddressCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "AddressCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "381f4008505e940ad7681ec3468a719060caf796";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        text.parse().map(Self).map_err(|_| CursorFault)
-    }
+/// Returns the cursor of a place.
+pub(crate) const fn cursor_of(HistoryPlace { block, position }: HistoryPlace) -> PlaceCursor {
+    PlaceCursor { block, position }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use silica_protocol::BlockNumber;
 
     use super::*;
 
@@ -424,21 +331,9 @@ mod tests {
             assert_eq!(get(json), Ok(Example::default()));
         }
         assert_eq!(Example::default().limit.get(), 100);
-        let cursor = PlaceCursor(HistoryPlace { block: BlockNumber::new(7), position: 3 });
+        let cursor = PlaceCursor { block: BlockNumber::new(7), position: 3 };
         let all = get(json!({"cursor": cursor.to_string(), "limit": 5.0, "order": "oldest"}));
         assert_eq!(all, Ok(Example { cursor: Some(Member(cursor)), limit: Limit(5), order: Order::Oldest }));
-    }
-
-    #[test]
-    fn cursor_of_events_has_two_or_three_numbers() {
-        let place = HistoryPlace { block: BlockNumber::new(7), position: 3 };
-        for (text, index) in [("7:3", None), ("7:3:0", Some(0)), ("7:3:4294967295", Some(u32::MAX))] {
-            let cursor = EventPlaceCursor(EventCursor { place, index });
-            assert_eq!((cursor.to_string().as_str(), EventPlaceCursor::from_param(text)), (text, Ok(cursor)));
-        }
-        for text in ["", "7", "7:", ":3", "7:3:", "7::3", ":7:3", "7:3:+1", "7:+3:1", "7:3:1:1", "7:3:4294967296"] {
-            assert_eq!(EventPlaceCursor::from_param(text), Err(CursorFault), "{text}");
-        }
     }
 
     #[test]

@@ -1,0 +1,26 @@
+// Completion of addresses in inputs.
+import { formatAmount } from "../format/amount.ts";
+import { nullAddress, toBech32 } from "../format/address.ts";
+import { useResource } from "../resource.ts";
+import { call } from "../rpc/client.ts";
+import type { AccountRow } from "../rpc/types.ts";
+
+/** The id of the list of addresses, for the attribute `list` of an input. */
+export const addressBook = "address-book";
+
+/** Reads the first accounts and contracts of the chain, without the null account. */
+export function useAccounts() {
+  return useResource("address-book", async (signal) => {
+    const { accounts } = await call("silica_listAccounts", [{ limit: 200 }], signal);
+    return accounts.filter(({ address }) => address !== nullAddress);
+  });
+}
+
+/** The list of addresses. A page has it once. */
+export const AddressBook = ({ accounts }: { accounts: AccountRow[] | undefined }) => (
+  <datalist id={addressBook}>
+    {accounts?.map(({ address, balance, codeHash }) => (
+      <option key={address} value={toBech32(address)} label={codeHash ? "contract" : formatAmount(balance)} />
+    ))}
+  </datalist>
+);
