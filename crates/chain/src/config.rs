@@ -363,6 +363,6 @@ pub enum ConfigError {
         key: PublicKey,
     },
     /// A rule of execution has a value that this implementation does not support.
-    #[error("rules: expected the profile of generation 8.1")]
+    #[error("rules: expected the rules of generation 8.1, got other rules")]
     Rules,
 }

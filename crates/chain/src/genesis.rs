@@ -99,7 +99,7 @@ pub struct Genesis {
 #[non_exhaustive]
 pub enum GenesisWarning {
     /// The secret key does not belong to the address of the account.
-    #[error("account {address}: expected the private key of this account, got that of {owner}")]
+    #[error("account {address}: expected the private key of this account, got the private key of account {owner}")]
     KeyMismatch {
         /// Address of the account.
         address: Address,

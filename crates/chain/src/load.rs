@@ -126,7 +126,7 @@ pub enum OpenError {
         what: &'static str,
     },
     /// The signature of the newest block is invalid.
-    #[error("block {number} in the data directory")]
+    #[error("failed to verify the signature of block {number} in the data directory")]
     Signature {
         /// Number of the block.
         number: BlockNumber,

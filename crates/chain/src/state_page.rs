@@ -153,7 +153,7 @@ pub enum StatePageError {
     #[error("the contract has no field with this name")]
     UnknownField,
     /// The cursor does not belong to this field.
-    #[error("expected the member next of another page of this field")]
+    #[error("expected the value of next from a page of this field")]
     Cursor,
     /// The state could not be read.
     #[error("failed to read state")]
@@ -165,7 +165,7 @@ pub enum StatePageError {
 #[non_exhaustive]
 pub enum PastStateError {
     /// The block does not exist yet, or its state is not in the state history.
-    #[error("expected a Tx block whose state is kept, from {earliest} to {latest}, got {block}")]
+    #[error("expected a Tx block from {earliest} to {latest}, whose states the node keeps, got {block}")]
     Outside {
         /// The requested block.
         block: BlockNumber,

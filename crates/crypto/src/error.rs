@@ -78,7 +78,7 @@ pub enum AggregateError {
         bytes: PublicKey,
     },
     /// The sum is the point at infinity.
-    #[error("sum is the point at infinity")]
+    #[error("the sum of the points is the point at infinity")]
     Infinity,
 }
 
@@ -159,7 +159,7 @@ pub enum CoSignatureError {
     },
     /// The keys of the signers have no sum. The positions in `source` are positions in the list of signers, not in the
     /// committee.
-    #[error("keys of the signers of round {round}")]
+    #[error("failed to add the keys of the signers of round {round}")]
     Aggregate {
         /// The round, 1 or 2.
         round: u8,
@@ -167,7 +167,7 @@ pub enum CoSignatureError {
         source: AggregateError,
     },
     /// The collective signature does not verify.
-    #[error("collective signature of round {round}")]
+    #[error("failed to verify the collective signature of round {round}")]
     Signature {
         /// The round, 1 or 2.
         round: u8,

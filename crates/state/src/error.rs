@@ -68,7 +68,7 @@ pub enum StateError {
         number: BlockNumber,
     },
     /// The thread that writes checkpoints has panicked.
-    #[error("writing a checkpoint panicked")]
+    #[error("the thread that writes checkpoints has panicked")]
     CheckpointPanicked,
 }
 
@@ -155,7 +155,7 @@ pub enum CommitError {
         got: StateRoot,
     },
     /// The store executes the blocks of the record again, and has not reached the newest block.
-    #[error("the store executes blocks again: expected the newest block {head}, got {}", executed(*.at))]
+    #[error("the store has not executed all stored blocks: expected block {head}, got {}", executed(*.at))]
     Replaying {
         /// The newest block that was executed again. `None` if no block was executed.
         at: Option<BlockNumber>,

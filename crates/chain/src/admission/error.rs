@@ -204,10 +204,10 @@ pub enum InvalidTransaction {
         status: u8,
     },
     /// A lower nonce of the sender is missing.
-    #[error("the nonce is higher than expected")]
+    #[error("a lower nonce of the sender is missing")]
     NonceGap,
     /// The gas limit is above the remaining gas of the micro block, or the work of the transaction is above the
     /// remaining work of the block.
-    #[error("the gas limit exceeds the remaining gas of the micro block")]
+    #[error("the block has too little gas or work left for the transaction")]
     GasExceeded,
 }

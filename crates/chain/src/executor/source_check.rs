@@ -316,7 +316,7 @@ pub enum CheckError {
         address: Address,
     },
     /// The libraries cannot be used together.
-    #[error("expected libraries of the version of the language")]
+    #[error("expected libraries that have the same Scilla version as the source text")]
     Unusable,
     /// The state or the record could not be read.
     #[error("failed to read state")]

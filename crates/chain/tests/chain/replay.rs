@@ -232,7 +232,7 @@ fn check_swapped(change: fn(&mut UnsignedTransaction), expected: &str) {
 #[test]
 fn transactions_must_be_executable_where_they_are() {
     check_swapped(|tx| tx.version = silica_protocol::Version::from_packed(65_537), "CHAIN_ID incorrect");
-    check_swapped(|tx| tx.nonce = Nonce::new(2), "the nonce is higher than expected");
+    check_swapped(|tx| tx.nonce = Nonce::new(2), "a lower nonce of the sender is missing");
     check_swapped(|tx| tx.nonce = Nonce::new(0), "dropped with status 27");
     check_swapped(|tx| tx.amount = Qa::MAX, "dropped with status 21");
     check_swapped(|tx| tx.gas_limit = Gas::new(49), "dropped with status 20");

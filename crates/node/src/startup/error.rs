@@ -69,8 +69,8 @@ pub enum StartError {
     /// The ready file cannot be written.
     #[error(transparent)]
     ReadyFile(#[from] ReadyFileError),
-    /// Opening the chain panicked.
-    #[error("opening the chain panicked; the log has the position")]
+    /// The node panicked when it opened the chain.
+    #[error("the node panicked when it opened the chain; the log has the place in the code")]
     Panicked,
 }
 
@@ -78,7 +78,7 @@ pub enum StartError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StopError {
-    /// A thread panicked; the log has the position.
+    /// A thread panicked; the log has the place in the code.
     #[error("a thread of the node panicked")]
     Panicked,
     /// Some pending transactions were not stored.

@@ -217,7 +217,7 @@ impl BlockEvents {
         if self.event_bytes > MOST_EVENTS {
             tracing::warn!(
                 bytes = self.event_bytes,
-                "the events of a block exceed 32 MiB; their subscribers are disconnected"
+                "the events of a block exceed 32 MiB; the node disconnects their subscribers"
             );
             self.events = None;
             self.order = Vec::new();
