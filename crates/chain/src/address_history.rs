@@ -1,8 +1,9 @@
 //! Searches the record for the transactions of an address.
 //!
-//! There is no index of addresses, because its writes would slow down each payment (ADR 11). A query reads the record
-//! instead. The search for one page reads a bounded number of transactions, and returns the last place that it read.
-//! The next page begins after this place.
+//! If the history index has addresses, a search reads only the transactions that the index finds (ADR 21). Otherwise,
+//! and for blocks that the index does not have yet, a search reads all transactions of the record (ADR 11). The search
+//! for one page reads a bounded number of transactions, and returns the last place that it read. The next page begins
+//! after this place.
 
 use silica_protocol::{Address, Qa, Receipt, Transaction, TransactionKind, TxHash};
 use silica_state::ArchiveError;

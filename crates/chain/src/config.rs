@@ -104,9 +104,9 @@ pub enum FailedCallGas {
 /// Order of transitions in a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransitionOrder {
-    /// All messages of a run, then the transitions of the chained calls.
+    /// First the transitions for all messages of a run, and then the transitions of the chained calls.
     BreadthFirst,
-    /// Each message directly before the transitions of its chained call.
+    /// After the transition for a message, the transitions of the chained call of this message.
     DepthFirst,
 }
 

@@ -198,8 +198,8 @@ pub struct ContractEntries {
 }
 
 impl ContractEntries {
-    /// Calls `visit` with the path and the stored value of each entry until it returns [`ControlFlow::Break`]. The path
-    /// has the parts of the stored key below the contract, the field or the map.
+    /// Calls `visit` with the path and the stored value of each entry, until `visit` returns [`ControlFlow::Break`].
+    /// The path has the parts of the stored key below the contract, the field or the map.
     ///
     /// Returns [`ControlFlow::Continue`] after the last entry. After a break, the next call begins with the next entry.
     ///

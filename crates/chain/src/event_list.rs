@@ -158,14 +158,15 @@ impl Snapshot {
 
 /// The numbers of the events of a block.
 struct BlockNumbers {
-    /// The number of the first event of each transaction with events, by the position of the transaction.
+    /// For each transaction with events: the number of its first event, by the position of the transaction in the
+    /// block.
     firsts: BTreeMap<u32, u32>,
     /// Number of steps of the search.
     steps: usize,
 }
 
-/// Returns the last place of the transactions that the search for the next page skips; `None` if it skips none. A
-/// transaction within which the previous page ended is read again.
+/// Returns the last place that the search for the next page skips, or `None` if the search skips no place. If the
+/// previous page ended within a transaction, the search reads this transaction again.
 fn resume(EventCursor { place, index }: EventCursor, order: HistoryOrder) -> Option<HistoryPlace> {
     let HistoryPlace { block, position } = place;
     if index.is_none() {
@@ -190,8 +191,8 @@ struct Walk<'a, A> {
     events: Vec<ListedEvent>,
     /// The end of the page, if the page ends within a transaction.
     cut: Option<EventCursor>,
-    /// The place after the transactions of a block that the walk has read from the first one on, and the number of their
-    /// events.
+    /// The first place of a block that the walk has not read, and the number of events before this place in the block.
+    /// `None` unless the walk has read all earlier transactions of the block.
     seen: Option<(HistoryPlace, u32)>,
 }
 

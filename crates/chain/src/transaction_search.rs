@@ -134,8 +134,8 @@ impl Snapshot {
     }
 
     /// Returns the first block after `block` that has transactions, or `None` if no such block exists. Calls `step` for
-    /// each block that the function reads. Doubles its stride over blocks without transactions, so the number of blocks
-    /// grows with the logarithm of their number.
+    /// each block that the function reads. The stride doubles over blocks without transactions. So the number of blocks
+    /// that the function reads grows with the logarithm of the number of blocks without transactions.
     pub(crate) fn next_with_transactions(
         &self,
         block: BlockNumber,
@@ -223,7 +223,8 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
                     Walked::Full => return Ok(false),
                     Walked::All => return Ok(true),
                     Walked::Lost => {
-                        // Places after the last one that the walk read are done.
+                        // The walk goes from later to earlier places, so it has finished all places after the last
+                        // place that it read.
                         let last = self.last.filter(|last| *last < HistoryPlace { block, position: end });
                         (block, end) = last.map_or((block, end), |last| (last.block, last.position));
                     }

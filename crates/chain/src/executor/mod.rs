@@ -139,8 +139,8 @@ impl<'a> Effort<'a> {
         let _ = self.work.pay(units);
     }
 
-    /// Returns whether the charged gas covers the work so far, in addition to `texts` of work. The reference charges
-    /// less than the used gas for a successful deployment and for some failures.
+    /// Returns whether the charged gas and `texts` nanoseconds cover the work so far. For a successful deployment and
+    /// for some failures, the reference charges less gas than the transaction used.
     fn is_paid(&mut self, limit: Gas, left: u64, texts: u64) -> bool {
         let units = limit.get().saturating_sub(left).saturating_mul(UNITS_PER_GAS);
         self.work.end_unless_paid(units, texts).is_ok()

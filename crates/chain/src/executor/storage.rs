@@ -34,10 +34,10 @@ use crate::accounts::StateReader;
 
 /// Maximum number of bytes that a transaction may write, in keys and values together.
 ///
-/// The gas of a key does not depend on its length, and with ten texts a transaction can make a thousand keys of a map
-/// with three levels. A common entry costs at least ten units of the interpreter and has about 150 bytes. So common
-/// entries have less than 50 MB together at the largest gas limit. The nodes of the network cannot send a state delta
-/// above 10 MB (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
+/// The gas of a key does not depend on its length. With ten texts, a transaction can make a thousand keys of a map with
+/// three levels. A common entry costs at least ten units of the interpreter and has about 150 bytes. So common entries
+/// have less than 50 MB together at the largest gas limit. The nodes of the network cannot send a state delta above 10
+/// MB (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
 pub(super) const MAX_WRITTEN: usize = 64_000_000;
 
 /// Maximum number of bytes in the keys that a transaction reads or removes. The first [`COMMON_KEY`] bytes of each key

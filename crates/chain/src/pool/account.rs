@@ -1,4 +1,6 @@
 //! The pending transactions of one sender in order of their nonces, and their classes.
+//!
+//! The documentation of the module [`pool`](super) defines the terms lane, line and parked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -315,7 +315,8 @@ impl Pool {
             .collect()
     }
 
-    /// Returns the next transaction in the lane of `transaction`, with or without a nonce gap.
+    /// Returns the next pending transaction of the same sender for the same committee, with or without a nonce gap
+    /// between the two transactions.
     pub(crate) fn following(&self, transaction: &VerifiedTransaction) -> Option<VerifiedTransaction> {
         let sender = self.senders.get(&transaction.sender())?;
         let rank = sender.following(transaction.committee(), transaction.transaction().nonce)?;

@@ -1,8 +1,9 @@
 //! Export of a chain to one file, and import of this file. The source is a data directory or a running node. The target
 //! is a new or empty directory.
 //!
-//! The file has the data that cannot be computed: parameters, key, accounts, pending transactions, and the record of
-//! blocks. The import executes all blocks to compute the state. Its root must be the state root in the file.
+//! The file has the data that a node cannot compute: parameters, key, accounts, pending transactions, and the record of
+//! blocks. The import executes all blocks to compute the state. The root of this state must be the state root in the
+//! file.
 
 mod file;
 #[cfg(test)]

@@ -611,7 +611,7 @@ mod tests {
         assert!(topics.replays_blocks());
         let expected = [(5, vec![NewBlock]), (6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock, TxnLog])];
         assert_eq!(sent(&mut topics, 4), expected);
-        // A topic that starts during a replay starts after the latest block, or where it asks for.
+        // A topic that starts during a replay starts after the latest block, or at the block that its message names.
         take(&mut topics, &new_block(&json!("6"))).unwrap();
         take_at(&mut topics, &json!({"query": "EventLog", "addresses": [CONTRACT]}), BlockNumber::new(9)).unwrap();
         let expected = [(6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock]), (9, vec![NewBlock, TxnLog])];

@@ -156,7 +156,7 @@ impl Renaming {
         let mut name = Arc::clone(variable);
         if self.taken.contains_key(variable) {
             let mut text = String::with_capacity(variable.len() + 4);
-            // Each binding of this variable has used one of the first numbers.
+            // Each outer binding of this variable has used a number, so the search starts after these numbers.
             for number in (names.len().max(1)..).take(self.taken.len() + 1) {
                 text.clear();
                 // A write to a `String` cannot fail.

@@ -103,8 +103,8 @@ impl BNum {
         self.text(&mut left).cmp(other.text(&mut right))
     }
 
-    /// Returns the bytes of the text. Writes a number of 64 bits to `buffer`. Stores the text of a larger number in
-    /// the number.
+    /// Returns the bytes of the text. For a number of at most 64 bits, writes the text to `buffer`. A larger number
+    /// keeps its text for later calls.
     fn text<'a>(&'a self, buffer: &'a mut [u8; SMALL_DIGITS]) -> &'a [u8] {
         match &self.0 {
             Repr::Small(number) => decimal(*number, buffer),
