@@ -530,7 +530,8 @@ pub(crate) fn settle(
     Some((null, Some(Account { balance, ..member })))
 }
 
-/// Maximum work, in nanoseconds, that failed attempts may add to the time of a block: a quarter of the work of a block.
+/// Maximum work that failed attempts may add to a block, in nanoseconds. It is a quarter of the maximum work of a
+/// block.
 const MOST_WASTED: u64 = PER_BLOCK / 4;
 
 /// Returns the maximum work that a transaction can need, in nanoseconds.

@@ -58,7 +58,7 @@ pub struct ListedEvent {
     pub place: HistoryPlace,
     /// Index among the events of the receipt, from 0.
     pub index: u32,
-    /// Number among all events of the block, from 0; `None` unless the request asks for numbers.
+    /// Number among all events of the block, from 0; `None` unless [`EventListRequest::numbered`] is true.
     pub number: Option<u32>,
     /// Hash of the transaction.
     pub hash: TxHash,

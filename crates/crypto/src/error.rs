@@ -23,7 +23,7 @@ pub enum SecretKeyError {
     Range,
 }
 
-/// Error of the source of random numbers of the operating system.
+/// Error of the operating system.
 #[cfg(feature = "getrandom")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot get random numbers of the operating system")]

@@ -89,7 +89,7 @@ fn write<W: StateReader>(
     })
 }
 
-/// Reads keys with the key types of their maps. Returns the keys, and the type of the value behind them.
+/// Reads keys with the key types of their maps. Returns the keys, and the type of the value under these keys.
 fn read_keys<'t>(
     field: &'t Type,
     texts: &[String],

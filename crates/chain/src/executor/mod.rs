@@ -279,7 +279,7 @@ fn undone_unless_recorded<'a, W: StateReader>(
     execute: impl FnOnce(&mut Effort<'a>, &mut Overlay<W>) -> Result<Recorded, DropOrFatal>,
 ) -> Result<Recorded, DropOrFatal> {
     let before = overlay.begin();
-    // The journal has each write, so it can revert all of them after a panic at any place.
+    // The journal has each write. So an undo can revert all writes after a panic at any place.
     let result = catch_unwind(AssertUnwindSafe(|| execute(effort, overlay)));
     let result = match result.unwrap_or(Err(DropOrFatal::Drop(DropReason::Internal))) {
         Ok(_) | Err(DropOrFatal::Drop(_)) if effort.work.end() == Some(End::Block) => Err(DropOrFatal::Full),

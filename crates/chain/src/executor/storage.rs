@@ -166,7 +166,7 @@ impl From<StateError> for StorageFault {
 }
 
 impl StoredField<'_> {
-    /// Returns the value behind `keys`, or `None` if it does not exist. Fails with [`StorageFault::TooLarge`] at a map
+    /// Returns the value under `keys`, or `None` if it does not exist. Fails with [`StorageFault::TooLarge`] at a map
     /// with more than `most` + 1 entries, and does not read the rest of the map.
     pub(super) fn load<W: StateReader>(
         self,
@@ -198,7 +198,7 @@ impl StoredField<'_> {
         Self::read_map(&mut reader, &empties, ty, &entries, 0).map(|map| Some(Value::Map(map)))
     }
 
-    /// Returns whether a value exists behind `keys`.
+    /// Returns whether a value exists under `keys`.
     pub(super) fn exists<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -213,7 +213,7 @@ impl StoredField<'_> {
         Ok(matches!(ty, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
     }
 
-    /// Replaces the value behind `keys`, and removes the markers on the path.
+    /// Replaces the value under `keys`, and removes the markers on the path.
     pub(super) fn store<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -232,7 +232,7 @@ impl StoredField<'_> {
         self.write(overlay, &mut indices, ty, value, quota)
     }
 
-    /// Removes the value behind `keys`. If the surrounding map has no entries afterwards, the function writes a marker
+    /// Removes the value under `keys`. If the surrounding map has no entries afterwards, the function writes a marker
     /// for this map, even if the map did not exist before.
     pub(super) fn delete<W: StateReader>(
         self,
@@ -446,7 +446,7 @@ mod tests {
     const CONTRACT: Address = Address::new([0xc0; 20]);
 
     impl StoredField<'_> {
-        /// Parses a value that the field has behind a number of keys.
+        /// Parses a value of the type that the field has under this number of keys.
         fn read(&self, text: &str, keys: usize) -> Value {
             let ty = type_behind(self.ty, keys).unwrap();
             read(&mut ValueReader::new(self.known), text.as_bytes(), ty).unwrap()

@@ -22,7 +22,7 @@ pub enum BuildError {
     #[error("the block number or the timestamp has reached its maximum")]
     End,
     /// A sum of gas or a number of transactions is out of the range of its type.
-    #[error("the sum of gas or the number of transactions of a block is out of range")]
+    #[error("block: the sum of the gas, or the number of transactions, is out of range")]
     Gas,
     /// A sum of money exceeds 128 bits. The supply of the genesis makes this impossible.
     #[error("money of a block: the sum exceeds 2^128 - 1 Qa")]

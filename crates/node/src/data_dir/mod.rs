@@ -449,7 +449,7 @@ impl DataDir {
     }
 }
 
-/// Creates a random key with random numbers of the operating system.
+/// Creates a key from random numbers of the operating system.
 pub(crate) fn draw_key() -> io::Result<KeyPair> {
     KeyPair::random().map_err(io::Error::other)
 }

@@ -269,7 +269,7 @@ pub(super) fn transactions_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSACTION_BYTES)
 }
 
-/// Returns an upper bound of the JSON size of `count` transfers of an account in a notification, in bytes.
+/// Returns an upper bound, in bytes, for the JSON of `count` transfers of an account in a notification.
 pub(super) const fn transfers_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSFER_BYTES).saturating_add(TRANSACTION_BYTES)
 }

@@ -30,8 +30,8 @@ const AROUND: usize = 512;
 pub(super) struct Topics {
     /// The next block of each topic to which the client is subscribed.
     next: BTreeMap<Topic, BlockNumber>,
-    /// The latest block when the client last asked for blocks from a number on. A notification up to this block belongs
-    /// to the replay.
+    /// The latest block at the time of the last message with `fromBlock`. A notification up to this block belongs to
+    /// the replay.
     replay_to: Option<BlockNumber>,
     contracts: Followed,
     accounts: Followed,
@@ -253,8 +253,8 @@ impl Topics {
         Notification { values }
     }
 
-    /// Returns an upper bound of the size of the notification of the next block, in bytes. Returns `None` if it has
-    /// events or transfers, and those of the block are too large to send.
+    /// Returns an upper bound for the size of the next notification, in bytes. Returns `None` if the notification needs
+    /// the events or the transfers of the block, and these are too large to send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.is_due(Topic::NewBlock) {

@@ -362,7 +362,7 @@ impl Arena {
         id
     }
 
-    /// Returns an expression.
+    /// Returns the expression with this index.
     ///
     /// # Panics
     ///

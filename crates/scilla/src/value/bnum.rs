@@ -44,7 +44,7 @@ const LIMB_DIGITS: usize = 18;
 /// One more than the largest limb.
 const LIMB: u64 = 1_000_000_000_000_000_000;
 
-/// The number of decimal digits of the largest number of 64 bits.
+/// Number of decimal digits of the largest 64-bit number.
 const SMALL_DIGITS: usize = 20;
 
 /// The limbs of a number, without allocation for a short number.

@@ -152,7 +152,7 @@ pub enum AppendError {
         first: BlockNumber,
     },
     /// The given block is block 0, and has no DS block.
-    #[error("expected DS block 0 with block 0, got none")]
+    #[error("expected DS block 0 together with Tx block 0, got no DS block")]
     NoDsBlock,
     /// The parts of the block do not match each other.
     #[error("the micro blocks, the transactions and the Tx block do not match in {what}")]

@@ -388,7 +388,7 @@ impl ArchiveView {
     }
 }
 
-/// Number of hexadecimal digits of the part of a hash that the index has.
+/// Number of hexadecimal digits of the hash prefixes in the index.
 const PREFIX_DIGITS: usize = 16;
 
 /// Returns the range of the first eight bytes of all hashes that begin with these hexadecimal digits. Returns `None` for
