@@ -124,10 +124,10 @@ pub enum BalanceError {
     /// The parameters of the chain are invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The record could not be read.
+    /// A read of the record failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

@@ -17,7 +17,7 @@ pub struct BlockListPage {
 /// A block with transactions, or consecutive blocks without transactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRow {
-    /// Number of the first block.
+    /// Number of the first block of the row.
     pub first: BlockNumber,
     /// Number of the last block. The following members describe this block.
     pub last: BlockNumber,

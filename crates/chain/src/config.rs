@@ -137,7 +137,7 @@ pub struct Policy {
     /// The blocks that increase the logical block number. [`Producer::set_numbering`](crate::Producer::set_numbering)
     /// changes this policy at run time.
     pub numbering: Numbering,
-    /// The limits of the pool.
+    /// The number of pending transactions that the pool keeps, and how long it keeps statuses.
     pub pool: PoolLimits,
     /// Length of the proof window: the number of latest Tx blocks with state proofs.
     pub proof_window: NonZeroU64,

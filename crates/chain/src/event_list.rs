@@ -42,7 +42,7 @@ pub struct EventCursor {
     pub index: Option<u32>,
 }
 
-/// A page of the list of events.
+/// A page of events, and the place of the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventListPage {
     /// The events in the requested order. A page can be empty, although a later page has events.

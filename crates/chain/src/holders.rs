@@ -108,7 +108,7 @@ pub enum HoldersError {
     /// The state page does not exist.
     #[error(transparent)]
     Page(#[from] StatePageError),
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

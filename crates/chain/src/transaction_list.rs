@@ -24,7 +24,7 @@ pub struct TransactionListRequest {
     pub effort: usize,
 }
 
-/// A page of the list of transactions.
+/// A page of transaction summaries, and the place of the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionListPage {
     /// The transactions in the requested order.
@@ -42,7 +42,7 @@ pub struct TransactionSummary {
     pub hash: TxHash,
     /// Timestamp of the block.
     pub timestamp: Timestamp,
-    /// Address of the sender.
+    /// The account that signed the transaction.
     pub sender: Address,
     /// Address of the recipient. It is zero for a deployment.
     pub recipient: Address,

@@ -190,10 +190,10 @@ pub enum EditError {
     /// The contract cannot be compiled, its storage is invalid, or the edit panicked.
     #[error("the contract cannot be loaded")]
     Unusable,
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
-    /// The block with the edit could not be built.
+    /// The node failed to build the block with the edit.
     #[error("failed to build a block")]
     Build(#[from] BuildError),
 }

@@ -318,7 +318,7 @@ pub enum CheckError {
     /// The libraries cannot be used together.
     #[error("expected libraries that have the same Scilla version as the source text")]
     Unusable,
-    /// The state or the record could not be read.
+    /// A read of the state or of the record failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

@@ -155,7 +155,7 @@ pub(super) enum StorageFault {
     TooManyKeys,
     /// The stored bytes are not a value of the type.
     Unreadable,
-    /// The state could not be read.
+    /// A read of the state failed.
     State(StateError),
 }
 

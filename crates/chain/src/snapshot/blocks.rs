@@ -187,7 +187,7 @@ pub enum ListingError {
         /// The last page.
         last: u64,
     },
-    /// Blocks could not be read.
+    /// A read of blocks failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
 }
@@ -205,7 +205,7 @@ pub enum BlockTransactionsError {
     /// The block or the page has no transactions.
     #[error("TxBlock has no transactions")]
     Empty,
-    /// Blocks could not be read.
+    /// A read of blocks failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
 }

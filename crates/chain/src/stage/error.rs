@@ -9,10 +9,10 @@ use crate::admission::InvalidTransaction;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
-    /// Blocks could not be read.
+    /// A read of blocks failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
     /// An earlier block could not be written, and the chain has not [recovered](crate::Producer::recover).
@@ -99,7 +99,7 @@ pub enum InvalidBlock {
     /// The block repeats the logical block number, and the network does not permit this.
     #[error("logical block number: expected an increase with each block, got a repeated number")]
     RepeatedNumber,
-    /// The block could not be executed.
+    /// The execution of the block failed.
     #[error("failed to execute the block")]
     Build(#[from] BuildError),
 }

@@ -189,7 +189,7 @@ impl fmt::Display for Settings {
     }
 }
 
-/// Returns a command with the options of the node, which does not read the environment.
+/// Returns a command with the options of the node. This command does not read the environment.
 pub(super) fn command() -> Command {
     RunArgs::augment_args(Command::new("silica")).mut_args(|arg| arg.env(Resettable::Reset))
 }

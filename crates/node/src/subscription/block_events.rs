@@ -347,7 +347,7 @@ pub(super) async fn replayed(node: &NodeHandle, block: ChainTip) -> Result<Arc<B
 pub(super) enum Unread {
     /// A revert has started or ended since the session read the head.
     Gone,
-    /// The block could not be read; the log has the reason.
+    /// A read of the block failed; the log has the reason.
     Failed,
 }
 

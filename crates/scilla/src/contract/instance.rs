@@ -335,7 +335,7 @@ impl CallOutcome {
 pub struct OutMessage {
     /// Name of the transition to call. In a payment to an account without a contract, the tag has no effect.
     pub tag: Arc<str>,
-    /// Address of the recipient.
+    /// The account that gets the message.
     pub recipient: Address,
     /// The amount.
     pub amount: Qa,

@@ -13,7 +13,8 @@ use crate::{
     types::Type,
 };
 
-/// Returns the source for the positions in the principles, their tree, and their names with their expressions.
+/// Returns three values: the source to which the positions in the principles refer, the tree of the principles, and the
+/// name of each principle with its expression.
 pub(super) fn principles() -> (Source, Arena, Vec<(Name, ExprId)>) {
     let source = Source::new("Prelude".into(), Arc::from([]), vec![0]);
     let mut tree = Tree { arena: Arena::default() };

@@ -83,7 +83,7 @@ const MAX_ANSWER: u64 = MAX_BODY as u64;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum VerifyError {
-    /// The file cannot be read.
+    /// A read of the file failed.
     #[error("cannot read {}", path.display())]
     File {
         /// Path of the file.
@@ -91,7 +91,7 @@ pub(crate) enum VerifyError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Standard input cannot be read.
+    /// A read of standard input failed.
     #[error("cannot read standard input")]
     Stdin(#[source] io::Error),
     /// A request got no usable response.

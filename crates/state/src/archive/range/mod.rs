@@ -461,7 +461,7 @@ impl RangeBuilder {
         Self { cursor: Cursor::new(&template), range: EmptyBlockRange { template, parts: Vec::new() } }
     }
 
-    /// Returns the number of the next block.
+    /// Returns the number of the block that the builder makes next.
     pub fn next_number(&self) -> BlockNumber {
         BlockNumber::new(self.cursor.next)
     }
