@@ -55,8 +55,8 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// Adds the transfers of a block. For a block of an empty block range, adds those of all blocks up to the next vacuous
-    /// block of the range, or to its end. Returns the last added block.
+    /// Adds the transfers of a block. For a block of an empty block range, adds those of all blocks up to the next
+    /// vacuous block of the range, or to its end. Returns the last added block.
     fn add(&mut self, block: BlockNumber) -> Result<BlockNumber, BalanceError> {
         let source = self.source;
         let missing = BalanceError::Missing { number: block };

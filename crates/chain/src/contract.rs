@@ -78,9 +78,9 @@ impl Snapshot {
         Ok(contracts)
     }
 
-    /// Returns the interface of the contract or library at `address`: parameters, fields, transitions, procedures, events
-    /// and data types, with their documentation. The call parses and checks the text, which takes some milliseconds for
-    /// a long contract.
+    /// Returns the interface of the contract or library at `address`: parameters, fields, transitions, procedures,
+    /// events and data types, with their documentation. The call parses and checks the text, which takes some
+    /// milliseconds for a long contract.
     ///
     /// # Errors
     ///

@@ -110,8 +110,8 @@ impl Snapshot {
     }
 
     /// Sets the missing numbers of the events in their blocks. Reads the receipts of each block with a missing number,
-    /// within `effort` steps. Reads at least one block. If the steps do not suffice, removes the events of the remaining
-    /// blocks, and returns the place after the last remaining event.
+    /// within `effort` steps. Reads at least one block. If the steps do not suffice, removes the events of the
+    /// remaining blocks, and returns the place after the last remaining event.
     fn number(&self, events: &mut Vec<ListedEvent>, effort: usize) -> Result<Option<EventCursor>, ArchiveError> {
         let (mut left, mut done) = (None, 0_usize);
         for block in events.chunk_by_mut(|one, other| one.place.block == other.place.block) {

@@ -61,9 +61,9 @@ pub struct TransactionSummary {
 }
 
 impl Snapshot {
-    /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, in the order of the
-    /// first eight bytes of the hashes. Returns none for other texts. The cost grows with `most`, and not with the number
-    /// of transactions.
+    /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, in the order of
+    /// the first eight bytes of the hashes. Returns none for other texts. The cost grows with `most`, and not with the
+    /// number of transactions.
     ///
     /// # Errors
     ///

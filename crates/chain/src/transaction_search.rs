@@ -1,10 +1,10 @@
 //! Walks over the transactions of the record in their order, and returns selected ones in pages.
 //!
-//! A page has a bounded number of transactions, and the walk for a page reads a bounded number of transactions. The page
-//! has the place where the next page begins.
+//! A page has a bounded number of transactions, and the walk for a page reads a bounded number of transactions. The
+//! page has the place where the next page begins.
 //!
-//! If the history index has the entries of the subject, the walk reads only the transactions at the places of the index.
-//! The index can lack the newest blocks, and the walk reads all transactions of these blocks.
+//! If the history index has the entries of the subject, the walk reads only the transactions at the places of the
+//! index. The index can lack the newest blocks, and the walk reads all transactions of these blocks.
 
 use std::ops::Range;
 
@@ -105,14 +105,14 @@ pub(crate) struct SearchBounds<'a> {
     pub(crate) within: BlockSpan,
     /// Maximum number of selected transactions. A limit of 0 means 1.
     pub(crate) limit: usize,
-    /// Maximum number of steps. A transaction takes one step, and one more for each [`BYTES`] bytes that the transaction
-    /// and its receipt have in the record. Each block that the walk reads on its way takes one step. The walk reads at
-    /// least one transaction.
+    /// Maximum number of steps. A transaction takes one step, and one more for each [`BYTES`] bytes that the
+    /// transaction and its receipt have in the record. Each block that the walk reads on its way takes one step. The
+    /// walk reads at least one transaction.
     pub(crate) effort: usize,
 }
 
-/// Bytes of a transaction and its receipt in the record for each further step of a walk. A payment has fewer bytes, so it
-/// takes no further step.
+/// Bytes of a transaction and its receipt in the record for each further step of a walk. A payment has fewer bytes, so
+/// it takes no further step.
 const BYTES: usize = 256;
 
 impl Snapshot {

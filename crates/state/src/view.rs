@@ -94,8 +94,8 @@ impl StateView {
         self.accounts_from(Address::ZERO)
     }
 
-    /// Iterates over the accounts in the order of their addresses, from the address `first` on. Reads no earlier page of
-    /// the trie.
+    /// Iterates over the accounts in the order of their addresses, from the address `first` on. Reads no earlier page
+    /// of the trie.
     pub fn accounts_from(&self, first: Address) -> impl Iterator<Item = Result<(Address, Account), StateError>> + '_ {
         self.accounts_source().leaves(&self.state.top, Some(Key::account(&first))).map(|leaf| {
             let leaf = leaf?;

@@ -140,8 +140,8 @@ struct Notes {
 pub struct CallTree {
     /// The call of the transaction; `None` for payments and deployments.
     pub root: Option<TracedCall>,
-    /// Whether statements or values are missing because of a limit. Statements before and after the window of a page are
-    /// not missing.
+    /// Whether statements or values are missing because of a limit. Statements before and after the window of a page
+    /// are not missing.
     pub truncated: bool,
     /// Number of statements that the transaction executed.
     pub executed: u64,

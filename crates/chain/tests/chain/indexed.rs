@@ -1,5 +1,5 @@
-//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and empty
-//! block ranges, while the index is behind the chain, and after the store was opened again.
+//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and
+//! empty block ranges, while the index is behind the chain, and after the store was opened again.
 
 use std::{thread, time::Duration};
 

@@ -58,8 +58,8 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] names the file and its line, the options that contradict each other, or a required option that is
-    /// missing.
+    /// [`ConfigError`] names the file and its line, the options that contradict each other, or a required option that
+    /// is missing.
     pub(crate) fn gather(given: &ArgMatches) -> Result<Self, ConfigError> {
         let upper = RunArgs::from_arg_matches(given)?;
         let file = match &upper.config {

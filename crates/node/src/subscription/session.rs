@@ -262,8 +262,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         }
     }
 
-    /// Returns the events of a block, or `None` if a revert replaced the block. With `blocks_only`, reads a block without
-    /// its events, for a replay.
+    /// Returns the events of a block, or `None` if a revert replaced the block. With `blocks_only`, reads a block
+    /// without its events, for a replay.
     async fn news(&mut self, number: BlockNumber, blocks_only: bool) -> Result<Option<Arc<BlockEvents>>, End> {
         let block = ChainTip { number, reverts: self.reverts };
         let node = &self.hub.node;

@@ -111,9 +111,10 @@ impl Topics {
         self.next_block() <= self.replay_to && self.next_block().is_some()
     }
 
-    /// Applies a message that subscribes or unsubscribes. A new topic starts after the block `head`, or at the block that
-    /// the message names. If an address is invalid, adds the addresses before this address and returns the error of this
-    /// address. For events, adds only the addresses of contracts. Each new address takes one permit of `places`.
+    /// Applies a message that subscribes or unsubscribes. A new topic starts after the block `head`, or at the block
+    /// that the message names. If an address is invalid, adds the addresses before this address and returns the error
+    /// of this address. For events, adds only the addresses of contracts. Each new address takes one permit of
+    /// `places`.
     ///
     /// # Errors
     ///
