@@ -110,7 +110,10 @@ pub enum BalanceError {
         got: Qa,
     },
     /// A transfer makes the sum of an account negative, or larger than 128 bits.
-    #[error("{}: expected a sum of transfers from 0 to 2^128 - 1 Qa for its accounts", place(.transfer.place))]
+    #[error(
+        "{}: expected balances from 0 to 2^128 - 1 Qa after the transfer, got a balance outside this range",
+        place(.transfer.place)
+    )]
     Range {
         /// The transfer.
         transfer: Box<Transfer>,

@@ -366,13 +366,13 @@ impl RangePart {
 
 /// Makes the headers of a range, one after the other.
 struct Cursor {
-    /// Header of the newest Tx block made.
+    /// Header of the newest Tx block that the cursor has made.
     tx: TxBlockHeader,
     micro: Vec<MicroBlockHeader>,
     infos: Vec<MbInfo>,
     /// Reward and state delta hash of an ordinary block. A vacuous block has other values.
     ordinary: (Qa, StateDeltaHash),
-    /// Hash of the newest Tx block made.
+    /// Hash of the newest Tx block that the cursor has made.
     hash: BlockHash,
     /// Number of the next Tx block.
     next: u64,
