@@ -244,8 +244,8 @@ impl<A: FnMut(&EventLog) -> bool> Walk<'_, A> {
             && (self.accepts)(event)
     }
 
-    /// Returns the number in the block of the first event of a transaction, if the walk has read all earlier
-    /// transactions of the block.
+    /// Returns how many events of the block precede the events of a transaction. Returns `None` if the request needs no
+    /// such numbers, or if the walk has not read all earlier transactions of the block.
     fn first_number(&mut self, place: HistoryPlace, receipt: &Receipt) -> Option<u32> {
         let first = match self.seen {
             Some((next, events)) if next == place => Some(events),

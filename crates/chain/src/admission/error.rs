@@ -179,7 +179,7 @@ pub enum InvalidTransaction {
         source: Box<AdmissionError>,
     },
     /// The transaction is neither a payment, nor a deployment, nor a call.
-    #[error("expected a payment, a deployment or a call")]
+    #[error("expected a payment, a deployment or a call, got a transaction of none of these kinds")]
     NoKind,
     /// The transaction does not belong to the committee of its micro block.
     #[error("committee: expected {expected}, got {got}")]

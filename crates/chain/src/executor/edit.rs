@@ -185,7 +185,9 @@ pub enum EditError {
     #[error("value: {0}")]
     Value(#[source] ValueError),
     /// The value and its keys have more bytes than a transaction may write, or the keys alone are too long.
-    #[error("value: expected at most {MAX_WRITTEN} bytes of value and keys, and at most {MAX_KEYS} bytes of keys")]
+    #[error(
+        "value: expected at most {MAX_WRITTEN} bytes of value and keys, and at most {MAX_KEYS} bytes of keys, got more"
+    )]
     TooLarge,
     /// The contract cannot be compiled, its storage is invalid, or the edit panicked.
     #[error("the contract cannot be loaded")]

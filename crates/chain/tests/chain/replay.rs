@@ -237,7 +237,7 @@ fn transactions_must_be_executable_where_they_are() {
     check_swapped(|tx| tx.amount = Qa::MAX, "dropped with status 21");
     check_swapped(|tx| tx.gas_limit = Gas::new(49), "dropped with status 20");
     check_swapped(|tx| tx.gas_limit = Gas::new(400_001), "dropped with status 14");
-    check_swapped(|tx| tx.to = silica_protocol::Address::ZERO, "expected a payment, a deployment or a call");
+    check_swapped(|tx| tx.to = silica_protocol::Address::ZERO, "expected a payment, a deployment or a call, got");
     check_swapped(|tx| tx.data = "{}".to_owned(), "dropped with status 22");
 }
 

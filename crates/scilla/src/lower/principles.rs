@@ -39,7 +39,7 @@ struct Folded {
     columns: [u32; 2],
     /// Arguments of the step in addition to the accumulator.
     step: &'static str,
-    /// Arguments of the step of a continued fold in addition to the accumulator.
+    /// For a continued fold, the arguments of the step in addition to the accumulator.
     continued_step: &'static str,
     rest: &'static str,
 }

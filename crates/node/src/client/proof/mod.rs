@@ -114,7 +114,7 @@ pub(crate) enum VerifyError {
     #[error("stateProof: expected --variable or --variable-hash, because the response is about a variable")]
     WhichVariable,
     /// The response has more than 64 MiB.
-    #[error("expected a response of at most {MAX_ANSWER} bytes")]
+    #[error("expected a response of at most {MAX_ANSWER} bytes, got a larger one")]
     TooLong,
     /// The response is an error of the node, or does not have the form of a result of `GetStateProof`.
     #[error(transparent)]
