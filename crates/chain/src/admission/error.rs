@@ -198,7 +198,7 @@ pub enum InvalidTransaction {
         got: TxHash,
     },
     /// The execution drops the transaction.
-    #[error("dropped with status {status}")]
+    #[error("the execution dropped the transaction with status {status}")]
     Dropped {
         /// Code of the status.
         status: u8,
