@@ -39,7 +39,7 @@ use crate::{
     stage::{Blocks, BuildError, ExecutedBlock, InvalidBlock},
 };
 
-/// A block that is being built.
+/// A block before it is complete.
 pub(crate) struct Builder<'a> {
     config: &'a ChainConfig,
     contract_cache: &'a ContractCache,
@@ -73,7 +73,7 @@ pub(crate) struct Builder<'a> {
     totals_text: Option<(Gas, Arc<str>)>,
 }
 
-/// A micro block that is being filled.
+/// A micro block before it is complete.
 struct Draft {
     shard: ShardId,
     gas_limit: Gas,

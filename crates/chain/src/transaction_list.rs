@@ -1,4 +1,4 @@
-//! The list of the transactions of the chain or of a block, with the fields that a table of transactions shows.
+//! The list of the transactions in the chain or in a block, with the fields that a table of transactions shows.
 
 use serde::Deserialize;
 use silica_protocol::{Address, BlockNumber, Qa, Receipt, Timestamp, Transaction, TransactionKind, TxHash};

@@ -394,7 +394,7 @@ impl Snapshot {
         self.archive.transaction_group(number, position)
     }
 
-    /// Returns the hashes of the transactions of a Tx block in a range of positions. Ignores positions after the last
+    /// Returns the hashes of the transactions at a range of positions in a Tx block. Ignores positions after the last
     /// transaction. Returns `None` if no block has this number yet.
     ///
     /// # Errors

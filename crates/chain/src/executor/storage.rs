@@ -51,8 +51,8 @@ pub(super) const MAX_READ: usize = 256_000_000;
 /// Maximum number of bytes in the keys of one value together.
 pub(super) const MAX_KEYS: usize = 100_000;
 
-/// Number of bytes of a key that the gas of a read or removal pays for. Two addresses and the name of a field have less
-/// than half of this length.
+/// Number of bytes in a key for which the gas of a read or removal pays. Two addresses and the name of a field have
+/// less than half of this length.
 const COMMON_KEY: usize = 256;
 
 /// The bytes that a transaction has left, and the work of its current query.

@@ -113,8 +113,8 @@ impl Snapshot {
         Ok(TransactionsPage { page, pages, by_shard: by_shard.into_iter().map(page_of).collect() })
     }
 
-    /// Returns the positions of page `page` of the transactions of a block. Pages start at 0. Without a page, returns
-    /// all positions.
+    /// Returns the positions of the transactions of a block that are on page `page`. Pages start at 0. Without a page,
+    /// returns all positions.
     ///
     /// # Errors
     ///

@@ -81,7 +81,7 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     }
 }
 
-/// Returns whether no bound variable of a type has the name of a free variable or of an outer bound variable.
+/// Returns whether the name of each bound variable in a type is different from all free and outer bound variables.
 fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut HashSet<&'a TypeVariable>) -> bool {
     let mut added = Vec::new();
     let result = loop {

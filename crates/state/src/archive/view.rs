@@ -340,8 +340,8 @@ impl ArchiveView {
         self.entry(number)?.map(|entry| self.archive.transactions(&entry, range)).transpose()
     }
 
-    /// Returns the hashes of the transactions of a Tx block in a range of positions, or `None` if no block has this
-    /// number yet. Positions after the last transaction are ignored.
+    /// Returns the hashes of the transactions at a range of positions in a Tx block, or `None` if no block has this
+    /// number yet. Ignores positions after the last transaction.
     pub(crate) fn transaction_hashes(
         &self,
         number: BlockNumber,
