@@ -82,7 +82,7 @@ impl From<&Warning> for Diagnosis {
 }
 
 impl Diagnosis {
-    /// Returns whether the position of this error is the end of the wrong part, if the parser reported the error.
+    /// Returns whether the parser reported this error at the end of the wrong part.
     pub fn is_at_end(&self) -> bool {
         !self.moved && (self.title.contains("but found") || self.title.starts_with("Lexical error: "))
     }

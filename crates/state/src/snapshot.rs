@@ -67,7 +67,8 @@ impl Snapshot {
     /// the newest block of the snapshot, and can lack its newest blocks.
     pub fn index(&self) -> Option<IndexView> {
         let view = self.core.index.as_ref().map(IndexView::new)?;
-        // After the view was taken: the index of a reverted chain must not serve a snapshot of the old chain.
+        // This check follows the creation of the view: the index of a reverted chain must not serve a snapshot of the
+        // old chain.
         self.archive.require_service().is_ok().then_some(view)
     }
 
