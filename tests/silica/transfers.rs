@@ -11,7 +11,7 @@ use crate::{check_error, subscription::Client};
 
 const RELAY: &str = include_str!("../data/contracts/relay.scilla");
 
-/// A chain in which the first funded account does everything.
+/// A chain in which the first funded account sends all transactions.
 struct Chain {
     node: Node,
     nonce: u64,

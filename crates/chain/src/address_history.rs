@@ -45,7 +45,7 @@ pub struct AddressTransaction {
     pub place: HistoryPlace,
     /// Hash of the transaction.
     pub hash: TxHash,
-    /// Address of the sender.
+    /// The account that signed the transaction.
     pub sender: Address,
     /// Address of the recipient. It is zero for a deployment.
     pub recipient: Address,

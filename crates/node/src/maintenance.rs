@@ -25,7 +25,7 @@ pub enum MaintenanceError {
     /// The accounts file of the genesis block is invalid.
     #[error("the genesis accounts are invalid")]
     Accounts(#[from] GenesisError),
-    /// The store cannot be opened.
+    /// The store failed to open.
     #[error("cannot open the chain in {}{}", path.display(), remedy(source))]
     Open {
         /// Path of the data directory or of the store.

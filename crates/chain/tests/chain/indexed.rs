@@ -1,5 +1,5 @@
-//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and empty
-//! block ranges, while the index is behind the chain, and after the store was opened again.
+//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and
+//! empty block ranges, while the index is behind the chain, and after the store was opened again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -50,7 +50,7 @@ fn roles(address: &Address, transaction: &Transaction, receipt: &Receipt) -> Vec
     all.into_iter().filter(|(has, _)| *has).map(|(_, role)| role).collect()
 }
 
-/// Returns the places and roles of the transactions of an address from a read of all blocks, the oldest first.
+/// Reads all blocks. Returns the place and the role of each transaction of an address, the oldest first.
 fn expected(net: &Net, address: &Address) -> Vec<(HistoryPlace, Vec<AddressRole>)> {
     let store = net.test.producer().store().snapshot();
     let mut found = Vec::new();

@@ -207,7 +207,7 @@ impl BlockEvents {
         if self.event_bytes > MOST_EVENTS {
             tracing::warn!(
                 bytes = self.event_bytes,
-                "the events of a block exceed 32 MiB; their subscribers are disconnected"
+                "the events of a block exceed 32 MiB; the node disconnects their subscribers"
             );
             self.events = None;
             self.order = Vec::new();
@@ -310,7 +310,7 @@ pub(super) fn transactions_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSACTION_BYTES)
 }
 
-/// Returns an upper bound of the JSON size of `count` transfers of an account in a notification, in bytes.
+/// Returns an upper bound, in bytes, for the JSON of `count` transfers of an account in a notification.
 pub(super) const fn transfers_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSFER_BYTES).saturating_add(TRANSACTION_BYTES)
 }
@@ -394,7 +394,7 @@ impl BlockEventCache {
 pub(super) enum Unread {
     /// A revert has started or ended since the session read the head.
     Gone,
-    /// The block could not be read; the log has the reason.
+    /// A read of the block failed; the log has the reason.
     Failed,
 }
 

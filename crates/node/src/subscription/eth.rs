@@ -71,8 +71,8 @@ struct Params<'a, R> {
 /// Upper bound of the size of a message without its result, in bytes.
 const AROUND: usize = 256;
 
-/// Writes the next notifications of a block, and advances `at` behind them. Small messages of one batch have about
-/// [`SMALL_RESPONSE`] bytes together. A large message does not advance `at`.
+/// Writes the next notifications of a block, and moves `at` to the place after these notifications. Small messages of
+/// one batch have about [`SMALL_RESPONSE`] bytes together. A large message does not change `at`.
 pub(super) fn batch(subscriptions: &EthSubscriptions, news: &BlockEvents, at: &mut Place) -> Batch {
     let (mut texts, mut bytes) = (Vec::new(), 0_usize);
     let block = news.tx_block.header.number;
@@ -106,7 +106,8 @@ pub(super) fn batch(subscriptions: &EthSubscriptions, news: &BlockEvents, at: &m
     Batch::Texts(texts)
 }
 
-/// Writes the large message at a place, and returns it with the place behind it. Returns `None` if no event is there.
+/// Writes the large message at a place. Returns the message, and the place after it. Returns `None` if the place has no
+/// event.
 pub(super) fn large(news: &BlockEvents, at: Place, most: usize) -> Option<(Vec<u8>, Place)> {
     let (number, placed) = news.events_from(at.event)?.next()?;
     // Reserve the whole vector: a growing vector would take more memory than the lease has.

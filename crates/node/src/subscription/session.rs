@@ -139,7 +139,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         }
         let body = Bytes::from(text);
         if !self.eth.any() {
-            // Before the request, because it can subscribe, and a new block can arrive before its response.
+            // Read the head before the request. The request can subscribe, and a new block can arrive before its
+            // response.
             let context = self.hub.node.context();
             self.observe(&context.snapshot);
             self.next_eth = Next::of(following(context.head()));

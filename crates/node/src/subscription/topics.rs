@@ -30,8 +30,8 @@ const AROUND: usize = 512;
 pub(super) struct Topics {
     /// The next block of each topic to which the client is subscribed.
     next: BTreeMap<Topic, BlockNumber>,
-    /// The latest block when the client last asked for blocks from a number on. A notification up to this block belongs
-    /// to the replay.
+    /// The latest block at the time of the last message with `fromBlock`. A notification up to this block belongs to
+    /// the replay.
     replay_to: Option<BlockNumber>,
     contracts: Followed,
     accounts: Followed,
@@ -117,9 +117,10 @@ impl Topics {
         self.next_block() <= self.replay_to && self.next_block().is_some()
     }
 
-    /// Applies a message that subscribes or unsubscribes. A new topic starts after the block `head`, or at the block that
-    /// the message names. If an address is invalid, adds the addresses before this address and returns the error of this
-    /// address. For events, adds only the addresses of contracts. Each new address takes one permit of `places`.
+    /// Applies a message that subscribes or unsubscribes. A new topic starts after the block `head`, or at the block
+    /// that the message names. If an address is invalid, adds the addresses before this address and returns the error
+    /// of this address. For events, adds only the addresses of contracts. Each new address takes one permit of
+    /// `places`.
     ///
     /// # Errors
     ///
@@ -261,8 +262,8 @@ impl Topics {
         Notification { values }
     }
 
-    /// Returns an upper bound of the size of the notification of the next block, in bytes. Returns `None` if it has
-    /// events or transfers, and those of the block are too large to send.
+    /// Returns an upper bound for the size of the next notification, in bytes. Returns `None` if the notification needs
+    /// the events or the transfers of the block, and these are too large to send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.is_due(Topic::NewBlock) {
@@ -617,7 +618,7 @@ mod tests {
         assert_eq!(topics.detail(), Detail::Block);
         let expected = [(5, vec![NewBlock]), (6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock, TxnLog])];
         assert_eq!(sent(&mut topics, 4), expected);
-        // A topic that starts during a replay starts after the latest block, or where it asks for.
+        // A topic that starts during a replay starts after the latest block, or at the block that its message names.
         take(&mut topics, &new_block(&json!("6"))).unwrap();
         take_at(&mut topics, &json!({"query": "EventLog", "addresses": [CONTRACT]}), BlockNumber::new(9)).unwrap();
         let expected = [(6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock]), (9, vec![NewBlock, TxnLog])];

@@ -164,8 +164,9 @@ impl Store {
         }
     }
 
-    /// Marks the state for removal, and removes the state diffs and the history index. The next opening removes the state. The caller must
-    /// then execute all blocks again ([`OpenOutcome::NeedsReplay`]). The store in the directory must not be open.
+    /// Marks the state for removal, and removes the state diffs and the history index. The next opening removes the
+    /// state. The caller must then execute all blocks again ([`OpenOutcome::NeedsReplay`]). The store in the directory
+    /// must not be open.
     ///
     /// # Errors
     ///
