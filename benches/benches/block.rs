@@ -73,8 +73,8 @@ impl Bench {
         bench
     }
 
-    /// Creates a chain on disk with `blocks` blocks and a complete history index. Each block has a payment of each sender.
-    /// `recipient` can choose the recipient by the number of the sender.
+    /// Creates a chain on disk with `blocks` blocks and a complete history index. Each block has a payment of each
+    /// sender. `recipient` can choose the recipient by the number of the sender.
     fn with_index(senders: usize, blocks: u64, recipient: impl Fn(usize) -> Option<Address>) -> Self {
         let dir = tempfile::tempdir().expect("there is a place for temporary files");
         let options = StoreOptions { index: IndexKinds::ALL, ..StoreOptions::default() };

@@ -184,7 +184,7 @@ pub enum TestChainError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplicaError {
-    /// The blocks of the chain cannot be read.
+    /// A read of blocks failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The block does not follow the head of the replica, or its execution has another result.

@@ -414,7 +414,7 @@ mod tests {
         assert!(matches!(error, StateProofError::NotAnAccount(_)), "{error}");
     }
 
-    /// Generates the proof of a variable of one of several contracts, and the value.
+    /// Generates a state proof for one of several contracts, and the proved value.
     fn any_case() -> impl Strategy<Value = (Case, Option<Vec<u8>>)> {
         let value = proptest::collection::vec(any::<u8>(), 1..60);
         let entries = proptest::collection::btree_map(any::<[u8; 32]>(), value, 1..40);

@@ -47,8 +47,9 @@ impl StateDiff {
         self.storage.values().map(BTreeMap::len).fold(self.accounts.len(), usize::saturating_add)
     }
 
-    /// Returns whether, for any contract, this diff sets entries, and `later` removes all of them and sets no entry. A
-    /// merged diff would then not show that the contract had storage, and its account would get no storage root.
+    /// Returns whether a contract exists for which this diff sets entries, and `later` removes all these entries and
+    /// sets no others. A merged diff would not show that this contract had storage. Its account would then get no
+    /// storage root.
     pub(crate) fn is_undone_by(&self, later: &Self) -> bool {
         later.storage.iter().any(|(address, removed)| {
             let Some(entries) = self.storage.get(address) else { return false };

@@ -661,7 +661,7 @@ fn check_history(history: u64, ops: Vec<Op>) {
             Op::Blocks(count, seed) => {
                 for number in 0..count {
                     fixture.commit(seed.wrapping_add(number)).unwrap();
-                    // In some iterations, the checkpoint is written while the next blocks are made.
+                    // Without this wait, the store writes the checkpoint while the test commits the next blocks.
                     if (seed >> number) & 1 == 0 {
                         fixture.store().settle();
                     }

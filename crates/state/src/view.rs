@@ -97,8 +97,8 @@ impl StateView {
         self.accounts_from(Address::ZERO)
     }
 
-    /// Iterates over the accounts in the order of their addresses, from the address `first` on. Reads no earlier page of
-    /// the trie.
+    /// Iterates over the accounts in the order of their addresses, from the address `first` on. Reads no earlier page
+    /// of the trie.
     pub fn accounts_from(&self, first: Address) -> impl Iterator<Item = Result<(Address, Account), StateError>> + '_ {
         self.accounts_source().leaves(&self.state.top, Some(Key::account(&first))).map(|leaf| {
             let leaf = leaf?;
@@ -189,8 +189,8 @@ impl StateView {
 
 /// An iterator over the entries of a contract's storage below a prefix, in the order of their plain keys.
 ///
-/// It reads one batch of entries at a time, and a batch has at most eight times as many keys as the previous batch. Its
-/// memory is limited to one batch.
+/// The iterator reads one batch of entries at a time, and has only this batch in memory. A batch has at most eight
+/// times as many keys as the previous batch.
 #[derive(Debug)]
 pub struct Entries {
     view: StateView,

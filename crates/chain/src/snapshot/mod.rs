@@ -197,8 +197,8 @@ impl Snapshot {
         self.state().index_progress()
     }
 
-    /// Finds a Tx block by its hash in the history index. Returns the number of the block, if the index has the block, and
-    /// the number of the latest blocks that are not in the index.
+    /// Finds a Tx block by its hash in the history index. Returns the number of the block, if the index has the block.
+    /// Also returns how many of the latest blocks the index does not have.
     ///
     /// # Errors
     ///

@@ -81,10 +81,10 @@ pub enum ProofError {
     /// The contract has no storage.
     #[error("Proof not found")]
     NoStorage,
-    /// The state after the block could not be reconstructed.
+    /// The computation of the state after the block failed.
     #[error("failed to read the state of a block")]
     History(#[source] HistoryError),
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

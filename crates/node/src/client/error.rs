@@ -11,7 +11,7 @@ use crate::terminal::visible;
 /// Reason why a command failed. Control characters in texts of nodes and files are escaped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ClientError {
+pub(crate) enum ClientError {
     /// An argument has an invalid value.
     #[error("{argument}: expected {expected}, got {got}")]
     Argument {
@@ -36,7 +36,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// A file exceeds its size limit.
-    #[error("{what}: expected at most {most} bytes")]
+    #[error("{what}: expected at most {most} bytes, got more")]
     TooLong {
         /// The content of the file.
         what: String,
@@ -69,7 +69,7 @@ pub enum ClientError {
     #[error("--password-file: expected a keystore in --key-file, got a key without a password")]
     UnusedPassword,
     /// A password is empty, has a line break, or is not UTF-8. The error text has no part of the password.
-    #[error("{place}: expected one line of UTF-8 text with the password")]
+    #[error("{place}: expected one line of UTF-8 text with the password, got no text, several lines or other bytes")]
     PasswordText {
         /// The option or the variable.
         place: &'static str,
@@ -248,7 +248,7 @@ impl ClientError {
     /// - 1 if the node rejects the request or drops the transaction, or if the requested object does not exist;
     /// - 1 if the contract has a fault, or if the client rejects the network or the gas price of the node;
     /// - 2 for wrong use, a file error, an unusable response, or a transaction without a known result.
-    pub fn exit_status(&self) -> u8 {
+    pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Refused { .. }
             | Self::NoMethod { .. }

@@ -7,8 +7,8 @@ use super::{FileLocation, Origin};
 /// Reason why the options are invalid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConfigError {
-    /// The TOML file cannot be read.
+pub(crate) enum ConfigError {
+    /// A read of the TOML file failed.
     #[error("cannot read configuration file {}", path.display())]
     Unreadable {
         /// Path of the file.

@@ -113,7 +113,7 @@ pub(super) fn member<'a>(json: Json<'a>, name: &'static str) -> Result<Json<'a>,
     json.member(name).ok_or(ValueError::Missing(name))
 }
 
-/// Returns the text of a string.
+/// Returns the text of a JSON string, without quotes and escapes.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub(super) fn text(json: Json<'_>) -> Result<&str, ValueError> {
     json.as_str().ok_or_else(|| ValueError::NotAString(json.kind().word()))
 }
 
-/// Returns the text of a member.
+/// Returns the text of a member that is a JSON string.
 pub(super) fn text_member<'a>(json: Json<'a>, name: &'static str) -> Result<&'a str, ValueError> {
     text(member(json, name)?)
 }
