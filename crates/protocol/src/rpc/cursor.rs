@@ -197,7 +197,7 @@ impl FromStr for AddressCursor {
 
 impl fmt::Display for KeyCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(&self.0))
+        f.write_str(&crate::hex::encode(&self.0))
     }
 }
 
@@ -205,7 +205,7 @@ impl FromStr for KeyCursor {
     type Err = CursorError;
 
     fn from_str(text: &str) -> Result<Self, CursorError> {
-        let key = hex::decode(text).ok().and_then(|key| String::from_utf8(key).ok());
+        let key = crate::hex::decode(text).ok().and_then(|key| String::from_utf8(key).ok());
         key.map(Self).ok_or(CursorError)
     }
 }
