@@ -149,7 +149,7 @@ function EntryList({ address, field, block, open, reload }: {
   return (
     <>
       <p class="muted" role="status">
-        {count === 0 && !more ? "The map is empty." : `${formatNumber(count)} entries read${more ? ", more follow" : ", all of the map"}.`}
+        {!error && (count === 0 && !more ? "The map is empty." : `${formatNumber(count)} entries read${more ? ", more follow" : ", all of the map"}.`)}
       </p>
       {error && <Moved error={error} reload={reload} />}
       {count > 0 && (
