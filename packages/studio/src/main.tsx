@@ -1,7 +1,8 @@
 // Starts the page: the connection to the node, the routes, and the frame.
+import { effect } from "@preact/signals";
 import { render } from "preact";
 import { readSettings } from "./node.ts";
-import { connect } from "./rpc/socket.ts";
+import { connect, generation } from "./rpc/socket.ts";
 import { followRoutes } from "./router.ts";
 import { followShortcuts } from "./shortcuts.ts";
 import { Frame } from "./frame.tsx";
@@ -10,6 +11,10 @@ import { applyTheme } from "./theme.ts";
 applyTheme();
 followRoutes();
 followShortcuts();
-void readSettings();
+// A revert or a restart of the node can change its settings.
+effect(() => {
+  generation.value;
+  void readSettings();
+});
 connect();
 render(<Frame />, document.getElementById("app")!);

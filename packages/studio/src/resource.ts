@@ -118,3 +118,21 @@ export function usePages<T>(
     restart: live && later ? first.reload : undefined,
   };
 }
+
+const pollEvery = 5_000;
+
+/**
+ * Reads a resource each 5 s while the page is visible, for data that change without a block. The node sends no
+ * notification of a pending transaction.
+ */
+export function usePolling(active: boolean, { loading, reload }: Pick<Resource<unknown>, "loading" | "reload">): void {
+  const latest = useRef({ loading, reload });
+  latest.current = { loading, reload };
+  useEffect(() => {
+    if (!active) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible" && !latest.current.loading) latest.current.reload();
+    }, pollEvery);
+    return () => clearInterval(timer);
+  }, [active]);
+}

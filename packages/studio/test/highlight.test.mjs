@@ -61,9 +61,10 @@ test("the time is linear", () => {
     tokens(text);
     return performance.now() - start;
   };
+  // A quadratic time is above 10 s.
   for (const part of ["(*", '"', "\\", "'", "-", "a ", '"\\', "(* x *) "]) {
     time(part.repeat(20_000));
-    const ms = time(part.repeat(400_000 / part.length));
-    assert.ok(ms < 1_000, `${JSON.stringify(part)}: ${ms} ms`);
+    const ms = time(part.repeat(200_000 / part.length));
+    assert.ok(ms < 3_000, `${JSON.stringify(part)}: ${ms} ms`);
   }
 });

@@ -1,5 +1,5 @@
 // Serves the page for development: `npm run dev -- http://127.0.0.1:5555 [PORT]`. Each load of the page builds it again.
-// Requests of JSON-RPC and the WebSocket go to the node. Without PORT, the system selects one.
+// Requests of JSON-RPC, of metrics and of the WebSocket go to the node. Without PORT, the system selects one.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
@@ -20,8 +20,8 @@ const build = () => new Promise((resolve, reject) => {
 
 const server = createServer(async (incoming, response) => {
   const { pathname } = new URL(incoming.url, "http://localhost");
-  if (incoming.method === "POST") {
-    const forward = request(node, { method: "POST", headers: { ...incoming.headers, host: node.host, origin: node.origin } }, (answer) => {
+  if (incoming.method === "POST" || pathname === "/metrics") {
+    const forward = request(new URL(pathname, node), { method: incoming.method, headers: { ...incoming.headers, host: node.host, origin: node.origin } }, (answer) => {
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
     });

@@ -37,7 +37,16 @@ export interface Model {
   runs: RunNode[];
   /** Number of the step that failed; null if none did. */
   failure: number | null;
+  /** Statements that write fields, in order. */
   writes: Write[];
+  /** Numbers of the steps that send messages or make events. */
+  sends: number[];
+  /** The places (`line:column`) of the executed statements by contract. */
+  reached: Map<string, Set<string>>;
+  /** For each step, the next step that is not in a component that this step calls; the number of steps if there is none. */
+  over: number[];
+  /** For each step, the next step in a component that called this component, directly or not, or in another run. */
+  out: number[];
 }
 
 /** A statement that writes a field. */
@@ -49,36 +58,68 @@ export interface Write {
   keys: Array<string | null>;
   /** The new value; undefined if the value is unknown, and null if the entry is deleted. */
   value: unknown;
+  /** The contract, the field and the keys as one text. Entries with unknown keys differ. */
+  entry: string;
+  /** Number of different entries that were written up to this statement. */
+  entries: number;
 }
+
+/** Steps after which the construction of a model lets the browser do other work. */
+const stepsOfPart = 1_000;
 
 /** Puts the steps of a trace in order. */
 export function buildModel(trace: Trace): Model {
-  const model: Model = { steps: [], runs: [], failure: null, writes: [] };
-  const visit = (call: TracedCall, parent: RunNode | null) => {
+  const work = construct(trace);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+/** Puts the steps of a trace in order, without a long task. */
+export async function buildModelInParts(trace: Trace): Promise<Model> {
+  const work = construct(trace);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
+
+function* construct(trace: Trace): Generator<void, Model> {
+  const model: Model = { steps: [], runs: [], failure: null, writes: [], sends: [], reached: new Map(), over: [], out: [] };
+  const entries = new Set<string>();
+  function* visit(call: TracedCall, parent: RunNode | null): Generator<void, void> {
     let node = parent;
     if (call.run) {
       const first = model.steps.length;
       node = { call, parent, first, end: first, endOfCalls: first, depth: parent ? parent.depth + 1 : 0 };
       model.runs.push(node);
-      addSteps(model, node);
+      yield* addSteps(model, node, entries);
       node.end = model.steps.length;
+      yield;
+      addTargets(model, node);
     }
-    for (const inner of call.calls) visit(inner, node);
+    for (const inner of call.calls) yield* visit(inner, node);
     if (node && call.run) node.endOfCalls = model.steps.length;
-  };
-  if (trace.call) visit(trace.call, null);
+  }
+  if (trace.call) yield* visit(trace.call, null);
   return model;
 }
 
-function addSteps(model: Model, run: RunNode): void {
+function* addSteps(model: Model, run: RunNode, entries: Set<string>): Generator<void, void> {
+  const contract = run.call.recipient;
+  const reached = model.reached.get(contract) ?? new Set();
+  model.reached.set(contract, reached);
   const open: Activation[] = [];
   const seen: Array<Set<string>> = [];
   let before: TracedStep | undefined;
   for (const step of run.call.run!.steps) {
     const number = model.steps.length;
+    if (number % stepsOfPart === 0) yield;
     open.length = Math.min(open.length, step.depth);
     seen.length = open.length;
-    const place = `${step.line}:${step.column}`;
+    const place = placeOf(step);
     let activation = open[step.depth - 1];
     // A component executes each statement at most once. So a repeated statement belongs to the next element of `forall`.
     const isNew = !activation || activation.component !== step.component || seen[step.depth - 1]!.has(place) || (before?.depth ?? 0) < step.depth;
@@ -89,12 +130,36 @@ function addSteps(model: Model, run: RunNode): void {
       seen[step.depth - 1] = new Set();
     }
     seen[step.depth - 1]!.add(place);
+    reached.add(place);
     activation!.steps.push(number);
     model.steps.push({ step, run, activation: activation! });
     if (step.failed) model.failure = number;
+    else if (/^(?:send|event)\s/.test(step.text)) model.sends.push(number);
     const write = writeOf(step);
-    if (write) model.writes.push({ ...write, step: number, contract: run.call.recipient });
+    if (write) {
+      const unknown = write.keys.includes(null) ? [number] : [];
+      const entry = JSON.stringify([contract, write.field, write.keys, ...unknown]);
+      entries.add(entry);
+      model.writes.push({ ...write, step: number, contract, entry, entries: entries.size });
+    }
     before = step;
+  }
+}
+
+/** Returns the place of a statement in its source. */
+export const placeOf = ({ line, column }: { line: number; column: number }): string => `${line}:${column}`;
+
+/** Sets the targets of the moves over and out, from the last step of a run to the first. */
+function addTargets({ steps, over, out }: Model, { first, end }: RunNode): void {
+  /** Later steps whose depths increase towards the end of the list. */
+  const shallower: number[] = [];
+  const depth = (number: number | undefined) => (number === undefined ? 0 : steps[number]!.step.depth);
+  for (let at = end - 1; at >= first; at--) {
+    while (depth(shallower.at(-1)) > depth(at)) shallower.pop();
+    const next = shallower.at(-1);
+    over[at] = next ?? end;
+    out[at] = next === undefined ? end : depth(next) < depth(at) ? next : out[next]!;
+    shallower.push(at);
   }
 }
 
@@ -102,7 +167,7 @@ const assignment = /^([a-z_]\w*)((?:\s*\[\s*\w+\s*\])*)\s*:=\s*(\w+)/;
 const deletion = /^delete\s+([a-z_]\w*)((?:\s*\[\s*\w+\s*\])+)/;
 
 /** Returns what a statement writes; null if it writes no field. */
-export function writeOf(step: TracedStep): Omit<Write, "step" | "contract"> | null {
+export function writeOf(step: TracedStep): Pick<Write, "field" | "keys" | "value"> | null {
   if (step.failed) return null;
   const match = assignment.exec(step.text) ?? deletion.exec(step.text);
   if (!match) return null;
@@ -116,6 +181,24 @@ export function writeOf(step: TracedStep): Omit<Write, "step" | "contract"> | nu
   });
   const value = source === undefined ? null : (valueOf(source) ?? undefined);
   return { field, keys, value };
+}
+
+/** Returns the latest writes of different entries up to a step, the latest first, and the number of all entries. */
+export function writesAt({ writes }: Model, number: number, limit: number): { latest: Write[]; entries: number } {
+  // The first write after the step.
+  let [low, high] = [0, writes.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (writes[middle]!.step <= number) low = middle + 1;
+    else high = middle;
+  }
+  const entries = writes[low - 1]?.entries ?? 0;
+  const latest = new Map<string, Write>();
+  for (let at = low - 1; at >= 0 && latest.size < Math.min(limit, entries); at--) {
+    const write = writes[at]!;
+    if (!latest.has(write.entry)) latest.set(write.entry, write);
+  }
+  return { latest: [...latest.values()], entries };
 }
 
 /** A variable at a step. */
@@ -175,15 +258,11 @@ export function stackAt(model: Model, number: number): StackEntry[] {
   add(activation, number);
   for (let outer = run.parent; outer; outer = outer.parent) {
     // The run of the sender is complete. Its messages go out after it.
-    const sent = [...stepsOf(outer)].findLast((at) => model.steps[at]!.step.text.startsWith("send "));
+    const sent = model.sends.findLast((at) => at >= outer.first && at < outer.end && model.steps[at]!.step.text.startsWith("send"));
     const step = sent ?? Math.max(outer.end - 1, outer.first);
     entries.push({ run: outer, component: outer.call.tag, line: outer.end > outer.first ? model.steps[step]!.step.line : null, step });
   }
   return entries;
-}
-
-function* stepsOf(run: RunNode): Iterable<number> {
-  for (let at = run.first; at < run.end; at++) yield at;
 }
 
 /** A message or an event that a statement made. */
@@ -202,10 +281,10 @@ export function sentAt(model: Model, number: number): Sent[] {
   const caused = model.runs.filter((inner) => inner.parent === run);
   const sent: Sent[] = [];
   let messages = 0;
-  for (let at = run.first; at <= number; at++) {
+  for (const at of model.sends) {
+    if (at < run.first || at > number) continue;
     const { step } = model.steps[at]!;
-    const kind = step.failed ? null : step.text.startsWith("send ") ? "message" : step.text.startsWith("event ") ? "event" : null;
-    if (!kind) continue;
+    const kind = step.text.startsWith("send") ? "message" : "event";
     const value = step.used[0]?.value;
     const values: unknown[] = kind === "message" && Array.isArray(value) ? value : [value];
     for (const value of values) {
@@ -264,10 +343,6 @@ export function move(model: Model, from: number, kind: Move): number | null {
   const position = model.steps[from];
   if (!position) return null;
   const { run, step } = position;
-  const find = (found: (position: Position, number: number) => boolean): number | null => {
-    for (let at = from + 1; at <= last; at++) if (found(model.steps[at]!, at)) return at;
-    return null;
-  };
   const inRange = (number: number | null) => (number !== null && number >= 0 && number <= last && number !== from ? number : null);
   switch (kind) {
     case "back":
@@ -279,10 +354,10 @@ export function move(model: Model, from: number, kind: Move): number | null {
     case "last":
       return inRange(last);
     case "over":
-      return find((next) => next.run !== run || next.step.depth <= step.depth);
+      return inRange(model.over[from]!);
     case "out":
-      if (step.depth === 1) return inRange(Math.min(run.endOfCalls, last));
-      return find((next) => next.run !== run || next.step.depth < step.depth);
+      // Out of a transition is out of its chained calls too.
+      return inRange(step.depth === 1 ? Math.min(run.endOfCalls, last) : model.out[from]!);
     case "call":
       return inRange(model.runs.find((next) => next.first > from && next.end > next.first)?.first ?? null);
     case "previousCall":

@@ -4,14 +4,14 @@ import { useMemo } from "preact/hooks";
 import { formatNumber } from "../format/amount.ts";
 import { type Column, Facts, Table } from "../parts/data.tsx";
 import { Address, ChainText } from "../parts/text.tsx";
-import { formatUnits, gasOfRun, type Model, type RunNode, sentAt, type Sent as SentItem, stackAt, unitsOfGas, type Variable, variablesAt, type Write } from "./model.ts";
+import { formatUnits, gasOfRun, type Model, type RunNode, sentAt, type Sent as SentItem, stackAt, unitsOfGas, type Variable, variablesAt, type Write, writesAt } from "./model.ts";
 import type { Trace } from "./trace.ts";
 import { formatValue } from "./value.ts";
 
 /** Characters of a value that a panel shows at first. */
 const shownOfValue = 300;
 /** Rows of a panel. */
-const mostRows = 100;
+const mostRows = 20;
 
 export interface PanelProps {
   model: Model;
@@ -104,8 +104,9 @@ export function Stack({ model, step, select }: PanelProps) {
 
 /** The fields that were written up to a step, with their latest values. */
 export function Writes({ model, step, success, select }: PanelProps & { success: boolean }) {
-  const writes = useMemo(() => latestWrites(model.writes, step), [model, step]);
+  const { latest: writes, entries } = useMemo(() => writesAt(model, step, mostRows), [model, step]);
   const columns: Array<Column<Write>> = [
+    ...(model.reached.size > 1 ? [{ title: "Contract", cell: ({ contract }: Write) => <Address hex={contract} /> }] : []),
     {
       title: "Field",
       cell: ({ field, keys }) => (
@@ -133,27 +134,13 @@ export function Writes({ model, step, success, select }: PanelProps & { success:
     <Panel title="Fields written so far">
       {!success && writes.length > 0 && <p class="hint">The transaction failed, so the chain has none of these values.</p>}
       {writes.length ? (
-        <Table caption="Fields written so far, the latest first" columns={columns} rows={writes.slice(0, mostRows)} id={({ step }) => String(step)} />
+        <Table caption="Fields written so far, the latest first" columns={columns} rows={writes} id={({ entry }) => entry} />
       ) : (
         <p class="muted">None.</p>
       )}
-      {writes.length > mostRows && <p class="muted">{formatNumber(writes.length - mostRows)} earlier entries are not shown.</p>}
+      {entries > writes.length && <p class="muted">{formatNumber(entries - writes.length)} earlier entries are not shown.</p>}
     </Panel>
   );
-}
-
-/** Returns the latest write of each entry, the latest first. */
-function latestWrites(writes: Write[], step: number): Write[] {
-  const latest = new Map<string, Write>();
-  for (const write of writes) {
-    if (write.step > step) break;
-    // Two entries with unknown keys can differ.
-    const known = write.keys.includes(null) ? [write.step] : [];
-    const name = JSON.stringify([write.contract, write.field, write.keys, known]);
-    latest.delete(name);
-    latest.set(name, write);
-  }
-  return [...latest.values()].reverse();
 }
 
 /** The messages and events of the run up to a step. */

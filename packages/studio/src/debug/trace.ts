@@ -1,6 +1,7 @@
-// Reads a trace from the node, and joins its pages.
+// Reads a trace from the node.
 import { call } from "../rpc/client.ts";
 import type { Exception, SimulatedTransaction, TracedCall, TransactionTrace } from "../rpc/types.ts";
+import { joinCalls } from "./join.ts";
 
 export interface Trace {
   call: TracedCall | null;
@@ -47,7 +48,7 @@ export async function readTrace(hash: string, signal: AbortSignal, progress: (re
   };
 }
 
-/** Reads the trace of a transaction that is not in a block. */
+/** Reads the trace of a simulated transaction. */
 export async function traceSimulation(transaction: SimulatedTransaction, signal: AbortSignal): Promise<Trace> {
   const { call: root, simulation, truncated } = await call("silica_traceCall", [transaction], signal);
   return {
@@ -59,49 +60,4 @@ export async function traceSimulation(transaction: SimulatedTransaction, signal:
     executed: null,
     truncated,
   };
-}
-
-/**
- * Adds the next page of a call to its earlier pages. Each page has all calls with a run, but a message without a run is
- * on one page only.
- */
-export function joinCalls(call: TracedCall, next: TracedCall): void {
-  call.params ??= next.params;
-  if (call.run && next.run) for (const step of next.run.steps) call.run.steps.push(step);
-  const [before, after] = [groups(call.calls), groups(next.calls)];
-  call.calls = after.flatMap(({ sent, run }, index) => {
-    const earlier = before[index];
-    if (earlier?.run && run) joinCalls(earlier.run, run);
-    return [...(earlier?.sent ?? []), ...sent, ...(earlier?.run ?? run ? [earlier?.run ?? run!] : [])];
-  });
-}
-
-/** Splits messages into groups that end with a message with a run. */
-function groups(calls: TracedCall[]): Array<{ sent: TracedCall[]; run?: TracedCall }> {
-  let group: { sent: TracedCall[]; run?: TracedCall } = { sent: [] };
-  const all = [group];
-  for (const call of calls) {
-    if (!call.run) group.sent.push(call);
-    else {
-      group.run = call;
-      all.push((group = { sent: [] }));
-    }
-  }
-  return all;
-}
-
-const place = "silica-studio/simulation";
-
-/** Keeps a transaction for the debugger. The route of the simulation is `debug/simulation`. */
-export function keepSimulation(transaction: SimulatedTransaction): void {
-  sessionStorage.setItem(place, JSON.stringify(transaction));
-}
-
-/** Returns the transaction that was kept last; null if there is none. */
-export function keptSimulation(): SimulatedTransaction | null {
-  try {
-    return JSON.parse(sessionStorage.getItem(place) ?? "null") as SimulatedTransaction | null;
-  } catch {
-    return null;
-  }
 }

@@ -6,13 +6,16 @@ const digits: Record<Unit, number> = { ZIL: 12, Li: 6, Qa: 0 };
 const grouping = new Intl.NumberFormat("en");
 
 /** Returns an amount in a unit, with separators between thousands and without zeros at the end. */
-export function formatAmount(qa: string | bigint, unit: Unit = "ZIL"): string {
-  const value = BigInt(qa);
-  const scale = 10n ** BigInt(digits[unit]);
+export const formatAmount = (qa: string | bigint, unit: Unit = "ZIL"): string => `${formatDecimal(qa, digits[unit])} ${unit}`;
+
+/** Returns a number of the smallest unit in a unit with `places` digits after the point, as of a token. */
+export function formatDecimal(smallest: string | bigint, places: number): string {
+  const value = BigInt(smallest);
+  const scale = 10n ** BigInt(places);
   const sign = value < 0n ? "−" : "";
   const magnitude = value < 0n ? -value : value;
-  const fraction = (magnitude % scale).toString().padStart(digits[unit], "0").replace(/0+$/, "");
-  return `${sign}${grouping.format(magnitude / scale)}${fraction && digits[unit] ? `.${fraction}` : ""} ${unit}`;
+  const fraction = (magnitude % scale).toString().padStart(places, "0").replace(/0+$/, "");
+  return `${sign}${grouping.format(magnitude / scale)}${fraction && places ? `.${fraction}` : ""}`;
 }
 
 /** Parses an amount in a unit. Throws an error with the expected form if the text is not an exact amount in Qa. */

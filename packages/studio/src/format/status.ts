@@ -30,7 +30,7 @@ const errors: Record<number, string> = {
   0: "the checker rejects the contract",
   1: "the run of the deployment failed",
   2: "too little money for `accept` or a message",
-  5: "the gas ended in the checker or the interpreter",
+  5: "the checker or the interpreter stopped before it reported its gas; a parameter can have a wrong form",
   7: "a call ended with an error or exception",
   8: "the run of the deployment ended with an error",
   9: "events and messages are too large or too deep for a receipt",

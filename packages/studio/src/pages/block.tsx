@@ -1,7 +1,8 @@
 // A Tx block: header, roots, micro blocks, co-signature, and transactions.
 import { formatNumber } from "../format/amount.ts";
+import { noBlock, parseNumber } from "../format/block.ts";
 import { settings } from "../node.ts";
-import { Bits, noBlock, parseNumber, RawBytes } from "../parts/blocks.tsx";
+import { Bits, RawBytes } from "../parts/blocks.tsx";
 import { type Column, Facts, Failure, Loaded, Paged, Table } from "../parts/data.tsx";
 import { Transactions } from "../parts/lists.tsx";
 import { Page, Section, Tabs } from "../parts/page.tsx";

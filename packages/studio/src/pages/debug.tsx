@@ -3,8 +3,9 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { formatNumber } from "../format/amount.ts";
 import { Calls, Failed, Gas, Sent, Stack, Variables, Writes } from "../debug/panels.tsx";
-import { buildModel, findText, formatUnits, gasOfRun, type Model, move, type Move, nextCost, type RunGas, unitsOfGas } from "../debug/model.ts";
-import { keptSimulation, mostSteps, readTrace, type Trace, traceSimulation } from "../debug/trace.ts";
+import { buildModelInParts, findText, formatUnits, gasOfRun, type Model, move, type Move, nextCost, placeOf, type RunGas, unitsOfGas } from "../debug/model.ts";
+import { keptSimulation } from "../debug/simulation.ts";
+import { mostSteps, readTrace, type Trace, traceSimulation } from "../debug/trace.ts";
 import { Loaded } from "../parts/data.tsx";
 import { TextField } from "../parts/form.tsx";
 import { announce } from "../parts/live.tsx";
@@ -59,7 +60,7 @@ function Read({ id }: { id: string }) {
   const progress = useSignal("");
   const trace = useResource(`trace ${id}`, async (signal) => {
     const read = await readById(id, signal, (done, all) => (progress.value = `${formatNumber(done)} of ${formatNumber(all)} steps`));
-    const model = buildModel(read);
+    const model = await buildModelInParts(read);
     const sources = await readSources(model, signal);
     return { trace: read, model, sources };
   });
@@ -235,20 +236,20 @@ function gutterOf({ lines }: RunGas): { title: string; values: Map<number, Gutte
 
 /** The lines of statements that no run of the contract reached, and the line that failed. */
 function marksOf(model: Model, contract: string, all: Statement[]): Map<number, LineMark> {
-  const steps = model.steps.filter(({ run }) => run.call.recipient === contract);
-  const reached = new Set(steps.map(({ step }) => `${step.line}:${step.column}`));
+  const reached = model.reached.get(contract);
   const marks = new Map<number, LineMark>();
   const lines = ({ span }: Statement) => Array.from({ length: span.end.line - span.start.line + 1 }, (_, index) => span.start.line + index);
-  const isReached = ({ span }: Statement) => reached.has(`${span.start.line}:${span.start.column}`);
+  const isReached = ({ span }: Statement) => reached?.has(placeOf(span.start));
   const mark: LineMark = { symbol: "–", title: "never reached", className: "unreached" };
   for (const statement of all) if (!isReached(statement)) for (const line of lines(statement)) marks.set(line, mark);
   for (const statement of all) if (isReached(statement)) for (const line of lines(statement)) marks.delete(line);
-  for (const { step } of steps) if (step.failed) marks.set(step.line, { symbol: "✗", title: "failed here", className: "bad" });
+  const failed = model.failure === null ? null : model.steps[model.failure]!;
+  if (failed?.run.call.recipient === contract) marks.set(failed.step.line, { symbol: "✗", title: "failed here", className: "bad" });
   return marks;
 }
 
 const buttons: Array<{ kind: Move; title: string; key?: string; name?: string }> = [
-  { kind: "first", title: "⏮ Start" },
+  { kind: "first", title: "Start" },
   { kind: "back", title: "Back", key: "←", name: "ArrowLeft" },
   { kind: "forward", title: "Forward", key: "→", name: "ArrowRight" },
   { kind: "over", title: "Over", key: "↑", name: "ArrowUp" },
@@ -256,7 +257,7 @@ const buttons: Array<{ kind: Move; title: string; key?: string; name?: string }>
   { kind: "call", title: "Next call", key: "n", name: "n" },
   { kind: "previousCall", title: "Previous call", key: "p", name: "p" },
   { kind: "failure", title: "Failure", key: "f", name: "f" },
-  { kind: "last", title: "End ⏭" },
+  { kind: "last", title: "End" },
 ];
 const keys = new Map(buttons.flatMap(({ kind, name }) => (name ? [[name, kind] as const] : [])));
 

@@ -1,6 +1,7 @@
 // The list of DS blocks, and the page of one DS block.
 import { formatNumber } from "../format/amount.ts";
-import { Bits, noBlock, parseNumber, RawBytes } from "../parts/blocks.tsx";
+import { noBlock, parseNumber } from "../format/block.ts";
+import { Bits, RawBytes } from "../parts/blocks.tsx";
 import { type Column, Facts, Failure, Loaded, Paged, Table } from "../parts/data.tsx";
 import { Members } from "../parts/members.tsx";
 import { Page, Section, Tabs } from "../parts/page.tsx";
@@ -166,7 +167,7 @@ function Overview({ number, block }: { number: string; block: DsBlock }) {
               {shards.map(({ nodes, size }, index) => (
                 <div key={index}>
                   <h3>
-                    Shard {index}: {formatNumber(size)} members
+                    Shard {index}, {formatNumber(size)} {size === 1 ? "member" : "members"}
                   </h3>
                   {nodes.length ? <Members caption={`Shard ${index}`} keys={nodes} /> : <p class="muted">None.</p>}
                 </div>

@@ -5,26 +5,15 @@ import { messageTree, parseData, type MessageTree } from "../format/messages.ts"
 import { receiptErrors, statusWords } from "../format/status.ts";
 import { Changes } from "../parts/changes.tsx";
 import { type Column, Facts, Failure, Loaded, Table } from "../parts/data.tsx";
-import { Pending } from "../parts/lists.tsx";
 import { Page, Section, Tabs } from "../parts/page.tsx";
+import { Pending } from "../parts/pool.tsx";
 import { Address, Age, Amount, BlockLink, ChainText, Copy, Hash, Json } from "../parts/text.tsx";
 import { Params } from "../parts/values.tsx";
-import { useResource } from "../resource.ts";
+import { usePolling, useResource } from "../resource.ts";
 import { link, route } from "../router.ts";
 import { call, RpcError } from "../rpc/client.ts";
+import { absent, orNull } from "../rpc/errors.ts";
 import type { EventLog, Exception, Receipt, TracedCall, Transaction, TransactionStatus, TransactionSummary } from "../rpc/types.ts";
-
-/** The code of the node for an object that does not exist. */
-const notFound = -20;
-
-async function known<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof RpcError && error.code === notFound) return null;
-    throw error;
-  }
-}
 
 interface Found {
   /** The transaction in its block. */
@@ -34,8 +23,11 @@ interface Found {
 }
 
 async function read(hash: string, signal: AbortSignal): Promise<Found> {
-  const transaction = await known(call("GetTransaction", [hash], signal));
-  if (!transaction) return { executed: null, submitted: await known(call("GetTransactionStatus", [hash], signal)) };
+  const transaction = await orNull(call("GetTransaction", [hash], signal), absent.transaction);
+  if (!transaction) {
+    const submitted = await orNull(call("GetTransactionStatus", [hash], signal), absent.transaction);
+    return { executed: null, submitted };
+  }
   const { matches } = await call("silica_search", [hash], signal);
   const place = matches.find(({ kind }) => kind === "transaction")?.label.split(":");
   if (!place) throw new Error("the transaction left its block during the request; try again");
@@ -61,6 +53,7 @@ export default function TransactionPage() {
 
 function OneTransaction({ hash }: { hash: string }) {
   const found = useResource(hash, (signal) => read(hash, signal), { live: (value) => !value?.executed });
+  usePolling(found.value !== undefined && !found.value.executed, found);
   const current = route.value.query.get("tab") ?? "overview";
   return (
     <Page title={`Transaction ${hash.slice(0, 8)}…`}>
@@ -267,7 +260,7 @@ function FailedStep({ hash }: { hash: string }) {
   return (
     <>
       <p>
-        The execution stopped in line {step.line} of <ChainText text={step.component} /> in the contract <Address hex={contract} />:
+        The contract <Address hex={contract} /> stopped in line {step.line}, in <ChainText text={step.component} />:
       </p>
       <pre>
         <ChainText text={step.text} />
@@ -340,7 +333,7 @@ function StateChanges({ hash }: { hash: string }) {
         {(value) =>
           typeof value === "string" ? (
             <p class="muted">
-              The node does not have the state before this transaction any more, so the page shows the receipt only. Answer of the node: {value}
+              The node does not have the state before this transaction any more, so the page shows the receipt only. Answer of the node: {value}.
             </p>
           ) : (
             <Changes changes={value} />

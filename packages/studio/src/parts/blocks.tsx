@@ -6,9 +6,6 @@ import { Copy } from "./text.tsx";
 import { useResource } from "../resource.ts";
 import { call } from "../rpc/client.ts";
 
-/** The number that the node returns instead of a block that does not exist. */
-export const noBlock = "18446744073709551615";
-
 /** A bit map of a co-signature: a mark for each member, and the number of the members that signed. */
 export function Bits({ bits }: { bits: boolean[] | null | undefined }) {
   if (!bits?.length) return <span class="muted">empty</span>;
@@ -44,10 +41,3 @@ export function RawBytes({ method, number }: { method: "GetRawTxBlock" | "GetRaw
     </Section>
   );
 }
-
-/** Parses the number of a block in a route. Returns null if the text is not a block number. */
-export const parseNumber = (text: string | undefined): string | null => {
-  if (!text || !/^\d{1,20}$/.test(text)) return null;
-  const number = BigInt(text).toString();
-  return BigInt(number) < BigInt(noBlock) ? number : null;
-};

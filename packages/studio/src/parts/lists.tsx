@@ -1,14 +1,13 @@
 // Tables that several pages have.
 import { formatNumber } from "../format/amount.ts";
-import { statusWords } from "../format/status.ts";
-import type { BlockRow, PoolTransaction, TransactionSummary } from "../rpc/types.ts";
+import type { AccountRow, BlockRow, PoolTransaction, TransactionSummary } from "../rpc/types.ts";
 import { type Column, Table } from "./data.tsx";
 import { Address, Age, Amount, BlockLink, ChainText, Hash, Outcome, TransactionLink } from "./text.tsx";
 
 type Role = "hash" | "kind" | "from" | "to" | "amount";
 
 /** Columns that pending and executed transactions share. */
-const shared: Record<Role, Column<TransactionSummary | PoolTransaction>> = {
+export const shared: Record<Role, Column<TransactionSummary | PoolTransaction>> = {
   hash: { title: "Hash", cell: (row) => <TransactionLink hash={row.hash} /> },
   kind: { title: "Kind", cell: (row) => ("tag" in row && row.tag ? <ChainText text={row.tag} limit={60} /> : row.kind) },
   from: { title: "From", cell: (row) => <Address hex={row.sender} /> },
@@ -28,36 +27,25 @@ const transactionColumns: Array<Column<TransactionSummary>> = [
   { title: "Status", cell: (row) => <Outcome success={row.success} /> },
 ];
 
-/** Transactions, with links to their pages. A short list fits next to another one. */
-export const Transactions = ({ caption, rows, short = false }: { caption: string; rows: TransactionSummary[]; short?: boolean }) => (
-  <Table
-    caption={caption}
-    columns={short ? transactionColumns.filter(({ title }) => !["Block", "Fee"].includes(title)) : transactionColumns}
-    rows={rows}
-    id={(row) => row.hash}
-  />
-);
-
-const pendingColumns: Array<Column<PoolTransaction>> = [
+const shortTransactionColumns: Array<Column<TransactionSummary>> = [
   shared.hash,
-  shared.kind,
+  { title: "Age", cell: (row) => <Age timestamp={row.timestamp} /> },
+  {
+    title: "Kind",
+    cell: (row) => (
+      <>
+        {shared.kind.cell(row)} {!row.success && <Outcome success={false} />}
+      </>
+    ),
+  },
   shared.from,
   shared.to,
   shared.amount,
-  { title: "Nonce", numeric: true, cell: (row) => formatNumber(row.nonce) },
-  { title: "Status", cell: (row) => <Pending code={row.status} /> },
 ];
 
-/** Why a transaction is pending. */
-export const Pending = ({ code }: { code: number }) => (
-  <span>
-    <span class="warn">… pending</span>: {statusWords(code)}
-  </span>
-);
-
-/** Pending transactions. */
-export const PendingTransactions = ({ rows }: { rows: PoolTransaction[] }) => (
-  <Table caption="Pending transactions" columns={pendingColumns} rows={rows} id={(row) => row.hash} />
+/** Transactions, with links to their pages. A short list fits next to another one. */
+export const Transactions = ({ caption, rows, short = false }: { caption: string; rows: TransactionSummary[]; short?: boolean }) => (
+  <Table caption={caption} columns={short ? shortTransactionColumns : transactionColumns} rows={rows} id={(row) => row.hash} />
 );
 
 const blockColumns: Array<Column<BlockRow>> = [
@@ -91,8 +79,20 @@ const blockColumns: Array<Column<BlockRow>> = [
 export const Blocks = ({ caption, rows, short = false }: { caption: string; rows: BlockRow[]; short?: boolean }) => (
   <Table
     caption={caption}
-    columns={short ? blockColumns.filter(({ title }) => !["Fees", "DS block"].includes(title)) : blockColumns}
+    columns={short ? blockColumns.filter(({ title }) => !["Gas", "Fees", "DS block", "Hash"].includes(title)) : blockColumns}
     rows={rows}
     id={(row) => row.to}
   />
+);
+
+const accountColumns: Array<Column<AccountRow>> = [
+  { title: "Address", cell: (row) => <Address hex={row.address} /> },
+  { title: "Kind", cell: (row) => (row.codeHash ? "contract or library" : "account") },
+  { title: "Balance", numeric: true, cell: (row) => <Amount qa={row.balance} /> },
+  { title: "Nonce", numeric: true, cell: (row) => formatNumber(row.nonce) },
+];
+
+/** Accounts with their balances. */
+export const Accounts = ({ caption, rows }: { caption: string; rows: AccountRow[] }) => (
+  <Table caption={caption} columns={accountColumns} rows={rows} id={(row) => row.address} />
 );

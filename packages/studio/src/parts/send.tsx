@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { keepSimulation } from "../debug/simulation.ts";
 import { formatAmount, formatNumber } from "../format/amount.ts";
 import { parseAddress, toBech32 } from "../format/address.ts";
 import { receiptErrors, statusWords } from "../format/status.ts";
@@ -16,7 +17,7 @@ import { addressBook } from "./addresses.tsx";
 import { Changes } from "./changes.tsx";
 import { Facts, Failure, Loaded } from "./data.tsx";
 import { Action, Field, TextField } from "./form.tsx";
-import { Pending } from "./lists.tsx";
+import { Pending } from "./pool.tsx";
 import { Section } from "./page.tsx";
 import { Address, Amount, ChainText, Outcome, shorten, TransactionLink } from "./text.tsx";
 import { Params } from "./values.tsx";
@@ -154,7 +155,14 @@ export function Send({ what, draft, accounts, source, showLine }: SendProps) {
         ) : current.error ? (
           <Failure error={current.error} retry={simulation.reload} />
         ) : result ? (
-          <SimulationView simulation={result} source={source} showLine={showLine} />
+          <>
+            <SimulationView simulation={result} source={source} showLine={showLine} />
+            {transaction && !transaction.code && (
+              <a href={link(["debug", "simulation"])} onClick={() => keepSimulation(transaction)}>
+                Step through the simulation
+              </a>
+            )}
+          </>
         ) : (
           <p class="muted" aria-busy="true">
             Simulating…

@@ -75,8 +75,7 @@ const touches = ({ start, end }: SourceSpan, first: number, count: number): bool
 function reveal(view: HTMLDivElement, line: number): void {
   const part = view.children[Math.floor((line - 1) / linesOfPart)] as HTMLElement | undefined;
   if (!part) return;
-  const count = Number(part.dataset["lines"]);
-  const height = part.offsetHeight / count;
+  const height = parseFloat(getComputedStyle(view).lineHeight);
   const top = part.offsetTop + height * ((line - 1) % linesOfPart);
   const margin = Math.min(3 * height, view.clientHeight / 4);
   if (top < view.scrollTop + margin || top + height > view.scrollTop + view.clientHeight - margin) {
@@ -96,19 +95,24 @@ function Part({ start, lines, current, gutter, marks }: { start: number; lines: 
     return () => observer.disconnect();
   }, []);
   const shown = near.value;
-  // An equal result has no effect on the document.
+  // An element that is the same as before has no effect on the document.
   const content = useMemo(
     () =>
       shown
-        ? lines.map((tokens, index) => (
-            <Line key={index} number={start + index + 1} tokens={tokens} current={current} gutter={gutter} mark={marks?.get(start + index + 1)} />
-          ))
+        ? lines.map((tokens, index) => {
+            const number = start + index + 1;
+            return <Line key={index} number={number} tokens={tokens} gutter={gutter} mark={marks?.get(number)} />;
+          })
         : `${lines.map(plain).join("\n")}\n`,
-    [shown, lines, current, gutter, marks],
+    [shown, lines, gutter, marks],
   );
+  const withCurrent =
+    typeof content === "string" || !current
+      ? content
+      : content.map((line, index) => (touches(current, start + index, 1) ? <Line {...line.props} key={index} current={current} /> : line));
   return (
-    <div ref={element} class={shown ? undefined : "source-far"} data-lines={lines.length}>
-      {content}
+    <div ref={element} class={shown ? undefined : "source-far"}>
+      {withCurrent}
     </div>
   );
 }
@@ -118,7 +122,7 @@ const plain = (line: Token[]): string => line.map(({ text }) => text).join("").r
 function Line({ number, tokens, current, gutter, mark }: {
   number: number;
   tokens: Token[];
-  current: SourceSpan | undefined;
+  current?: SourceSpan;
   gutter: SourceProps["gutter"];
   mark: LineMark | undefined;
 }) {

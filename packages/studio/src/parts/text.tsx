@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { formatAmount, formatNumber, type Unit } from "../format/amount.ts";
 import { nullAddress, toBech32 } from "../format/address.ts";
 import { formatAge, formatTime, toDate } from "../format/time.ts";
+import { labels } from "../labels.ts";
 import { announce, now } from "./live.tsx";
 import { link } from "../router.ts";
 
@@ -18,10 +19,18 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
   };
   return (
     <button type="button" class="copy" aria-label={label} title={label} onClick={copy}>
-      {done.value ? "✓" : "⧉"}
+      {done.value ? "✓" : <CopyIcon />}
     </button>
   );
 }
+
+// Not every system font has a character for this.
+const CopyIcon = () => (
+  <svg viewBox="0 0 16 16" width="14" height="14" fill="none" stroke="currentColor" stroke-width="1.5" aria-hidden="true">
+    <rect x="5.5" y="5.5" width="8" height="8" rx="1" />
+    <path d="M10.5 5.5v-3h-8v8h3" />
+  </svg>
+);
 
 /** Shortens the middle of a text. */
 export const shorten = (text: string, start = 8, end = 6): string =>
@@ -31,7 +40,7 @@ export const shorten = (text: string, start = 8, end = 6): string =>
 export function Hash({ value, to, whole = false }: { value: string; to?: string; whole?: boolean }) {
   const text = whole ? value : shorten(value);
   return (
-    <span class="hash" title={value}>
+    <span class={whole ? "hash whole" : "hash"} title={value}>
       {to ? <a href={to}>{text}</a> : <span>{text}</span>}
       <Copy text={value} label={`Copy ${text}`} />
     </span>
@@ -47,15 +56,16 @@ export const BlockLink = ({ number, kind = "block" }: { number: string | number;
   <a href={link([kind, number])}>{formatNumber(number)}</a>
 );
 
-/** An address in bech32 form, with a link to its page. */
+/** An address by its name in this browser or in bech32 form, with a link to its page. */
 export function Address({ hex, whole = false }: { hex: string; whole?: boolean }) {
   const plain = hex.replace(/^0x/, "").toLowerCase();
   if (plain === nullAddress) return <span class="muted">null address</span>;
   const text = toBech32(plain);
+  const label = labels.value[plain];
   const shown = whole ? text : shorten(text, 9, 6);
   return (
-    <span class="hash" title={`${text}\n0x${plain}`}>
-      <a href={link(["address", `0x${plain}`])}>{shown}</a>
+    <span class={whole ? "hash whole" : "hash"} title={`${text}\n0x${plain}`}>
+      {label && whole && <ChainText text={label} />} <a href={link(["address", `0x${plain}`])}>{label && !whole ? <ChainText text={label} /> : shown}</a>
       <Copy text={text} label={`Copy address ${shown}`} />
     </span>
   );

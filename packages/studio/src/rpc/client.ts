@@ -28,28 +28,40 @@ export function call<M extends keyof Methods>(
   return request(method, params, signal) as Promise<Methods[M]["result"]>;
 }
 
-/** Calls a method by a name that is known at run time only. */
-export async function request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
-  const body = JSON.stringify({ id: ++lastId, jsonrpc: "2.0", method, params });
-  let response: Response;
+/** An answer of the node, before its text is read. */
+export interface Exchange {
+  status: number;
+  text: string;
+}
+
+/** The body of a request. */
+export const requestBody = (method: string, params: unknown): string => JSON.stringify({ id: ++lastId, jsonrpc: "2.0", method, params });
+
+/** Sends a request, and returns the answer as text. Throws an `RpcError` if the node does not answer. */
+export async function exchange(body: string, signal?: AbortSignal): Promise<Exchange> {
   try {
-    response = await fetch(endpoint, {
+    const response = await fetch(endpoint, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body,
       ...(signal ? { signal } : {}),
     });
+    return { status: response.status, text: await response.text() };
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new RpcError("the node does not answer", 0);
   }
-  if (response.status === 429) throw new RpcError("the node is busy; try again", 429);
-  const text = await response.text();
+}
+
+/** Calls a method by a name that is known at run time only. */
+export async function request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+  const { status, text } = await exchange(requestBody(method, params), signal);
+  if (status === 429) throw new RpcError("the node is busy; try again", 429);
   let answer: { result?: unknown; error?: { code: number; message: string; data?: unknown } };
   try {
     answer = JSON.parse(text) as typeof answer;
   } catch {
-    throw new RpcError(`expected an answer of JSON-RPC, got status ${response.status}`, response.status);
+    throw new RpcError(`expected an answer of JSON-RPC, got status ${status}`, status);
   }
   if (answer.error) throw new RpcError(answer.error.message, answer.error.code, answer.error.data);
   return answer.result;
