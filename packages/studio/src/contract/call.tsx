@@ -102,7 +102,7 @@ export function Call(props: CallProps) {
               {...attributes}
               value={transition.vname}
               onChange={(event) => {
-                location.hash = link(["contract", address], { tab: "call", transition: event.currentTarget.value });
+                location.hash = link(["contract", `0x${address}`], { tab: "call", transition: event.currentTarget.value });
               }}
             >
               {of.transitions.map(({ vname }) => (
@@ -178,7 +178,7 @@ function TransitionCall({ address, known, source, transition, accounts }: CallPr
         draft={draft}
         accounts={accounts}
         source={source}
-        showLine={(line) => <a href={link(["contract", address], { tab: "code", line: String(line) })}>line {line}</a>}
+        showLine={(line) => <a href={link(["contract", `0x${address}`], { tab: "code", line: String(line) })}>line {line}</a>}
       />
     </>
   );

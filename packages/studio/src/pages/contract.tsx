@@ -36,7 +36,7 @@ function OneContract({ address }: { address: string }) {
   const asked = route.value.query.get("tab") ?? "code";
   const current = tabs.includes(asked) ? asked : "code";
   const name = found.value?.vname;
-  const title = (id: string) => ({ id, title: id[0]!.toUpperCase() + id.slice(1), href: link(["contract", address], id === "code" ? {} : { tab: id }) });
+  const title = (id: string) => ({ id, title: id[0]!.toUpperCase() + id.slice(1), href: link(["contract", `0x${address}`], id === "code" ? {} : { tab: id }) });
   return (
     <Page title={name ? `${found.value!.library ? "Library" : "Contract"} ${shorten(name, 40, 8)}` : "Contract"}>
       <p>
