@@ -115,7 +115,8 @@ export function Call(props: CallProps) {
         </Field>
         {transition.documentation && <Documentation text={transition.documentation} />}
       </Section>
-      <TransitionCall key={transition.vname} {...props} transition={transition} accounts={accounts.value} />
+      {/* After a revert, another contract can have the address. */}
+      <TransitionCall key={JSON.stringify([transition.vname, transition.params])} {...props} transition={transition} accounts={accounts.value} />
     </>
   );
 }
