@@ -371,7 +371,7 @@ function DataInput({ label, type, form, onForm, known }: InputProps & { form: Fo
             <option value="">choose…</option>
             {constructors.map(({ name }) => (
               <option key={name} value={name}>
-                {shortName(name)}
+                {shortName(name).slice(0, 100)}
               </option>
             ))}
           </select>
