@@ -1,7 +1,8 @@
-//! The command line: its subcommands, help, completions and manual pages.
+//! The program `silica` with its command line: subcommands, help, completions and manual pages.
 
 mod db;
 mod manual;
+mod program;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -11,23 +12,15 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
-pub use self::{
+pub use self::program::run;
+use self::{
     db::{DbArgs, DbCommand},
     manual::{completions, man_page, write_man_pages},
     usage::{hint, usage_error},
 };
-pub use crate::{
-    client::{
-        AccountCommand, AddressArgs, Answer, Assignment, BalanceArgs, BlockArgs, CallArgs, CertificateFault,
-        ClientCommand, ClientError, DeployArgs, GetProofArgs, HttpError, KeyArgs, LoadArgs, LoadError, LoadReport,
-        NewArgs, NodeArgs, NodeUrl, NodeUrlError, OrderArgs, ParamArgs, ProofCommand, ProofReport, RpcArgs, SendArgs,
-        StateArgs, TxArgs, Variable, VerifyArgs, VerifyError, WhichBlock, client, get_proof, hide_keys, load,
-        verify_proof,
-    },
-    config::{ConfigError, RunArgs, Settings},
-    parent::{LivingParent, Parent, ParentError},
-    protection::{protect_files, protect_memory},
-    telemetry::{FilterError, LogFormat, init as init_telemetry},
+use crate::{
+    client::{ClientCommand, LoadArgs, ProofCommand},
+    config::RunArgs,
 };
 
 /// Examples at the end of `--help`.
@@ -49,18 +42,18 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(name = "silica", version, args_conflicts_with_subcommands = true, max_term_width = 100,
           after_long_help = EXAMPLES)]
-pub struct Cli {
+struct Cli {
     /// The subcommand. Without one, the node runs.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    command: Option<Command>,
     /// Options of the node.
     #[command(flatten)]
-    pub run: RunArgs,
+    run: RunArgs,
 }
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+enum Command {
     /// Run the node (the default).
     Run(RunArgs),
     /// Show the configuration.
@@ -94,7 +87,7 @@ pub enum Command {
 
 /// Commands for the configuration.
 #[derive(Debug, Subcommand)]
-pub enum ConfigCommand {
+enum ConfigCommand {
     /// Print the options of the node as TOML, with the source of each value.
     ///
     /// The output is valid as the file of --config. It has no secrets.
