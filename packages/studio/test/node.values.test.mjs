@@ -1,11 +1,11 @@
 // Compares the check of form values with the node's own reader. Needs a node with methods for developers:
 // `SILICA_URL=http://127.0.0.1:5555 npm test`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { before, test } from "node:test";
 import { load } from "./bundle.mjs";
 
-const { parseType } = await load("scilla/types.ts");
+const { parseType, printType } = await load("scilla/types.ts");
 const { dataTypes, fromJson, range, toJson, toParam, constructorsOf } = await load("scilla/values.ts");
 const url = process.env.SILICA_URL;
 const options = { skip: url ? false : "SILICA_URL is not set" };
@@ -123,4 +123,23 @@ test("the node accepts a list of 10,000 elements", options, async () => {
   const { vname, name, type } = transitions.find((one) => one.vname === "TakeLists");
   const rows = Array.from({ length: 100 }, (_, place) => Array.from({ length: 100 }, (_, inner) => `${place} ${inner}`));
   assert.equal(await refusal(vname, toParam(name, type, fromJson(type, rows, known), known)), null);
+});
+
+test("the types of the example contracts print as the node prints them", options, async () => {
+  const contracts = new URL("../../../contracts/", import.meta.url);
+  const files = readdirSync(contracts, { recursive: true }).filter((name) => name.endsWith(".scilla"));
+  assert.ok(files.length >= 7);
+  const source = (name) => readFileSync(new URL(name, contracts), "utf8");
+  const data = JSON.stringify([
+    { vname: "_scilla_version", type: "Uint32", value: "0" },
+    { vname: "_library", type: "Bool", value: { constructor: "True", argtypes: [], arguments: [] } },
+  ]);
+  const library = await call("silica_sendTransaction", { senderAddr: sender, toAddr: "0".repeat(40), code: source("escrow/Escrow.scillib"), data });
+  for (const name of files) {
+    const { interface: found } = await call("silica_checkContract", source(name), { libraries: { Escrow: library.ContractAddress } });
+    assert.ok(found, name);
+    const texts = [...found.params, ...found.fields, ...[...found.transitions, ...found.procedures, ...found.events].flatMap(({ params }) => params)];
+    for (const { type } of texts) assert.equal(printType(parseType(type)), type);
+    assert.equal(dataTypes(found.ADTs).size >= found.ADTs.length, true);
+  }
 });

@@ -34,10 +34,21 @@ export function startForms(params: TypedParam[], known: DataTypes, values: Recor
   });
 }
 
+// A form changes by a new object, so that the value of an unchanged one is known. A long list is converted once.
+const values = new WeakMap<Form, { type: Type; known: DataTypes; param: Param }>();
+
+function readParam({ vname, type }: TypedParam, form: Form, known: DataTypes): Param {
+  const before = values.get(form);
+  if (before?.type === type && before.known === known) return before.param;
+  const param = toParam(vname, type, form, known);
+  values.set(form, { type, known, param });
+  return param;
+}
+
 /** Returns the parameters, or what the first incomplete one needs. */
 export function readParams(params: TypedParam[], forms: Form[], known: DataTypes): Param[] | { problem: string } {
   try {
-    return params.map(({ vname, type }, place) => toParam(vname, type, forms[place]!, known));
+    return params.map((param, place) => readParam(param, forms[place]!, known));
   } catch (error) {
     if (error instanceof FormError) return { problem: error.message };
     throw error;
@@ -91,7 +102,7 @@ export function Call(props: CallProps) {
               {...attributes}
               value={transition.vname}
               onChange={(event) => {
-                location.hash = link(["contract", address], { tab: "call", transition: event.currentTarget.value });
+                location.hash = link(["contract", `0x${address}`], { tab: "call", transition: event.currentTarget.value });
               }}
             >
               {of.transitions.map(({ vname }) => (
@@ -104,7 +115,8 @@ export function Call(props: CallProps) {
         </Field>
         {transition.documentation && <Documentation text={transition.documentation} />}
       </Section>
-      <TransitionCall key={transition.vname} {...props} transition={transition} accounts={accounts.value} />
+      {/* After a revert, another contract can have the address. */}
+      <TransitionCall key={JSON.stringify([transition.vname, transition.params])} {...props} transition={transition} accounts={accounts.value} />
     </>
   );
 }
@@ -139,14 +151,14 @@ function TransitionCall({ address, known, source, transition, accounts }: CallPr
     problem !== undefined ? { problem } : { toAddr: `0x${address}`, amount: money.qa!, data: JSON.stringify({ _tag: transition.vname, params: read }) };
 
   // The link has the filled form, and never a key.
-  const args = "problem" in read ? "" : JSON.stringify(Object.fromEntries(read.map(({ vname, value }) => [vname, value])));
-  const filled = useSettled(JSON.stringify([args.length > longestLink ? "" : args, money.qa && money.qa !== "0" ? money.qa : ""]));
+  const data = useSettled("problem" in draft ? "" : draft.data!);
+  const qa = useSettled(money.qa ?? "");
   useEffect(() => {
-    const [linked, qa] = JSON.parse(filled) as [string, string];
+    const { params = [] } = data && data.length <= longestLink ? (JSON.parse(data) as { params: Param[] }) : {};
     setQuery("transition", transition.vname);
-    setQuery("args", linked === "{}" ? "" : linked);
-    setQuery("amount", qa);
-  }, [filled]);
+    setQuery("args", params.length ? JSON.stringify(Object.fromEntries(params.map(({ vname, value }) => [vname, value]))) : "");
+    setQuery("amount", qa === "0" ? "" : qa);
+  }, [data, qa]);
 
   return (
     <>
@@ -167,7 +179,7 @@ function TransitionCall({ address, known, source, transition, accounts }: CallPr
         draft={draft}
         accounts={accounts}
         source={source}
-        showLine={(line) => <a href={link(["contract", address], { tab: "code", line: String(line) })}>line {line}</a>}
+        showLine={(line) => <a href={link(["contract", `0x${address}`], { tab: "code", line: String(line) })}>line {line}</a>}
       />
     </>
   );

@@ -32,8 +32,8 @@ export function InterfaceSummary({ interface: of, address }: { interface: Contra
       {address && (
         <>
           {" "}
-          {callable && <a href={link(["contract", address], { tab: "call", transition: one.vname })}>call</a>}{" "}
-          <a href={link(["contract", address], { tab: "code", line: String(one.span.start.line) })}>line {one.span.start.line}</a>
+          {callable && <a href={link(["contract", `0x${address}`], { tab: "call", transition: one.vname })}>call</a>}{" "}
+          <a href={link(["contract", `0x${address}`], { tab: "code", line: String(one.span.start.line) })}>line {one.span.start.line}</a>
         </>
       )}
       {one.documentation && <Documentation text={one.documentation} />}

@@ -149,7 +149,7 @@ function EntryList({ address, field, block, open, reload }: {
   return (
     <>
       <p class="muted" role="status">
-        {count === 0 && !more ? "The map is empty." : `${formatNumber(count)} entries read${more ? ", more follow" : ", all of the map"}.`}
+        {!error && (count === 0 && !more ? "The map is empty." : `${formatNumber(count)} entries read${more ? ", more follow" : ", all of the map"}.`)}
       </p>
       {error && <Moved error={error} reload={reload} />}
       {count > 0 && (
@@ -341,8 +341,13 @@ function EntryDialog({ address, field, keys, value, type, known, reload, close }
   );
 }
 
+/** A longer text makes an input slow. Its edit begins with an empty input. */
+const longestEdit = 100_000;
+
+const tooLong = (value: unknown): boolean => typeof value === "string" && value.length > longestEdit;
+
 function startForm(type: Type, value: unknown, known: DataTypes): Form {
-  if (value === undefined) return emptyForm(type, known);
+  if (value === undefined || tooLong(value)) return emptyForm(type, known);
   // The state has an empty map as an object.
   if (type.kind === "map") return emptyForm(type, known);
   try {
@@ -367,6 +372,7 @@ function EditEntry({ address, field, keys, value, type, known, done }: {
     <details open={value === undefined}>
       <summary>Edit as a developer</summary>
       <p class="muted">The node sets the value in a block of its own. To undo the edit, revert to a savepoint from before it.</p>
+      {tooLong(value) && <p class="muted">The present value is too long for the input, which is empty therefore.</p>}
       <ScillaField name="value" type={type} form={form.value} known={known} onForm={(next) => (form.value = next)} />
       <Action
         run={async () => {

@@ -1,6 +1,6 @@
 // A contract: its source, state, calls, events, history and init data.
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { parseAddress } from "../format/address.ts";
 import { Call } from "../contract/call.tsx";
 import { InterfaceSummary } from "../contract/interface.tsx";
@@ -36,7 +36,7 @@ function OneContract({ address }: { address: string }) {
   const asked = route.value.query.get("tab") ?? "code";
   const current = tabs.includes(asked) ? asked : "code";
   const name = found.value?.vname;
-  const title = (id: string) => ({ id, title: id[0]!.toUpperCase() + id.slice(1), href: link(["contract", address], id === "code" ? {} : { tab: id }) });
+  const title = (id: string) => ({ id, title: id[0]!.toUpperCase() + id.slice(1), href: link(["contract", `0x${address}`], id === "code" ? {} : { tab: id }) });
   return (
     <Page title={name ? `${found.value!.library ? "Library" : "Contract"} ${shorten(name, 40, 8)}` : "Contract"}>
       <p>
@@ -84,10 +84,17 @@ function Tab({ address, interface: of, source, sourceError, current }: {
 function Code({ source }: { source: string }) {
   const line = Number(route.value.query.get("line")) || undefined;
   const marks = useMemo(() => (line ? new Map([[line, { symbol: "▸", title: "this line", className: "asked" }]]) : undefined), [line]);
+  const place = useRef<HTMLDivElement>(null);
+  // The summary above the source can be longer than the view.
+  useEffect(() => {
+    if (line) place.current?.scrollIntoView();
+  }, [line]);
   return (
-    <Section title="Source" action={<Copy text={source} label="Copy the source" />}>
-      <Source source={source} label="Source of the contract" line={line} marks={marks} />
-    </Section>
+    <div ref={place}>
+      <Section title="Source" action={<Copy text={source} label="Copy the source" />}>
+        <Source source={source} label="Source of the contract" line={line} marks={marks} />
+      </Section>
+    </div>
   );
 }
 

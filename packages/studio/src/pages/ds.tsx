@@ -125,11 +125,17 @@ function Block({ number }: { number: string }) {
 function Overview({ number, block }: { number: string; block: DsBlock }) {
   const { header } = block;
   const miners = useResource(number, (signal) => call("GetMinerInfo", [number], signal));
+  // The block itself does not contain its hash, and the search returns it.
+  const hash = useResource(number, async (signal) => {
+    const { matches } = await call("silica_search", [number], signal);
+    return matches.find(({ kind }) => kind === "dsBlock")?.label;
+  });
   return (
     <>
       <Section title="Header">
         <Facts
           rows={[
+            !!hash.value && ["Hash", <Hash value={hash.value} whole />],
             ["Time", <Age timestamp={header.Timestamp} whole />],
             !!header.EpochNum && ["First Tx block", <BlockLink number={header.EpochNum} />],
             ["Previous block", <Hash value={header.PrevHash} whole />],

@@ -1,5 +1,6 @@
 // The home page: the state of the chain, pending and latest transactions, latest blocks, accounts, and block production.
 import { useSignal } from "@preact/signals";
+import { nullAddress } from "../format/address.ts";
 import { settings, readSettings } from "../node.ts";
 import { Facts, Loaded } from "../parts/data.tsx";
 import { Action, Field, TextField } from "../parts/form.tsx";
@@ -10,9 +11,12 @@ import { Address, Amount, BlockLink } from "../parts/text.tsx";
 import { useResource } from "../resource.ts";
 import { link } from "../router.ts";
 import { call } from "../rpc/client.ts";
+import type { AccountRow } from "../rpc/types.ts";
 
-const limit = 20;
+const limit = 15;
 const live = { live: true };
+
+const canPay = ({ address, balance, codeHash }: AccountRow) => !codeHash && balance !== "0" && address !== nullAddress;
 
 export default function Home() {
   const blocks = useResource("blocks", (signal) => call("silica_getBlockRange", [{ limit }], signal), live);
@@ -24,7 +28,7 @@ export default function Home() {
   const dsBlock = blocks.value?.blocks[0]?.dsBlock ?? node?.latestDsBlock;
   return (
     <Page title="Home">
-      {latest.value?.transactions.length === 0 && <FirstSteps sender={accounts.value?.accounts.find(({ codeHash }) => !codeHash)?.address} />}
+      {latest.value?.transactions.length === 0 && <FirstSteps sender={accounts.value?.accounts.find(canPay)?.address} />}
       <Section title="Chain">
         <Facts
           rows={[

@@ -1,10 +1,12 @@
 // A transaction: status, call, messages, events, errors, and changes of state.
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { formatAmount, formatNumber } from "../format/amount.ts";
 import { messageTree, parseData, type MessageTree } from "../format/messages.ts";
 import { receiptErrors, statusWords } from "../format/status.ts";
 import { Changes } from "../parts/changes.tsx";
 import { type Column, Facts, Failure, Loaded, Table } from "../parts/data.tsx";
+import { announce } from "../parts/live.tsx";
 import { Page, Section, Tabs } from "../parts/page.tsx";
 import { Pending } from "../parts/pool.tsx";
 import { Address, Age, Amount, BlockLink, ChainText, Copy, Hash, Json } from "../parts/text.tsx";
@@ -54,6 +56,13 @@ export default function TransactionPage() {
 function OneTransaction({ hash }: { hash: string }) {
   const found = useResource(hash, (signal) => read(hash, signal), { live: (value) => !value?.executed });
   usePolling(found.value !== undefined && !found.value.executed, found);
+  const waited = useRef(false);
+  useEffect(() => {
+    if (found.value?.submitted) waited.current = true;
+    if (!found.value?.executed || !waited.current) return;
+    waited.current = false;
+    announce(found.value.executed.summary.success ? "The transaction is confirmed" : "The transaction is confirmed and failed");
+  }, [found.value]);
   const current = route.value.query.get("tab") ?? "overview";
   return (
     <Page title={`Transaction ${hash.slice(0, 8)}…`}>
@@ -308,7 +317,7 @@ function Event({ event }: { event: EventLog }) {
       <p>
         of the contract <Address hex={event.address} />
       </p>
-      <Params caption={`Parameters of the event`} params={event.params} />
+      <Params caption="Parameters of the event" params={event.params} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // Completion of addresses in inputs.
 import { formatAmount } from "../format/amount.ts";
 import { nullAddress, toBech32 } from "../format/address.ts";
+import { labels } from "../labels.ts";
 import { useResource } from "../resource.ts";
 import { call } from "../rpc/client.ts";
 import type { AccountRow } from "../rpc/types.ts";
@@ -16,11 +17,19 @@ export function useAccounts() {
   });
 }
 
-/** The list of addresses. A page has it once. */
-export const AddressBook = ({ accounts }: { accounts: AccountRow[] | undefined }) => (
-  <datalist id={addressBook}>
-    {accounts?.map(({ address, balance, codeHash }) => (
-      <option key={address} value={toBech32(address)} label={codeHash ? "contract" : formatAmount(balance)} />
-    ))}
-  </datalist>
-);
+/** The list of addresses: those with a name in this browser, accounts and contracts. A page has it once. */
+export function AddressBook({ accounts = [] }: { accounts: AccountRow[] | undefined }) {
+  const names = labels.value;
+  const options = new Map(Object.entries(names));
+  for (const { address, balance, codeHash } of accounts) {
+    const kind = codeHash ? "contract" : formatAmount(balance);
+    options.set(address, names[address] ? `${names[address]}, ${kind}` : kind);
+  }
+  return (
+    <datalist id={addressBook}>
+      {[...options].map(([address, label]) => (
+        <option key={address} value={toBech32(address)} label={label} />
+      ))}
+    </datalist>
+  );
+}

@@ -1,7 +1,7 @@
 // A button whose action cannot be undone: it asks first.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { Failure } from "./data.tsx";
 
 export interface ConfirmProps {
@@ -20,7 +20,15 @@ export interface ConfirmProps {
 export function Confirm({ children, title, question, action, run, disabled = false }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const state = useSignal<{ running: boolean; error?: Error }>({ running: false });
+  const button = useRef<HTMLButtonElement>(null);
   const heading = useId();
+  useEffect(
+    () => () => {
+      // The action can remove the row of the button.
+      if (document.activeElement === button.current) document.querySelector("h1")?.focus();
+    },
+    [],
+  );
   const start = async () => {
     state.value = { running: true };
     try {
@@ -37,7 +45,7 @@ export function Confirm({ children, title, question, action, run, disabled = fal
   };
   return (
     <>
-      <button type="button" disabled={disabled} onClick={open}>
+      <button ref={button} type="button" disabled={disabled} onClick={open}>
         {children}
       </button>
       <dialog ref={dialog} aria-labelledby={heading}>

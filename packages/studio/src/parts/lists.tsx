@@ -27,14 +27,25 @@ const transactionColumns: Array<Column<TransactionSummary>> = [
   { title: "Status", cell: (row) => <Outcome success={row.success} /> },
 ];
 
+const shortTransactionColumns: Array<Column<TransactionSummary>> = [
+  shared.hash,
+  { title: "Age", cell: (row) => <Age timestamp={row.timestamp} /> },
+  {
+    title: "Kind",
+    cell: (row) => (
+      <>
+        {shared.kind.cell(row)} {!row.success && <Outcome success={false} />}
+      </>
+    ),
+  },
+  shared.from,
+  shared.to,
+  shared.amount,
+];
+
 /** Transactions, with links to their pages. A short list fits next to another one. */
 export const Transactions = ({ caption, rows, short = false }: { caption: string; rows: TransactionSummary[]; short?: boolean }) => (
-  <Table
-    caption={caption}
-    columns={short ? transactionColumns.filter(({ title }) => !["Block", "Fee"].includes(title)) : transactionColumns}
-    rows={rows}
-    id={(row) => row.hash}
-  />
+  <Table caption={caption} columns={short ? shortTransactionColumns : transactionColumns} rows={rows} id={(row) => row.hash} />
 );
 
 const blockColumns: Array<Column<BlockRow>> = [

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { formatAmount, formatNumber, type Unit } from "../format/amount.ts";
+import { toChecksum } from "../format/checksum.ts";
 import { printType, type Type } from "../scilla/types.ts";
 import {
   constructorsOf,
@@ -141,11 +142,23 @@ export function Input(props: InputProps) {
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
+const countOfBytes = (count: number): string => `${formatNumber(count)} ${count === 1 ? "byte" : "bytes"}`;
+
+const isAddress = (type: Type): boolean => type.kind === "address" || (type.kind === "bytes" && type.width === 20);
+
+/** Hexadecimal digits of an address in mixed letter case have a checksum. A wrong one is often a typing error. */
+function checksumWarning(text: string): string | null {
+  const digits = text.trim().replace(/^0x/, "");
+  if (!/^[0-9a-fA-F]{40}$/.test(digits) || !/[a-f]/.test(digits) || !/[A-F]/.test(digits)) return null;
+  return toChecksum(digits.toLowerCase()) === `0x${digits}` ? null : "The letter case is not the checksum of this address. Compare the digits.";
+}
+
 function hintOf(type: Type, form: Form & { kind: "text" }): string | null {
-  if (type.kind === "string") return `${formatNumber(bytesOf(form.text))} bytes`;
-  if (type.kind === "bytes" && type.width !== 20) {
+  if (type.kind === "string") return countOfBytes(bytesOf(form.text));
+  if (isAddress(type)) return checksumWarning(form.text);
+  if (type.kind === "bytes") {
     const bytes = Math.floor(form.text.trim().replace(/^0x/, "").length / 2);
-    return `${formatNumber(bytes)} ${type.width === null ? "" : `of ${formatNumber(type.width)} `}bytes, hexadecimal`;
+    return `${type.width === null ? "" : `${formatNumber(bytes)} of `}${countOfBytes(type.width ?? bytes)}, hexadecimal`;
   }
   if (form.unit && form.unit !== "Qa" && form.text.trim()) {
     try {
@@ -162,12 +175,12 @@ function TextInput({ label, type, form, onForm }: InputProps & { form: Form & { 
   const left = useSignal(false);
   const problem = left.value ? problemOf(() => void textValue(type, form.text, form.unit)) : null;
   const set = (text: string) => onForm({ ...form, text });
-  const isAddress = type.kind === "address" || (type.kind === "bytes" && type.width === 20);
+  const address = isAddress(type);
   const shared = { value: form.text, autocomplete: "off", spellcheck: false, onBlur: () => (left.value = true) };
   return (
     <Field label={label} hint={hintOf(type, form)} error={problem}>
       {(attributes) =>
-        type.kind === "string" || (type.kind === "bytes" && !isAddress) ? (
+        type.kind === "string" || (type.kind === "bytes" && !address) ? (
           <textarea
             {...attributes}
             {...shared}
@@ -181,9 +194,9 @@ function TextInput({ label, type, form, onForm }: InputProps & { form: Form & { 
               {...attributes}
               {...shared}
               type="text"
-              inputMode={isAddress ? "text" : form.unit && form.unit !== "Qa" ? "decimal" : "numeric"}
-              list={isAddress ? addressBook : undefined}
-              placeholder={isAddress ? "zil1… or 0x…" : undefined}
+              inputMode={address ? "text" : form.unit && form.unit !== "Qa" ? "decimal" : "numeric"}
+              list={address ? addressBook : undefined}
+              placeholder={address ? "zil1… or 0x…" : undefined}
               onInput={(event) => set(event.currentTarget.value)}
             />
             {form.unit && <UnitSelect type={type} form={form} onForm={onForm} />}
@@ -358,7 +371,7 @@ function DataInput({ label, type, form, onForm, known }: InputProps & { form: Fo
             <option value="">choose…</option>
             {constructors.map(({ name }) => (
               <option key={name} value={name}>
-                {shortName(name)}
+                {shortName(name).slice(0, 100)}
               </option>
             ))}
           </select>

@@ -331,7 +331,7 @@ function Sent({ hash, contract }: { hash: string; contract: string | null }) {
             contract !== null && [
               "Contract",
               <>
-                <Address hex={contract} /> <a href={link(["contract", contract])}>Open the contract</a>
+                <Address hex={contract} /> <a href={link(["contract", `0x${contract}`])}>Open the contract</a>
               </>,
             ],
           ]}

@@ -23,6 +23,15 @@ export const generation = signal(0);
 const firstDelay = 500;
 const longestDelay = 8_000;
 
+/**
+ * Reads the lists again after a revert that this page requested. The node sends no notification of a revert, so the latest
+ * block is unknown until the next one.
+ */
+export function afterRevert(): void {
+  head.value = null;
+  generation.value += 1;
+}
+
 interface Notification {
   type: string;
   values: Array<{
