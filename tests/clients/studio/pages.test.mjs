@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 
 import { Browser, TestNode } from './harness.mjs';
-import { hostile, routes, seed } from './seed.mjs';
+import { direction, routes, seed } from './seed.mjs';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let node, browser, chain;
@@ -82,10 +82,12 @@ test('text_of_contracts_is_shown_as_text', async () => {
     assert.equal(await view.page.locator('main img, main script').count(), 0);
     assert.ok(!(await view.page.title()).includes('pwned'));
   }
-  await view.go(`#/contract/${chain.evil}?tab=state`);
-  // A mark replaces the change of direction.
-  await view.shows('U+202E');
-  assert.ok(!(await view.text()).includes(hostile.direction));
+  for (const tab of ['code', 'call']) {
+    await view.go(`#/contract/${chain.evil}?tab=${tab}`);
+    // A mark replaces the change of direction.
+    await view.shows('U+202E');
+    assert.ok(!(await view.text()).includes(direction));
+  }
   await view.close();
 });
 

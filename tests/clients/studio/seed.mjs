@@ -4,16 +4,18 @@ import { source, ZIL } from './harness.mjs';
 
 const owner = (node) => ({ vname: 'owner', type: 'ByStr20', value: node.accounts[0] });
 
-/** Texts that a page must show as text: markup, changes of direction, characters without width. */
+/** Texts that a page must show as text. */
 export const hostile = {
   markup: '<img src=x onerror="document.title=\'pwned\'"></script><script>document.title="pwned"</script>',
-  direction: 'pay \u202e001 LIZ\u202c to zil\u200b1',
   long: 'x'.repeat(20_000),
   html: '&lt;b&gt; {{constructor}} javascript:alert(1)',
 };
 
+/** Changes of direction, and a character without width. A source may contain them, and a string may not. */
+export const direction = 'pay \u202e001 LIZ\u202c to zil\u200b1';
+
 const hostileContract = `scilla_version 0
-(* ${hostile.markup} ${hostile.direction} *)
+(* ${hostile.markup} ${direction} *)
 library Hostile
 let one_msg =
   fun (msg : Message) =>
@@ -22,7 +24,7 @@ let one_msg =
 (* Documentation: ${hostile.markup} *)
 contract Hostile (owner : ByStr20)
 field texts : Map String String = Emp String String
-(* ${hostile.markup} *)
+(* ${hostile.markup} ${direction} *)
 transition Put (key : String, value : String)
   texts[key] := value;
   e = { _eventname : "Put"; key : key; value : value };
@@ -73,7 +75,7 @@ export async function seed(node) {
   const token = await node.deploy(await source('contracts/fungible_token/fungible_token.scilla'), [
     { vname: 'contract_owner', type: 'ByStr20', value: first },
     { vname: 'name', type: 'String', value: hostile.markup },
-    { vname: 'symbol', type: 'String', value: hostile.direction },
+    { vname: 'symbol', type: 'String', value: hostile.html },
     { vname: 'decimals', type: 'Uint32', value: '12' },
     { vname: 'init_supply', type: 'Uint128', value: '1000000000000000' },
     { vname: 'default_operators', type: 'List ByStr20', value: [] },
