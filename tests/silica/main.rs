@@ -43,6 +43,7 @@ mod simulation;
 mod start;
 mod state_page;
 mod status_server;
+mod studio;
 mod subscription;
 mod trace;
 mod transaction;

@@ -317,7 +317,7 @@ const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,ima
 
 #[test]
 fn browser_finds_a_page_that_names_what_a_wallet_needs() {
-    let node = Node::start(&["--chain-id", "333", "--mnemonic", WORDS, "--show-keys"]);
+    let node = Node::start(&["--studio", "off", "--chain-id", "333", "--mnemonic", WORDS, "--show-keys"]);
     pay(&node);
     for host in ["127.0.0.1", "rebound.example"] {
         let (head, body) = get(&node, "GET", "/", host, Some(BROWSER));
@@ -351,7 +351,7 @@ fn pay(node: &Node) {
 
 #[test]
 fn curl_lines_of_the_page_work() {
-    let node = Node::start(&[]);
+    let node = Node::start(&["--studio", "off"]);
     let (_, body) = get(&node, "GET", "/", "x", Some("text/html"));
     let lines: Vec<String> = body
         .split("<pre>")

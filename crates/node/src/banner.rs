@@ -48,6 +48,8 @@ pub struct Banner {
     pub block_mode: BlockMode,
     /// Whether the node serves methods for developers.
     pub developer: bool,
+    /// Whether the node serves the studio, its web page for browsers.
+    pub studio: bool,
     /// The data directory; `None` for a chain in memory.
     pub data_dir: Option<PathBuf>,
     /// Number of the latest Tx block.
@@ -149,6 +151,11 @@ impl Banner {
         self.operator.map(|addr| format!("http://{}", on_this_machine(addr)))
     }
 
+    /// Returns the URL of the studio, for a browser on this machine. Returns `None` if the node does not serve it.
+    pub fn local_studio_url(&self) -> Option<String> {
+        self.studio.then(|| format!("{}/studio/", self.local_url()))
+    }
+
     /// Returns the facts as a JSON object, together with the version and the id of this process.
     pub fn to_json(&self) -> Value {
         let Self { version, block_mode, developer, data_dir, latest, node_key, accounts, .. } = self;
@@ -162,6 +169,7 @@ impl Banner {
             "transactionVersion": version.packed(),
             "blockMode": block_mode.to_string(),
             "developerMethods": developer,
+            "studio": self.local_studio_url(),
             "latestTxBlock": latest.get(),
             "dataDir": data_dir.as_ref().map(|path| path.to_string_lossy()),
             "nodeKey": node_key.to_string(),
@@ -209,6 +217,9 @@ impl fmt::Display for Banner {
         writeln!(f)?;
         writeln!(f, "  JSON-RPC   {}", self.url())?;
         writeln!(f, "  WebSocket  {}", self.websocket_url())?;
+        if let Some(url) = self.local_studio_url() {
+            writeln!(f, "  studio     {url}")?;
+        }
         if let Some(addr) = operator {
             writeln!(f, "  operators  http://{addr}")?;
         }
@@ -291,6 +302,7 @@ mod tests {
             version: Version::of_chain(ChainId::new(222)),
             block_mode: BlockMode::Instant,
             developer: true,
+            studio: true,
             data_dir: None,
             latest: BlockNumber::new(7),
             node_key: PublicKey::new([2; 33]),
@@ -321,6 +333,18 @@ mod tests {
         let banner = Banner { operator: Some(([0, 0, 0, 0], 9100).into()), ..banner(1, None) };
         assert!(banner.to_string().contains("\n  operators  http://0.0.0.0:9100\n"), "{banner}");
         assert_eq!(banner.to_json()["operator"], "http://127.0.0.1:9100");
+    }
+
+    #[test]
+    fn page_for_browsers_is_shown_if_the_node_serves_it() {
+        let everywhere = Banner { addr: ([0, 0, 0, 0], 5555).into(), ..banner(1, None) };
+        for banner in [banner(1, None), everywhere] {
+            assert!(banner.to_string().contains("\n  studio     http://127.0.0.1:5555/studio/\n"), "{banner}");
+            assert_eq!(banner.to_json()["studio"], "http://127.0.0.1:5555/studio/");
+        }
+        let without = Banner { studio: false, ..banner(1, None) };
+        assert!(!without.to_string().contains("studio"), "{without}");
+        assert_eq!(without.to_json().get("studio"), Some(&Value::Null));
     }
 
     /// Checks the lines about keys in a banner. Each account has two flags: its key is public, and the banner has the

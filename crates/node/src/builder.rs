@@ -6,7 +6,7 @@ use silica_protocol::{Address, ChainId, Qa};
 
 use crate::{
     block_mode::BlockMode,
-    config::{Config, Developer},
+    config::{Config, When},
     startup::{Node, RunningNode, StartError},
 };
 
@@ -76,7 +76,7 @@ impl NodeBuilder {
     /// Sets whether the node serves methods for developers. The default is yes if all servers listen on loopback
     /// addresses.
     pub fn developer_methods(mut self, served: bool) -> Self {
-        self.config.developer = if served { Developer::On } else { Developer::Off };
+        self.config.developer = if served { When::On } else { When::Off };
         self
     }
 

@@ -31,6 +31,7 @@
 //!
 //! - `cli` (on by default): the binary `silica` with its command line, in the module `cli`. A program that embeds a
 //!   node does not need it.
+//! - `studio` (on by default): the files of the studio, the web page for browsers. Without it, the node serves no studio.
 //!
 //! # Modules
 //!
@@ -135,7 +136,7 @@ pub use crate::{
     banner::{Banner, BannerForm, FundedAccount},
     block_mode::{BlockMode, BlockModeError},
     builder::NodeBuilder,
-    config::{Config, Developer, Durability, FileLocation, Origin, Origins, Profile},
+    config::{Config, Durability, FileLocation, Origin, Origins, Profile, When},
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},
     export::{ExportError, ExportRange, ExportReport, export_db},

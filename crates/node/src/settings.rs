@@ -5,6 +5,8 @@
 pub(crate) struct PublicSettings {
     /// Whether the node serves methods for developers.
     pub(crate) developer: bool,
+    /// Whether the node serves the studio.
+    pub(crate) studio: bool,
     /// Name of the profile.
     pub(crate) profile: &'static str,
     /// Maximum size of the body of a request, in bytes.

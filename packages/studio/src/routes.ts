@@ -20,6 +20,7 @@ export const pages: Record<string, () => Promise<PageModule>> = {
   ds: () => import("./pages/ds.tsx"),
   labels: () => import("./pages/labels.tsx"),
   node: () => import("./pages/node.tsx"),
+  proof: () => import("./pages/proof.tsx"),
   rpc: () => import("./pages/rpc.tsx"),
   search: () => import("./pages/search.tsx"),
   token: () => import("./pages/token.tsx"),

@@ -1,10 +1,12 @@
 // Loads a module of the page into Node: esbuild removes the types and joins its imports.
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { proofOptions } from "../tools/proof.mjs";
 
 /** Returns the exports of a module of `src`. */
 export async function load(path) {
   const result = await build({
+    ...proofOptions,
     entryPoints: [fileURLToPath(new URL(`../src/${path}`, import.meta.url))],
     bundle: true,
     format: "esm",

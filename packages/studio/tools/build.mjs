@@ -8,6 +8,7 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { gzipSync } from "fflate";
+import { proofOptions } from "./proof.mjs";
 
 const here = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const dist = here("../../crates/studio/dist");
@@ -15,6 +16,7 @@ const firstPage = 60_000;
 const whole = 150_000;
 
 const result = await build({
+  ...proofOptions,
   absWorkingDir: here(""),
   entryPoints: { app: "src/main.tsx", style: "src/style.css" },
   outdir: "dist",

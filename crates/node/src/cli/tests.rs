@@ -10,7 +10,7 @@ use super::{usage::without_env, *};
 use crate::{
     block_mode::BlockMode,
     client::VerifyArgs,
-    config::{Config, Developer, Durability, Settings},
+    config::{Config, Durability, Settings, When},
     listen::WebSocketPort,
     parent::Parent,
     rpc::RpcLimits,
@@ -36,7 +36,7 @@ fn no_arguments_run_the_defaults() {
 fn every_flag_reaches_the_configuration() {
     let cli = parse(
         "--data-dir d --listen 127.0.0.1:80 --websocket 127.0.0.1:81 --chain-id 333 --block-mode interval=250 \
-         --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --scilla-rules 0.11 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
+         --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --scilla-rules 0.11 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off --studio on \
          --max-bodies-mb 9 --max-connections 8 --max-batch 4 --max-batch-answer-mb 2 --request-timeout 3 --idle-timeout 6 \
          --rate-limit 11 --stop-timeout 4 --allowed-hosts node,10.0.0.7 --allowed-origins https://a.b \
          --trusted-proxies 10.0.0.0/8 --methods Get* --operator-listen 127.0.0.1:82 --show-keys \
@@ -53,7 +53,8 @@ fn every_flag_reaches_the_configuration() {
     assert_eq!((config.shards, config.blocks_per_ds_epoch, config.show_keys), (Some(3), Some(5), true));
     assert_eq!(config.scilla_rules, Some(Edition::V0_11));
     assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
-    assert_eq!((config.durability, config.developer), (Durability::Relaxed, Developer::Off));
+    assert_eq!((config.durability, config.developer), (Durability::Relaxed, When::Off));
+    assert_eq!(config.studio, When::On);
     assert_eq!((config.max_pending, config.max_gapped), (12, 5));
     assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
     assert_eq!(config.http.bodies_bytes, 9 << 20);
@@ -169,6 +170,7 @@ fn errors_name_the_flag_and_the_expected_value() {
     check_refused("--trusted-proxies 10.0.0.0/64", &["--trusted-proxies", "10.0.0.0/8", "10.0.0.0/64"]);
     check_refused("--methods Gte*", &["--methods", "Get*", "Gte*"]);
     check_refused("--developer yes", &["--developer", "auto", "on", "off", "yes"]);
+    check_refused("--studio 127.0.0.1:80", &["--studio", "auto", "on", "off", "127.0.0.1:80"]);
     check_refused("--listen 127.0.0.1:1 db check", &["db"]);
     check_refused("db", &["check", "rebuild"]);
 }

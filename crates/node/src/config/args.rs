@@ -19,7 +19,7 @@ use silica_scilla::rules::Edition;
 use silica_state::IndexKinds;
 use zeroize::Zeroizing;
 
-use super::{Config, Developer, Durability, Origins, Profile};
+use super::{Config, Durability, Origins, Profile, When};
 use crate::{
     banner::BannerForm,
     block_mode::BlockMode,
@@ -148,9 +148,14 @@ pub struct RunArgs {
     /// Whether the node serves methods for developers, which a real network does not have: `auto` (only if all servers
     /// listen on this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
-    pub developer: Developer,
-    /// Values of the header `Host`, in addition to loopback, with which clients can call methods for developers and
-    /// read `/metrics`: names or addresses, separated by commas. `/metrics` also accepts every IP address as `Host`.
+    pub developer: When,
+    /// Whether the node serves Silica Studio, its web page for browsers, at the path `/studio/`: `auto` (only if all
+    /// servers listen on this machine), `on`, or `off`.
+    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_STUDIO")]
+    pub studio: When,
+    /// Values of the header `Host`, in addition to loopback, with which clients can call methods for developers, and
+    /// read `/metrics` and the studio: names or addresses, separated by commas. `/metrics` and the studio also accept
+    /// every IP address as `Host`.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
     pub allowed_hosts: Option<List<Host>>,
     /// Origins, in addition to loopback, whose web pages can call methods for developers, such as
@@ -261,6 +266,7 @@ impl From<RunArgs> for Config {
             max_pending: args.max_pending,
             max_gapped: args.max_gapped,
             developer: args.developer,
+            studio: args.studio,
             access: Access {
                 hosts: args.allowed_hosts.unwrap_or_default(),
                 origins: args.allowed_origins.unwrap_or_default(),

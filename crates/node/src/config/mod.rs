@@ -54,20 +54,20 @@ pub enum Durability {
     Relaxed,
 }
 
-/// Whether the node serves methods for developers, which a real network does not have.
+/// When a node serves the methods for developers, or the studio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum Developer {
-    /// The node serves these methods only if all servers listen on loopback addresses.
+pub enum When {
+    /// Only if all servers listen on loopback addresses.
     Auto,
-    /// The node serves these methods to every client.
+    /// Always.
     On,
-    /// The node does not serve these methods.
+    /// Never.
     Off,
 }
 
-impl Developer {
-    /// Returns whether a node that listens at these addresses serves methods for developers.
+impl When {
+    /// Returns the decision for a node that listens at these addresses.
     pub(crate) fn is_on(self, listening: &[SocketAddr]) -> bool {
         match self {
             Self::Auto => listening.iter().all(|addr| addr.ip().to_canonical().is_loopback()),
@@ -127,8 +127,10 @@ pub struct Config {
     pub max_pending: u32,
     /// Maximum number of pending transactions of one sender that need a lower nonce or more balance.
     pub max_gapped: u32,
-    /// Whether the node serves methods for developers.
-    pub developer: Developer,
+    /// When the node serves methods for developers, which a real network does not have.
+    pub developer: When,
+    /// When the node serves the studio, its web page for browsers. [`When::On`] needs the feature `studio`.
+    pub studio: When,
     /// Hosts and origins that can call methods for developers, and trusted proxies.
     pub access: Access,
     /// The methods that the node serves, or `None` for all.
@@ -179,7 +181,8 @@ impl Default for Config {
             durability: Durability::Flush,
             max_pending: 100_000,
             max_gapped: 64,
-            developer: Developer::Auto,
+            developer: When::Auto,
+            studio: When::Auto,
             access: Access::default(),
             methods: None,
             http: HttpLimits::default(),

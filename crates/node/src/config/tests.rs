@@ -186,8 +186,8 @@ fn missing_file_is_named() {
 fn methods_for_developers_are_off_for_other_machines() {
     let check = |listening: &[&str], expected| {
         let listening: Vec<_> = listening.iter().map(|addr| addr.parse().unwrap()).collect();
-        assert_eq!(Developer::Auto.is_on(&listening), expected, "{listening:?}");
-        assert!(Developer::On.is_on(&listening) && !Developer::Off.is_on(&listening));
+        assert_eq!(When::Auto.is_on(&listening), expected, "{listening:?}");
+        assert!(When::On.is_on(&listening) && !When::Off.is_on(&listening));
     };
     check(&["127.0.0.1:5555"], true);
     check(&["127.8.0.1:5555", "[::1]:4401", "[::ffff:127.0.0.1]:1"], true);

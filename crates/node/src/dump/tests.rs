@@ -1,7 +1,7 @@
 //! Tests of dumps with accidental and deliberate changes.
 
 use super::{file::FileReader, *};
-use crate::{Config, Developer, Node};
+use crate::{Config, Node, When};
 
 /// Creates a data directory with a few blocks, and returns the bytes of its dump.
 async fn sample(parent: &Path) -> Vec<u8> {
@@ -9,7 +9,7 @@ async fn sample(parent: &Path) -> Vec<u8> {
     let config = Config {
         data_dir: Some(data_dir.clone()),
         listen: ([127, 0, 0, 1], 0).into(),
-        developer: Developer::On,
+        developer: When::On,
         ..Config::default()
     };
     let node = Node::start(config).await.unwrap();

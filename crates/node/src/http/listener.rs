@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{
     Access, Handler, HttpLimits, budget::ResourceLimits, connection::serve_connection, rate_limit::Limiter,
-    routes::FOR_OPERATORS,
+    routes::FOR_OPERATORS, studio::Studio,
 };
 use crate::metrics::{Metrics, Open};
 
@@ -32,6 +32,8 @@ pub(super) struct Gate {
     pub(super) access: Access,
     /// The rate limit of each client; `None` for no limit.
     pub(super) limiter: Option<Arc<Limiter>>,
+    /// The web page of the node; `None` if the server does not serve it.
+    pub(super) studio: Option<Studio>,
 }
 
 impl Gate {
@@ -58,7 +60,8 @@ pub(crate) enum Serves {
 impl Server {
     /// Returns a server without listeners.
     pub(crate) fn new(limits: HttpLimits, serves: Serves, access: Access, metrics: Arc<Metrics>) -> Self {
-        let gate = Gate { serves, access, limiter: limits.each_second.map(Limiter::new).map(Arc::new) };
+        let limiter = limits.each_second.map(Limiter::new).map(Arc::new);
+        let gate = Gate { serves, access, limiter, studio: None };
         Self { listeners: Vec::new(), limits, gate, metrics }
     }
 
@@ -69,6 +72,11 @@ impl Server {
         let address = listener.local_addr()?;
         self.listeners.push(listener);
         Ok(address)
+    }
+
+    /// Adds the studio to the content that the server serves.
+    pub(crate) fn serve_studio(&mut self) {
+        self.gate.studio = Some(Studio::default());
     }
 
     /// Accepts the next connection of any listener.

@@ -9,7 +9,7 @@
 //! The module parses no JSON and has no RPC method. The handler gets each POST body as a whole, for every path. Each
 //! response of the handler has status 200, because JSON-RPC has its own errors. If the server rejects a body, or has no
 //! memory for the response, the status shows the reason. The [`Handler`] also writes the body of such a rejection,
-//! because some clients read the body only.
+//! because some clients read the body only. The server also serves the files of the studio, which are constant.
 //!
 //! [`HttpLimits`] bounds the resources of clients:
 //!
@@ -34,6 +34,7 @@ mod request_body;
 mod response;
 mod response_body;
 mod routes;
+mod studio;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -111,7 +111,7 @@ pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Respo
 }
 
 /// Returns a response that web pages of every origin may read.
-fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
+pub(super) fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::from(body.into()));
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -13,6 +13,7 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
 use super::{
     Caller, Handler, RejectReason, ResponseBody,
+    access::HOSTS_OF_PAGES,
     budget::ResourceLimits,
     connection::Upgrading,
     deadline::ConnectionDeadline,
@@ -24,6 +25,7 @@ use super::{
         EXPOSED, TOO_OFTEN, guarded, json, not_allowed, options, refusal, refused, retried_after, shown, with_header,
         with_vary,
     },
+    studio,
 };
 use crate::request_id::{self, RequestId};
 
@@ -53,7 +55,9 @@ pub(super) async fn respond<A: Handler>(
         headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
     }
     headers.insert(request_id::HEADER, header);
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    if headers.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN) {
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    }
     context.resources.metrics.answered(response.status().as_u16());
     context.deadline.answer_begins();
     Ok(response)
@@ -96,14 +100,21 @@ async fn route_others<A: Handler>(
             Ok(()) => upgrade(request, caller, context.resources, context.upgrading),
         };
     }
+    let opens_home = path == HOME && accepts_html(request.headers());
+    if let Some(studio) = &context.gate.studio
+        && let Some(response) = studio.answer(&request, &context.gate.access, opens_home)
+    {
+        return response;
+    }
     let is_hidden = serves == Serves::Public && FOR_OPERATORS.contains(&path);
-    let is_page = path == HEALTH || (context.handler.has_page(path) && !is_hidden);
+    let is_of_studio = context.gate.studio.is_some() && studio::is_of_studio(path);
+    let is_page = path == HEALTH || is_of_studio || (context.handler.has_page(path) && !is_hidden);
     // Only `/metrics` has data of the operator. Health checks of proxies may have any host.
     if is_page
         && path == METRICS
         && let Some(got) = context.gate.access.unknown_name(request.uri(), request.headers())
     {
-        return refusal(StatusCode::FORBIDDEN, format!("expected {HOSTS_OF_METRICS}, got the host {got:?}"));
+        return refusal(StatusCode::FORBIDDEN, format!("expected {HOSTS_OF_PAGES}, got the host {got:?}"));
     }
     let allowed = match (serves, is_page) {
         (Serves::Pages, true) => "GET, HEAD, OPTIONS",
@@ -119,7 +130,7 @@ async fn route_others<A: Handler>(
             json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
         }
         Method::GET | Method::HEAD if path == HOME => {
-            let page = if accepts_html(request.headers()) { context.handler.page(path).await } else { None };
+            let page = if opens_home { context.handler.page(path).await } else { None };
             with_vary(page.map_or_else(|| not_allowed(allowed), |page| guarded(shown(page, false))), "accept")
         }
         Method::GET | Method::HEAD if is_page => match context.handler.page(path).await {
@@ -141,9 +152,6 @@ pub(crate) const METRICS: &str = "/metrics";
 
 /// Pages for operators. If operators have an address of their own, other addresses do not serve these pages.
 pub(super) const FOR_OPERATORS: [&str; 2] = [READY, METRICS];
-
-/// The hosts under which the server serves `/metrics`, for the text of an error.
-const HOSTS_OF_METRICS: &str = "an IP address, a loopback name, or one of --allowed-hosts as host";
 
 /// The page about the node, for browsers only.
 pub(crate) const HOME: &str = "/";

@@ -216,7 +216,7 @@ impl Command for NodeInfoQuery {
 
     async fn run(self, node: &NodeHandle) -> Result<NodeSettingsJson, CallError> {
         let (at, config) = (node.context(), node.chain().config());
-        let PublicSettings { developer, profile, .. } = node.settings();
+        let PublicSettings { developer, studio, profile, .. } = node.settings();
         let (oldest_state, latest) = at.snapshot.kept();
         let index = at.snapshot.index_progress().unwrap_or_default();
         Ok(NodeSettingsJson {
@@ -236,6 +236,7 @@ impl Command for NodeInfoQuery {
             profile: profile.to_owned(),
             scilla_rules: config.rules.scilla.to_string(),
             shards: config.shards,
+            studio,
             transaction_version: Version::of_chain(config.chain_id).packed(),
             version: VERSION.to_owned(),
         })

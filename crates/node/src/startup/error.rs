@@ -60,6 +60,9 @@ pub enum StartError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The configuration requires the studio, and the program does not have its files.
+    #[error("studio: expected auto or off, because this program does not have the feature `studio`, got on")]
+    NoStudio,
     /// The operating system provides no thread or no random numbers.
     #[error("the operating system did not provide a thread or random numbers")]
     System(#[source] io::Error),

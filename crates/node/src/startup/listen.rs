@@ -1,11 +1,12 @@
-//! Binding of the addresses of a node, and the decision whether the node serves methods for developers.
+//! Binding of the addresses of a node, and the decisions that depend on these addresses: whether the node serves methods
+//! for developers, and whether it serves the studio.
 
 use std::{net::SocketAddr, sync::Arc};
 
 use super::StartError;
 use crate::{
     block_mode::BlockMode,
-    config::{Config, Developer},
+    config::{Config, When},
     http::{HttpLimits, Server, Serves},
     listen::{DEFAULT_WEBSOCKET_PORT, WebSocketPort},
     metrics::Metrics,
@@ -55,9 +56,8 @@ pub(super) async fn bind_operators(
 }
 
 /// Returns whether the node serves methods for developers, and logs the decision.
-pub(super) fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: Option<SocketAddr>) -> bool {
-    let listening: Vec<_> = std::iter::once(addr).chain(websocket).collect();
-    let developer = config.developer.is_on(&listening);
+pub(super) fn decide_on_developer(config: &Config, listening: &[SocketAddr]) -> bool {
+    let developer = config.developer.is_on(listening);
     match (config.developer, developer, config.block_mode) {
         (_, false, BlockMode::Manual) => {
             tracing::warn!("no client can request a block: methods for developers are off, see --developer");
@@ -65,7 +65,7 @@ pub(super) fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: 
         (_, false, BlockMode::ManualImmediate) => {
             tracing::warn!("no client can increase the block number: methods for developers are off, see --developer");
         }
-        (Developer::Auto, false, _) => {
+        (When::Auto, false, _) => {
             tracing::info!(
                 "methods for developers are off, because other machines can reach this node; see --developer"
             );
@@ -77,4 +77,21 @@ pub(super) fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: 
         ),
     }
     developer
+}
+
+/// Returns whether the node serves the studio at these addresses.
+///
+/// # Errors
+///
+/// The configuration requires the studio, and the program does not have its files.
+pub(super) fn decide_on_studio(config: &Config, listening: &[SocketAddr]) -> Result<bool, StartError> {
+    let is_missing = silica_studio::ASSETS.is_empty();
+    match (config.studio, config.studio.is_on(listening)) {
+        (When::On, _) if is_missing => Err(StartError::NoStudio),
+        (When::Auto, false) if !is_missing => {
+            tracing::info!("the studio is off, because other machines can reach this node; see --studio");
+            Ok(false)
+        }
+        (_, is_wanted) => Ok(is_wanted && !is_missing),
+    }
 }

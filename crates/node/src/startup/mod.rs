@@ -23,7 +23,7 @@ pub use self::{
     request::RequestError,
 };
 use self::{
-    listen::{bind_operators, bind_websocket, decide_on_developer},
+    listen::{bind_operators, bind_websocket, decide_on_developer, decide_on_studio},
     open::{Opened, open_with_progress},
     pool::{export_pool, import_pool},
 };
@@ -66,7 +66,12 @@ impl Node {
         // Prepare the ready file after the directory and the ports belong to this node. Before that, the file can
         // belong to another running node.
         let ready_file = config.ready_file.clone().map(ReadyFile::prepare).transpose()?;
-        let developer = decide_on_developer(&config, addr, websocket);
+        let listening: Vec<_> = std::iter::once(addr).chain(websocket).collect();
+        let developer = decide_on_developer(&config, &listening);
+        let studio = decide_on_studio(&config, &listening)?;
+        if studio {
+            server.serve_studio();
+        }
         let banner = Banner {
             addr,
             websocket,
@@ -74,6 +79,7 @@ impl Node {
             version: Version::of_chain(chain.config().chain_id),
             block_mode: config.block_mode,
             developer,
+            studio,
             data_dir: config.data_dir.clone(),
             latest: chain.snapshot().latest_tx_block().header.number,
             node_key: key.public_key(),
@@ -92,6 +98,7 @@ impl Node {
         }
         handle.set_settings(PublicSettings {
             developer,
+            studio,
             profile: config.profile.name(),
             request_bytes: config.http.body_bytes,
             result_bytes: config.rpc.answer_bytes,

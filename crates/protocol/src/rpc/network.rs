@@ -167,6 +167,8 @@ pub struct NodeSettingsJson {
     pub scilla_rules: String,
     /// Number of virtual shards.
     pub shards: u32,
+    /// Whether the node serves Silica Studio, its web page for browsers, at the path `/studio/`.
+    pub studio: bool,
     /// The `version` of a transaction on this network.
     pub transaction_version: u32,
     /// Version of the node, with the prefix `v`.

@@ -1,10 +1,14 @@
 // A Tx block: header, roots, micro blocks, co-signature, and transactions.
+import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { formatNumber } from "../format/amount.ts";
 import { noBlock, parseNumber } from "../format/block.ts";
 import { settings } from "../node.ts";
 import { Bits, RawBytes } from "../parts/blocks.tsx";
+import type { BlockCheckProps } from "../proof/block.tsx";
 import { type Column, Facts, Failure, Loaded, Paged, Table } from "../parts/data.tsx";
 import { Transactions } from "../parts/lists.tsx";
+import { Action } from "../parts/form.tsx";
 import { Page, Section, Tabs } from "../parts/page.tsx";
 import { Age, Amount, BlockLink, Copy, Hash, Json } from "../parts/text.tsx";
 import { useResource, usePages } from "../resource.ts";
@@ -145,7 +149,28 @@ function Overview({ number, block: { header, body } }: { number: string; block: 
           ]}
         />
       </Section>
+      <Check number={number} hash={body.BlockHash} stateRoot={header.StateRootHash} />
     </>
+  );
+}
+
+/** The check in the browser. The verifier is loaded on request. */
+function Check(props: BlockCheckProps) {
+  const loaded = useSignal<ComponentType<BlockCheckProps> | null>(null);
+  const BlockCheck = loaded.value;
+  return (
+    <Section title="Check in the browser">
+      {BlockCheck ? (
+        <BlockCheck {...props} />
+      ) : props.number === "0" ? (
+        <p class="muted">Block 0 has no co-signature, so no check is possible.</p>
+      ) : (
+        <>
+          <p class="muted">This browser computes the hash of the header, and verifies the co-signature against the committee from the pinned DS block.</p>
+          <Action run={async () => void (loaded.value = (await import("../proof/block.tsx")).default)}>Check this block in the browser</Action>
+        </>
+      )}
+    </Section>
   );
 }
 

@@ -504,6 +504,7 @@ export type NodeSettings = {
   profile: string;
   scillaRules: string;
   shards: number;
+  studio: boolean;
   transactionVersion: number;
   version: string;
 };

@@ -111,6 +111,10 @@ impl PageOrigin {
     pub(super) fn is_loopback(&self) -> bool {
         ["http", "https"].contains(&self.scheme.as_str()) && self.host.is_loopback()
     }
+
+    pub(super) fn has_host(&self, host: &Host) -> bool {
+        self.host == *host
+    }
 }
 
 impl FromStr for PageOrigin {

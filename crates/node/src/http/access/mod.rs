@@ -45,9 +45,10 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Hosts, origins and proxies that the operator has listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Hosts other than loopback that requests for `/metrics` and calls of methods for developers may have in `Host`.
+    /// Hosts other than loopback that calls of methods for developers, and requests for `/metrics` and the studio, may
+    /// have in `Host`.
     pub hosts: List<Host>,
-    /// Origins other than loopback whose pages may call methods for developers.
+    /// Origins other than loopback whose pages may call methods for developers and request the studio.
     pub origins: List<PageOrigin>,
     /// Peers that are trusted proxies. The node uses the address that their headers have for the client.
     pub proxies: List<Network>,
@@ -124,6 +125,19 @@ impl Access {
         self.foreign_host(uri, headers).or_else(|| self.foreign_origin(headers))
     }
 
+    /// Returns the reason why a request gets no file of the studio, or `None` if it may get the file. The rule for the
+    /// host is that of [`Self::unknown_name`].
+    ///
+    /// Some browsers send `Origin` also when a page loads its own files. Therefore the origin may have the host of the
+    /// request.
+    pub(super) fn foreign_to_studio(&self, uri: &Uri, headers: &HeaderMap) -> Option<String> {
+        if let Some(got) = self.unknown_name(uri, headers) {
+            return Some(format!("expected {HOSTS_OF_PAGES}, got the host {got:?}"));
+        }
+        let foreign = self.foreign_origin(headers)?;
+        (!is_of_own_host(headers)).then(|| foreign.to_string())
+    }
+
     /// Returns the host of a request for `/metrics` if the host is a name that is neither loopback nor listed.
     ///
     /// A web page of another origin can bind such a name to the address of the node (DNS rebinding). An IP address
@@ -171,6 +185,17 @@ impl Access {
     }
 }
 
+/// Returns whether the header `Origin` has the host of the header `Host`.
+fn is_of_own_host(headers: &HeaderMap) -> bool {
+    let only = |name| {
+        let mut values = headers.get_all(name).iter();
+        values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok())
+    };
+    let origin = only(header::ORIGIN).and_then(|text| text.parse::<PageOrigin>().ok());
+    let host = only(header::HOST).and_then(host_and_port);
+    origin.zip(host).is_some_and(|(origin, (host, _))| origin.has_host(&host))
+}
+
 /// Reason why a caller may call no method for developers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Foreign {
@@ -192,6 +217,9 @@ pub(crate) enum Foreign {
     #[error("the peer {peer} is one of --trusted-proxies: call the node without a proxy")]
     FromProxy { peer: IpAddr },
 }
+
+/// The hosts under which the server serves `/metrics` and the studio, for the text of an error.
+pub(super) const HOSTS_OF_PAGES: &str = "an IP address, a loopback name, or one of --allowed-hosts as host";
 
 const HOSTS: &str = "a loopback name or address, or one of --allowed-hosts";
 

@@ -5,6 +5,7 @@ mod body;
 mod limits;
 mod routes;
 mod stop;
+mod studio;
 mod upgrade;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -162,7 +163,11 @@ async fn start(limits: HttpLimits) -> Running {
 }
 
 async fn start_at(ip: [u8; 4], limits: HttpLimits) -> Running {
-    let mut server = Server::new(limits, Serves::All, Access::default(), Arc::default());
+    run(Server::new(limits, Serves::All, Access::default(), Arc::default()), ip).await
+}
+
+/// Binds a server to a port that the system chooses, and serves.
+async fn run(mut server: Server, ip: [u8; 4]) -> Running {
     let addr = server.bind((ip, 0).into()).await.unwrap();
     let (stop, stopped) = watch::channel(false);
     let answer = Arc::new(Length::default());

@@ -8,8 +8,13 @@ const HANDSHAKE: &str = "GET /chat HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n
 
 /// Sends the handshake. Returns the connection, and the head of the response in lower case.
 async fn shake_hands(addr: SocketAddr) -> (TcpStream, String) {
+    shake_hands_at(addr, "/chat").await
+}
+
+/// Sends the handshake with a path.
+pub(super) async fn shake_hands_at(addr: SocketAddr, path: &str) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(addr).await.unwrap();
-    stream.write_all(HANDSHAKE.as_bytes()).await.unwrap();
+    stream.write_all(HANDSHAKE.replacen("/chat", path, 1).as_bytes()).await.unwrap();
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(timeout(HANGS, stream.read_u8()).await.unwrap().unwrap());
