@@ -127,7 +127,8 @@ export class Browser {
 
   /**
    * Opens a page of Studio, for example `#/blocks`. `faults` collects errors of the page, violations of the policy, and
-   * requests to another origin; `close` asserts that there is none.
+   * requests to another origin; `close` asserts that there is none. `before` is a function, with its argument, that runs
+   * in the page before its scripts.
    */
   async open(node, route = '#/', { width = 1280, theme = 'light', before } = {}) {
     const page = await this.context.newPage();
@@ -139,18 +140,21 @@ export class Browser {
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
     });
+    const running = new Set();
     page.on('request', (request) => {
+      running.add(request);
       const { origin, protocol } = new URL(request.url());
       if (origin !== new URL(node.studio).origin && protocol !== 'data:') faults.push(`request: ${request.url()}`);
     });
+    for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => running.delete(request));
     await page.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', (event) => {
         console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
       });
     });
-    if (before) await page.addInitScript(before);
+    if (before) await page.addInitScript(...before);
     await page.goto(`${node.studio}${route}`);
-    const view = new View(page, node, faults, expected);
+    const view = new View(page, node, faults, expected, running);
     await view.ready();
     return view;
   }
@@ -158,19 +162,34 @@ export class Browser {
 
 /** An open page. */
 class View {
-  constructor(page, node, faults, expected) {
-    Object.assign(this, { page, node, faults, expected });
+  constructor(page, node, faults, expected, running) {
+    Object.assign(this, { page, node, faults, expected, running });
   }
 
-  /** Waits for the heading, and until no part loads. */
+  /** Waits for the heading, and until no part loads and no request runs. */
   async ready() {
-    await this.page.locator('main h1').waitFor();
-    await this.page.waitForFunction(() => !document.querySelector('main [aria-busy="true"]'));
+    do {
+      await this.page.locator('main h1').waitFor();
+      await this.page.waitForFunction(() => !document.querySelector('main [aria-busy="true"]'));
+      await this.rendered();
+    } while (this.running.size);
+  }
+
+  /** Waits until the page has rendered a change, and run its effects. */
+  rendered() {
+    return this.page.evaluate(async () => {
+      for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+    });
   }
 
   async go(route) {
-    await this.page.evaluate((hash) => (location.hash = hash), route);
-    await this.page.waitForFunction((hash) => location.hash === hash, route);
+    await this.page.evaluate((hash) => {
+      if (location.hash === hash) return;
+      const changed = new Promise((resolve) => addEventListener('hashchange', resolve, { once: true }));
+      location.hash = hash;
+      return changed;
+    }, route);
+    await this.rendered();
     await this.ready();
   }
 
