@@ -43,10 +43,8 @@ fn browser_opens_the_url_of_the_node_and_loads_the_page() {
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let text = String::from_utf8(page.body.clone()).unwrap();
     let files = references(&text);
-    assert!(
-        files.iter().any(|name| name.ends_with(".js")) && files.iter().any(|name| name.ends_with(".css")),
-        "{text}"
-    );
+    let has = |wanted| files.iter().any(|name| name.rsplit_once('.').is_some_and(|(_, extension)| extension == wanted));
+    assert!(has("js") && has("css"), "{text}");
     for name in files {
         // An absolute path would leave the prefix of a proxy, and another origin would get a request.
         assert!(!name.starts_with('/') && !name.contains(':') && !name.contains(".."), "{name}");

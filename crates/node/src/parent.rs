@@ -13,7 +13,7 @@ const FIRST: u32 = 1;
 
 /// The process that must be the parent of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parent {
+pub(crate) enum Parent {
     /// The parent process at the start of the node.
     Any,
     /// The process with this id.
@@ -36,7 +36,7 @@ impl FromStr for Parent {
 /// Reason why the node does not start, or stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ParentError {
+pub(crate) enum ParentError {
     /// The parent is process 1. The previous parent has ended, or process 1 started the node.
     #[error(
         "exit-with-parent: expected the process that started the node as its parent, got process 1; if process 1 \
@@ -57,7 +57,7 @@ pub enum ParentError {
 
 /// A parent process that was alive at the start of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LivingParent {
+pub(crate) struct LivingParent {
     id: u32,
 }
 
@@ -67,7 +67,7 @@ impl LivingParent {
     /// # Errors
     ///
     /// [`ParentError`] if the parent has ended, or is another process.
-    pub fn new(wanted: Parent, at_start: u32) -> Result<Self, ParentError> {
+    pub(crate) fn new(wanted: Parent, at_start: u32) -> Result<Self, ParentError> {
         match wanted {
             Parent::Any if at_start == FIRST => Err(ParentError::Orphan),
             Parent::Process(expected) if expected != at_start => Err(ParentError::Other { expected, got: at_start }),
@@ -77,7 +77,7 @@ impl LivingParent {
 
     /// Waits until the parent process has ended. This process then has another parent, which a check every 250 ms
     /// detects.
-    pub async fn ended(self) {
+    pub(crate) async fn ended(self) {
         while parent_id() == self.id {
             sleep(PERIOD).await;
         }

@@ -9,7 +9,7 @@ use rustix::{
 
 /// Sets the umask, so that only the owner can access files and directories that this process creates later. These
 /// include the files of the storage engine.
-pub fn protect_files() {
+pub(crate) fn protect_files() {
     umask(Mode::RWXG | Mode::RWXO);
 }
 
@@ -19,7 +19,7 @@ pub fn protect_files() {
 /// # Errors
 ///
 /// The error of the operating system.
-pub fn protect_memory() -> io::Result<()> {
+pub(crate) fn protect_memory() -> io::Result<()> {
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     // The limit of 0 has no effect on a system that pipes core dumps to a program.
     #[cfg(target_os = "linux")]

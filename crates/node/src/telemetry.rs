@@ -26,7 +26,7 @@ use crate::request_id::RequestId;
 /// A log filter is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("--log: expected a filter such as \"info\" or \"warn,silica_node=debug\", got {filter:?}")]
-pub struct FilterError {
+pub(crate) struct FilterError {
     filter: String,
     /// The reason, or `None` for a part between commas that is empty.
     source: Option<ParseError>,
@@ -34,7 +34,7 @@ pub struct FilterError {
 
 /// The form of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// Text for people.
     #[default]
     Pretty,
@@ -47,7 +47,7 @@ pub enum LogFormat {
 /// # Errors
 ///
 /// [`FilterError`] if `filter` is invalid.
-pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
+pub(crate) fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
     let targets = parse(filter)?;
     let layer = lines::layer().with_writer(io::stderr);
     let layer = match form {

@@ -3,11 +3,14 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { proofOptions } from "../tools/proof.mjs";
 
-/** Returns the exports of a module of `src`. */
-export async function load(path) {
+/** Returns the exports of modules of `src`, which share the modules that they import. */
+export async function load(...paths) {
   const result = await build({
     ...proofOptions,
-    entryPoints: [fileURLToPath(new URL(`../src/${path}`, import.meta.url))],
+    stdin: {
+      contents: paths.map((path) => `export * from ${JSON.stringify(`./${path}`)};`).join("\n"),
+      resolveDir: fileURLToPath(new URL("../src", import.meta.url)),
+    },
     bundle: true,
     format: "esm",
     platform: "neutral",

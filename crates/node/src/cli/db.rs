@@ -7,7 +7,7 @@ use silica_protocol::BlockNumber;
 
 /// Commands for a data directory.
 #[derive(Debug, Subcommand)]
-pub enum DbCommand {
+pub(crate) enum DbCommand {
     /// Verify every block, transaction and trie page.
     Check(DbArgs),
     /// Recreate the state from the blocks.
@@ -54,7 +54,7 @@ pub enum DbCommand {
 
 /// Options that select the data directory. [`Settings::data_dir`](crate::cli::Settings::data_dir) evaluates them.
 #[derive(Debug, Args)]
-pub struct DbArgs {
+pub(crate) struct DbArgs {
     /// TOML file of a node's options. Its key `data-dir` applies if neither `--data-dir` nor `SILICA_DATA_DIR` is set.
     #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
     pub config: Option<PathBuf>,

@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use super::Cli;
 
 /// Returns the completion script for a shell.
-pub fn completions(shell: Shell) -> String {
+pub(crate) fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "silica", &mut script);
     String::from_utf8_lossy(&script).into_owned()
@@ -20,7 +20,7 @@ pub fn completions(shell: Shell) -> String {
 /// # Errors
 ///
 /// The rendering of the page failed. This does not happen, because the page is written to memory.
-pub fn man_page() -> io::Result<String> {
+pub(crate) fn man_page() -> io::Result<String> {
     let mut page = Vec::new();
     Man::new(Cli::command()).render(&mut page)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
@@ -32,7 +32,7 @@ pub fn man_page() -> io::Result<String> {
 /// # Errors
 ///
 /// The directory or a file cannot be written.
-pub fn write_man_pages(directory: &Path) -> io::Result<()> {
+pub(crate) fn write_man_pages(directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
     clap_mangen::generate_to(Cli::command(), directory)
 }

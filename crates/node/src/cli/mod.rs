@@ -14,7 +14,7 @@ use clap_complete::Shell;
 
 pub use self::program::run;
 use self::{
-    db::{DbArgs, DbCommand},
+    db::DbCommand,
     manual::{completions, man_page, write_man_pages},
     usage::{hint, usage_error},
 };

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Returns the option that avoids an error of a start or of `silica db`, as a sentence; `None` if no option does.
-pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+pub(crate) fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let maintenance = match (error.downcast_ref::<DumpError>(), error.downcast_ref::<ExportError>()) {
         (Some(DumpError::Source(error)), _) | (_, Some(ExportError::Source(error))) => Some(&**error),
         _ => error.downcast_ref::<MaintenanceError>(),
@@ -38,7 +38,7 @@ pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
 
 /// Returns the text of a usage error of the command line `words`. If the invalid value came from an environment
 /// variable, the text names the variable instead of the flag.
-pub fn usage_error(error: &clap::Error, words: impl IntoIterator<Item = OsString>) -> String {
+pub(crate) fn usage_error(error: &clap::Error, words: impl IntoIterator<Item = OsString>) -> String {
     let text = error.to_string();
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return text };
     let typed = without_env(Cli::command()).try_get_matches_from(words).err();

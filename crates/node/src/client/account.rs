@@ -25,7 +25,7 @@ use crate::{data_dir::draw_key, terminal::visible};
 
 /// Commands for keys and accounts.
 #[derive(Debug, Subcommand)]
-pub enum AccountCommand {
+pub(crate) enum AccountCommand {
     /// Make a key, write the key to a new file, and show its address. Only the owner of the file can read the file. With
     /// a password, the file is a keystore, which wallets can read.
     #[command(after_help = EXIT_STATUS)]
@@ -44,7 +44,7 @@ pub enum AccountCommand {
 
 /// Arguments of `silica account new`.
 #[derive(Clone, Debug, Args)]
-pub struct NewArgs {
+pub(crate) struct NewArgs {
     /// Path of the new file. The file must not exist.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -59,7 +59,7 @@ pub struct NewArgs {
 
 /// Arguments of `silica account address`.
 #[derive(Clone, Debug, Args)]
-pub struct AddressArgs {
+pub(crate) struct AddressArgs {
     /// The address, in hexadecimal or as bech32 [default: the address of the key].
     #[arg(value_name = "ADDRESS", value_parser = Address::parse, conflicts_with_all = ["key_file", "test_account"])]
     pub address: Option<Address>,
@@ -73,7 +73,7 @@ pub struct AddressArgs {
 
 /// Arguments of `silica account balance`.
 #[derive(Clone, Debug, Args)]
-pub struct BalanceArgs {
+pub(crate) struct BalanceArgs {
     /// The address of the account, in hexadecimal or as bech32 [default: the address of the key].
     #[arg(value_name = "ADDRESS", value_parser = Address::parse, conflicts_with_all = ["key_file", "test_account"])]
     pub address: Option<Address>,

@@ -18,7 +18,7 @@ use super::{error::ClientError, rows::listed};
 
 /// A parameter of the form `name=value` on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
+pub(crate) struct Assignment {
     name: String,
     value: String,
 }

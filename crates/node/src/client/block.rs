@@ -24,7 +24,7 @@ const LISTED: usize = 20;
 
 /// Arguments of `silica block`.
 #[derive(Clone, Debug, Args)]
-pub struct BlockArgs {
+pub(crate) struct BlockArgs {
     /// Number of the block, or latest.
     #[arg(value_name = "NUMBER", default_value = "latest")]
     pub block: WhichBlock,

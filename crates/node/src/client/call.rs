@@ -15,7 +15,7 @@ use super::{
 
 /// Arguments of `silica call`.
 #[derive(Clone, Debug, Args)]
-pub struct CallArgs {
+pub(crate) struct CallArgs {
     /// The address of the contract, in hexadecimal or as bech32.
     #[arg(value_name = "ADDRESS", value_parser = Address::parse)]
     pub address: Address,

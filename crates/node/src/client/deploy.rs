@@ -19,7 +19,7 @@ use super::{
 
 /// Arguments of `silica deploy`.
 #[derive(Clone, Debug, Args)]
-pub struct DeployArgs {
+pub(crate) struct DeployArgs {
     /// Source file of a contract (.scilla) or a library (.scillib). The command checks the source before it sends the
     /// transaction.
     #[arg(value_name = "FILE")]

@@ -11,7 +11,7 @@ use crate::terminal::visible;
 /// Reason why a command failed. Control characters in texts of nodes and files are escaped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ClientError {
+pub(crate) enum ClientError {
     /// An argument has an invalid value.
     #[error("{argument}: expected {expected}, got {got}")]
     Argument {
@@ -248,7 +248,7 @@ impl ClientError {
     /// - 1 if the node rejects the request or drops the transaction, or if the requested object does not exist;
     /// - 1 if the contract has a fault, or if the client rejects the network or the gas price of the node;
     /// - 2 for wrong use, a file error, an unusable response, or a transaction without a known result.
-    pub fn exit_status(&self) -> u8 {
+    pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Refused { .. }
             | Self::NoMethod { .. }

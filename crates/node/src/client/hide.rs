@@ -5,7 +5,7 @@
 const LIKE_A_KEY: usize = 48;
 
 /// Returns the text without parts that may be secret keys. A user can type a key in a wrong place.
-pub fn hide_keys(text: &str) -> String {
+pub(crate) fn hide_keys(text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_hexdigit();
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

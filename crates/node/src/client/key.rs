@@ -31,7 +31,7 @@ const LONGEST: u64 = 16 * 1024;
 
 /// Options that select the key. Without an option, the key is in the environment variable `SILICA_KEY`.
 #[derive(Clone, Debug, Default, Args)]
-pub struct KeyArgs {
+pub(crate) struct KeyArgs {
     /// File with the secret key of the sender, as 64 hexadecimal digits or as a keystore of a wallet, or - for standard
     /// input [default: the key in the environment variable `SILICA_KEY`]. Only the owner of the file may have permission
     /// to read the file.

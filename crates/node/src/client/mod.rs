@@ -47,27 +47,15 @@ use serde::Serialize;
 use serde_json::value::to_raw_value;
 use silica_protocol::TxHash;
 
-pub use self::{
-    account::{AccountCommand, AddressArgs, BalanceArgs, NewArgs},
-    argument::Assignment,
-    block::BlockArgs,
-    call::CallArgs,
-    deploy::DeployArgs,
+use self::{
+    account::AccountCommand, block::BlockArgs, call::CallArgs, deploy::DeployArgs, rpc::RpcArgs, send::SendArgs,
+    state::StateArgs, tx::TxArgs,
+};
+pub(crate) use self::{
     error::ClientError,
     hide::hide_keys,
-    http::{CertificateFault, HttpError},
-    key::KeyArgs,
-    load::{LoadArgs, LoadError, LoadReport, load},
-    node::NodeArgs,
-    order::OrderArgs,
-    params::ParamArgs,
-    proof::{GetProofArgs, ProofCommand, ProofReport, Variable, VerifyArgs, VerifyError, verify_proof},
-    rpc::RpcArgs,
-    send::SendArgs,
-    state::StateArgs,
-    tx::TxArgs,
-    url::{NodeUrl, NodeUrlError},
-    values::WhichBlock,
+    load::{LoadArgs, load},
+    proof::{GetProofArgs, ProofCommand, VerifyArgs, verify_proof},
 };
 use crate::terminal::Indented;
 
@@ -77,7 +65,7 @@ const EXIT_STATUS: &str =
 
 /// Commands that send requests to a node.
 #[derive(Debug, Subcommand)]
-pub enum ClientCommand {
+pub(crate) enum ClientCommand {
     /// Make keys, and show accounts.
     #[command(subcommand)]
     Account(AccountCommand),
@@ -109,7 +97,7 @@ pub enum ClientCommand {
 
 /// The output of a command, and its exit status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     text: String,
     note: Option<String>,
     status: u8,
@@ -140,17 +128,17 @@ impl Answer {
 
     /// Returns the hash of the sent transaction, if the command sent one. The program prints this hash even if it
     /// cannot print the output.
-    pub const fn sent(&self) -> Option<TxHash> {
+    pub(crate) const fn sent(&self) -> Option<TxHash> {
         self.sent
     }
 
     /// Returns the note for standard error, if there is one.
-    pub fn note(&self) -> Option<&str> {
+    pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
     /// Returns the exit status.
-    pub const fn exit_status(&self) -> u8 {
+    pub(crate) const fn exit_status(&self) -> u8 {
         self.status
     }
 }
@@ -166,7 +154,7 @@ impl fmt::Display for Answer {
 /// # Errors
 ///
 /// [`ClientError`] has the reason of the failure.
-pub async fn client(command: &ClientCommand) -> Result<Answer, ClientError> {
+pub(crate) async fn client(command: &ClientCommand) -> Result<Answer, ClientError> {
     match command {
         ClientCommand::Account(AccountCommand::New(args)) => account::new(args),
         ClientCommand::Account(AccountCommand::List(args)) => account::list(args).await,
@@ -187,6 +175,6 @@ pub async fn client(command: &ClientCommand) -> Result<Answer, ClientError> {
 /// # Errors
 ///
 /// [`ClientError`] has the reason of the failure.
-pub async fn get_proof(args: &GetProofArgs) -> Result<Answer, ClientError> {
+pub(crate) async fn get_proof(args: &GetProofArgs) -> Result<Answer, ClientError> {
     proof::get::get(args).await
 }

@@ -28,7 +28,7 @@ const EXCERPT: usize = 80;
 
 /// Options for the node and the form of the output.
 #[derive(Clone, Debug, Args)]
-pub struct NodeArgs {
+pub(crate) struct NodeArgs {
     /// URL of the node: http://HOST:PORT or https://HOST:PORT, with or without a path.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:5555", env = "SILICA_URL")]
     pub url: NodeUrl,

@@ -41,7 +41,7 @@ const MAX_DEFAULT_PRICE: Qa = Qa::new(20_000_000_000);
 
 /// Options of a transaction. The client gets the values of absent options from the node.
 #[derive(Clone, Debug, Args)]
-pub struct OrderArgs {
+pub(crate) struct OrderArgs {
     /// Options for the node and the output.
     #[command(flatten)]
     pub node: NodeArgs,

@@ -16,7 +16,7 @@ const LONGEST: u64 = 1 << 20;
 
 /// Options for the parameters of a contract.
 #[derive(Clone, Debug, Default, Args)]
-pub struct ParamArgs {
+pub(crate) struct ParamArgs {
     /// Parameters. The contract declares their types: numbers, texts and addresses as they are, true, false, None,
     /// "Some VALUE", constructors by name, lists and maps as JSON.
     #[arg(value_name = "NAME=VALUE")]

@@ -14,7 +14,7 @@ use crate::{methods, terminal::visible};
 
 /// Arguments of `silica rpc`.
 #[derive(Clone, Debug, Args)]
-pub struct RpcArgs {
+pub(crate) struct RpcArgs {
     /// Name of the method. `silica openrpc` lists the methods.
     #[arg(value_name = "METHOD")]
     pub method: String,

@@ -12,7 +12,7 @@ use super::{
 
 /// Arguments of `silica send`.
 #[derive(Clone, Debug, Args)]
-pub struct SendArgs {
+pub(crate) struct SendArgs {
     /// The address of the recipient, in hexadecimal or as bech32.
     #[arg(value_name = "TO", value_parser = Address::parse)]
     pub to: Address,

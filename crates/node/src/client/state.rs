@@ -11,7 +11,7 @@ use crate::terminal::visible;
 
 /// Arguments of `silica state`.
 #[derive(Clone, Debug, Args)]
-pub struct StateArgs {
+pub(crate) struct StateArgs {
     /// The address of the contract, in hexadecimal or as bech32.
     #[arg(value_name = "ADDRESS", value_parser = Address::parse)]
     pub address: Address,

@@ -17,7 +17,7 @@ use super::{
 
 /// Arguments of `silica tx`.
 #[derive(Clone, Debug, Args)]
-pub struct TxArgs {
+pub(crate) struct TxArgs {
     /// Hash of the transaction.
     #[arg(value_name = "HASH")]
     pub hash: TxHash,

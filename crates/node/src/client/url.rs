@@ -8,7 +8,7 @@ use std::{
 
 /// The URL of a node: plain HTTP, or HTTP over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeUrl {
+pub(crate) struct NodeUrl {
     pub(crate) is_tls: bool,
     /// A host name or an IP address. An IPv6 address is in brackets.
     pub(crate) host: String,
@@ -19,7 +19,7 @@ pub struct NodeUrl {
 /// Reason why a text is not the URL of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NodeUrlError {
+pub(crate) enum NodeUrlError {
     /// The text does not have the form of such a URL.
     #[error("expected http://HOST:PORT or https://HOST:PORT, with or without a port and a path, got {got:?}")]
     Form {

@@ -6,7 +6,7 @@ use silica_protocol::Address;
 
 /// A Tx block or DS block, by its number or as the latest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhichBlock {
+pub(crate) enum WhichBlock {
     /// The latest block.
     Latest,
     /// The block with this number.

@@ -42,7 +42,7 @@ const LOG: &str = "Log and stop";
 ///
 /// Precedence of values: flag, environment, TOML file, profile.
 #[derive(Clone, Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// Network of the node. It sets the defaults of the chain id, the port and the accounts.
     #[arg(long, value_name = "NAME", default_value = "isolated", env = "SILICA_PROFILE")]
     pub profile: Profile,

@@ -7,7 +7,7 @@ use super::{FileLocation, Origin};
 /// Reason why the options are invalid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConfigError {
+pub(crate) enum ConfigError {
     /// The TOML file cannot be read.
     #[error("cannot read configuration file {}", path.display())]
     Unreadable {

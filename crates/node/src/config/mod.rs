@@ -31,7 +31,7 @@ use silica_scilla::rules::Edition;
 use silica_state::IndexKinds;
 
 #[cfg(feature = "cli")]
-pub use self::{args::RunArgs, error::ConfigError, settings::Settings};
+pub(crate) use self::{args::RunArgs, error::ConfigError, settings::Settings};
 pub use self::{
     origin::{FileLocation, Origin, Origins},
     profile::Profile,

@@ -47,7 +47,7 @@ impl Setting {
 
 /// Every option with its value and its source.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     settings: Vec<Setting>,
     args: RunArgs,
 }
@@ -60,7 +60,7 @@ impl Settings {
     ///
     /// [`ConfigError`] names the file and its line, the options that contradict each other, or a required option that is
     /// missing.
-    pub fn gather(given: &ArgMatches) -> Result<Self, ConfigError> {
+    pub(crate) fn gather(given: &ArgMatches) -> Result<Self, ConfigError> {
         let upper = RunArgs::from_arg_matches(given)?;
         let file = match &upper.config {
             Some(path) => File::read(path)?,
@@ -84,7 +84,7 @@ impl Settings {
     ///
     /// [`ConfigError`] names the file and its line. If the file has `ephemeral = true` and no source names a directory,
     /// there is no data directory, which is an error.
-    pub fn data_dir(given: &ArgMatches) -> Result<PathBuf, ConfigError> {
+    pub(crate) fn data_dir(given: &ArgMatches) -> Result<PathBuf, ConfigError> {
         let directory = given.get_one::<PathBuf>("data_dir").cloned().unwrap_or_default();
         if is_given(given, "data_dir") {
             return Ok(directory);
@@ -103,17 +103,17 @@ impl Settings {
     }
 
     /// Returns the options as typed values.
-    pub const fn args(&self) -> &RunArgs {
+    pub(crate) const fn args(&self) -> &RunArgs {
         &self.args
     }
 
     /// Returns the options as typed values.
-    pub fn into_args(self) -> RunArgs {
+    pub(crate) fn into_args(self) -> RunArgs {
         self.args
     }
 
     /// Returns the configuration of the node.
-    pub fn config(&self) -> Config {
+    pub(crate) fn config(&self) -> Config {
         let given = self.settings.iter().filter(|setting| setting.is_given());
         let origins = Origins(given.map(|setting| (setting.key().to_owned(), setting.origin.clone())).collect());
         Config { origins, ..Config::from(self.args.clone()) }

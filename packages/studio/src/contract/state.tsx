@@ -293,7 +293,7 @@ function NewEntry({ type, known, open }: { type: Type; known: DataTypes; open: (
 }
 
 /** The whole value of an entry, with its proof, and its edit on a developers' node. */
-function EntryDialog({ address, field, keys, value, type, known, reload, close }: FieldProps & Opened & { type: Type; close: () => void }) {
+function EntryDialog({ address, field, block, keys, value, type, known, reload, close }: FieldProps & Opened & { type: Type; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   const valueType = keys.length ? innermost(type, keys.length) : type;
@@ -325,7 +325,7 @@ function EntryDialog({ address, field, keys, value, type, known, reload, close }
             <ChainText text={text} />
           </pre>
           <p>
-            <a href={link(["proof"], { address: `0x${address}`, field: field.vname, keys: JSON.stringify(keys) })} onClick={close}>
+            <a href={link(["proof"], { address: `0x${address}`, field: field.vname, ...(keys.length > 0 && { keys: JSON.stringify(keys) }), block })} onClick={close}>
               Prove this value
             </a>
           </p>

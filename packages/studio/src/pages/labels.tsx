@@ -4,6 +4,7 @@ import { addLabels, labels, parseLabels, setLabel } from "../labels.ts";
 import { toBech32 } from "../format/address.ts";
 import { type Column, Failure, Table } from "../parts/data.tsx";
 import { Field } from "../parts/form.tsx";
+import { save } from "../parts/file.ts";
 import { announce } from "../parts/live.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Address, ChainText } from "../parts/text.tsx";
@@ -23,12 +24,7 @@ const columns: Array<Column<[hex: string, name: string]>> = [
 
 function download(): void {
   const names = Object.fromEntries(Object.entries(labels.peek()).map(([hex, name]) => [toBech32(hex), name]));
-  const url = URL.createObjectURL(new Blob([JSON.stringify(names, null, 2)], { type: "application/json" }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = "silica-names.json";
-  anchor.click();
-  URL.revokeObjectURL(url);
+  save(JSON.stringify(names, null, 2), "silica-names.json", "application/json");
 }
 
 /** Maximum size of an imported file in bytes. The local storage of a browser has about 5 MB. */

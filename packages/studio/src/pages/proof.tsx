@@ -5,6 +5,7 @@ import { parseAddress } from "../format/address.ts";
 import { parseNumber } from "../format/block.ts";
 import { Facts, Failure, Loaded } from "../parts/data.tsx";
 import { Action, Field, TextField } from "../parts/form.tsx";
+import { save } from "../parts/file.ts";
 import { announce } from "../parts/live.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Address, Amount, BlockLink, Copy, Hash } from "../parts/text.tsx";
@@ -65,6 +66,8 @@ export default function ProofPage() {
   const query = route.value.query.toString();
   const pasted = useSignal<{ id: number; of: string; run: Run } | null>(null);
   const text = useSignal("");
+  // The form can ask for the same route again, for example after a new block.
+  const requests = useSignal(0);
   const asked = useMemo(() => {
     try {
       return { run: parseQuestion(route.peek().query) };
@@ -84,7 +87,7 @@ export default function ProofPage() {
           run && (
             <Result
               run={run}
-              id={`${query} ${own?.id ?? ""} ${JSON.stringify(pin.value)}`}
+              id={`${query} ${requests.value} ${own?.id ?? ""} ${JSON.stringify(pin.value)}`}
               onReport={(next) => (report.value = next)}
               edit={(data) => {
                 text.value = data;
@@ -95,7 +98,14 @@ export default function ProofPage() {
           )
         }
       </Loaded>
-      <Question key={query} question={asked.run} />
+      <Question
+        key={query}
+        question={asked.run}
+        onAsk={() => {
+          pasted.value = null;
+          requests.value += 1;
+        }}
+      />
       <PinPanel report={run ? report.value : undefined} />
       <Own
         text={text.value}
@@ -108,7 +118,7 @@ export default function ProofPage() {
 }
 
 /** The form that asks the node for a proof. */
-function Question({ question }: { question: Question | null }) {
+function Question({ question, onAsk }: { question: Question | null; onAsk: () => void }) {
   const address = useSignal(question ? `0x${question.claim.address}` : "");
   const field = useSignal(question?.claim.field ?? "");
   const keys = useSignal<string[]>(question?.claim.keys ?? []);
@@ -126,6 +136,7 @@ function Question({ question }: { question: Question | null }) {
     const given = keys.value.slice(0, count).map((key, place) => keyText(key, types?.[place]));
     const filled = given.slice(0, given.findLastIndex((key) => key !== "") + 1);
     scrollTo(0, 0);
+    onAsk();
     go(["proof"], {
       address: `0x${hex}`,
       ...(field.value && { field: field.value }),
@@ -231,14 +242,15 @@ function Checked({ report, claim, edit }: { report: Report; claim: Claim; edit: 
           {value && (
             <>
               <h3>
-                Value <Copy text={JSON.stringify(value.json)} label="Copy the value" />
+                Value <Copy text={typeof value.json === "string" ? value.json : JSON.stringify(value.json)} label="Copy the value" />
               </h3>
               <Value value={value.json} />
             </>
           )}
           {value === null && (
             <p class="muted">
-              A map with entries has no value of its own: prove an entry by its keys. A proof is about exactly this spelling of the name and the keys.
+              The proof is about exactly this spelling of the name and the keys.
+              {claim.field && !claim.keys?.length && " A map with entries has no value of its own: prove an entry by its keys."}
             </p>
           )}
           <h3>Account</h3>
@@ -260,16 +272,6 @@ function Checked({ report, claim, edit }: { report: Report; claim: Claim; edit: 
       {report.file && <Files report={report} claim={claim} edit={edit} />}
     </>
   );
-}
-
-/** Saves a text as a file. */
-function save(text: string, name: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = name;
-  anchor.click();
-  URL.revokeObjectURL(url);
 }
 
 function Files({ report, claim, edit }: { report: Report; claim: Claim; edit: (data: string) => void }) {
@@ -328,7 +330,7 @@ function Own({ text, onText, verify, question }: { text: string; onText: (text: 
     try {
       const pasted = parsePasted(content);
       if (pasted.kind === "bundle") verify({ claim: pasted.given.claim, block: undefined, given: pasted.given });
-      else if (!question) throw new Error("expected the contract and the field of this answer in the form “What to prove”, got none");
+      else if (!question) throw new Error("expected a request with the form “What to prove” first: an answer alone does not name its contract and field");
       else verify({ ...question, given: { claim: question.claim, proof: pasted.proof } });
       scrollTo(0, 0);
     } catch (cause) {
@@ -340,7 +342,7 @@ function Own({ text, onText, verify, question }: { text: string; onText: (text: 
       <div id="own">
         <p>
           An answer of <code>GetStateProof</code> of any node, data of this page, or a downloaded file. This page uses its own verifier and your pinned
-          DS block. An answer alone is about the contract, field, keys and block of the form above.
+          DS block. An answer alone is about the contract, field, keys and block of the latest request with the form above.
         </p>
         <Field label="File" hint="Choose a file, or drop one into the text.">
           {(attributes) => <input {...attributes} type="file" accept=".json,.html" onChange={(event) => read(event.currentTarget.files?.[0])} />}

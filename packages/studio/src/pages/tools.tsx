@@ -127,6 +127,8 @@ function Variable() {
         <>
           <Facts rows={[["Variable hash", <Result text={hash} name="variable hash" />], ["Plain key", <ChainText text={key} />]]} />
           <p>
+            <a href={link(["proof"], { address: `0x${hex}`, field: name.value.trim(), ...(keys.value && { keys: JSON.stringify(keys.value.split("\n")) }) })}>Verify a proof of this variable</a>
+            {" · "}
             <a href={link(["rpc", "GetStateProof"], { params: JSON.stringify([hex, hash, "latest"]) })}>Request the proof of this variable</a>
           </p>
         </>

@@ -87,7 +87,7 @@ export interface ProofFile {
 /** Maximum number of requests at the same time. */
 const together = 16;
 /** Maximum time in milliseconds without a pause for the browser. */
-const slice = 16;
+const slice = 8;
 
 /** Gives the browser time for input and painting if a task is long. */
 function pauses(signal: AbortSignal | undefined): () => Promise<void> {
@@ -159,7 +159,7 @@ async function follow(pin: Pin, epoch: bigint, source: Source, progress: (text: 
       answers: [answers[0]],
       signers: [signers, signers],
       committee: verifyPair(first.hash, [first], signers),
-      text: `The pinned DS block ${pin.number} leads back to DS block ${epoch} by the hashes of ${blocks.length - 1} previous blocks. DS block ${epoch} leads to the committee of its epoch.`,
+      text: `The pinned DS block ${pin.number} leads back to DS block ${epoch} by the hashes of ${blocks.length === 2 ? "1 previous block" : `${blocks.length - 1} previous blocks`}. DS block ${epoch} leads to the committee of its epoch.`,
     };
   }
   let committee = verifyPair(first.hash, [first], signers);

@@ -1,4 +1,6 @@
 // The report of a check: its steps, and what the result depends on.
+import { useEffect } from "preact/hooks";
+import { announce } from "../parts/live.tsx";
 import { ChainText } from "../parts/text.tsx";
 import { type Report, type Step, titles } from "./check.ts";
 
@@ -45,18 +47,23 @@ export const Assumed = ({ of }: { of: Report }) => (
 /** The result of a check in one sentence, for screen readers too. */
 export function Verdict({ of, valid }: { of: Report; valid: string }) {
   const failed = of.steps.find(({ state }) => state === "failed");
+  const reason = failed && `The step “${titles[failed.id]}” failed: ${failed.text}`;
+  useEffect(() => announce(reason ? `Not proven. ${reason}` : valid), [reason, valid]);
+  if (!reason) {
+    return (
+      <p class="verdict valid">
+        <span aria-hidden="true">✓</span> <ChainText text={valid} limit={1_000} />
+      </p>
+    );
+  }
   return (
-    <div class={of.valid ? "verdict valid" : "verdict invalid"} role="status">
-      {of.valid ? (
-        <>
-          <span aria-hidden="true">✓</span> <ChainText text={valid} limit={1_000} />
-        </>
-      ) : (
-        <>
-          <span aria-hidden="true">✗</span> Not proven. The step “{failed && titles[failed.id]}” failed:{" "}
-          <ChainText text={failed?.text ?? ""} limit={1_000} />
-        </>
+    <>
+      <p class="verdict invalid">
+        <span aria-hidden="true">✗</span> Not proven. <ChainText text={reason} limit={1_000} />
+      </p>
+      {failed.id === "committee" && (
+        <p>If the node has a new chain, the pinned DS block does not fit. The section “Pinned DS block” of the page Proof changes the pin.</p>
       )}
-    </div>
+    </>
   );
 }

@@ -1,7 +1,8 @@
 // The data of a check: from the node, or from a text of the reader.
 import { decodeDsBlock, type ProofBundle, variableHash } from "silica-proof";
 import { parseAddress } from "../format/address.ts";
-import { call } from "../rpc/client.ts";
+import { call, RpcError } from "../rpc/client.ts";
+import { absent } from "../rpc/errors.ts";
 import { type Claim, hashOf, type Pin, type Source } from "./check.ts";
 
 /** The variable of a request for the proof of an account: each contract has it. */
@@ -21,7 +22,11 @@ export function nodeSource(number: string, claim: Claim | undefined, signal?: Ab
     proof: once(async () => {
       if (!claim) throw new Error("expected an account, got none");
       const hash = hashOf(claim);
-      const answer = await call("GetStateProof", [claim.address, hash ?? variableHash(claim.address, anyVariable), number], signal);
+      const variable = hash ?? variableHash(claim.address, anyVariable);
+      const answer = await call("GetStateProof", [claim.address, variable, number], signal).catch((error: Error) => {
+        if (!(error instanceof RpcError) || error.code !== absent.account) throw error;
+        throw new Error(`The node has no proof of the account 0x${claim.address} after Tx block ${number}: ${error.message}. The node has proofs of contracts only.`);
+      });
       return hash === undefined ? { accountProof: answer.accountProof } : answer;
     }),
   };

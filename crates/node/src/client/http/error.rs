@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 /// Reason why a request got no usable response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum HttpError {
+pub(crate) enum HttpError {
     /// The URL cannot be part of a request.
     #[error("expected a URL that HTTP permits, got {got:?}")]
     Url {
@@ -100,7 +100,7 @@ pub enum HttpError {
 /// Reason why a certificate does not prove the identity of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CertificateFault {
+pub(crate) enum CertificateFault {
     /// No trusted root certificate signed the chain of the certificate.
     #[error(
         "expected an issuer that this system trusts, got another one; set SSL_CERT_FILE to a file of trusted issuers"

@@ -19,7 +19,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 
-pub use self::error::{CertificateFault, HttpError};
+pub(crate) use self::error::{CertificateFault, HttpError};
 use self::{
     connect::{CONNECT_TIMEOUT, IoStream},
     proxy::Proxy,

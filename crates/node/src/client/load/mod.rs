@@ -34,7 +34,7 @@ use crate::listen::{DEFAULT_LISTEN, socket_address};
 
 /// Arguments of `silica load`.
 #[derive(Clone, Debug, Args)]
-pub struct LoadArgs {
+pub(crate) struct LoadArgs {
     /// Address and port of the node, without TLS.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, value_parser = socket_address)]
     pub target: SocketAddr,
@@ -67,7 +67,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Reason why a load failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum LoadError {
+pub(crate) enum LoadError {
     /// The target is on another machine.
     #[error("expected a target on this machine, or --allow-remote, got {target}")]
     Remote {
@@ -117,7 +117,7 @@ pub enum LoadError {
 
 /// The measurements of a load.
 #[derive(Clone, Debug)]
-pub struct LoadReport {
+pub(crate) struct LoadReport {
     /// The kind of the transactions: payments or token transfers.
     kind: &'static str,
     transactions: u64,
@@ -145,7 +145,7 @@ impl fmt::Display for LoadReport {
 /// # Errors
 ///
 /// [`LoadError`]. The measurements of a failed load are discarded.
-pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
+pub(crate) async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     let target = args.target;
     if !target.ip().is_loopback() && !args.allow_remote {
         return Err(LoadError::Remote { target });

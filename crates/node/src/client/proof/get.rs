@@ -12,7 +12,7 @@ use crate::{
 
 /// Arguments of `silica proof get`.
 #[derive(Clone, Debug, Args)]
-pub struct GetProofArgs {
+pub(crate) struct GetProofArgs {
     /// The address of the contract, in hexadecimal or as bech32.
     #[arg(value_name = "ADDRESS", value_parser = Address::parse)]
     pub address: Address,

@@ -17,10 +17,8 @@ use clap::{ArgGroup, Args, Subcommand};
 use silica_proof::{ResponseError, StateProof, StateProofError};
 use silica_protocol::{Address, StateRoot, VariableHash};
 
-pub use self::{
-    get::GetProofArgs,
-    report::{ProofReport, Variable},
-};
+pub(crate) use self::get::GetProofArgs;
+use self::report::{ProofReport, Variable};
 use super::{
     http::{HttpError, MAX_BODY},
     url::NodeUrl,
@@ -29,7 +27,7 @@ use super::{
 
 /// Commands for state proofs.
 #[derive(Debug, Subcommand)]
-pub enum ProofCommand {
+pub(crate) enum ProofCommand {
     /// Verify a response of `GetStateProof` against the state root of a Tx block, and print what it proves.
     ///
     /// The command does not trust the response. The proof of an account has its balance, nonce, code hash and storage
@@ -50,7 +48,7 @@ pub enum ProofCommand {
 #[command(group = ArgGroup::new("source").args(["file", "url"]))]
 #[command(group = ArgGroup::new("key").args(["variable", "variable_hash"]))]
 #[command(group = ArgGroup::new("trusted").args(["root", "url"]).required(true).multiple(true))]
-pub struct VerifyArgs {
+pub(crate) struct VerifyArgs {
     /// File of the response as JSON, with or without its envelope [default: -, standard input].
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -84,7 +82,7 @@ const MAX_ANSWER: u64 = MAX_BODY as u64;
 /// Reason why the command did not verify a response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum VerifyError {
+pub(crate) enum VerifyError {
     /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     File {
@@ -137,7 +135,7 @@ pub enum VerifyError {
 impl VerifyError {
     /// Returns whether the response is invalid, or does not prove the state. All other errors mean that there is no
     /// response to verify, or that the command line does not fit the response.
-    pub fn is_refutation(&self) -> bool {
+    pub(crate) fn is_refutation(&self) -> bool {
         match self {
             Self::Answer(ResponseError::Refused { .. }) => false,
             Self::Answer(_) | Self::OtherBlock { .. } | Self::Proof(_) => true,
@@ -156,7 +154,7 @@ impl VerifyError {
 /// # Errors
 ///
 /// [`VerifyError`]: the response is invalid, there is no response, or the arguments do not name the variable of the proof.
-pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError> {
+pub(crate) async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError> {
     let address = args.address;
     let named = args.variable.clone().map(|name| Variable::Named(name, args.index.clone()));
     let variable = named.or(args.variable_hash.map(Variable::Hashed));

@@ -10,7 +10,7 @@ use crate::terminal::visible;
 
 /// The state that a response of `GetStateProof` proves.
 #[derive(Clone, Debug)]
-pub struct ProofReport {
+pub(crate) struct ProofReport {
     /// The block number that the node reported; `None` if the response is from a file.
     pub block: Option<BlockNumber>,
     /// The state root that the proof was verified against.
@@ -29,7 +29,7 @@ pub struct ProofReport {
 
 /// A variable of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Variable {
+pub(crate) enum Variable {
     /// The name of the variable, and the keys in its maps as text without quotes.
     Named(String, Vec<String>),
     /// The variable hash, which is the SHA-256 of the storage key.
@@ -38,7 +38,7 @@ pub enum Variable {
 
 impl Variable {
     /// Returns the variable hash, which is a parameter of `GetStateProof`.
-    pub fn hash(&self, contract: &Address) -> VariableHash {
+    pub(crate) fn hash(&self, contract: &Address) -> VariableHash {
         match self {
             Self::Named(name, indices) => variable_key(contract, name, indices).variable_hash(),
             Self::Hashed(hash) => *hash,
