@@ -61,6 +61,15 @@ test('a_failing_call_shows_its_line_before_and_after_it_is_sent', async () => {
   await page.locator('.debug-statement').getByText('✗ failed').waitFor();
 });
 
+test('the_browser_proves_a_value_of_the_state', async () => {
+  const { page } = view;
+  await view.go(`#/contract/${addresses.hello}?tab=state`);
+  await page.getByRole('button', { name: /^Good "morning"/ }).click();
+  await page.getByRole('link', { name: 'Prove this value' }).click();
+  await view.shows(/^Proven: .* has this value after Tx block \d+\.$/);
+  assert.match(await view.text(), /Good "morning"\s<b>/);
+});
+
 const token = (symbol) => [
   address('contract_owner', first),
   string('name', `Token ${symbol}`),
