@@ -73,8 +73,8 @@ impl Bench {
         bench
     }
 
-    /// Creates a chain on disk with `blocks` blocks and a complete history index. Each block has a payment of each sender.
-    /// `recipient` can choose the recipient by the number of the sender.
+    /// Creates a chain on disk with `blocks` blocks and a complete history index. Each block has a payment of each
+    /// sender. `recipient` can choose the recipient by the number of the sender.
     fn with_index(senders: usize, blocks: u64, recipient: impl Fn(usize) -> Option<Address>) -> Self {
         let dir = tempfile::tempdir().expect("there is a place for temporary files");
         let options = StoreOptions { index: IndexKinds::ALL, ..StoreOptions::default() };
@@ -106,7 +106,7 @@ impl Bench {
         let mut config = ChainConfig { blocks_per_ds_epoch: 1_000_000, ..ChainConfig::isolated() };
         config.policy.nonces = NoncePolicy::Queue;
         let senders: Vec<KeyPair> = (0..senders).map(sender).collect();
-        let account = Account { balance: Qa::new(10_u128.pow(24)), ..Account::default() };
+        let account = Account::with_balance(Qa::new(10_u128.pow(24)));
         let others = (0..ACCOUNTS).map(address);
         let accounts = senders.iter().map(KeyPair::address).chain(others).map(|address| (address, account));
         let genesis = Genesis::new(accounts.collect::<BTreeMap<_, _>>()).expect("the balances fit 128 bits");

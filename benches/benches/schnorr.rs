@@ -19,7 +19,7 @@ use silica_protocol::{CoSignatures, PublicKey, Signature, sha256};
 const PAYMENT: usize = 109;
 /// Number of signers in turn. With few signers, the branch predictor of the processor would adapt to each of them.
 const SIGNERS: u16 = 128;
-/// Number of members of the DS committee of the main network.
+/// Number of members in the DS committee of the main network.
 const COMMITTEE: usize = 600;
 
 /// A key pair and a message, with its signature in each scheme.

@@ -69,7 +69,7 @@ impl Bench {
         config.shard_gas_limit = Gas::new(u64::from(u32::MAX));
         let of_key = |key: KeyPair| Sender { address: key.address(), key, nonce: 0 };
         let senders: Vec<Sender> = (0..senders).map(key).map(of_key).collect();
-        let account = Account { balance: Qa::new(10_u128.pow(24)), ..Account::default() };
+        let account = Account::with_balance(Qa::new(10_u128.pow(24)));
         let accounts = senders.iter().map(|sender| (sender.address, account));
         let genesis = Genesis::new(accounts.collect::<BTreeMap<_, _>>()).expect("the balances fit 128 bits");
         let engine = Solo::new(key(usize::MAX));
@@ -260,7 +260,7 @@ fn proof(criterion: &mut Criterion) {
         bencher.iter(|| {
             let key = bench.balance_key(holders.next().expect("a cycle does not end")).variable_hash();
             let proof = snapshot.state_proof(&bench.token, &key, None).expect("the state can be proved");
-            assert!(proof.storage.len() > 3);
+            assert!(proof.state.len() > 3);
             black_box(proof)
         });
     });

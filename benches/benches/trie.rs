@@ -99,7 +99,8 @@ impl Ours {
     fn verify(&self, bencher: &mut Bencher<'_>) {
         let view = self.store.snapshot().state().clone();
         let root = view.root().to_bytes();
-        let proof = |address: Address| (address.to_string(), view.account_proof(&address).expect("it can be read"));
+        let proof =
+            |address: Address| (address.to_string(), view.account_proof(&address).expect("it can be read").account);
         let proofs: Vec<_> = self.batches.sample().take(100).map(proof).collect();
         let mut proofs = proofs.iter().cycle();
         bencher.iter(|| {

@@ -5,6 +5,7 @@
 //! compiler. It runs `check` over the seeds, and over every input that failed before.
 
 pub mod address;
+pub mod cursors;
 pub mod proof;
 pub mod request;
 pub mod scilla;
@@ -14,8 +15,9 @@ pub mod transaction;
 pub type Target = (&'static str, fn(&[u8]), fn() -> Vec<Vec<u8>>);
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("address", address::check, address::seeds),
+    ("cursors", cursors::check, cursors::seeds),
     ("proof", proof::check, proof::seeds),
     ("request", request::check, request::seeds),
     ("scilla_check", scilla::check::check, scilla::check::seeds),

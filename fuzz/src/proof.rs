@@ -138,8 +138,8 @@ fn keccak256(bytes: &[u8]) -> [u8; 32] {
     Keccak256::digest(bytes).into()
 }
 
-/// Returns inputs for both functions: the state proofs of the vectors with numbers in place of hashes, and tries whose
-/// proofs are changed.
+/// Returns inputs for both functions. Some inputs are the state proofs of the test vectors, with numbers in place of
+/// hashes. Other inputs describe tries, and changes of their proofs.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = (1..=8u8)
         .map(|n| {

@@ -1,5 +1,5 @@
-//! Request bodies: the envelope agrees with an independent parser of the same JSON, and every response is JSON. A
-//! transaction that is written again reads as the same transaction.
+//! Tests the readers of request bodies. The envelope has the same result as an independent parser of the same JSON.
+//! Every response is JSON. The JSON text of a transaction gives the same transaction again.
 
 use serde_json::{Map, Value};
 use silica_protocol::{

@@ -38,7 +38,8 @@ fn wrap(core: &[u8], signature: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Returns the serialised transactions of the vectors, and their core information after a signature.
+/// Returns inputs from the test vectors: each serialised transaction, and each core information with a signature in
+/// front.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for case in crate::cases(include_str!("../../tests/data/vectors/transactions.json")) {

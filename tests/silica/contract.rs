@@ -242,7 +242,7 @@ fn state_proof_is_refused_in_the_order_of_the_reference() {
         (json!([address, &key[1..], "latest"]), (-8, "Key size not appropriate")),
         (json!(["g".repeat(40), key, "latest"]), (-5, "invalid address")),
         (json!([address, "g".repeat(64), "latest"]), (-5, "invalid key")),
-        // The account is checked last.
+        // The node checks the account last.
         (json!([stranger, key, "latest"]), (-5, "Address does not exist in requested epoch")),
         (json!([address, key, "latest"]), NO_CONTRACT),
         (json!([address.to_uppercase(), key.to_lowercase(), "80"]), NO_CONTRACT),

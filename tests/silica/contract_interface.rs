@@ -1,5 +1,5 @@
-//! `silica_getContractInterface`: the interface of a deployed contract or library. `silica_checkContract`: the check of a
-//! source text. Invalid requests of both.
+//! `silica_getContractInterface`: the interface of a deployed contract or library. `silica_checkContract`: the check of
+//! a source text. Invalid requests of both.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

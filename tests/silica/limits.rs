@@ -71,7 +71,7 @@ fn calls_over_websocket_are_counted() {
     let refused = answers.iter().find(|answer| answer.get("error").is_some()).expect("not so many a second");
     assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32000), &json!(1)));
     assert_eq!(refused["error"]["message"], "too many calls, try again in 1 s");
-    // The burst minus the handshake, plus the calls that the elapsed time permits.
+    // The node permits the burst minus the handshake, plus the calls for the elapsed time.
     assert!((19..400).contains(&taken), "{taken} calls");
     let batch = serde_json::from_str(&ask(&mut session, &json!(vec![network_id(); 500]).to_string())).unwrap();
     assert!(answered(&batch) < 200);

@@ -1,6 +1,6 @@
-//! Lists in pages: `silica_getBlockRange`, `silica_getEvents`, `silica_getTransactionSummaries`, `silica_listContracts`,
-//! `silica_listAccounts`, `silica_getHolders`, `silica_getTokens`, `silica_getPool` and `silica_listSnapshots`; `silica_search`; invalid
-//! options; the examples of `docs/explorers.md`.
+//! Lists in pages: `silica_getBlockRange`, `silica_getEvents`, `silica_getTransactionSummaries`,
+//! `silica_listContracts`, `silica_listAccounts`, `silica_getHolders`, `silica_getTokens`, `silica_getPool` and
+//! `silica_listSnapshots`; `silica_search`; invalid options; the examples of `docs/explorers.md`.
 
 use std::{fs, path::Path};
 

@@ -32,6 +32,7 @@ mod lists;
 mod money;
 mod network;
 mod operations;
+mod paging;
 mod process;
 mod proof;
 mod readme;

@@ -188,7 +188,7 @@ fn node_info_has_the_settings_of_the_node() {
     let info = node.result("silica_nodeInfo", &json!([]));
     let expected = json!({
         "blockMode": "interval=60000", "blocksPerDsEpoch": 100, "chainId": 1, "developerMethods": false,
-        "firstBlock": "0", "generation": "8.1", "index": "addresses,events,blocks",
+        "firstBlock": "0", "generation": "8.1", "index": "addresses,events,blocks,balances",
         "indexedBlocks": info["indexedBlocks"], "latestBlock": "0", "latestDsBlock": "0", "limits": info["limits"],
         "oldestState": "0", "paused": false, "profile": "zq2", "scillaRules": info["scillaRules"], "shards": 3, "studio": true,
         "transactionVersion": 65_537, "version": node.result("GetVersion", &json!([]))["Version"],

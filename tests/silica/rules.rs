@@ -106,7 +106,7 @@ const CALL_STACK: [&str; 2] = ["Refuse", "Fail"];
 /// Components that an exception lists with the rules 0.13: the completed procedures, and the transition.
 const COMPLETED: [&str; 2] = ["Count", "Fail"];
 
-/// Checks that a data directory has the chain without rules, and that the node adds blocks to it.
+/// Checks that a data directory has the chain without stored Scilla rules, and that a node adds blocks to this chain.
 fn check_goes_on(data: &Path, args: &[&str]) {
     let node = Node::start_in(data, args);
     let latest = node.result("GetLatestTxBlock", &json!([]));

@@ -139,7 +139,7 @@ fn wrong_requests_are_refused_by_name() {
     }
     let first = node.result(PAGE, &json!([address, "counts", null, 1]))["next"].as_str().unwrap().to_owned();
     let no_field = |got: &str| format!("field: expected the name of a field of the contract, got {got:?}");
-    let no_cursor = |got: &str| format!("cursor: expected the member next of another page of this field, got {got:?}");
+    let no_cursor = |got: &str| format!("cursor: expected the value of next from a page of this field, got {got:?}");
     let (odd, cut) = (&first[1..], &first[..first.len() - 2]);
     for (params, error) in [
         (json!([address, "nothing"]), (-8, &*no_field("nothing"))),
@@ -157,7 +157,7 @@ fn wrong_requests_are_refused_by_name() {
         (json!([address, "counts", null, 1, "+1"]), (-8, "block: expected decimal digits, got \"+1\"")),
         (
             json!([address, "counts", null, 1, "15"]),
-            (-8, "block: expected a Tx block whose state is kept, from 0 to 14, got 15"),
+            (-8, "block: expected a Tx block from 0 to 14, whose states the node keeps, got 15"),
         ),
         (json!([address, "counts", null, 1, "0"]), (-5, "Address does not exist")),
         (json!(["zil1x", "counts"]), (-8, &no_address("zil1x"))),
@@ -167,7 +167,7 @@ fn wrong_requests_are_refused_by_name() {
         check_error(node, PAGE, &params, error);
     }
     node.result("silica_mine", &json!([60]));
-    let gone = (-8, "block: expected a Tx block whose state is kept, from 25 to 74, got 14");
+    let gone = (-8, "block: expected a Tx block from 25 to 74, whose states the node keeps, got 14");
     check_error(node, PAGE, &json!([address, "counts", first, 1, "14"]), gone);
     assert_eq!(pages(node, &contract, "counts", 4, &json!("25"), |_| ()).len(), 9);
 }

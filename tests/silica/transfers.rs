@@ -1,7 +1,7 @@
 //! Transfers: `silica_getTransfers`, and the subscription to transfers. The transfers of each account add up to its
 //! balance.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, thread, time::Duration};
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -11,7 +11,7 @@ use crate::{check_error, subscription::Client};
 
 const RELAY: &str = include_str!("../data/contracts/relay.scilla");
 
-/// A chain in which the first funded account does everything.
+/// A chain in which the first funded account sends all transactions.
 struct Chain {
     node: Node,
     nonce: u64,
@@ -19,7 +19,11 @@ struct Chain {
 
 impl Chain {
     fn new() -> Self {
-        let node = Node::start(&["--block-mode", "manual", "--blocks-per-ds-epoch", "6"]);
+        Self::with(&[])
+    }
+
+    fn with(options: &[&str]) -> Self {
+        let node = Node::start(&[&["--block-mode", "manual", "--blocks-per-ds-epoch", "6"], options].concat());
         Self { node, nonce: 0 }
     }
 
@@ -67,11 +71,10 @@ impl Chain {
         }
     }
 
-    /// Compares the sums of all transfers with the balances of all accounts.
-    fn check_sums(&self) {
+    /// Returns the sums of all transfers up to a block.
+    fn sums(&self, last: u64) -> BTreeMap<String, i128> {
         let mut sums: BTreeMap<String, i128> = BTreeMap::new();
-        let number = |value: &Value| value.as_str().map(|text| text.parse::<i128>().unwrap());
-        for transfer in self.all(json!({"order": "oldest", "limit": 7})) {
+        for transfer in self.all(json!({"order": "oldest", "limit": 1000, "toBlock": last.to_string()})) {
             if let Some(balance) = number(&transfer["balance"]) {
                 assert_eq!((&transfer["kind"], &transfer["amount"]), (&json!("edit"), &Value::Null));
                 sums.insert(transfer["to"].as_str().unwrap().to_owned(), balance);
@@ -84,6 +87,12 @@ impl Chain {
                 }
             }
         }
+        sums
+    }
+
+    /// Compares the sums of all transfers with the balances of all accounts.
+    fn check_sums(&self) {
+        let mut sums = self.sums(crate::height(&self.node));
         sums.retain(|_, sum| *sum != 0);
         let accounts = self.node.result("silica_listAccounts", &json!([{"limit": 1000}]));
         let balances = accounts["accounts"].as_array().unwrap().iter();
@@ -91,6 +100,10 @@ impl Chain {
             balances.map(|row| (row["address"].as_str().unwrap().to_owned(), number(&row["balance"]).unwrap()));
         assert_eq!(sums, balances.filter(|(_, balance)| *balance != 0).collect());
     }
+}
+
+fn number(value: &Value) -> Option<i128> {
+    value.as_str().map(|text| text.parse().unwrap())
 }
 
 fn address_param(name: &str, address: &Address) -> Value {
@@ -158,6 +171,44 @@ fn transfers_of_every_account_add_up_to_its_balance() {
     let edits = chain.all(json!({"addresses": [format!("0x{other}")]}));
     let edit = edits.iter().find(|it| it["kind"] == "edit").unwrap();
     assert_eq!((&edit["balance"], &edit["hash"], &edit["position"]), (&json!("11"), &Value::Null, &Value::Null));
+}
+
+#[test]
+fn balance_after_each_block_is_the_sum_of_earlier_transfers() {
+    let mut chain = Chain::new();
+    let stranger = Wallet::stranger(1);
+    let relay = chain.deploy(30);
+    chain.call(relay, 10, "Take", &json!([]));
+    chain.node.result("silica_setBalance", &json!([stranger.hex(), "77"]));
+    chain.send(stranger.address(), 5, "", None);
+    chain.node.result("silica_mine", &json!([300]));
+    chain.send(stranger.address(), 6, "", None);
+    let height = crate::height(&chain.node);
+    while number(&chain.node.result("silica_nodeInfo", &json!([]))["indexedBlocks"]) != Some(i128::from(height) + 1) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    for block in (0..=height).step_by(7).chain(height - 5..=height) {
+        for (address, sum) in chain.sums(block) {
+            let result = chain.node.result("silica_getBalanceAt", &json!([address, block.to_string()]));
+            assert_eq!(result, json!({"balance": sum.to_string(), "block": block.to_string()}), "{address}");
+        }
+    }
+    let unknown = chain.node.result("silica_getBalanceAt", &json!([Wallet::stranger(9).hex(), "3"]));
+    assert_eq!(unknown, json!({"balance": "0", "block": "3"}));
+    let refused = |block: &str, problem: &str| {
+        let params = json!([stranger.hex(), block]);
+        check_error(&chain.node, "silica_getBalanceAt", &params, (-8, &format!("block: {problem}")));
+    };
+    refused("9000", &format!("expected a block up to the latest block {height}, got 9000"));
+
+    let mut chain = Chain::with(&["--index", "addresses,events,blocks"]);
+    chain.send(stranger.address(), 5, "", None);
+    chain.node.result("silica_mine", &json!([99]));
+    let latest = chain.node.result("silica_getBalanceAt", &json!([stranger.hex(), "100"]));
+    assert_eq!(latest["balance"], "5", "the proof window needs no index");
+    let problem =
+        "block: expected a block from 51 on, because the node has no index of balances (--index balances), got 7";
+    check_error(&chain.node, "silica_getBalanceAt", &json!([stranger.hex(), "7"]), (-8, problem));
 }
 
 #[test]

@@ -27,8 +27,8 @@ pub fn is_root(purpose: &str) -> bool {
     is_root
 }
 
-/// Searches the writable memory of a process for byte strings, and returns, for each group, the number of copies of its
-/// byte strings.
+/// Searches the writable memory of a process for byte strings. `groups` has groups of byte strings. Returns, for each
+/// group, how many copies of its byte strings the memory has.
 ///
 /// # Panics
 ///

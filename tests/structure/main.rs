@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod circles;
+mod examples;
 mod layers;
 mod size;
 mod source;

@@ -12,6 +12,7 @@ use std::{env, time::Duration};
 
 use criterion::{Criterion, Throughput};
 use serde_json::{Value, json};
+use silica_protocol::Address;
 use silica_tests::Wallet;
 
 use self::{client::Client, server::Server};
@@ -73,7 +74,56 @@ fn main() {
     let bare = Server::bare(&accepted);
     let mut subjects = Subject::all(&bare, &node, &long, &bodies);
     turn_by_turn("CreateTransaction", &mut subjects, PAYMENTS_IN_TURN);
+    logs(&mut criterion);
     criterion.final_summary();
+}
+
+/// Number of blocks of a request for logs. Each block has a payment, and each tenth block also has an event.
+const BLOCKS_WITH_LOGS: u64 = 10_000;
+const BLOCKS_FOR_A_LOG: u64 = 10;
+
+/// Measures the processor time of the node for `eth_getLogs` of one contract over many blocks.
+fn logs(criterion: &mut Criterion) {
+    let node = Server::node(1);
+    let mut nonces = [0_u64; 2];
+    let mut send = |from: usize, to, code: &str, data: &Value| {
+        let nonce = nonces.get_mut(from).expect("there are two senders");
+        *nonce += 1;
+        let mut payment = Wallet::funded(from).payment(*nonce, to, 0);
+        if !data.is_null() {
+            (payment.gas_limit, payment.code, payment.data) = (20_000, code.to_owned(), data.to_string());
+        }
+        let answer: Value = serde_json::from_str(&node.ask(&request("CreateTransaction", &json!([payment.json()]))))
+            .expect("the response is JSON");
+        let contract = answer["result"]["ContractAddress"].as_str().map(|contract| contract.parse::<Address>());
+        contract.transpose().expect("the node writes addresses")
+    };
+    let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
+    let contract = send(0, Address::ZERO, include_str!("../../../tests/data/contracts/relay.scilla"), &init);
+    let contract = contract.expect("a deployment has the address of the contract");
+    node.make_blocks(1);
+    for block in 0..BLOCKS_WITH_LOGS {
+        if block % BLOCKS_FOR_A_LOG == 0 {
+            send(0, contract, "", &json!({"_tag": "Take", "params": []}));
+        }
+        send(1, Wallet::stranger(0).address(), "", &Value::Null);
+        node.make_blocks(1);
+    }
+    let filter =
+        json!({"address": format!("0x{contract}"), "fromBlock": "0x0", "toBlock": format!("0x{BLOCKS_WITH_LOGS:x}")});
+    let mut client = Client::connect(node.port(), &[request("eth_getLogs", &json!([filter]))]);
+    let answer: Value = serde_json::from_str(&client.answer()).expect("the response is JSON");
+    let count = answer["result"].as_array().map_or(0, Vec::len);
+    assert_eq!(u64::try_from(count), Ok(BLOCKS_WITH_LOGS / BLOCKS_FOR_A_LOG), "{answer}");
+    let mut group = criterion.benchmark_group("rpc/eth_getLogs_10000_blocks");
+    group.bench_function("1000_logs", |bencher| {
+        bencher.iter_custom(|requests| {
+            let before = node.processor_time();
+            client.ask(requests);
+            node.processor_time().saturating_sub(before)
+        });
+    });
+    group.finish();
 }
 
 /// Returns a request in the form of the clients of the isolated server.

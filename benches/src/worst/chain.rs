@@ -182,7 +182,7 @@ impl Net {
         config.rules.scilla = rules;
         config.policy.nonces = NoncePolicy::Exact;
         let preparing = key(7);
-        let account = Account { balance: Qa::new(10_u128.pow(30)), ..Account::default() };
+        let account = Account::with_balance(Qa::new(10_u128.pow(30)));
         let addresses = (0..senders).map(|number| sender(number).address()).chain([preparing.address()]);
         let accounts: BTreeMap<_, _> = addresses.map(|address| (address, account)).collect();
         let genesis = Genesis::new(accounts).expect("the balances fit 128 bits");

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-use silica_chain::TestChain;
-use silica_protocol::{InitData, Qa, TransitionCall};
+use serde_json::json;
+use silica_chain::{TestChain, protocol::Qa};
 
 const CODE: &str = r"
 scilla_version 0
@@ -16,16 +16,14 @@ end
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut chain = TestChain::new();
-    let alice = chain.funded_account(Qa::parse("1000 ZIL")?)?;
-    let bob = chain.funded_account(Qa::parse("50 ZIL")?)?;
+    let alice = chain.funded_account(Qa::from_zil(1_000)?)?;
+    let bob = chain.funded_account(Qa::from_zil(50)?)?;
     chain.pay(&alice, bob.address(), Qa::parse("1.5 ZIL")?)?;
     assert_eq!(chain.balance(&bob.address()), Qa::parse("51.5 ZIL")?);
 
-    let owner = format!("0x{}", alice.address());
-    let counter = chain.deploy(&alice, CODE, &InitData::builder().param("owner", "ByStr20", owner).build())?.address;
+    let counter = chain.deploy(&alice, CODE, json!({ "owner": alice.address() }))?.address;
     let before = chain.snapshot()?;
-    let set = TransitionCall::new("Set").param("value", "Uint32", "5");
-    assert!(chain.call(&bob, counter, &set)?.receipt.success);
+    assert!(chain.call(&bob, counter, "Set", json!({ "value": 5 }))?.receipt.success);
     assert_eq!(chain.contract_field(&counter, "count"), Some("5".into()));
 
     chain.revert(&before)?;

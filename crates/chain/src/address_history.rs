@@ -1,8 +1,8 @@
 //! Searches the record for the transactions of an address.
 //!
-//! There is no index of addresses, because its writes would slow down each payment (ADR 11). A query reads the record
-//! instead. The search for one page reads a bounded number of transactions, and returns the last place that it read.
-//! The next page begins after this place.
+//! The history index has the places of these transactions (ADR 21). For blocks that are not in the index, the search reads
+//! all transactions of the record (ADR 11). The search for one page reads a bounded number of transactions, and returns
+//! the last place that it read. The next page begins after this place.
 
 use silica_protocol::{Address, Qa, Receipt, Transaction, TransactionKind, TxHash};
 use silica_state::ArchiveError;
@@ -45,7 +45,7 @@ pub struct AddressTransaction {
     pub place: HistoryPlace,
     /// Hash of the transaction.
     pub hash: TxHash,
-    /// Address of the sender.
+    /// The account that signed the transaction.
     pub sender: Address,
     /// Address of the recipient. It is zero for a deployment.
     pub recipient: Address,

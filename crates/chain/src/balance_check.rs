@@ -55,8 +55,8 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// Adds the transfers of a block. For a block of an empty block range, adds those of all blocks up to the next vacuous
-    /// block of the range, or to its end. Returns the last added block.
+    /// Adds the transfers of a block. For a block of an empty block range, adds those of all blocks up to the next
+    /// vacuous block of the range, or to its end. Returns the last added block.
     fn add(&mut self, block: BlockNumber) -> Result<BlockNumber, BalanceError> {
         let source = self.source;
         let missing = BalanceError::Missing { number: block };
@@ -110,7 +110,10 @@ pub enum BalanceError {
         got: Qa,
     },
     /// A transfer makes the sum of an account negative, or larger than 128 bits.
-    #[error("{}: expected a sum of transfers from 0 to 2^128 - 1 Qa for its accounts", place(.transfer.place))]
+    #[error(
+        "{}: expected balances from 0 to 2^128 - 1 Qa after the transfer, got a balance outside this range",
+        place(.transfer.place)
+    )]
     Range {
         /// The transfer.
         transfer: Box<Transfer>,
@@ -124,10 +127,10 @@ pub enum BalanceError {
     /// The parameters of the chain are invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The record could not be read.
+    /// A read of the record failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

@@ -17,7 +17,7 @@ pub struct BlockListPage {
 /// A block with transactions, or consecutive blocks without transactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRow {
-    /// Number of the first block.
+    /// Number of the first block of the row.
     pub first: BlockNumber,
     /// Number of the last block. The following members describe this block.
     pub last: BlockNumber,
@@ -36,8 +36,8 @@ pub struct BlockRow {
 }
 
 impl Snapshot {
-    /// Returns a page of at most `limit` rows, from block `from` on. Without `from`, the first page begins at the head or
-    /// at block 0. A `limit` of 0 means 1.
+    /// Returns a page of at most `limit` rows, from block `from` on. Without `from`, the first page begins at the head
+    /// or at block 0. A `limit` of 0 means 1.
     ///
     /// The cost of a row grows with the logarithm of the number of its blocks.
     ///

@@ -39,7 +39,7 @@ use crate::{
     stage::{Blocks, BuildError, ExecutedBlock, InvalidBlock},
 };
 
-/// A block that is being built.
+/// A block before it is complete.
 pub(crate) struct Builder<'a> {
     config: &'a ChainConfig,
     contract_cache: &'a ContractCache,
@@ -73,7 +73,7 @@ pub(crate) struct Builder<'a> {
     totals_text: Option<(Gas, Arc<str>)>,
 }
 
-/// A micro block that is being filled.
+/// A micro block before it is complete.
 struct Draft {
     shard: ShardId,
     gas_limit: Gas,
@@ -530,7 +530,8 @@ pub(crate) fn settle(
     Some((null, Some(Account { balance, ..member })))
 }
 
-/// Maximum work, in nanoseconds, that failed attempts may add to the time of a block: a quarter of the work of a block.
+/// Maximum work that failed attempts may add to a block, in nanoseconds. It is a quarter of the maximum work of a
+/// block.
 const MOST_WASTED: u64 = PER_BLOCK / 4;
 
 /// Returns the maximum work that a transaction can need, in nanoseconds.

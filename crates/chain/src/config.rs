@@ -104,9 +104,9 @@ pub enum FailedCallGas {
 /// Order of transitions in a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransitionOrder {
-    /// All messages of a run, then the transitions of the chained calls.
+    /// First the transitions for all messages of a run, and then the transitions of the chained calls.
     BreadthFirst,
-    /// Each message directly before the transitions of its chained call.
+    /// After the transition for a message, the transitions of the chained call of this message.
     DepthFirst,
 }
 
@@ -137,7 +137,7 @@ pub struct Policy {
     /// The blocks that increase the logical block number. [`Producer::set_numbering`](crate::Producer::set_numbering)
     /// changes this policy at run time.
     pub numbering: Numbering,
-    /// The limits of the pool.
+    /// The number of pending transactions that the pool keeps, and how long it keeps statuses.
     pub pool: PoolLimits,
     /// Length of the proof window: the number of latest Tx blocks with state proofs.
     pub proof_window: NonZeroU64,
@@ -363,6 +363,6 @@ pub enum ConfigError {
         key: PublicKey,
     },
     /// A rule of execution has a value that this implementation does not support.
-    #[error("rules: expected the profile of generation 8.1")]
+    #[error("rules: expected the rules of generation 8.1, got other rules")]
     Rules,
 }

@@ -67,7 +67,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// The state or the record cannot be read.
+    /// A read of the state or of the record failed.
     pub fn contracts_of(&self, creator: &Address) -> Result<Vec<Address>, StateError> {
         let mut contracts = Vec::new();
         for address in self.state().deployed_by(creator)? {
@@ -78,9 +78,9 @@ impl Snapshot {
         Ok(contracts)
     }
 
-    /// Returns the interface of the contract or library at `address`: parameters, fields, transitions, procedures, events
-    /// and data types, with their documentation. The call parses and checks the text, which takes some milliseconds for
-    /// a long contract.
+    /// Returns the interface of the contract or library at `address`: parameters, fields, transitions, procedures,
+    /// events and data types, with their documentation. The call parses and checks the text, which takes some
+    /// milliseconds for a long contract.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// The state cannot be read.
+    /// A read of the state failed.
     pub fn contract_fields(&self, contract: &Address) -> Result<ContractEntries, StateError> {
         let prefix = StorageKey::from_text(format!("{contract}{}", StorageKey::SEPARATOR));
         let entries = self.view().entries(contract, &prefix, None)?;
@@ -123,7 +123,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// The state cannot be read.
+    /// A read of the state failed.
     pub fn contract_state_json(&self, contract: &Address) -> Result<Option<String>, StateError> {
         let Some(account) = self.account(contract)?.filter(|account| account.contract.is_some()) else {
             return Ok(None);
@@ -143,7 +143,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// The state cannot be read.
+    /// A read of the state failed.
     pub fn contract_field(
         &self,
         contract: &Address,
@@ -198,8 +198,8 @@ pub struct ContractEntries {
 }
 
 impl ContractEntries {
-    /// Calls `visit` with the path and the stored value of each entry until it returns [`ControlFlow::Break`]. The path
-    /// has the parts of the stored key below the contract, the field or the map.
+    /// Calls `visit` with the path and the stored value of each entry, until `visit` returns [`ControlFlow::Break`].
+    /// The path has the parts of the stored key below the contract, the field or the map.
     ///
     /// Returns [`ControlFlow::Continue`] after the last entry. After a break, the next call begins with the next entry.
     ///

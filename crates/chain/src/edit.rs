@@ -39,7 +39,7 @@ pub enum Edit {
     },
     /// Sets a field of a contract, or sets or removes an entry of a map.
     Field {
-        /// Address of the contract.
+        /// The contract whose field the edit sets.
         contract: Address,
         /// Name of the field.
         field: String,

@@ -42,7 +42,7 @@ pub struct EventCursor {
     pub index: Option<u32>,
 }
 
-/// A page of the list of events.
+/// A page of events, and the place of the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventListPage {
     /// The events in the requested order. A page can be empty, although a later page has events.
@@ -58,7 +58,7 @@ pub struct ListedEvent {
     pub place: HistoryPlace,
     /// Index among the events of the receipt, from 0.
     pub index: u32,
-    /// Number among all events of the block, from 0; `None` unless the request asks for numbers.
+    /// Number among all events of the block, from 0; `None` unless [`EventListRequest::numbered`] is true.
     pub number: Option<u32>,
     /// Hash of the transaction.
     pub hash: TxHash,
@@ -110,8 +110,8 @@ impl Snapshot {
     }
 
     /// Sets the missing numbers of the events in their blocks. Reads the receipts of each block with a missing number,
-    /// within `effort` steps. Reads at least one block. If the steps do not suffice, removes the events of the remaining
-    /// blocks, and returns the place after the last remaining event.
+    /// within `effort` steps. Reads at least one block. If the steps do not suffice, removes the events of the
+    /// remaining blocks, and returns the place after the last remaining event.
     fn number(&self, events: &mut Vec<ListedEvent>, effort: usize) -> Result<Option<EventCursor>, ArchiveError> {
         let (mut left, mut done) = (None, 0_usize);
         for block in events.chunk_by_mut(|one, other| one.place.block == other.place.block) {
@@ -158,14 +158,15 @@ impl Snapshot {
 
 /// The numbers of the events of a block.
 struct BlockNumbers {
-    /// The number of the first event of each transaction with events, by the position of the transaction.
+    /// For each transaction with events: the number of its first event, by the position of the transaction in the
+    /// block.
     firsts: BTreeMap<u32, u32>,
     /// Number of steps of the search.
     steps: usize,
 }
 
-/// Returns the last place of the transactions that the search for the next page skips; `None` if it skips none. A
-/// transaction within which the previous page ended is read again.
+/// Returns the last place that the search for the next page skips, or `None` if the search skips no place. If the
+/// previous page ended within a transaction, the search reads this transaction again.
 fn resume(EventCursor { place, index }: EventCursor, order: HistoryOrder) -> Option<HistoryPlace> {
     let HistoryPlace { block, position } = place;
     if index.is_none() {
@@ -190,8 +191,8 @@ struct Walk<'a, A> {
     events: Vec<ListedEvent>,
     /// The end of the page, if the page ends within a transaction.
     cut: Option<EventCursor>,
-    /// The place after the transactions of a block that the walk has read from the first one on, and the number of their
-    /// events.
+    /// The first place of a block that the walk has not read, and the number of events before this place in the block.
+    /// `None` unless the walk has read all earlier transactions of the block.
     seen: Option<(HistoryPlace, u32)>,
 }
 
@@ -243,8 +244,8 @@ impl<A: FnMut(&EventLog) -> bool> Walk<'_, A> {
             && (self.accepts)(event)
     }
 
-    /// Returns the number in the block of the first event of a transaction, if the walk has read all earlier
-    /// transactions of the block.
+    /// Returns how many events of the block precede the events of a transaction. Returns `None` if the request needs no
+    /// such numbers, or if the walk has not read all earlier transactions of the block.
     fn first_number(&mut self, place: HistoryPlace, receipt: &Receipt) -> Option<u32> {
         let first = match self.seen {
             Some((next, events)) if next == place => Some(events),

@@ -7,7 +7,7 @@ use silica_protocol::{Account, Address, PublicKey, Qa, StateRoot, TxBlockHeader}
 
 use crate::accounts_file::{AccountEntry, AccountsFile, GenesisError};
 
-/// Sum of the balances of the genesis accounts of the main network (`TOTAL_GENESIS_TOKEN`).
+/// Sum of all genesis balances on the main network (`TOTAL_GENESIS_TOKEN`).
 pub const GENESIS_TOKENS: Qa = Qa::new(12_600_000_000 * Qa::PER_ZIL);
 /// Mining reserve: the balance of the null account at genesis, which pays the rewards (`TOTAL_COINBASE_REWARD`).
 pub const MINING_RESERVE: Qa = Qa::new(8_400_000_000 * Qa::PER_ZIL);
@@ -99,7 +99,7 @@ pub struct Genesis {
 #[non_exhaustive]
 pub enum GenesisWarning {
     /// The secret key does not belong to the address of the account.
-    #[error("account {address}: expected the private key of this account, got that of {owner}")]
+    #[error("account {address}: expected the private key of this account, got the private key of account {owner}")]
     KeyMismatch {
         /// Address of the account.
         address: Address,
@@ -136,7 +136,7 @@ impl Genesis {
     ///
     /// [`GenesisError::Supply`]: the sum of all balances exceeds 128 bits.
     pub fn new(mut accounts: BTreeMap<Address, Account>) -> Result<Self, GenesisError> {
-        accounts.entry(Address::ZERO).or_insert(Account { balance: MINING_RESERVE, ..Account::default() });
+        accounts.entry(Address::ZERO).or_insert(Account::with_balance(MINING_RESERVE));
         let supply = accounts.values().try_fold(Qa::ZERO, |sum, account| sum.checked_add(account.balance));
         supply.ok_or(GenesisError::Supply)?;
         Ok(Self { accounts, warnings: Vec::new() })
@@ -169,7 +169,7 @@ impl Default for Genesis {
     /// Returns the [published accounts](PUBLISHED_ACCOUNTS) with [their balance](PUBLISHED_BALANCE), and the null
     /// account.
     fn default() -> Self {
-        let account = Account { balance: PUBLISHED_BALANCE, ..Account::default() };
+        let account = Account::with_balance(PUBLISHED_BALANCE);
         Self::new(PUBLISHED_ACCOUNTS.iter().map(|published| (published.address(), account)).collect())
             .expect("the published balances fit 128 bits")
     }

@@ -287,7 +287,7 @@ pub enum SubmissionError {
     /// The pool rejected the transaction.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// The account of the sender could not be read.
+    /// A read of the sender's account failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

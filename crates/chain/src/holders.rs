@@ -1,4 +1,4 @@
-//! The holders of a token: pages of the map of its contract.
+//! The holders of a token, in pages. The holders are the entries of a map in the contract.
 //!
 //! A fungible token (ZRC-2) has the field `balances : Map ByStr20 Uint128`, and a non-fungible token (ZRC-6) the field
 //! `token_owners : Map Uint256 ByStr20`. The node recognises a token by one of these fields with exactly this type.
@@ -108,7 +108,7 @@ pub enum HoldersError {
     /// The state page does not exist.
     #[error(transparent)]
     Page(#[from] StatePageError),
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

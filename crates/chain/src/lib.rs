@@ -91,10 +91,13 @@
 //!   - `snapshot` has the queries of readers.
 //!   - `transfer` derives the changes of balances from the record.
 //! - `transaction_search`: walks over the transactions of the record.
-//! - `account_list`, `address_history`, `block_list`, [`consensus`], `event_list`, `transaction_list`,
-//!   `transfer_list`:
+//! - `transfer_parts`: finds the parts of blocks with transfers of some addresses in the history index.
+//! - `account_list`, `address_history`, `balance_at`, `balance_rules`, `block_list`, [`consensus`], `event_list`,
+//!   `transaction_list`, `transfer_list`:
 //!   - `account_list` lists accounts and contracts.
 //!   - `address_history` lists the transactions of an address.
+//!   - `balance_at` has the balances after earlier blocks.
+//!   - `balance_rules` gives the changes of balances to the history index.
 //!   - `block_list` lists blocks, and `transaction_list` lists transactions.
 //!   - `consensus` is the interface of consensus.
 //!   - `event_list` lists events, and `transfer_list` lists transfers.
@@ -137,7 +140,9 @@ mod accounts;
 mod accounts_file;
 mod address_history;
 mod admission;
+mod balance_at;
 mod balance_check;
+mod balance_rules;
 mod block_list;
 mod builder;
 pub mod config;
@@ -182,6 +187,7 @@ mod transaction_list;
 mod transaction_search;
 mod transfer;
 mod transfer_list;
+mod transfer_parts;
 mod verifier;
 
 #[cfg(feature = "test-util")]
@@ -202,7 +208,9 @@ pub use crate::{
     accounts_file::{AccountEntry, AccountsFile, GenesisError},
     address_history::{AddressRole, AddressTransaction, HistoryPage, HistoryRequest},
     admission::{AdmissionError, InvalidTransaction, Routing, VerifiedTransaction},
+    balance_at::BalanceAtError,
     balance_check::{BalanceError, check_balances},
+    balance_rules::set_balance_rules,
     block_list::{BlockListPage, BlockRow},
     config::{ChainConfig, ConfigError},
     consensus::{CommitError, EngineError, PassError, ProposeError, SealError},
@@ -233,7 +241,7 @@ pub use crate::{
     simulation::{AccountChange, GasEstimate, Simulation, SimulationError, VariableChange},
     snapshot::{
         BlockTransactionsError, Listing, ListingError, MinerInfo, MinerInfoError, PoolPage, PositionsPage, ProofError,
-        Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,
+        Snapshot, Statistics, TransactionStatus, TransactionsPage,
     },
     stage::{BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
     state_page::{PastStateError, StateEntry, StatePage, StatePageError, StatePageRequest},

@@ -126,20 +126,20 @@ pub enum OpenError {
         what: &'static str,
     },
     /// The signature of the newest block is invalid.
-    #[error("block {number} in the data directory")]
+    #[error("failed to verify the signature of block {number} in the data directory")]
     Signature {
         /// Number of the block.
         number: BlockNumber,
         /// The error of the verification.
         source: CoSignatureError,
     },
-    /// The state could not be read or computed.
+    /// A read or the computation of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
-    /// Blocks could not be read.
+    /// A read of blocks failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
-    /// The genesis could not be written.
+    /// A write of the genesis failed.
     #[error("failed to write the genesis block")]
     Commit(#[source] silica_state::CommitError),
     /// The repeated execution of the blocks failed after a loss of the state. A build with other rules of execution may

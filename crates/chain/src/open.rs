@@ -9,6 +9,7 @@ use silica_protocol::{PublicKey, Timestamp};
 use silica_state::{BlockRecord, Snapshot, StateDiff, Store};
 
 use crate::{
+    balance_rules,
     config::ChainConfig,
     epoch_accounting::FullBlockCounter,
     genesis::Genesis,
@@ -46,7 +47,9 @@ pub fn open(
     };
     let published = read_published(state, &network)?;
     let full_blocks = FullBlockCounter::uncounted(&published.head);
-    let shared = Arc::new(Shared::new(network, genesis.clone(), published));
+    let genesis = Arc::new(genesis.clone());
+    balance_rules::set(&store, &genesis, network.epochs, &network.member);
+    let shared = Arc::new(Shared::new(network, genesis, published));
     let (chain, written) = (Chain::new(Arc::clone(&shared)), Written::default());
     // The producer makes no block before the disk has room for it.
     let failed = store.lacks_room();

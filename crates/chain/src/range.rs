@@ -27,10 +27,10 @@ pub(crate) struct ParentState<'a> {
     pub(crate) timestamp: Timestamp,
 }
 
-/// The length of a range.
+/// How many blocks a plan of a range has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RangeLength {
-    /// This number of blocks, or the maximum of one range if that is lower.
+    /// This number of blocks, or the maximum for one range if the maximum is lower.
     UpTo(u64),
     /// Exactly this number of blocks.
     Exactly(u64),

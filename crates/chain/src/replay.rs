@@ -359,13 +359,13 @@ pub enum ReplayError {
         /// The error of the verification.
         source: SealError,
     },
-    /// The state could not be computed.
+    /// The computation of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
-    /// Blocks could not be read.
+    /// A read of blocks failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
-    /// The state of a block could not be written.
+    /// A write of the state of a block failed.
     #[error("failed to write the state of block {number}")]
     Commit {
         /// Number of the block.

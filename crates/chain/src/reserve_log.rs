@@ -1,8 +1,8 @@
 //! The balances of the null account before the vacuous blocks.
 //!
-//! A vacuous block pays at most what the null account has. The record does not have this balance. So it is computed from
-//! the genesis on: each vacuous block adds the fees of its DS epoch and subtracts the paid reward. The log keeps the
-//! balance at every [`STRIDE`]th DS epoch, so that a later request computes only a few DS epochs.
+//! A vacuous block pays at most what the null account has. The record does not have this balance. So it is computed
+//! from the genesis on: each vacuous block adds the fees of its DS epoch and subtracts the paid reward. The log keeps
+//! the balance at every [`STRIDE`]th DS epoch, so that a later request computes only a few DS epochs.
 
 use parking_lot::Mutex;
 use silica_protocol::Qa;
@@ -44,9 +44,9 @@ impl ReserveLog {
         Self(Mutex::new(Kept { reverts: 0, balances: vec![genesis] }))
     }
 
-    /// Prepares the log for a chain with this number of reverts. `complete` gets the number of reverts that the log has,
-    /// and returns the number of DS epochs that no later revert has removed. Returns whether the log has the same number
-    /// of reverts now. It has more if the chain was reverted meanwhile.
+    /// Prepares the log for a chain with this number of reverts. `complete` gets the number of reverts that the log
+    /// has, and returns the number of DS epochs that no later revert has removed. Returns whether the log has `reverts`
+    /// reverts now. If another thread has prepared the log after a later revert, the log has more reverts.
     pub(crate) fn follow(&self, reverts: u64, complete: impl FnOnce(u64) -> u64) -> bool {
         let mut kept = self.0.lock();
         if kept.reverts < reverts {
@@ -57,10 +57,10 @@ impl ReserveLog {
         kept.reverts == reverts
     }
 
-    /// Returns the balances before some DS epochs up to `epoch`. `after` returns the balance after a DS epoch, from the
-    /// balance before it. `may_go_on` gets a number of DS epochs before they are computed. If it returns false, the
-    /// function returns `None`, and a repeated call continues. The function also returns `None` if the log has another
-    /// number of `reverts`.
+    /// Returns the balances before some DS epochs up to `epoch`. `after` computes the balance after a DS epoch from the
+    /// balance before the DS epoch. Before each step, the function calls `may_go_on` with the number of DS epochs in
+    /// the step. If `may_go_on` returns false, the function returns `None`, and a repeated call continues at this step.
+    /// The function also returns `None` if the number of reverts in the log is not `reverts`.
     pub(crate) fn up_to<E>(
         &self,
         epoch: u64,
@@ -91,7 +91,7 @@ impl ReserveLog {
         }
     }
 
-    /// Returns the last DS epoch up to `epoch` whose balance is kept, and the balance.
+    /// Returns the last DS epoch up to `epoch` with a balance in the log, and this balance.
     fn nearest(&self, epoch: u64, reverts: u64) -> Option<(u64, Qa)> {
         let kept = self.0.lock();
         let last = kept.balances.len().checked_sub(1)?;
@@ -100,7 +100,8 @@ impl ReserveLog {
         kept.balances.get(at).filter(|_| kept.reverts == reverts).map(|balance| (first, *balance))
     }
 
-    /// Keeps the balance before a DS epoch, if it is the next one. Returns false if the log has other reverts.
+    /// Adds the balance before a DS epoch to the log, if it is the next balance of the log. Returns false if the number
+    /// of reverts in the log is not `reverts`.
     fn keep(&self, epoch: u64, reverts: u64, balance: Qa) -> bool {
         let mut kept = self.0.lock();
         if kept.reverts == reverts && u64::try_from(kept.balances.len()).ok() == Some(epoch / STRIDE) {
@@ -116,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the balance after a DS epoch, in a chain in which it depends on the balance before.
+    /// Returns the balance after a DS epoch. In this model of a chain, each balance depends on the previous balance.
     fn after(epoch: u64, balance: Qa) -> Qa {
         Qa::new(balance.get() / 2 + u128::from(epoch % 7))
     }

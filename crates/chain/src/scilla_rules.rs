@@ -50,7 +50,7 @@ pub enum RulesError {
     /// This version does not support the rules of the record.
     #[error("Scilla rules of the data directory: expected supported rules")]
     Unknown(#[source] UnknownRules),
-    /// The record could not be read or written.
+    /// A read or write of the record failed.
     #[error("failed to read or write the Scilla rules of the record")]
     Archive(#[from] ArchiveError),
 }

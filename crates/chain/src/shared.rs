@@ -29,7 +29,7 @@ pub(crate) const RECENT: usize = 100;
 pub(crate) struct Shared {
     pub(crate) network: Network,
     /// The first state.
-    pub(crate) genesis: Genesis,
+    pub(crate) genesis: Arc<Genesis>,
     /// Balances of the null account, for the rewards in the list of transfers.
     pub(crate) reserves: ReserveLog,
     pub(crate) pool: Mutex<Pool>,
@@ -53,7 +53,7 @@ impl fmt::Debug for Listener {
 }
 
 impl Shared {
-    pub(crate) fn new(network: Network, genesis: Genesis, published: Published) -> Self {
+    pub(crate) fn new(network: Network, genesis: Arc<Genesis>, published: Published) -> Self {
         let pool = Pool::new(network.config.policy.pool, network.epochs);
         let simulated = ContractCache::of_simulations(network.config.rules.scilla);
         let published = RwLock::new(Arc::new(published));

@@ -401,7 +401,7 @@ pub enum SimulationError {
         /// The receipt with this gas limit.
         receipt: Box<Receipt>,
     },
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

@@ -9,7 +9,7 @@ use crate::{contract::METADATA, snapshot::Snapshot};
 /// A request for a page of the state of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePageRequest {
-    /// Address of the contract.
+    /// The contract whose state the page has.
     pub contract: Address,
     /// Name of the field, or `None` for all fields.
     pub field: Option<String>,
@@ -153,9 +153,9 @@ pub enum StatePageError {
     #[error("the contract has no field with this name")]
     UnknownField,
     /// The cursor does not belong to this field.
-    #[error("expected the member next of another page of this field")]
+    #[error("expected the value of next from a page of this field")]
     Cursor,
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }
@@ -165,7 +165,7 @@ pub enum StatePageError {
 #[non_exhaustive]
 pub enum PastStateError {
     /// The block does not exist yet, or its state is not in the state history.
-    #[error("expected a Tx block whose state is kept, from {earliest} to {latest}, got {block}")]
+    #[error("expected a Tx block from {earliest} to {latest}, whose states the node keeps, got {block}")]
     Outside {
         /// The requested block.
         block: BlockNumber,
@@ -174,7 +174,7 @@ pub enum PastStateError {
         /// The latest block.
         latest: BlockNumber,
     },
-    /// The state after the block could not be reconstructed.
+    /// The computation of the state after the block failed.
     #[error("failed to read the state of a block")]
     History(#[source] HistoryError),
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use silica_crypto::{KeyPair, SecretKey, SignError};
 use silica_protocol::{
-    Account, Address, BlockNumber, ChainId, InitData, Nonce, Qa, Receipt, SignTransactionError, Timestamp, Transaction,
+    Account, Address, BlockNumber, ChainId, Nonce, Qa, Receipt, SignTransactionError, Timestamp, Transaction,
     TransactionBuilder, TransitionCall, TxHash, sha256,
 };
+use silica_scilla::{CompileError, CompileOptions, Contract, IntoParams, ParamError};
 use silica_state::{ArchiveError, StateError, Store, StoreOptions};
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     consensus::{
         Application, CommitError, Effect, Engine, EngineError, Input, SealError, Solo, range_signer, seal_with,
     },
+    executor::InterfaceError,
     genesis::{GENESIS_TOKENS, Genesis},
     handle::{Chain, SubmissionError},
     load::OpenError,
@@ -39,12 +41,12 @@ const SECOND: u64 = 1_000_000;
 /// # Examples
 ///
 /// ```
-/// use silica_chain::{TestChain, TestChainError};
-/// use silica_protocol::{Address, InitData, Qa, TransitionCall};
+/// use serde_json::json;
+/// use silica_chain::{TestChain, protocol::{Address, Qa}};
 ///
 /// const CODE: &str = r#"
 /// scilla_version 0
-/// contract Counter ()
+/// contract Counter (owner : ByStr20)
 /// field count : Uint32 = Uint32 0
 /// transition Set (value : Uint32)
 ///   count := value
@@ -52,11 +54,11 @@ const SECOND: u64 = 1_000_000;
 /// "#;
 ///
 /// let mut chain = TestChain::new();
-/// let alice = chain.funded_account(Qa::parse("1000 ZIL")?)?;
+/// let alice = chain.funded_account(Qa::from_zil(1_000)?)?;
 /// chain.pay(&alice, Address::new([7; 20]), Qa::parse("1.5 ZIL")?)?;
 ///
-/// let counter = chain.deploy(&alice, CODE, &InitData::builder().build())?;
-/// let called = chain.call(&alice, counter.address, &TransitionCall::new("Set").param("value", "Uint32", "5"))?;
+/// let counter = chain.deploy(&alice, CODE, json!({ "owner": alice.address() }))?;
+/// let called = chain.call(&alice, counter.address, "Set", json!({ "value": 5 }))?;
 /// assert!(called.receipt.success);
 /// assert_eq!(chain.contract_field(&counter.address, "count"), Some("5".into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -139,6 +141,18 @@ pub enum TestChainError {
     /// No block could be made.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The code of a deployment is not a valid contract.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The called address has no contract.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
+    /// The parameters of a deployment or call do not match the contract.
+    #[error(transparent)]
+    Params(#[from] ParamError),
+    /// The called contract has no transition with this name.
+    #[error("the contract has no transition {0}")]
+    UnknownTransition(String),
     /// The chain dropped a transaction without a receipt.
     #[error("transaction {hash} was dropped: {reason:?}")]
     Dropped {
@@ -170,7 +184,7 @@ pub enum TestChainError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplicaError {
-    /// The blocks of the chain cannot be read.
+    /// A read of blocks failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The block does not follow the head of the replica, or its execution has another result.
@@ -226,34 +240,47 @@ impl TestChain {
         self.send(from, Transaction::payment(to, amount))
     }
 
-    /// Deploys a contract. [`send`](Self::send) deploys with other values, such as a gas limit.
+    /// Deploys a contract that imports only the standard library. The parameters get their declared types.
+    /// [`send`](Self::send) deploys with other values, such as a gas limit, init data with other types, or invalid
+    /// code.
     ///
     /// # Errors
     ///
-    /// [`TestChainError::Failed`] if the deployment fails. Another [`TestChainError`] if the transaction has no
-    /// receipt.
-    pub fn deploy(&mut self, from: &KeyPair, code: &str, init: &InitData) -> Result<Deployed, TestChainError> {
-        let nonce = self.nonce(&from.address());
-        let Executed { hash, receipt } = self.send(from, Transaction::deploy(code, init))?;
+    /// [`TestChainError::Compile`] and [`TestChainError::Params`]: the code or a parameter is invalid.
+    /// [`TestChainError::Failed`]: the deployment failed. Another [`TestChainError`]: the transaction has no receipt.
+    pub fn deploy(&mut self, from: &KeyPair, code: &str, params: impl IntoParams) -> Result<Deployed, TestChainError> {
+        let address = Address::of_contract(&from.address(), self.nonce(&from.address()));
+        let rules = self.chain.config().rules.scilla;
+        // The chain checks the gas, so this check has no limit.
+        let options = CompileOptions::default().address(address).rules(rules).gas_limit(u64::MAX);
+        let init = Contract::compile_with(code, &options)?.init_data(params)?;
+        let Executed { hash, receipt } = self.send(from, Transaction::deploy(code, &init))?;
         if !receipt.success {
             return Err(TestChainError::Failed { hash, receipt: Box::new(receipt) });
         }
-        Ok(Deployed { address: Address::of_contract(&from.address(), nonce), hash, receipt })
+        Ok(Deployed { address, hash, receipt })
     }
 
-    /// Calls a transition without money. [`send`](Self::send) calls with other values. The receipt states whether the
-    /// call succeeded.
+    /// Calls a transition without money. The parameters get their declared types. [`send`](Self::send) calls with other
+    /// values, such as an amount. The receipt states whether the call succeeded.
     ///
     /// # Errors
     ///
-    /// [`TestChainError`]: the transaction has no receipt.
+    /// [`TestChainError::Interface`], [`TestChainError::UnknownTransition`] and [`TestChainError::Params`]: the
+    /// contract, the transition or a parameter does not exist. Another [`TestChainError`]: the transaction has no
+    /// receipt.
     pub fn call(
         &mut self,
         from: &KeyPair,
         contract: Address,
-        call: &TransitionCall,
+        transition: &str,
+        params: impl IntoParams,
     ) -> Result<Executed, TestChainError> {
-        self.send(from, Transaction::call(contract, call))
+        let interface = self.chain.snapshot().contract_interface(&contract)?;
+        let declared = interface.transitions.iter().find(|declared| *declared.name == *transition);
+        let declared = declared.ok_or_else(|| TestChainError::UnknownTransition(transition.to_owned()))?;
+        let typed = params.into_params().typed(&declared.parameters, &interface.data_types)?;
+        self.send(from, Transaction::call(contract, &TransitionCall::new(transition).params(typed)))
     }
 
     /// Completes, signs and executes a transaction. Sets its chain id, the next nonce of the sender, and the minimum
@@ -440,7 +467,7 @@ impl TestChainBuilder {
 
     /// Gives an account this balance at genesis.
     pub fn genesis_account(mut self, address: Address, balance: Qa) -> Self {
-        self.accounts.insert(address, Account { balance, ..Account::default() });
+        self.accounts.insert(address, Account::with_balance(balance));
         self
     }
 
@@ -482,7 +509,7 @@ impl TestChainBuilder {
         let genesis = if let Some(genesis) = genesis {
             genesis
         } else {
-            accounts.insert(faucet.address(), Account { balance: GENESIS_TOKENS, ..Account::default() });
+            accounts.insert(faucet.address(), Account::with_balance(GENESIS_TOKENS));
             Genesis::new(accounts)?
         };
         let store = store.unwrap_or_else(|| memory(&node));

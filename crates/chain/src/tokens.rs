@@ -24,7 +24,7 @@ pub struct TokensPage {
 /// A token contract in which an address has a balance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldToken {
-    /// Address of the contract.
+    /// The contract of the token.
     pub contract: Address,
     /// The standard whose fields the contract has.
     pub standard: TokenStandard,

@@ -209,13 +209,13 @@ pub enum TraceError {
     /// executed.
     #[error("the receipt of the repeated execution differs from the recorded receipt")]
     Differs,
-    /// The state before the block could not be reconstructed.
+    /// The computation of the state before the block failed.
     #[error("failed to read the state of a block")]
     History(#[source] HistoryError),
-    /// The record could not be read.
+    /// A read of the record failed.
     #[error("failed to read the record")]
     Archive(#[from] ArchiveError),
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

@@ -1,4 +1,4 @@
-//! The list of the transactions of the chain or of a block, with the fields that a table of transactions shows.
+//! The list of the transactions in the chain or in a block, with the fields that a table of transactions shows.
 
 use serde::Deserialize;
 use silica_protocol::{Address, BlockNumber, Qa, Receipt, Timestamp, Transaction, TransactionKind, TxHash};
@@ -24,7 +24,7 @@ pub struct TransactionListRequest {
     pub effort: usize,
 }
 
-/// A page of the list of transactions.
+/// A page of transaction summaries, and the place of the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionListPage {
     /// The transactions in the requested order.
@@ -42,7 +42,7 @@ pub struct TransactionSummary {
     pub hash: TxHash,
     /// Timestamp of the block.
     pub timestamp: Timestamp,
-    /// Address of the sender.
+    /// The account that signed the transaction.
     pub sender: Address,
     /// Address of the recipient. It is zero for a deployment.
     pub recipient: Address,
@@ -61,9 +61,9 @@ pub struct TransactionSummary {
 }
 
 impl Snapshot {
-    /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, in the order of the
-    /// first eight bytes of the hashes. Returns none for other texts. The cost grows with `most`, and not with the number
-    /// of transactions.
+    /// Returns up to `most` transactions whose hashes begin with these lower-case hexadecimal digits, in the order of
+    /// the first eight bytes of the hashes. Returns none for other texts. The cost grows with `most`, and not with the
+    /// number of transactions.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
 //! Walks over the transactions of the record in their order, and returns selected ones in pages.
 //!
-//! A page has a bounded number of transactions, and the walk for a page reads a bounded number of transactions. The page
-//! has the place where the next page begins.
+//! A page has a bounded number of transactions, and the walk for a page reads a bounded number of transactions. The
+//! page has the place where the next page begins.
 //!
-//! If the history index has the entries of the subject, the walk reads only the transactions at the places of the index.
-//! The index can lack the newest blocks, and the walk reads all transactions of these blocks.
+//! If the history index has the entries of the subject, the walk reads only the transactions at the places of the
+//! index. The index can lack the newest blocks, and the walk reads all transactions of these blocks.
 
 use std::ops::Range;
 
@@ -105,14 +105,14 @@ pub(crate) struct SearchBounds<'a> {
     pub(crate) within: BlockSpan,
     /// Maximum number of selected transactions. A limit of 0 means 1.
     pub(crate) limit: usize,
-    /// Maximum number of steps. A transaction takes one step, and one more for each [`BYTES`] bytes that the transaction
-    /// and its receipt have in the record. Each block that the walk reads on its way takes one step. The walk reads at
-    /// least one transaction.
+    /// Maximum number of steps. A transaction takes one step, and one more for each [`BYTES`] bytes that the
+    /// transaction and its receipt have in the record. Each block that the walk reads on its way takes one step. The
+    /// walk reads at least one transaction.
     pub(crate) effort: usize,
 }
 
-/// Bytes of a transaction and its receipt in the record for each further step of a walk. A payment has fewer bytes, so it
-/// takes no further step.
+/// Bytes of a transaction and its receipt in the record for each further step of a walk. A payment has fewer bytes, so
+/// it takes no further step.
 const BYTES: usize = 256;
 
 impl Snapshot {
@@ -134,8 +134,8 @@ impl Snapshot {
     }
 
     /// Returns the first block after `block` that has transactions, or `None` if no such block exists. Calls `step` for
-    /// each block that the function reads. Doubles its stride over blocks without transactions, so the number of blocks
-    /// grows with the logarithm of their number.
+    /// each block that the function reads. The stride doubles over blocks without transactions. So the number of blocks
+    /// that the function reads grows with the logarithm of the number of blocks without transactions.
     pub(crate) fn next_with_transactions(
         &self,
         block: BlockNumber,
@@ -223,7 +223,8 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
                     Walked::Full => return Ok(false),
                     Walked::All => return Ok(true),
                     Walked::Lost => {
-                        // Places after the last one that the walk read are done.
+                        // The walk goes from later to earlier places, so it has finished all places after the last
+                        // place that it read.
                         let last = self.last.filter(|last| *last < HistoryPlace { block, position: end });
                         (block, end) = last.map_or((block, end), |last| (last.block, last.position));
                     }

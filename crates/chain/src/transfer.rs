@@ -152,7 +152,7 @@ impl<'a> TransferSource<'a> {
     /// Returns the transfers before the transactions of a block: the genesis balances, or the edits. `has_edits` is
     /// whether the block has edits.
     pub(crate) fn of_start(&self, block: BlockNumber, has_edits: bool) -> Result<Vec<Transfer>, ArchiveError> {
-        let mut part = Part::new(block, BlockPart::Start, None);
+        let mut part = Part::new(block, BlockPart::Start);
         if block.get() == 0 {
             for (address, account) in self.genesis.accounts() {
                 part.moved(TransferKind::Genesis, None, Some(*address), account.balance);
@@ -166,7 +166,7 @@ impl<'a> TransferSource<'a> {
         Ok(part.transfers)
     }
 
-    /// Returns the transfers of a transaction at its place in the record.
+    /// Returns the transfers of a transaction at its place in the record, without its hash.
     pub(crate) fn of_transaction(
         &self,
         block: BlockNumber,
@@ -175,7 +175,7 @@ impl<'a> TransferSource<'a> {
         receipt: &Receipt,
     ) -> Result<Vec<Transfer>, ArchiveError> {
         let (sender, amount) = (transaction.sender(), transaction.amount);
-        let mut part = Part::new(block, BlockPart::Transaction(position), Some(transaction.hash()));
+        let mut part = Part::new(block, BlockPart::Transaction(position));
         let fee = receipt.cumulative_gas.checked_cost(transaction.gas_price).unwrap_or(Qa::MAX);
         part.moved(TransferKind::Fee, Some(sender), None, fee);
         if !receipt.success {
@@ -217,7 +217,7 @@ impl<'a> TransferSource<'a> {
     /// Returns the transfers after the transactions of a block, and the balance of the null account after them.
     /// `reserve` is the balance of the null account before them. Only a vacuous block has such transfers.
     pub(crate) fn of_end(&self, block: BlockNumber, reserve: Qa) -> Result<(Vec<Transfer>, Qa), ArchiveError> {
-        let mut part = Part::new(block, BlockPart::End, None);
+        let mut part = Part::new(block, BlockPart::End);
         let rewards = self.state.rewards_of(block)?.filter(|_| self.epochs.is_vacuous(block));
         let Some(rewards) = rewards else { return Ok((part.transfers, reserve)) };
         // The block was executed with these numbers, so the sum fits 128 bits.
@@ -232,13 +232,12 @@ impl<'a> TransferSource<'a> {
 /// The transfers of a part of a block.
 struct Part {
     next: TransferPlace,
-    hash: Option<TxHash>,
     transfers: Vec<Transfer>,
 }
 
 impl Part {
-    fn new(block: BlockNumber, part: BlockPart, hash: Option<TxHash>) -> Self {
-        Self { next: TransferPlace { block, part, index: 0 }, hash, transfers: Vec::new() }
+    fn new(block: BlockNumber, part: BlockPart) -> Self {
+        Self { next: TransferPlace { block, part, index: 0 }, transfers: Vec::new() }
     }
 
     /// Adds a transfer, unless its amount is 0.
@@ -249,8 +248,8 @@ impl Part {
     }
 
     fn push(&mut self, kind: TransferKind, from: Option<Address>, to: Option<Address>, amount: TransferAmount) {
-        let (place, hash, timestamp) = (self.next, self.hash, Timestamp::default());
-        self.transfers.push(Transfer { place, hash, timestamp, kind, from, to, amount });
+        let (place, timestamp) = (self.next, Timestamp::default());
+        self.transfers.push(Transfer { place, hash: None, timestamp, kind, from, to, amount });
         self.next.index = self.next.index.saturating_add(1);
     }
 }

@@ -1,9 +1,13 @@
 //! The list of transfers, in pages.
 //!
 //! The walk over the places of the record is separate from the [transfers of a place](crate::transfer). It skips the
-//! ordinary blocks of empty block ranges.
+//! ordinary blocks of empty block ranges. For some addresses, it reads only the [parts](crate::transfer_parts) that the
+//! history index has, in the blocks that the index covers.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::BTreeSet,
+    ops::{Range, RangeInclusive},
+};
 
 use silica_protocol::{Address, BlockNumber, Qa, Receipt, Timestamp, Transaction};
 use silica_state::{ArchiveError, BlockOutline, DbError};
@@ -13,6 +17,7 @@ use crate::{
     snapshot::Snapshot,
     transaction_search::{HistoryOrder, HistoryPlace, weight},
     transfer::{BlockPart, Transfer, TransferPlace, TransferSource},
+    transfer_parts::IndexedParts,
 };
 
 /// A request for a page of the list of transfers.
@@ -32,7 +37,8 @@ pub struct TransferRequest<'a> {
     pub limit: usize,
     /// Maximum number of steps of the walk for a page. A transaction takes steps as in
     /// [`HistoryRequest`](crate::HistoryRequest::effort). Each block, and each DS epoch whose reward is computed, takes one
-    /// more step. An empty block range takes one step, and one more for each vacuous block.
+    /// more step. An empty block range takes one step, and one more for each vacuous block. With the history index, each
+    /// part of a block takes one step, and a query takes 16 steps for each address.
     pub effort: usize,
 }
 
@@ -86,12 +92,21 @@ impl Snapshot {
             addresses.contains(&Address::ZERO) || addresses.contains(&source.beneficiary)
         };
         let rewards = request.addresses.is_none_or(pays_reward);
+        let blocks = match request.order {
+            HistoryOrder::NewestFirst => (first.block, start.block),
+            HistoryOrder::OldestFirst => (start.block, last.block),
+        };
+        let indexed = match request.addresses {
+            Some(addresses) => IndexedParts::new(self, addresses, blocks, request.order, request.effort)?,
+            None => None,
+        };
         let mut walk = Walk {
             snapshot: self,
             source,
             request,
             bounds: (first, last),
             rewards,
+            indexed,
             at: start,
             transfers: Vec::new(),
             steps: 0,
@@ -119,7 +134,7 @@ impl Snapshot {
         receipt: &Receipt,
     ) -> Result<Vec<Transfer>, ArchiveError> {
         let transfers = self.transfer_source().of_transaction(place.block, place.position, transaction, receipt)?;
-        self.with_time(transfers)
+        self.with_time(with_hash(transfers, transaction))
     }
 
     /// Returns the transfers of a block before its transactions, and those after its transactions. The first call for a
@@ -183,6 +198,14 @@ impl Snapshot {
     }
 }
 
+/// The result of a walk over the parts of the history index.
+enum Walked {
+    /// The page is full.
+    Full,
+    /// The walk has read all parts, up to this block.
+    All(BlockNumber),
+}
+
 /// A walk for one page.
 struct Walk<'a> {
     snapshot: &'a Snapshot,
@@ -192,6 +215,8 @@ struct Walk<'a> {
     bounds: (TransferPlace, TransferPlace),
     /// Whether the walk reads the rewards of vacuous blocks.
     rewards: bool,
+    /// The parts to read according to the history index, or `None` for a walk without it.
+    indexed: Option<IndexedParts<'a>>,
     /// The next place to read.
     at: TransferPlace,
     transfers: Vec<Transfer>,
@@ -207,6 +232,14 @@ impl Walk<'_> {
     fn forward(&mut self) -> Result<bool, ArchiveError> {
         let last = self.bounds.1.block;
         while self.at.block <= last {
+            match self.walk_index()? {
+                Some(Walked::Full) => return Ok(false),
+                Some(Walked::All(newest)) => {
+                    self.at = after(newest);
+                    continue;
+                }
+                None => {}
+            }
             let block = self.at.block;
             let Some(outline) = self.next_outline(block)? else { return Ok(false) };
             if let Some(range) = outline.empty_range {
@@ -245,6 +278,11 @@ impl Walk<'_> {
     fn backward(&mut self) -> Result<bool, ArchiveError> {
         let first = self.bounds.0.block;
         while self.at >= self.bounds.0 {
+            match self.walk_index()? {
+                Some(Walked::Full) => return Ok(false),
+                Some(Walked::All(_)) => return Ok(true),
+                None => {}
+            }
             let block = self.at.block;
             let Some(outline) = self.next_outline(block)? else { return Ok(false) };
             if let Some(range) = outline.empty_range {
@@ -284,6 +322,89 @@ impl Walk<'_> {
         Ok(true)
     }
 
+    /// Walks over the parts of the history index, if the index covers the block of the next place. Returns `None` if the
+    /// walk continues without the index.
+    fn walk_index(&mut self) -> Result<Option<Walked>, ArchiveError> {
+        while let Some(parts) = &mut self.indexed {
+            let newest = parts.last();
+            if self.at.block > newest {
+                return Ok(None);
+            }
+            let Ok(part) = parts.next(self.at, &mut self.steps) else {
+                self.indexed = None;
+                break;
+            };
+            let Some((block, part)) = self.with_reward(part, newest) else { return Ok(Some(Walked::All(newest))) };
+            if self.is_full() {
+                return Ok(Some(Walked::Full));
+            }
+            self.steps = self.steps.saturating_add(1);
+            let is_forward = self.request.order == HistoryOrder::OldestFirst;
+            self.at = if is_forward {
+                self.at.max(TransferPlace::before_part(block, part))
+            } else {
+                self.at.min(TransferPlace::behind_part(block, part))
+            };
+            let (is_whole, read) = match part {
+                BlockPart::Start => {
+                    let outline = self.snapshot.state().outline(block)?;
+                    let has_edits = outline.is_some_and(|outline| outline.has_edits);
+                    (self.take(self.source.of_start(block, has_edits)?), part..=part)
+                }
+                BlockPart::Transaction(position) => self.read_indexed(block, position)?,
+                BlockPart::End => (self.read_end()?, part..=part),
+            };
+            if !is_whole {
+                return Ok(Some(Walked::Full));
+            }
+            let next = if is_forward { Some(next_part(block, *read.end())) } else { part_before(block, *read.start()) };
+            let Some(next) = next else { return Ok(Some(Walked::All(newest))) };
+            self.at = next;
+        }
+        Ok(None)
+    }
+
+    /// Returns the next of a part and the rewards of vacuous blocks up to block `newest`.
+    fn with_reward(
+        &self,
+        part: Option<(BlockNumber, BlockPart)>,
+        newest: BlockNumber,
+    ) -> Option<(BlockNumber, BlockPart)> {
+        let (at, epochs) = (self.at, self.source.epochs);
+        let reward = match self.request.order {
+            HistoryOrder::OldestFirst => Some(epochs.vacuous_from(at.block)).filter(|block| *block <= newest),
+            HistoryOrder::NewestFirst => {
+                let up_to = if at.part == BlockPart::End { Some(at.block) } else { at.block.previous() };
+                up_to.and_then(|up_to| epochs.vacuous_up_to(up_to)).filter(|block| *block >= self.bounds.0.block)
+            }
+        };
+        let reward = reward.filter(|_| self.rewards).map(|block| (block, BlockPart::End));
+        match (part, reward, self.request.order) {
+            (Some(part), Some(reward), HistoryOrder::OldestFirst) => Some(part.min(reward)),
+            (Some(part), Some(reward), HistoryOrder::NewestFirst) => Some(part.max(reward)),
+            (part, reward, _) => part.or(reward),
+        }
+    }
+
+    /// Reads the transaction at a position, and those transactions of its group that the history index has next. Returns
+    /// whether the page has room for all of them, and their parts.
+    fn read_indexed(
+        &mut self,
+        block: BlockNumber,
+        position: u32,
+    ) -> Result<(bool, RangeInclusive<BlockPart>), ArchiveError> {
+        let alone = BlockPart::Transaction(position)..=BlockPart::Transaction(position);
+        let Some(group) = self.snapshot.state().transaction_group(block, position)? else { return Ok((true, alone)) };
+        let of_group = self.indexed.as_ref().map(|parts| parts.positions(block, &group.positions));
+        let wanted = of_group.unwrap_or_default();
+        let (Some(first), Some(last)) = (wanted.first().copied(), wanted.last().copied()) else {
+            return Ok((true, alone));
+        };
+        let is_whole =
+            self.read_group(block, first..last.saturating_add(1), weight(&group), |at| wanted.contains(&at))?;
+        Ok((is_whole, BlockPart::Transaction(first)..=BlockPart::Transaction(last)))
+    }
+
     /// Returns the parts of the next block, or `None` if the page is full.
     fn next_outline(&mut self, block: BlockNumber) -> Result<Option<BlockOutline>, ArchiveError> {
         if self.is_full() {
@@ -315,7 +436,7 @@ impl Walk<'_> {
             } else {
                 group.positions.start..position.saturating_add(1)
             };
-            if !self.read_group(block, positions.clone(), weight(&group))? {
+            if !self.read_group(block, positions.clone(), weight(&group), |_| true)? {
                 return Ok(false);
             }
             self.at = match positions.start.checked_sub(1) {
@@ -327,10 +448,16 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// Reads transactions of one group. Each takes `weight` steps. Returns false if the page is full.
-    fn read_group(&mut self, block: BlockNumber, positions: Range<u32>, weight: usize) -> Result<bool, ArchiveError> {
+    /// Reads the wanted transactions of one group. Each takes `weight` steps. Returns false if the page is full.
+    fn read_group(
+        &mut self,
+        block: BlockNumber,
+        positions: Range<u32>,
+        weight: usize,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Result<bool, ArchiveError> {
         let read = self.snapshot.state().transactions(block, positions.clone())?.unwrap_or_default();
-        let mut read: Vec<_> = positions.zip(&read).collect();
+        let mut read: Vec<_> = positions.zip(&read).filter(|(position, _)| is_wanted(*position)).collect();
         if self.request.order == HistoryOrder::NewestFirst {
             read.reverse();
         }
@@ -345,7 +472,7 @@ impl Walk<'_> {
             }
             self.steps = self.steps.saturating_add(weight);
             let transfers = self.source.of_transaction(block, position, transaction, receipt)?;
-            if !self.take(transfers) {
+            if !self.take(with_hash(transfers, transaction)) {
                 return Ok(false);
             }
         }
@@ -401,6 +528,37 @@ impl Walk<'_> {
             self.transfers.push(transfer);
         }
         true
+    }
+}
+
+/// Sets the hash of the transaction of transfers.
+fn with_hash(mut transfers: Vec<Transfer>, transaction: &Transaction) -> Vec<Transfer> {
+    let hash = transaction.hash();
+    for transfer in &mut transfers {
+        transfer.hash = Some(hash);
+    }
+    transfers
+}
+
+/// Returns the first place after a part of a block.
+fn next_part(block: BlockNumber, part: BlockPart) -> TransferPlace {
+    let next = match part {
+        BlockPart::Start => 0,
+        BlockPart::Transaction(position) => position.saturating_add(1),
+        BlockPart::End => return after(block),
+    };
+    TransferPlace::before_part(block, BlockPart::Transaction(next))
+}
+
+/// Returns the last place before a part of a block, or `None` if it is the first part of the chain.
+fn part_before(block: BlockNumber, part: BlockPart) -> Option<TransferPlace> {
+    match part {
+        BlockPart::Start => block.previous().map(TransferPlace::behind),
+        BlockPart::Transaction(position) => {
+            let before = position.checked_sub(1).map_or(BlockPart::Start, BlockPart::Transaction);
+            Some(TransferPlace::behind_part(block, before))
+        }
+        BlockPart::End => Some(TransferPlace::behind_part(block, BlockPart::Transaction(u32::MAX))),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use silica_crypto::{
     KeyPair, cosign,
-    protocol::{PublicKey, Timestamp, TxBlock, TxBlockHeader},
+    protocol::{PublicKey, Timestamp, TxBlock, TxBlockHeader, hex},
     verify_tx_block,
 };
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let (block, committee) = match arguments.next() {
         Some(block) => {
-            (TxBlock::decode(&hex::decode(block)?)?, arguments.map(|key| key.parse()).collect::<Result<_, _>>()?)
+            (TxBlock::decode(&hex::decode(&block)?)?, arguments.map(|key| key.parse()).collect::<Result<_, _>>()?)
         }
         None => own_block()?,
     };

@@ -19,11 +19,11 @@ pub enum SecretKeyError {
         position: usize,
     },
     /// The number is 0, or not below the order of the group.
-    #[error("secret key: expected a number from 1 to the order of secp256k1 less 1")]
+    #[error("secret key: expected a number from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
     Range,
 }
 
-/// Error of the source of random numbers of the operating system.
+/// Error of the operating system.
 #[cfg(feature = "getrandom")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot get random numbers of the operating system")]
@@ -46,10 +46,10 @@ pub enum VerifyError {
     #[error("message is empty")]
     EmptyMessage,
     /// The first half of the signature is 0, or not below the order of the group.
-    #[error("signature: expected r from 1 to the order of secp256k1 less 1")]
+    #[error("signature: expected r from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
     Challenge,
     /// The second half of the signature is 0, or not below the order of the group.
-    #[error("signature: expected s from 1 to the order of secp256k1 less 1")]
+    #[error("signature: expected s from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
     Response,
     /// The key is not the compressed form of a point.
     #[error("public key: expected a compressed point of secp256k1, got {key}")]
@@ -78,7 +78,7 @@ pub enum AggregateError {
         bytes: PublicKey,
     },
     /// The sum is the point at infinity.
-    #[error("sum is the point at infinity")]
+    #[error("the sum of the points is the point at infinity")]
     Infinity,
 }
 
@@ -93,10 +93,10 @@ pub enum RoundValueError {
         bytes: PublicKey,
     },
     /// A challenge is 0, or not below the order of the group.
-    #[error("challenge: expected a number from 1 to the order of secp256k1 less 1")]
+    #[error("challenge: expected a number from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
     Challenge,
     /// A response, or the sum of the responses, is 0 or not below the order of the group.
-    #[error("response: expected a number from 1 to the order of secp256k1 less 1")]
+    #[error("response: expected a number from 1 to the order of secp256k1 less 1, got 0 or a larger number")]
     Response,
     /// The message to be signed has no bytes.
     #[error("message is empty")]
@@ -159,7 +159,7 @@ pub enum CoSignatureError {
     },
     /// The keys of the signers have no sum. The positions in `source` are positions in the list of signers, not in the
     /// committee.
-    #[error("keys of the signers of round {round}")]
+    #[error("failed to add the keys of the signers of round {round}")]
     Aggregate {
         /// The round, 1 or 2.
         round: u8,
@@ -167,7 +167,7 @@ pub enum CoSignatureError {
         source: AggregateError,
     },
     /// The collective signature does not verify.
-    #[error("collective signature of round {round}")]
+    #[error("failed to verify the collective signature of round {round}")]
     Signature {
         /// The round, 1 or 2.
         round: u8,
@@ -197,13 +197,13 @@ pub enum TxBlockError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EcdsaError {
     /// The key is not the compressed form of a point.
-    #[error("key: expected a compressed point of secp256k1")]
+    #[error("key: expected a compressed point of secp256k1, got other bytes")]
     Key,
     /// The recovery id is above 3.
-    #[error("recovery id: expected 0, 1, 2 or 3")]
+    #[error("recovery id: expected 0, 1, 2 or 3, got a larger number")]
     RecoveryId,
     /// r or s is not below the order of the group.
-    #[error("signature: expected r and s below the order of secp256k1")]
+    #[error("signature: expected r and s below the order of secp256k1, got a larger number, or the order")]
     Signature,
     /// No public key matches the signature.
     #[error("signature: no public key matches it")]

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
 use rand_core::CryptoRng;
-use silica_protocol::{Address, PublicKey};
+use silica_protocol::{Address, PublicKey, hex};
 use zeroize::{Zeroize, Zeroizing};
 
 #[cfg(feature = "getrandom")]

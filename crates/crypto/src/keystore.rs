@@ -15,7 +15,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
-use silica_protocol::Address;
+use silica_protocol::{Address, hex};
 use zeroize::Zeroizing;
 
 #[cfg(feature = "getrandom")]
@@ -42,8 +42,8 @@ const MOST_ROUNDS: u32 = 10_000_000;
 
 /// A secret key, encrypted with a password. `Display` writes the JSON of a file, and `FromStr` reads it.
 ///
-/// The key is only as safe as the password. All wallets of the ecosystem can read the parameters of new files, but these
-/// parameters let an attacker test many passwords.
+/// The key is only as safe as the password. All wallets of the ecosystem can read the parameters of new files, but
+/// these parameters let an attacker test many passwords.
 ///
 /// Files of Ethereum wallets have another authentication code. [`decrypt`](Self::decrypt) returns
 /// [`KeystoreError::Password`] for them.

@@ -5,7 +5,7 @@
 use silica_crypto::{KeyPair, verify_tx_block};
 use silica_node::Node;
 use silica_proof::StateProof;
-use silica_protocol::{InitData, StorageKey, Transaction, TransitionCall, TxBlock};
+use silica_protocol::{InitData, StorageKey, Transaction, TransitionCall, TxBlock, hex};
 
 const CODE: &str = "scilla_version 0
 contract Counter ()
@@ -26,8 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let set = TransitionCall::new("Set").param("value", "Uint32", "5");
     let call = Transaction::call(contract, &set).chain_id(chain_id).nonce(2).sign(&key)?;
     for transaction in [deploy, call] {
-        let request: serde_json::Value = serde_json::from_str(&transaction.to_request_json())?;
-        let _: serde_json::Value = node.request("CreateTransaction", [request]).await?;
+        let _: serde_json::Value = node.request("CreateTransaction", [transaction]).await?;
     }
 
     // The client. It takes the key of the committee from the operator, and all other data from the node.
@@ -37,8 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = verify_tx_block(&block, &committee)?;
     let count = StorageKey::field(&contract, "count");
     let params = [contract.to_string(), count.variable_hash().to_string(), "2".to_owned()];
-    let response: serde_json::Value = node.request("GetStateProof", params).await?;
-    let proof: StateProof = response.to_string().parse()?;
+    let proof: StateProof = node.request("GetStateProof", params).await?;
     let value = proof.verify(&root, &count)?.value.ok_or("the field has no value")?;
     println!("block {} of {root} proves count = {}", block.header.number, value.to_json());
     node.stop().await?;

@@ -54,7 +54,7 @@ pub struct Banner {
     pub data_dir: Option<PathBuf>,
     /// Number of the latest Tx block.
     pub latest: BlockNumber,
-    /// Public key of the node.
+    /// The key that verifies the blocks of the node.
     pub node_key: PublicKey,
     /// The accounts of the genesis block whose secret keys the node has. Accounts with a number are first, in ascending
     /// order.

@@ -1,14 +1,15 @@
 //! Search for a Tx block by its hash.
 //!
-//! The history index of the store finds a Tx block by its hash. A search reads the latest blocks that this index does not
-//! have yet.
+//! The history index of the store finds a Tx block by its hash. A search reads the latest blocks that this index does
+//! not have yet.
 //!
-//! Without the history index (`--index`), and while it is far behind the head, a search reads blocks from the latest one
-//! downwards, and keeps their hashes in an index in memory. Later searches read the blocks that are not in the index.
+//! Without the history index (`--index`), and while it is far behind the head, a search reads blocks from the latest
+//! one downwards, and keeps their hashes in an index in memory. Later searches read the blocks that are not in the
+//! index.
 //!
-//! One such search reads a limited number of blocks. The next search continues at the block where this search ended, until
-//! the index has 1,000,000 blocks. Older blocks are not found. When new blocks exceed the limit, the index drops the
-//! oldest blocks.
+//! One such search reads a limited number of blocks. The next search continues at the block where this search ended,
+//! until the index has 1,000,000 blocks. Older blocks are not found. When new blocks exceed the limit, the index drops
+//! the oldest blocks.
 
 use std::collections::BTreeSet;
 

@@ -60,7 +60,7 @@ struct Setting {
     next: Option<Timestamp>,
 }
 
-/// Lead of the latest block over the clock above which the node logs a warning, in microseconds.
+/// If the latest block is ahead of the clock by more than this number of microseconds, the node logs a warning.
 const TOLERANCE: u64 = 10 * MICROSECONDS;
 
 /// Detects that the latest block is ahead of the clock. This can happen after a wrong setting of the system clock. Each

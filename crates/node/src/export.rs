@@ -70,7 +70,7 @@ pub enum ExportError {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The record cannot be read.
+    /// A read of the record failed.
     #[error("the record of blocks cannot be read")]
     Record(#[from] ArchiveError),
     /// The record lacks a block before the latest block.
@@ -79,7 +79,7 @@ pub enum ExportError {
         /// Number of the block.
         number: BlockNumber,
     },
-    /// The file cannot be written.
+    /// A write to the file failed.
     #[error("cannot write {}", path.display())]
     Write {
         /// Path of the file.
@@ -87,7 +87,7 @@ pub enum ExportError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Standard output cannot be written.
+    /// A write to standard output failed.
     #[error("cannot write to standard output")]
     Output(#[source] io::Error),
 }

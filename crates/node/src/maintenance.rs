@@ -25,7 +25,7 @@ pub enum MaintenanceError {
     /// The accounts file of the genesis block is invalid.
     #[error("the genesis accounts are invalid")]
     Accounts(#[from] GenesisError),
-    /// The store cannot be opened.
+    /// The store failed to open.
     #[error("cannot open the chain in {}{}", path.display(), remedy(source))]
     Open {
         /// Path of the data directory or of the store.
@@ -201,6 +201,8 @@ impl ChainFiles {
             Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.log(done, all));
         let store = opened.map_err(MaintenanceError::open(self.data_dir.path()))?;
         store.set_signer(range_signer(&self.key));
+        silica_chain::set_balance_rules(&store, &self.config, &self.genesis, &self.key.public_key())
+            .map_err(BalanceError::from)?;
         Ok(store)
     }
 

@@ -15,10 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let contract = Address::parse("0x6d84363526a2d764835f8cf52dfeefe80a360fac")?;
     let proof: StateProof = RESPONSE.parse()?;
     let key = StorageKey::map_entry(&contract, "zilToPolyTxHashMap", [MapKey::uint(0)]);
-    let proven = proof.verify(&root, &key)?;
-    match proven.value {
-        Some(value) => println!("zilToPolyTxHashMap[0] is {value}"),
-        None => println!("zilToPolyTxHashMap[0] does not exist"),
-    }
+    let value = proof.verify(&root, &key)?.value.ok_or("the map has no entry 0")?;
+    println!("zilToPolyTxHashMap[0] is {value}");
     Ok(())
 }

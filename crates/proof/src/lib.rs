@@ -15,7 +15,7 @@
 //! use silica_proof::{MemoryTrie, StateProof, protocol::{Account, Address, Qa, StateRoot}};
 //! # let address = Address::new([0x2a; 20]);
 //! # let mut accounts = MemoryTrie::new();
-//! # accounts.insert(address.to_string().as_bytes(), &Account { balance: Qa::new(7), ..Account::default() }.encode());
+//! # accounts.insert(address.to_string().as_bytes(), &Account::with_balance(Qa::new(7)).encode());
 //! # let node = accounts.proof(address.to_string().as_bytes()).into_nodes().remove(0);
 //! # let hex: String = node.iter().map(|byte| format!("{byte:02X}")).collect();
 //! # let response = format!(r#"{{"id":"1","jsonrpc":"2.0","result":{{"accountProof":["{hex}"]}}}}"#);

@@ -8,12 +8,13 @@ use alloc::{
 };
 use core::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::{Map, Value};
 
 /// A result of `GetStateProof`: the nodes of two tries, which can be in any order.
 ///
-/// `FromStr` reads the JSON of the result, or of the whole JSON-RPC response. A parsed proof proves nothing before its
-/// verification.
+/// `FromStr` reads the JSON of the result, or of the whole JSON-RPC response. `Deserialize` and `Serialize` have the
+/// JSON of the result. A parsed proof proves nothing before its verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateProof {
     /// RLP of the nodes of the account trie, from the state root to the account (`accountProof`).
@@ -111,6 +112,24 @@ impl StateProof {
     }
 }
 
+impl<'de> Deserialize<'de> for StateProof {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::of_object(Map::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for StateProof {
+    /// Writes the result of `GetStateProof`. An empty list `state` is absent, as in a response.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let nodes = |nodes: &[Vec<u8>]| nodes.iter().map(silica_protocol::hex::encode_upper).collect::<Value>();
+        let mut object = Map::from_iter([("accountProof".to_owned(), nodes(&self.account))]);
+        if !self.state.is_empty() {
+            object.insert("stateProof".to_owned(), nodes(&self.state));
+        }
+        object.serialize(serializer)
+    }
+}
+
 fn object(what: &str, json: Value) -> Result<Map<String, Value>, ResponseError> {
     if let Value::Object(object) = json {
         return Ok(object);
@@ -136,7 +155,8 @@ fn node(member: String, json: &Value) -> Result<Vec<u8>, ResponseError> {
     match json.as_str() {
         None => Err(ResponseError::Kind { member, expected: "a string", got: kind(json) }),
         Some("") => Err(ResponseError::Empty { member }),
-        Some(digits) => hex::decode(digits).map_err(|error| ResponseError::Hex { member, reason: error.to_string() }),
+        Some(digits) => silica_protocol::hex::decode(digits)
+            .map_err(|error| ResponseError::Hex { member, reason: error.to_string() }),
     }
 }
 
@@ -167,6 +187,20 @@ mod tests {
         assert_eq!(read(&format!(r#"{{"id":"1","jsonrpc":"2.0","result":{alone}}}"#)), Ok(expected.clone()));
         assert_eq!(read(&format!(r#"{{"result":{alone},"error":null}}"#)), Ok(expected));
         assert_eq!(read(r#"{"accountProof":[]}"#), Ok(StateProof::default()));
+    }
+
+    #[test]
+    fn serde_has_the_json_of_the_result() {
+        for (text, state) in [
+            (r#"{"accountProof":["ABCD"],"stateProof":["01"]}"#, vec![vec![1]]),
+            (r#"{"accountProof":["ABCD"]}"#, vec![]),
+        ] {
+            let proof: StateProof = serde_json::from_str(text).unwrap();
+            assert_eq!(proof, StateProof { account: vec![vec![0xab, 0xcd]], state });
+            assert_eq!(serde_json::to_string(&proof).unwrap(), text);
+        }
+        let error = serde_json::from_str::<StateProof>(r#"{"accountProof":["0xAB"]}"#).unwrap_err().to_string();
+        assert!(error.contains("accountProof[0]") && error.contains("without prefix"), "{error}");
     }
 
     #[test]

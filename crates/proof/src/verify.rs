@@ -361,7 +361,7 @@ mod tests {
     fn absence_of_accounts_and_of_storage_is_proven() {
         let (payer, stranger, variable) = (Address::new([1; 20]), Address::new([2; 20]), VariableHash::new([3; 32]));
         let mut trie = MemoryTrie::new();
-        let account = Account { balance: Qa::new(7), ..Account::default() };
+        let account = Account::with_balance(Qa::new(7));
         trie.insert(key(&payer).as_bytes(), &account.encode());
         let root = StateRoot::new(trie.root());
         let nodes = |address: &Address| trie.proof(key(address).as_bytes()).into_nodes();
@@ -414,7 +414,7 @@ mod tests {
         assert!(matches!(error, StateProofError::NotAnAccount(_)), "{error}");
     }
 
-    /// Generates the proof of a variable of one of several contracts, and the value.
+    /// Generates a state proof for one of several contracts, and the proved value.
     fn any_case() -> impl Strategy<Value = (Case, Option<Vec<u8>>)> {
         let value = proptest::collection::vec(any::<u8>(), 1..60);
         let entries = proptest::collection::btree_map(any::<[u8; 32]>(), value, 1..40);

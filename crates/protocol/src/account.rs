@@ -46,6 +46,11 @@ pub(crate) const ACCOUNT_VERSION: u32 = 1;
 const LEN_MAX: usize = 101;
 
 impl Account {
+    /// Returns an account that has executed no transaction, and has no contract.
+    pub const fn with_balance(balance: Qa) -> Self {
+        Self { balance, nonce: Nonce::new(0), contract: None }
+    }
+
     /// Appends the value of the account in the account trie (`ProtoAccountBase`) to `out`.
     ///
     /// The node encodes and decodes accounts more often than other values. Therefore the encoder and the decoder are

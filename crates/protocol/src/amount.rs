@@ -87,19 +87,27 @@ impl Qa {
         Self(qa)
     }
 
-    /// Returns the amount in Qa for a number of Zil, or `None` if it does not fit 128 bits.
-    pub const fn from_zil(zil: u128) -> Option<Self> {
+    /// Returns the amount of a number of Zil.
+    ///
+    /// # Errors
+    ///
+    /// [`AmountError::Range`]: the amount exceeds [`Qa::MAX`].
+    pub const fn from_zil(zil: u128) -> Result<Self, AmountError> {
         match zil.checked_mul(Self::PER_ZIL) {
-            Some(qa) => Some(Self(qa)),
-            None => None,
+            Some(qa) => Ok(Self(qa)),
+            None => Err(AmountError::Range),
         }
     }
 
-    /// Returns the amount in Qa for a number of Li, or `None` if it does not fit 128 bits.
-    pub const fn from_li(li: u128) -> Option<Self> {
+    /// Returns the amount of a number of Li.
+    ///
+    /// # Errors
+    ///
+    /// [`AmountError::Range`]: the amount exceeds [`Qa::MAX`].
+    pub const fn from_li(li: u128) -> Result<Self, AmountError> {
         match li.checked_mul(Self::PER_LI) {
-            Some(qa) => Some(Self(qa)),
-            None => None,
+            Some(qa) => Ok(Self(qa)),
+            None => Err(AmountError::Range),
         }
     }
 
@@ -255,7 +263,7 @@ mod tests {
         assert_eq!(Qa::MAX.checked_add(Qa::ZERO), Some(Qa::MAX));
         assert_eq!(Qa::ZERO.checked_sub(Qa::new(1)), None);
         assert_eq!(Qa::new(5).checked_sub(Qa::new(5)), Some(Qa::ZERO));
-        assert_eq!(Qa::from_zil(u128::MAX), None);
+        assert_eq!(Qa::from_zil(u128::MAX), Err(AmountError::Range));
         assert!(Qa::ZERO.is_zero());
         assert!(!Qa::new(1).is_zero());
     }
@@ -285,7 +293,7 @@ mod tests {
         check_amount("007 Qa", 7);
         check_amount("340282366920938463463374607.431768211455 ZIL", u128::MAX);
         check_amount("340282366920938463463374607431768211455qa", u128::MAX);
-        assert_eq!((Qa::from_li(2_000), Qa::from_li(u128::MAX)), (Some(Qa::new(2_000_000_000)), None));
+        assert_eq!((Qa::from_li(2_000), Qa::from_li(u128::MAX)), (Ok(Qa::new(2_000_000_000)), Err(AmountError::Range)));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use alloc::{
 };
 use core::fmt;
 
+use crate::hex::{digits, value};
+
 /// Reason why text is not the hexadecimal form of a fixed number of bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HexError {
@@ -78,37 +80,28 @@ fn decode<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     (all < 16).then_some(bytes)
 }
 
-/// Returns the value of a hexadecimal digit, or 255 for any other character.
-const fn value(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit.wrapping_sub(b'0'),
-        b'a'..=b'f' => digit.wrapping_sub(b'a' - 10),
-        b'A'..=b'F' => digit.wrapping_sub(b'A' - 10),
-        _ => u8::MAX,
-    }
-}
-
 /// Writes lower-case hexadecimal, with `0x` in the alternate form.
 pub(crate) fn fmt_lower(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    fmt_hex(bytes, f, |_| {})
+    fmt_hex(bytes, f, b"0123456789abcdef")
 }
 
 /// Writes upper-case hexadecimal, with `0x` in the alternate form.
 pub(crate) fn fmt_upper(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    fmt_hex(bytes, f, <[u8]>::make_ascii_uppercase)
+    fmt_hex(bytes, f, b"0123456789ABCDEF")
 }
 
 /// Writes up to 128 digits at once, because responses have many digits, and each call of a formatter is slow.
-fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8])) -> fmt::Result {
+fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, alphabet: &[u8; 16]) -> fmt::Result {
     if f.alternate() {
         f.write_str("0x")?;
     }
-    let mut buffer = [0; 128];
+    let mut buffer = [[0; 2]; 64];
     for chunk in bytes.chunks(64) {
-        let (digits, _) = buffer.split_at_mut(chunk.len().saturating_mul(2));
-        hex::encode_to_slice(chunk, digits).expect("there are two digits for each byte");
-        change_case(digits);
-        f.write_str(core::str::from_utf8(digits).expect("digits are ASCII"))?;
+        let (pairs, _) = buffer.split_at_mut(chunk.len());
+        for (pair, byte) in pairs.iter_mut().zip(chunk) {
+            *pair = digits(*byte, alphabet);
+        }
+        f.write_str(core::str::from_utf8(pairs.as_flattened()).expect("digits are ASCII"))?;
     }
     Ok(())
 }

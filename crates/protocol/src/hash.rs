@@ -67,7 +67,7 @@ fixed_bytes! {
     MbInfoHash, 32
 }
 fixed_bytes! {
-    /// SHA-256 of the serialised list of the keys of a committee.
+    /// SHA-256 of the serialised key list of a committee.
     CommitteeHash, 32
 }
 fixed_bytes! {

@@ -35,6 +35,7 @@
 //! | Money and numbers | [`Qa`], [`Gas`], [`GasPrice`], [`Nonce`], [`BlockNumber`], [`Timestamp`] |
 //! | Networks | [`ChainId`], [`Version`] |
 //! | Addresses and keys | [`Address`], [`PublicKey`], [`Signature`], [`Signer`] |
+//! | Hexadecimal text of other bytes | [`hex`] |
 //! | Make and sign a transaction | [`Transaction`], [`TransactionBuilder`], [`UnsignedTransaction`] |
 //! | Deploy and call contracts | [`InitData`], [`TransitionCall`], [`ContractParam`] |
 //! | Read the result of a transaction | [`Receipt`], [`EventLog`], [`ReceiptError`] |
@@ -42,10 +43,19 @@
 //! | Read state | [`Account`], [`StorageKey`], [`MapKey`], [`StateDelta`] |
 //! | JSON-RPC | [`rpc`] |
 //!
+//! # Features
+//!
+//! - `rpc` (default): the module [`rpc`]. It includes `serde`, and needs the standard library.
+//! - `serde`: addresses, hashes, keys, amounts and numbers are strings in every format of `serde`: bytes as `0x` and
+//!   lower-case digits, numbers as decimal digits. The module `rpc` has the other forms of JSON-RPC. With `rpc`, a
+//!   [`Transaction`] is the object of `CreateTransaction`.
+//! - `schema`: JSON Schema of the types of [`rpc`].
+//!
 //! # Modules
 //!
 //! Layers, lowest first:
 //!
+//! - [`hex`]: hexadecimal digits.
 //! - `bytes`, `error`, `number`, `styled_json`:
 //!   - `bytes` has the macro that declares types of fixed length.
 //!   - `error` has [`DecodeError`].
@@ -65,10 +75,11 @@
 //!   - `contract` has [`InitData`], [`TransitionCall`] and the keys of storage.
 //!   - `impersonation` has placeholders for keys.
 //!   - `simulation` has [`SimulationRequest`].
-//! - `receipt`, `state_delta`, `transaction`:
+//! - `receipt`, `serde_text`, `state_delta`, `transaction`:
 //!   - `receipt` has [`Receipt`], and `state_delta` has [`StateDelta`].
+//!   - `serde_text` has the `serde` form of addresses, hashes, keys and numbers.
 //!   - `transaction` has [`Transaction`], its builder, and its form without a signature.
-//! - [`rpc`]: the JSON of requests and responses. Only the types of this module have a JSON form.
+//! - [`rpc`]: the JSON of requests and responses.
 //!
 //! # Invariants
 //!
@@ -98,6 +109,7 @@ mod contract;
 mod error;
 mod gas;
 mod hash;
+pub mod hex;
 mod impersonation;
 mod key;
 mod number;
@@ -105,6 +117,8 @@ mod proto;
 mod receipt;
 #[cfg(feature = "rpc")]
 pub mod rpc;
+#[cfg(feature = "serde")]
+mod serde_text;
 mod simulation;
 mod state_delta;
 mod styled_json;

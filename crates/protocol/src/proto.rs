@@ -287,7 +287,7 @@ pub(crate) struct ProtoMicroBlockHeader {
     pub(crate) numtxs: Option<u32>,
     #[prost(message, optional, tag = "10")]
     pub(crate) minerpubkey: Option<ByteArray>,
-    // This field is omitted if it is zero. The same field of a Tx block is always written.
+    // The encoder omits this field if it is zero, but always writes the same field of a Tx block.
     #[prost(uint64, tag = "11")]
     pub(crate) dsblocknum: u64,
     #[prost(bytes = "vec", tag = "12")]

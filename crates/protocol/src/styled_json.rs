@@ -118,7 +118,7 @@ pub(crate) fn write_object(layout: Layout, write: impl FnOnce(&mut Members<'_>))
     object_to(String::with_capacity(ROOM), layout, write)
 }
 
-/// Returns the number of bytes of the styled text of an object. `write` adds the members of the object.
+/// Returns the length in bytes of the styled text of an object. `write` adds the members of the object.
 pub(crate) fn object_len(write: impl FnOnce(&mut Members<'_, Length>)) -> usize {
     object_to(Length::default(), Layout::Styled, write).bytes()
 }

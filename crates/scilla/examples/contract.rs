@@ -18,7 +18,7 @@ end";
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let me = Address::new([7; 20]);
     let contract = Contract::compile(SOURCE)?;
-    let mut instance = contract.deploy(json!({ "owner": format!("{me:#x}") }))?;
+    let mut instance = contract.deploy(json!({ "owner": me }))?;
     let outcome = instance.call("SetGreeting", json!({ "text": "Hi" })).sender(me).gas_limit(10_000).run()?;
     println!("{} gas, {}", outcome.gas_used, instance.state_json());
     outcome.events.iter().for_each(|event| println!("{event}"));

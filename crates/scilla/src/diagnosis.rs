@@ -82,7 +82,7 @@ impl From<&Warning> for Diagnosis {
 }
 
 impl Diagnosis {
-    /// Returns whether the position of this error is the end of the wrong part, if the parser reported the error.
+    /// Returns whether the parser reported this error at the end of the wrong part.
     pub fn is_at_end(&self) -> bool {
         !self.moved && (self.title.contains("but found") || self.title.starts_with("Lexical error: "))
     }
@@ -174,8 +174,8 @@ impl Diagnosis {
     }
 }
 
-/// Returns the byte range of the word at a column of a line, or of one character. The word begins at the column, or ends
-/// there if `ends` is true. Columns count bytes from 1. A column after the line means the end of the line.
+/// Returns the byte range of the word at a column of a line, or of one character. The word begins at the column, or
+/// ends there if `ends` is true. Columns count bytes from 1. A column after the line means the end of the line.
 pub fn word_at(line: &str, column: u32, ends: bool) -> Range<usize> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\'');
     let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1).min(line.len());

@@ -66,7 +66,7 @@ impl Meter {
         self.work.left_before(self.left)
     }
 
-    /// Counts work above [`Self::left_before_charge`] that was done, and sets the remaining gas to zero.
+    /// Counts work that the run has done and that exceeds [`Self::left_before_charge`]. Sets the remaining gas to zero.
     pub const fn exceed_before_charge(&mut self, work: u64) -> Exhausted {
         let units = self.left;
         self.left = 0;

@@ -1,4 +1,4 @@
-//! The implicit parameters of contracts and their components.
+//! The implicit parameters of contracts, transitions and procedures.
 
 use crate::types::{AddressType, Primitive, Type, Width};
 

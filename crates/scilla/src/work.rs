@@ -202,8 +202,8 @@ impl Work {
         self.check()
     }
 
-    /// Counts work that was done before its gas `units` were charged, and ends the transaction. The work is above
-    /// [`Self::left_before`].
+    /// Counts work, and ends the transaction because this work exceeds [`Self::left_before`]. The work was done before
+    /// the charge of its gas `units`.
     pub const fn exceed_before(&mut self, work: u64, units: u64) -> Exhausted {
         let beyond = work > self.left_for_transaction(units);
         self.done = self.done.saturating_add(work);

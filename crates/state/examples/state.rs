@@ -4,7 +4,6 @@
 
 use silica_state::{
     BlockRecord, StateDiff, Store, StoreOptions,
-    proof::StateProof,
     protocol::{Account, Address, PublicKey, Qa, Timestamp},
 };
 
@@ -12,12 +11,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let store = Store::open(directory.path(), StoreOptions::default())?;
     let address = Address::parse("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7")?;
-    let account = Account { balance: Qa::new(1_000), ..Account::default() };
-    let state =
-        store.extend(store.prepare(), &StateDiff { accounts: [(address, account)].into(), ..StateDiff::default() })?;
-    let root = state.root();
-    let snapshot = store.commit(&BlockRecord::genesis(root, PublicKey::new([2; 33]), Timestamp::new(0)), state)?;
-    let proof = StateProof { account: snapshot.state().account_proof(&address)?, state: Vec::new() };
-    println!("state root {root} proves {:?}", proof.verify_account(&root, &address)?);
+    let diff = StateDiff::from_iter([(address, Account::with_balance(Qa::new(1_000)))]);
+    let state = store.extend(store.prepare(), &diff)?;
+    let genesis = BlockRecord::genesis(state.root(), PublicKey::new([2; 33]), Timestamp::new(0));
+    let view = store.commit(&genesis, state)?.state().clone();
+    let proof = view.account_proof(&address)?;
+    println!("state root {} proves {:?}", view.root(), proof.verify_account(&view.root(), &address)?);
     Ok(())
 }

@@ -12,12 +12,10 @@ use crate::codec::{Malformed, Reader, Writer};
 /// # Examples
 ///
 /// ```
-/// use silica_protocol::{Account, Address, Nonce, Qa};
+/// use silica_protocol::{Account, Address, Qa};
 /// use silica_state::StateDiff;
-/// let mut diff = StateDiff::default();
-/// let account = Account { balance: Qa::new(5), nonce: Nonce::new(1), contract: None };
-/// diff.accounts.insert(Address::new([1; 20]), account);
-/// assert!(!diff.is_empty());
+/// let diff = StateDiff::from_iter([(Address::new([1; 20]), Account::with_balance(Qa::new(5)))]);
+/// assert_eq!(diff.accounts.len(), 1);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDiff {
@@ -31,6 +29,13 @@ pub struct StateDiff {
 /// New values of entries of one contract's storage. `None` removes the entry.
 pub type StorageDiff = BTreeMap<StorageKey, Option<Vec<u8>>>;
 
+impl FromIterator<(Address, Account)> for StateDiff {
+    /// Collects the new values of accounts, without changes of contract storage.
+    fn from_iter<I: IntoIterator<Item = (Address, Account)>>(accounts: I) -> Self {
+        Self { accounts: accounts.into_iter().collect(), storage: BTreeMap::new() }
+    }
+}
+
 impl StateDiff {
     /// Returns whether the diff changes no account and no entry.
     pub fn is_empty(&self) -> bool {
@@ -42,8 +47,9 @@ impl StateDiff {
         self.storage.values().map(BTreeMap::len).fold(self.accounts.len(), usize::saturating_add)
     }
 
-    /// Returns whether, for any contract, this diff sets entries, and `later` removes all of them and sets no entry. A
-    /// merged diff would then not show that the contract had storage, and its account would get no storage root.
+    /// Returns whether a contract exists for which this diff sets entries, and `later` removes all these entries and
+    /// sets no others. A merged diff would not show that this contract had storage. Its account would then get no
+    /// storage root.
     pub(crate) fn is_undone_by(&self, later: &Self) -> bool {
         later.storage.iter().any(|(address, removed)| {
             let Some(entries) = self.storage.get(address) else { return false };

@@ -58,7 +58,7 @@ pub enum StateError {
         /// Highest layout number that this program reads.
         supported: u8,
     },
-    /// The record of blocks cannot be read.
+    /// A read of the record of blocks failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The stored state diff of a block cannot be decoded.
@@ -68,7 +68,7 @@ pub enum StateError {
         number: BlockNumber,
     },
     /// The thread that writes checkpoints has panicked.
-    #[error("writing a checkpoint panicked")]
+    #[error("the thread that writes checkpoints has panicked")]
     CheckpointPanicked,
 }
 
@@ -155,7 +155,7 @@ pub enum CommitError {
         got: StateRoot,
     },
     /// The store executes the blocks of the record again, and has not reached the newest block.
-    #[error("the store executes blocks again: expected the newest block {head}, got {}", executed(*.at))]
+    #[error("the store has not executed all stored blocks: expected block {head}, got {}", executed(*.at))]
     Replaying {
         /// The newest block that was executed again. `None` if no block was executed.
         at: Option<BlockNumber>,
@@ -165,7 +165,7 @@ pub enum CommitError {
     /// The state includes the newest block, or the record does not have the last block of the prepared states.
     #[error("no block to execute again: the state includes the newest block")]
     NotReplaying,
-    /// The record cannot be read.
+    /// A read of the record failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// A checkpoint cannot be written. The store rejects further blocks, because their changes would fill the
@@ -242,13 +242,13 @@ pub enum RecoverError {
     /// An engine cannot be opened again.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// The blocks cannot be read.
+    /// A read of blocks failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The blocks after the newest acknowledged block cannot be removed.
     #[error("cannot remove the blocks after the newest acknowledged block")]
     Append(#[source] AppendError),
-    /// The store cannot be opened again.
+    /// The store failed to open again.
     #[error("cannot open the store again")]
     Open(#[from] OpenError),
 }

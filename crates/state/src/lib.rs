@@ -11,21 +11,19 @@
 //! ```
 //! use silica_state::{
 //!     BlockRecord, StateDiff, Store, StoreOptions,
-//!     proof::StateProof,
 //!     protocol::{Account, Address, PublicKey, Qa, Timestamp},
 //! };
 //!
 //! let store = Store::ephemeral(StoreOptions::default());
 //! let address = Address::new([0x2a; 20]);
-//! let account = Account { balance: Qa::new(1_000), ..Account::default() };
-//! let diff = StateDiff { accounts: [(address, account)].into(), ..StateDiff::default() };
-//! let state = store.extend(store.prepare(), &diff)?;
+//! let account = Account::with_balance(Qa::new(1_000));
+//! let state = store.extend(store.prepare(), &StateDiff::from_iter([(address, account)]))?;
 //! let genesis = BlockRecord::genesis(state.root(), PublicKey::new([2; 33]), Timestamp::new(0));
 //! let snapshot = store.commit(&genesis, state)?;
 //!
-//! assert_eq!(snapshot.account(&address)?, Some(account));
-//! let proof = StateProof { account: snapshot.state().account_proof(&address)?, state: Vec::new() };
-//! assert_eq!(proof.verify_account(&snapshot.state().root(), &address)?, Some(account));
+//! let view = snapshot.state();
+//! assert_eq!(view.account(&address)?, Some(account));
+//! assert_eq!(view.account_proof(&address)?.verify_account(&view.root(), &address)?, Some(account));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -38,6 +36,7 @@
 //! | Read blocks and transactions | [`Snapshot`] |
 //! | Read accounts and contract storage of a block | [`Snapshot::state`], [`StateView`] |
 //! | Find the transactions of an address, or a block by its hash | [`Snapshot::index`], [`StoreOptions::index`] |
+//! | Find the balance of an address after an earlier block | [`IndexView::balance`], [`Store::set_balance_rules`] |
 //! | Make a proof | [`StateView::account_proof`], [`StateView::storage_proof`] |
 //! | Verify a proof, or use a trie without a store | the crate [`proof`] |
 //! | Return to an earlier block | [`Savepoint`] |
@@ -54,7 +53,7 @@
 //!   - `version` has version numbers.
 //! - `db`, `diff`: `db` is the engine, and `diff` has state diffs.
 //! - `archive`: the record of blocks.
-//! - `index`: the history index, which finds transactions by address and event, and blocks by hash.
+//! - `index`: the history index, which finds transactions by address and event, blocks by hash, and balances.
 //! - `error`: the errors of the store.
 //! - `keys`: the key index, which has the plain keys of contract storage in their order.
 //! - `versioned_trie`: the account trie and the storage tries, with versions in memory and pages on disk.
@@ -66,7 +65,7 @@
 //! - `checkpointer`, `snapshot`:
 //!   - `checkpointer` is the thread that writes checkpoints.
 //!   - `snapshot` has the queries to the chain at one block.
-//! - `indexer`: the thread that adds blocks to the history index.
+//! - `indexer`: the thread that adds blocks to the history index, and the rules by which a record changes balances.
 //! - `store`: the writer, which uses all other modules.
 //!
 //! # Limits of the crate
@@ -112,6 +111,7 @@ pub use crate::{
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, HistoryError, OpenError, RecoverError, RevertError, StateError},
     index::{IndexKey, IndexKinds, IndexKindsError, IndexLost, IndexOrder, IndexPosition, IndexProgress, IndexView},
+    indexer::{BalanceChanges, BalanceRules},
     savepoints::Savepoint,
     snapshot::Snapshot,
     store::{Append, CheckReport, OpenOutcome, PreparedState, Store, StoreOptions, StoreReader},

@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 
 /// Returns the positions of the sets to merge, or `None`. `sizes` are the numbers of entries of the sets.
 ///
-/// A set is merged with all smaller sets if these have at least as many entries together. The largest such set is chosen.
-/// If no such set exists, each set has more entries than all smaller ones together. Then the number of sets is small.
+/// A set is merged with all smaller sets if these have at least as many entries together. The largest such set is
+/// chosen. If no such set exists, each set has more entries than all smaller ones together. Then the number of sets is
+/// small.
 pub(crate) fn to_merge(sizes: impl IntoIterator<Item = u64>) -> Option<Vec<usize>> {
     let mut by_size: Vec<(usize, u64)> = sizes.into_iter().enumerate().collect();
     by_size.sort_by_key(|(position, entries)| Reverse((*entries, *position)));

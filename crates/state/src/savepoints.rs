@@ -60,12 +60,12 @@ impl Savepoint {
         *self.state.lock() = None;
     }
 
-    /// Returns the number of the block.
+    /// Returns the number of the block to which a revert goes.
     pub const fn number(&self) -> BlockNumber {
         self.number
     }
 
-    /// Returns the hash of the block.
+    /// Returns the hash of the block to which a revert goes.
     pub const fn hash(&self) -> BlockHash {
         self.hash
     }

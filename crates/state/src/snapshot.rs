@@ -63,21 +63,18 @@ impl Snapshot {
         &self.core.pages
     }
 
-    /// Returns a view of the history index, or `None` if the store has no such index. The view can cover blocks after the
-    /// newest block of the snapshot, and can lack its newest blocks.
+    /// Returns a view of the history index, or `None` if the store has no such index. The view can cover blocks after
+    /// the newest block of the snapshot, and can lack its newest blocks.
     pub fn index(&self) -> Option<IndexView> {
         let view = self.core.index.as_ref().map(IndexView::new)?;
-        // After the view was taken: the index of a reverted chain must not serve a snapshot of the old chain.
+        // This check follows the creation of the view: the index of a reverted chain must not serve a snapshot of the
+        // old chain.
         self.archive.require_service().is_ok().then_some(view)
     }
 
     /// Returns the progress of the history index, or `None` if the store has no such index.
     pub fn index_progress(&self) -> Option<IndexProgress> {
         self.core.index.as_ref().map(|index| index.progress())
-    }
-
-    pub(crate) const fn archive(&self) -> &ArchiveView {
-        &self.archive
     }
 
     /// Returns the hash of a block of the record, also if the block is after the newest block of the snapshot.
@@ -239,8 +236,8 @@ impl Snapshot {
         self.archive.outline(number)
     }
 
-    /// Returns the rewards of a Tx block, or `None` if no block has this number yet. Does not compute a block of an empty
-    /// block range.
+    /// Returns the rewards of a Tx block, or `None` if no block has this number yet. Does not compute a block of an
+    /// empty block range.
     ///
     /// # Errors
     ///
@@ -316,8 +313,8 @@ impl Snapshot {
         self.archive.deployment(contract)
     }
 
-    /// Returns block and position of the successful transaction that deployed a contract or library, or `None` if no such
-    /// transaction exists. Does not read the transaction.
+    /// Returns block and position of the successful transaction that deployed a contract or library, or `None` if no
+    /// such transaction exists. Does not read the transaction.
     ///
     /// # Errors
     ///
@@ -341,8 +338,8 @@ impl Snapshot {
         self.archive.transactions_with_prefix(digits, most)
     }
 
-    /// Returns up to `limit` contracts and libraries with the block and the position of their deployment, in the order of
-    /// their addresses. The first address is after `after` if it is given. Reads only the rows of these addresses.
+    /// Returns up to `limit` contracts and libraries with the block and the position of their deployment, in the order
+    /// of their addresses. The first address is after `after` if it is given. Reads only the rows of these addresses.
     ///
     /// # Errors
     ///
@@ -394,7 +391,7 @@ impl Snapshot {
         self.archive.transaction_group(number, position)
     }
 
-    /// Returns the hashes of the transactions of a Tx block in a range of positions. Ignores positions after the last
+    /// Returns the hashes of the transactions at a range of positions in a Tx block. Ignores positions after the last
     /// transaction. Returns `None` if no block has this number yet.
     ///
     /// # Errors

@@ -206,6 +206,9 @@ impl Model {
             let account = self.accounts.get(&address).copied();
             assert_eq!(view.account(&address).unwrap(), account);
             let proof = view.account_proof(&address).unwrap();
+            assert_eq!(proof.state, Vec::<Vec<u8>>::new());
+            assert_eq!(proof.verify_account(&view.root(), &address), Ok(account));
+            let proof = proof.account;
             check_proof(&mut trie, &address.to_string(), proof, account.map(|account| account.encode()).as_deref());
         }
         let address = contract(random.next() as usize);
@@ -215,8 +218,10 @@ impl Model {
             let (hash, value) = (key.variable_hash(), self.storage.get(&address).and_then(|entries| entries.get(&key)));
             assert_eq!(view.storage_value(&address, &hash).unwrap().as_ref(), value);
             let proof = view.storage_proof(&address, &hash).unwrap();
-            assert_eq!(proof.is_some(), self.storage.contains_key(&address));
-            check_proof(&mut trie, &hash.to_string(), proof.unwrap_or_default(), value.map(Vec::as_slice));
+            let proven = proof.verify(&view.root(), &key).unwrap();
+            assert_eq!(proven.value.as_ref().map(silica_proof::StorageValue::as_bytes), value.map(Vec::as_slice));
+            assert!(proof.state.is_empty() || self.storage.contains_key(&address));
+            check_proof(&mut trie, &hash.to_string(), proof.state, value.map(Vec::as_slice));
         }
         for _ in 0..3 {
             self.check_entries(view, &mut random);
@@ -656,7 +661,7 @@ fn check_history(history: u64, ops: Vec<Op>) {
             Op::Blocks(count, seed) => {
                 for number in 0..count {
                     fixture.commit(seed.wrapping_add(number)).unwrap();
-                    // In some iterations, the checkpoint is written while the next blocks are made.
+                    // Without this wait, the store writes the checkpoint while the test commits the next blocks.
                     if (seed >> number) & 1 == 0 {
                         fixture.store().settle();
                     }

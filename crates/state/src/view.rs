@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use silica_proof::StateProof;
 use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, VariableHash, sha256};
 
 use crate::{
@@ -67,26 +68,28 @@ impl StateView {
         Ok(leaf.map(|leaf| leaf.value.to_vec()))
     }
 
-    /// Returns the trie nodes that prove the account at an address, or its absence. These are the nodes on the path
-    /// from the root, in ascending order of their bytes (Reference: formats#state-proof).
+    /// Returns the proof of the account at an address, or of its absence. The list `account` has the nodes on the path
+    /// from the root, in ascending order of their bytes (Reference: formats#state-proof). The list `state` is empty.
     ///
     /// # Errors
     ///
     /// The errors of [`StateView::account`].
-    pub fn account_proof(&self, address: &Address) -> Result<Vec<Vec<u8>>, StateError> {
-        self.accounts_source().proof(&self.state.top, &Key::account(address)).map(silica_proof::trie::Proof::into_nodes)
+    pub fn account_proof(&self, address: &Address) -> Result<StateProof, StateError> {
+        let proof = self.accounts_source().proof(&self.state.top, &Key::account(address))?;
+        Ok(StateProof { account: proof.into_nodes(), state: Vec::new() })
     }
 
-    /// Returns the trie nodes that prove the value of an entry of contract storage, or its absence. Returns `None` if
-    /// the account has no storage.
+    /// Returns the proof of an account, and of an entry of its contract storage or the absence of the entry. The list
+    /// `state` is empty if the account has no storage.
     ///
     /// # Errors
     ///
     /// The errors of [`StateView::account`].
-    pub fn storage_proof(&self, contract: &Address, entry: &VariableHash) -> Result<Option<Vec<Vec<u8>>>, StateError> {
-        let Some(storage) = self.storage_of(contract)? else { return Ok(None) };
-        let proof = self.source(Owner::Contract(*contract)).proof(&storage, &Key::variable(entry))?;
-        Ok(Some(proof.into_nodes()))
+    pub fn storage_proof(&self, contract: &Address, entry: &VariableHash) -> Result<StateProof, StateError> {
+        let proof = self.account_proof(contract)?;
+        let Some(storage) = self.storage_of(contract)? else { return Ok(proof) };
+        let nodes = self.source(Owner::Contract(*contract)).proof(&storage, &Key::variable(entry))?.into_nodes();
+        Ok(StateProof { state: nodes, ..proof })
     }
 
     /// Iterates over all accounts in the order of their addresses. Needs memory for a few pages of the trie.
@@ -94,8 +97,8 @@ impl StateView {
         self.accounts_from(Address::ZERO)
     }
 
-    /// Iterates over the accounts in the order of their addresses, from the address `first` on. Reads no earlier page of
-    /// the trie.
+    /// Iterates over the accounts in the order of their addresses, from the address `first` on. Reads no earlier page
+    /// of the trie.
     pub fn accounts_from(&self, first: Address) -> impl Iterator<Item = Result<(Address, Account), StateError>> + '_ {
         self.accounts_source().leaves(&self.state.top, Some(Key::account(&first))).map(|leaf| {
             let leaf = leaf?;
@@ -186,8 +189,8 @@ impl StateView {
 
 /// An iterator over the entries of a contract's storage below a prefix, in the order of their plain keys.
 ///
-/// It reads one batch of entries at a time, and a batch has at most eight times as many keys as the previous batch. Its
-/// memory is limited to one batch.
+/// The iterator reads one batch of entries at a time, and has only this batch in memory. A batch has at most eight
+/// times as many keys as the previous batch.
 #[derive(Debug)]
 pub struct Entries {
     view: StateView,

@@ -44,7 +44,7 @@ pub enum AdmissionError {
     GasPriceTooLow {
         /// The given gas price.
         got: GasPrice,
-        /// The minimum gas price.
+        /// Lowest gas price that admission accepts.
         minimum: GasPrice,
     },
     /// The signature is invalid, or the key is not a point of the curve (Reference: execution#admission-20).
@@ -56,7 +56,7 @@ pub enum AdmissionError {
     /// The sender has no account (Reference: execution#admission-22).
     #[error("The sender of the txn has no balance")]
     UnknownSender {
-        /// Address of the sender.
+        /// Address that no account has.
         sender: Address,
     },
     /// The gas limit is too low for a call (Reference: execution#admission-23). The error text always has the lowest
@@ -135,13 +135,13 @@ pub enum AdmissionError {
     /// The called contract does not exist (Reference: execution#admission-33).
     #[error("To addr is null")]
     UnknownContract {
-        /// Address of the recipient.
+        /// The address in `toAddr` of the call.
         recipient: Address,
     },
     /// The called account is not a contract (Reference: execution#admission-34).
     #[error("Non - contract address called")]
     NotAContract {
-        /// Address of the recipient.
+        /// The address in `toAddr` of the call.
         recipient: Address,
     },
     /// The gas limit is above the limit of the shard of the sender (Reference: execution#admission-35).
@@ -163,7 +163,7 @@ pub enum AdmissionError {
     /// The transaction is neither a payment, nor a deployment, nor a call (Reference: execution#admission-36).
     #[error("Code is empty and To addr is null")]
     NoKind,
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }
@@ -175,11 +175,11 @@ pub enum InvalidTransaction {
     /// The transaction does not pass a check of admission that does not depend on the state.
     #[error("rejected by admission")]
     Form {
-        /// The error of admission.
+        /// Reason why admission rejects the transaction of the block.
         source: Box<AdmissionError>,
     },
     /// The transaction is neither a payment, nor a deployment, nor a call.
-    #[error("expected a payment, a deployment or a call")]
+    #[error("expected a payment, a deployment or a call, got a transaction of none of these kinds")]
     NoKind,
     /// The transaction does not belong to the committee of its micro block.
     #[error("committee: expected {expected}, got {got}")]
@@ -198,16 +198,16 @@ pub enum InvalidTransaction {
         got: TxHash,
     },
     /// The execution drops the transaction.
-    #[error("dropped with status {status}")]
+    #[error("the execution dropped the transaction with status {status}")]
     Dropped {
         /// Code of the status.
         status: u8,
     },
     /// A lower nonce of the sender is missing.
-    #[error("the nonce is higher than expected")]
+    #[error("a lower nonce of the sender is missing")]
     NonceGap,
     /// The gas limit is above the remaining gas of the micro block, or the work of the transaction is above the
     /// remaining work of the block.
-    #[error("the gas limit exceeds the remaining gas of the micro block")]
+    #[error("the block has too little gas or work left for the transaction")]
     GasExceeded,
 }

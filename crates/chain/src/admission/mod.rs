@@ -65,7 +65,7 @@ pub enum Routing {
 }
 
 impl VerifiedTransaction {
-    /// Returns the transaction.
+    /// Returns the transaction that passed admission.
     pub fn transaction(&self) -> &Arc<Transaction> {
         &self.transaction
     }

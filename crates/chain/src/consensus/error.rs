@@ -29,7 +29,7 @@ pub enum EngineError {
     /// A commit failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
-    /// An empty block range could not be made.
+    /// The node failed to make an empty block range.
     #[error(transparent)]
     Pass(#[from] PassError),
 }
@@ -51,7 +51,7 @@ pub enum CommitError {
         /// Number of the head.
         head: BlockNumber,
     },
-    /// The store could not be written.
+    /// A write to the store failed.
     #[error("failed to write block {number}")]
     Store {
         /// Number of the block.
@@ -65,10 +65,10 @@ pub enum CommitError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PassError {
-    /// The range could not be built.
+    /// The node failed to build the range.
     #[error("failed to build empty blocks")]
     Build(#[from] BuildError),
-    /// The range could not be committed.
+    /// The commit of the range failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }

@@ -146,8 +146,8 @@ pub(super) fn execute<'c, W: StateReader>(
     Ok(Recorded { receipt, fee })
 }
 
-/// Loads the contract that a transaction calls. The inner error is a work limit: the transaction then fails and is not
-/// dropped.
+/// Loads the contract that a transaction calls. The inner error means that the load exceeds a work limit. The
+/// transaction then fails, and the node does not drop it.
 fn root<W: StateReader>(
     to: &Address,
     context: Context<'_>,

@@ -89,7 +89,7 @@ fn write<W: StateReader>(
     })
 }
 
-/// Reads keys with the key types of their maps. Returns the keys, and the type of the value behind them.
+/// Reads keys with the key types of their maps. Returns the keys, and the type of the value under these keys.
 fn read_keys<'t>(
     field: &'t Type,
     texts: &[String],
@@ -185,15 +185,17 @@ pub enum EditError {
     #[error("value: {0}")]
     Value(#[source] ValueError),
     /// The value and its keys have more bytes than a transaction may write, or the keys alone are too long.
-    #[error("value: expected at most {MAX_WRITTEN} bytes of value and keys, and at most {MAX_KEYS} bytes of keys")]
+    #[error(
+        "value: expected at most {MAX_WRITTEN} bytes of value and keys, and at most {MAX_KEYS} bytes of keys, got more"
+    )]
     TooLarge,
     /// The contract cannot be compiled, its storage is invalid, or the edit panicked.
     #[error("the contract cannot be loaded")]
     Unusable,
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
-    /// The block with the edit could not be built.
+    /// The node failed to build the block with the edit.
     #[error("failed to build a block")]
     Build(#[from] BuildError),
 }

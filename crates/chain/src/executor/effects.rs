@@ -12,8 +12,7 @@ use super::{nesting::is_shallow, outcome::CallFailure, text::text_of};
 /// Maximum number of levels of a value in messages and events. The JSON readers of receipts have a depth limit.
 const MAX_VALUE_DEPTH: usize = 100;
 
-/// Maximum number of bytes of all events and messages of a transaction: the names, types and JSON values of their
-/// entries.
+/// Maximum bytes in all events and messages of a transaction: the names, types and JSON values of their entries.
 ///
 /// Nodes of the generation 8.1 reject network messages of this size, for example a micro block with its receipts
 /// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml). So no block of the network has a transaction with more bytes.

@@ -82,8 +82,8 @@ pub(super) struct Tree {
     /// whether a map is empty takes constant time, even if many entries were removed.
     present: BTreeMap<Box<str>, Self>,
     absent: BTreeMap<Box<str>, Self>,
-    /// Boundary in the state before the block: all entries at and below this path with smaller keys are known or
-    /// removed.
+    /// Boundary in the state before the block. The block has read or removed all entries of this state, at and below
+    /// this path, whose keys are smaller than the boundary.
     passed: Option<StorageKey>,
     /// The earlier subtrees at this path: one for each removal of the whole path in this phase.
     removed: Vec<Self>,
@@ -214,8 +214,9 @@ impl Tree {
         (0..path.len()).map(|len| self.at(path.get(..len)?)?.passed.clone()).collect()
     }
 
-    /// Moves the boundaries of the tree nodes above a path back after a reverted removal, because the entries below
-    /// `key` are unknown again. `known` has the boundaries from before the removal: entries before them stay known.
+    /// Moves the boundaries of the tree nodes above a path back after a revert of a removal. The revert makes the
+    /// entries below `key` unknown again. `known` has the boundaries from before the removal. Entries before these
+    /// boundaries stay known.
     pub(super) fn reopen(&mut self, path: &[&str], key: &StorageKey, known: &[Option<StorageKey>]) {
         let (Some((part, path)), Some((known, rest))) = (path.split_first(), known.split_first()) else { return };
         let end = end_of(key, parts(key).len());

@@ -126,7 +126,7 @@ pub enum InterfaceError {
     /// The checker rejects the contract. This does not occur for a deployed contract.
     #[error("the checker rejects the code of a deployed contract")]
     Unusable,
-    /// The state or the record could not be read.
+    /// A read of the state or of the record failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

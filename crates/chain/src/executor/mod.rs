@@ -139,8 +139,8 @@ impl<'a> Effort<'a> {
         let _ = self.work.pay(units);
     }
 
-    /// Returns whether the charged gas covers the work so far, in addition to `texts` of work. The reference charges
-    /// less than the used gas for a successful deployment and for some failures.
+    /// Returns whether the charged gas and `texts` nanoseconds cover the work so far. For a successful deployment and
+    /// for some failures, the reference charges less gas than the transaction used.
     fn is_paid(&mut self, limit: Gas, left: u64, texts: u64) -> bool {
         let units = limit.get().saturating_sub(left).saturating_mul(UNITS_PER_GAS);
         self.work.end_unless_paid(units, texts).is_ok()
@@ -279,7 +279,7 @@ fn undone_unless_recorded<'a, W: StateReader>(
     execute: impl FnOnce(&mut Effort<'a>, &mut Overlay<W>) -> Result<Recorded, DropOrFatal>,
 ) -> Result<Recorded, DropOrFatal> {
     let before = overlay.begin();
-    // The journal has each write, so it can revert all of them after a panic at any place.
+    // The journal has each write. So an undo can revert all writes after a panic at any place.
     let result = catch_unwind(AssertUnwindSafe(|| execute(effort, overlay)));
     let result = match result.unwrap_or(Err(DropOrFatal::Drop(DropReason::Internal))) {
         Ok(_) | Err(DropOrFatal::Drop(_)) if effort.work.end() == Some(End::Block) => Err(DropOrFatal::Full),

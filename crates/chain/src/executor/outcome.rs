@@ -11,7 +11,7 @@ use crate::{accounts::StateReader, admission::VerifiedTransaction, config::Rules
 pub(super) enum CallFailure {
     /// The transaction fails with this error and with exceptions of the interpreter.
     Failed(ReceiptError, Vec<Exception>),
-    /// The state could not be read.
+    /// A read of the state failed.
     Fatal(StateError),
 }
 

@@ -366,7 +366,7 @@ mod tests {
     use crate::accounts::Accounts;
 
     fn account(balance: u128) -> Account {
-        Account { balance: Qa::new(balance), ..Account::default() }
+        Account::with_balance(Qa::new(balance))
     }
 
     fn address(byte: u8) -> Address {

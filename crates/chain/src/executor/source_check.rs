@@ -186,7 +186,7 @@ pub(crate) fn check_source<W: StateReader>(
     let facts = InitData::parse(&init).ok().and_then(|init| InitFacts::of(&init, contract_cache.rules()));
     let facts = facts.ok_or(CheckError::Unusable)?;
     let source = crate::accounts::Source { code: source.as_str().into(), init: init.into() };
-    // As for a deployment, the gas of the texts and of the start of the checker permits work.
+    // As for a deployment, the gas for the texts and for the start of the checker permits work.
     let mut work = Work::limited(PER_BLOCK);
     let paid = rules.checker_gas.get().saturating_mul(UNITS_PER_GAS);
     let counted = work.pay(run::text_units(&source).saturating_add(paid));
@@ -316,9 +316,9 @@ pub enum CheckError {
         address: Address,
     },
     /// The libraries cannot be used together.
-    #[error("expected libraries of the version of the language")]
+    #[error("expected libraries that have the same Scilla version as the source text")]
     Unusable,
-    /// The state or the record could not be read.
+    /// A read of the state or of the record failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

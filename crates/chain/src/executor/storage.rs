@@ -34,10 +34,10 @@ use crate::accounts::StateReader;
 
 /// Maximum number of bytes that a transaction may write, in keys and values together.
 ///
-/// The gas of a key does not depend on its length, and with ten texts a transaction can make a thousand keys of a map
-/// with three levels. A common entry costs at least ten units of the interpreter and has about 150 bytes. So common
-/// entries have less than 50 MB together at the largest gas limit. The nodes of the network cannot send a state delta
-/// above 10 MB (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
+/// The gas of a key does not depend on its length. With ten texts, a transaction can make a thousand keys of a map with
+/// three levels. A common entry costs at least ten units of the interpreter and has about 150 bytes. So common entries
+/// have less than 50 MB together at the largest gas limit. The nodes of the network cannot send a state delta above 10
+/// MB (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
 pub(super) const MAX_WRITTEN: usize = 64_000_000;
 
 /// Maximum number of bytes in the keys that a transaction reads or removes. The first [`COMMON_KEY`] bytes of each key
@@ -51,8 +51,8 @@ pub(super) const MAX_READ: usize = 256_000_000;
 /// Maximum number of bytes in the keys of one value together.
 pub(super) const MAX_KEYS: usize = 100_000;
 
-/// Number of bytes of a key that the gas of a read or removal pays for. Two addresses and the name of a field have less
-/// than half of this length.
+/// Number of bytes in a key for which the gas of a read or removal pays. Two addresses and the name of a field have
+/// less than half of this length.
 const COMMON_KEY: usize = 256;
 
 /// The bytes that a transaction has left, and the work of its current query.
@@ -155,7 +155,7 @@ pub(super) enum StorageFault {
     TooManyKeys,
     /// The stored bytes are not a value of the type.
     Unreadable,
-    /// The state could not be read.
+    /// A read of the state failed.
     State(StateError),
 }
 
@@ -166,7 +166,7 @@ impl From<StateError> for StorageFault {
 }
 
 impl StoredField<'_> {
-    /// Returns the value behind `keys`, or `None` if it does not exist. Fails with [`StorageFault::TooLarge`] at a map
+    /// Returns the value under `keys`, or `None` if it does not exist. Fails with [`StorageFault::TooLarge`] at a map
     /// with more than `most` + 1 entries, and does not read the rest of the map.
     pub(super) fn load<W: StateReader>(
         self,
@@ -198,7 +198,7 @@ impl StoredField<'_> {
         Self::read_map(&mut reader, &empties, ty, &entries, 0).map(|map| Some(Value::Map(map)))
     }
 
-    /// Returns whether a value exists behind `keys`.
+    /// Returns whether a value exists under `keys`.
     pub(super) fn exists<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -213,7 +213,7 @@ impl StoredField<'_> {
         Ok(matches!(ty, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
     }
 
-    /// Replaces the value behind `keys`, and removes the markers on the path.
+    /// Replaces the value under `keys`, and removes the markers on the path.
     pub(super) fn store<W: StateReader>(
         self,
         overlay: &mut Overlay<W>,
@@ -232,7 +232,7 @@ impl StoredField<'_> {
         self.write(overlay, &mut indices, ty, value, quota)
     }
 
-    /// Removes the value behind `keys`. If the surrounding map has no entries afterwards, the function writes a marker
+    /// Removes the value under `keys`. If the surrounding map has no entries afterwards, the function writes a marker
     /// for this map, even if the map did not exist before.
     pub(super) fn delete<W: StateReader>(
         self,
@@ -446,7 +446,7 @@ mod tests {
     const CONTRACT: Address = Address::new([0xc0; 20]);
 
     impl StoredField<'_> {
-        /// Parses a value that the field has behind a number of keys.
+        /// Parses a value of the type that the field has under this number of keys.
         fn read(&self, text: &str, keys: usize) -> Value {
             let ty = type_behind(self.ty, keys).unwrap();
             read(&mut ValueReader::new(self.known), text.as_bytes(), ty).unwrap()

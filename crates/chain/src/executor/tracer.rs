@@ -108,7 +108,7 @@ const LARGEST_VALUE: u64 = 16 << 10;
 const MOST_PARTS: u64 = 1 << 10;
 /// Number of JSON levels around the value of a parameter: the array of parameters, and the object of each parameter.
 const LEVELS_OF_PARAMS: usize = 2;
-/// Maximum number of bytes of the source of a statement in a trace.
+/// Maximum length of the source of a statement in a trace, in bytes.
 const LONGEST_LINE: usize = 200;
 
 /// The recorder of a trace. It has interior mutability, because every step of an execution gets a shared reference to
@@ -140,8 +140,8 @@ struct Notes {
 pub struct CallTree {
     /// The call of the transaction; `None` for payments and deployments.
     pub root: Option<TracedCall>,
-    /// Whether statements or values are missing because of a limit. Statements before and after the window of a page are
-    /// not missing.
+    /// Whether statements or values are missing because of a limit. Statements before and after the window of a page
+    /// are not missing.
     pub truncated: bool,
     /// Number of statements that the transaction executed.
     pub executed: u64,

@@ -1,4 +1,6 @@
 //! The pending transactions of one sender in order of their nonces, and their classes.
+//!
+//! The documentation of the module [`pool`](super) defines the terms lane, line and parked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -134,7 +136,8 @@ impl Sender {
         let class = self.class(nonce);
         let Some(old) = self.unplace(nonce, class, indexes) else { return };
         if class == Class::Gapped {
-            // The old transaction can be gapped because of its cost. The new cost can be lower.
+            // The old transaction can be gapped because of its cost. The new cost can be lower, so the new transaction
+            // can be executable.
             return self.insert(committee, nonce, slot, indexes);
         }
         // The later transactions stay executable if the balance covers them in addition to the new cost.

@@ -23,7 +23,7 @@ pub enum PoolError {
     /// The sender has the maximum number of pending transactions (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     SenderFull {
-        /// Address of the sender.
+        /// The sender with too many pending transactions.
         sender: Address,
         /// Maximum number of pending transactions of a sender.
         limit: usize,
@@ -33,7 +33,7 @@ pub enum PoolError {
         "Txn could not be added as the sender has {limit} pending transactions that need a lower nonce or more balance"
     )]
     SenderGapped {
-        /// Address of the sender.
+        /// The sender with too many gapped transactions.
         sender: Address,
         /// Maximum number of gapped transactions of a sender.
         limit: usize,

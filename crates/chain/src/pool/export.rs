@@ -165,7 +165,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 #[non_exhaustive]
 pub enum PoolImportError {
     /// The bytes do not begin with the mark of a supported version.
-    #[error("pool contents: expected the mark {expected:?} at the start")]
+    #[error("pool contents: expected the mark {expected:?} at the start, got other bytes")]
     Mark {
         /// The mark of the newest version.
         expected: &'static str,

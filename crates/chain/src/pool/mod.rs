@@ -315,7 +315,8 @@ impl Pool {
             .collect()
     }
 
-    /// Returns the next transaction in the lane of `transaction`, with or without a nonce gap.
+    /// Returns the next pending transaction of the same sender for the same committee, with or without a nonce gap
+    /// between the two transactions.
     pub(crate) fn following(&self, transaction: &VerifiedTransaction) -> Option<VerifiedTransaction> {
         let sender = self.senders.get(&transaction.sender())?;
         let rank = sender.following(transaction.committee(), transaction.transaction().nonce)?;
@@ -543,9 +544,9 @@ impl Pool {
         latest.filter_map(|hash| Some((*hash, self.entries.get(hash)?.record.status))).take(most).collect()
     }
 
-    /// Returns up to `most` pending transactions with the numbers of their arrivals, the oldest first. The first arrival
-    /// is after `after` if it is given. With `sender`, returns only transactions of this sender. The cost grows with
-    /// `most`, or with the number of transactions of the sender.
+    /// Returns up to `most` pending transactions with the numbers of their arrivals, the oldest first. The first
+    /// arrival is after `after` if it is given. With `sender`, returns only transactions of this sender. The cost grows
+    /// with `most`, or with the number of transactions of the sender.
     pub(crate) fn arrived_after(
         &self,
         after: Option<u64>,

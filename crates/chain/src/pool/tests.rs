@@ -445,7 +445,10 @@ fn cut_off_or_added_bytes_lose_only_what_they_touch() {
 fn bytes_of_another_kind_are_no_pool() {
     for bytes in [&b""[..], b"something else", b"silica-pool-3\n", b"silica-pool-"] {
         let error = import(bytes).unwrap_err();
-        assert_eq!(error.to_string(), "pool contents: expected the mark \"silica-pool-2\\n\" at the start");
+        assert_eq!(
+            error.to_string(),
+            "pool contents: expected the mark \"silica-pool-2\\n\" at the start, got other bytes"
+        );
     }
 }
 

@@ -113,8 +113,8 @@ impl Snapshot {
         Ok(TransactionsPage { page, pages, by_shard: by_shard.into_iter().map(page_of).collect() })
     }
 
-    /// Returns the positions of page `page` of the transactions of a block. Pages start at 0. Without a page, returns
-    /// all positions.
+    /// Returns the positions of the transactions of a block that are on page `page`. Pages start at 0. Without a page,
+    /// returns all positions.
     ///
     /// # Errors
     ///
@@ -187,7 +187,7 @@ pub enum ListingError {
         /// The last page.
         last: u64,
     },
-    /// Blocks could not be read.
+    /// A read of blocks failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
 }
@@ -205,7 +205,7 @@ pub enum BlockTransactionsError {
     /// The block or the page has no transactions.
     #[error("TxBlock has no transactions")]
     Empty,
-    /// Blocks could not be read.
+    /// A read of blocks failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
 }

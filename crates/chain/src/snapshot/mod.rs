@@ -15,7 +15,7 @@ use silica_state::{ArchiveError, IndexKey, IndexOrder, IndexPosition, IndexProgr
 
 pub use self::{
     blocks::{BlockTransactionsError, Listing, ListingError, PositionsPage, TransactionsPage},
-    proof::{ProofError, StateProof},
+    proof::ProofError,
     statistics::{MinerInfo, MinerInfoError, Statistics},
     transactions::{PoolPage, TransactionStatus},
 };
@@ -197,8 +197,8 @@ impl Snapshot {
         self.state().index_progress()
     }
 
-    /// Finds a Tx block by its hash in the history index. Returns the number of the block, if the index has the block, and
-    /// the number of the latest blocks that are not in the index.
+    /// Finds a Tx block by its hash in the history index. Returns the number of the block, if the index has the block.
+    /// Also returns how many of the latest blocks the index does not have.
     ///
     /// # Errors
     ///

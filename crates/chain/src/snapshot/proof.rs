@@ -1,18 +1,9 @@
 //! Proofs of the state of a contract.
 
 use silica_protocol::{Address, BlockNumber, VariableHash};
-use silica_state::{HistoryError, StateError};
+use silica_state::{HistoryError, StateError, proof::StateProof};
 
 use super::Snapshot;
-
-/// Trie nodes that prove a variable of a contract, or its absence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StateProof {
-    /// Nodes from the state root to the account.
-    pub account: Vec<Vec<u8>>,
-    /// Nodes from the storage root of the contract to the variable, or to the end of its path in the trie.
-    pub storage: Vec<Vec<u8>>,
-}
 
 impl Snapshot {
     /// Proves the variable `variable` of the contract at `address`, or its absence, in the state after the Tx block
@@ -43,8 +34,7 @@ impl Snapshot {
         let account = view.account(address)?.ok_or(ProofError::UnknownAccount)?;
         let contract = account.contract.ok_or(ProofError::NotAContract)?;
         contract.storage_root.ok_or(ProofError::NoStorage)?;
-        let storage = view.storage_proof(address, variable)?.ok_or(ProofError::NoStorage)?;
-        Ok(StateProof { account: view.account_proof(address)?, storage })
+        Ok(view.storage_proof(address, variable)?)
     }
 
     /// Returns the number of the block for a proof if the block is in the proof window. `None` means the latest block.
@@ -91,10 +81,10 @@ pub enum ProofError {
     /// The contract has no storage.
     #[error("Proof not found")]
     NoStorage,
-    /// The state after the block could not be reconstructed.
+    /// The computation of the state after the block failed.
     #[error("failed to read the state of a block")]
     History(#[source] HistoryError),
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
 }

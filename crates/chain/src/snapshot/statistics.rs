@@ -34,7 +34,7 @@ pub struct Statistics {
     pub ds_block_time: Timestamp,
     /// Timestamp of DS block 1, if it exists.
     pub first_ds_block_time: Option<Timestamp>,
-    /// Number of members of all shards and of the DS committee.
+    /// Number of members in all shards and in the DS committee.
     pub peers: u64,
     /// Number of members of each shard.
     pub shard_sizes: Vec<u32>,

@@ -18,7 +18,7 @@ pub struct TransactionStatus {
     pub transaction: Arc<Transaction>,
     /// Hash of the transaction.
     pub hash: TxHash,
-    /// Address of the sender.
+    /// The account that signed the transaction.
     pub sender: Address,
     /// The status.
     pub status: TxStatus,

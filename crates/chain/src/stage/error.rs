@@ -9,10 +9,10 @@ use crate::admission::InvalidTransaction;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The state could not be read.
+    /// A read of the state failed.
     #[error("failed to read state")]
     State(#[from] StateError),
-    /// Blocks could not be read.
+    /// A read of blocks failed.
     #[error("failed to read blocks")]
     Archive(#[from] ArchiveError),
     /// An earlier block could not be written, and the chain has not [recovered](crate::Producer::recover).
@@ -22,7 +22,7 @@ pub enum BuildError {
     #[error("the block number or the timestamp has reached its maximum")]
     End,
     /// A sum of gas or a number of transactions is out of the range of its type.
-    #[error("the sum of gas or the number of transactions of a block is out of range")]
+    #[error("block: the sum of the gas, or the number of transactions, is out of range")]
     Gas,
     /// A sum of money exceeds 128 bits. The supply of the genesis makes this impossible.
     #[error("money of a block: the sum exceeds 2^128 - 1 Qa")]
@@ -99,7 +99,7 @@ pub enum InvalidBlock {
     /// The block repeats the logical block number, and the network does not permit this.
     #[error("logical block number: expected an increase with each block, got a repeated number")]
     RepeatedNumber,
-    /// The block could not be executed.
+    /// The execution of the block failed.
     #[error("failed to execute the block")]
     Build(#[from] BuildError),
 }

@@ -30,7 +30,7 @@ pub struct Proposal {
     pub ds_block: Option<DsBlock>,
     /// The transactions of all micro blocks in order.
     pub transactions: Vec<Transaction>,
-    /// The edits of the state.
+    /// The accounts and entries that edits set; empty for a block without edits.
     pub edits: StateDiff,
     /// Whether the next block has the same logical block number.
     pub repeats_number: bool,

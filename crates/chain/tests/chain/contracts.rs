@@ -600,7 +600,7 @@ fn proofs_of_variables_hold_against_the_headers() {
         let account = verify(root.as_bytes(), contract.to_string().as_bytes(), &proof.account).unwrap().unwrap();
         let account = Account::decode(&account).unwrap();
         let storage = account.contract.unwrap().storage_root.unwrap();
-        let value = verify(storage.as_bytes(), key.to_string().as_bytes(), &proof.storage).unwrap();
+        let value = verify(storage.as_bytes(), key.to_string().as_bytes(), &proof.state).unwrap();
         assert_eq!(value.as_deref(), expected.map(str::as_bytes));
     };
     verify(1, None);

@@ -55,7 +55,7 @@ pub(crate) fn node() -> PublicKey {
 }
 
 pub(crate) fn genesis() -> Genesis {
-    let account = Account { balance: Qa::new(FUNDS), ..Account::default() };
+    let account = Account::with_balance(Qa::new(FUNDS));
     Genesis::new((1..=USERS).map(|number| (user(number), account)).collect::<BTreeMap<_, _>>()).unwrap()
 }
 

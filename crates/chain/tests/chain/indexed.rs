@@ -1,19 +1,25 @@
-//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and empty
-//! block ranges, while the index is behind the chain, and after the store was opened again.
+//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and
+//! empty block ranges, while the index is behind the chain, and after the store was opened again.
 
-use std::{thread, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    thread,
+    time::Duration,
+};
 
 use proptest::{collection::vec, prelude::*};
-use silica_chain::{AddressRole, HistoryOrder, HistoryPlace, HistoryRequest};
+use silica_chain::{
+    AddressRole, BalanceAtError, HistoryOrder, HistoryPlace, HistoryRequest, Transfer, TransferRequest,
+};
 use silica_protocol::{Address, BlockNumber, Receipt, Transaction, TransactionKind};
 use silica_state::{Durability, IndexKinds, Store, StoreOptions};
 
 use crate::{
-    harness::{Net, config, user},
+    harness::{Net, config, node, user},
     reverts::{Op, Step, apply, step},
 };
 
-fn options() -> StoreOptions {
+pub(crate) fn options() -> StoreOptions {
     StoreOptions {
         history: 4,
         checkpoint_blocks: 6,
@@ -24,7 +30,7 @@ fn options() -> StoreOptions {
 }
 
 /// Waits until the index has all blocks.
-fn settle(net: &Net) {
+pub(crate) fn settle(net: &Net) {
     while net.snapshot().index_progress().unwrap().blocks <= net.height() {
         thread::sleep(Duration::from_millis(1));
     }
@@ -44,7 +50,7 @@ fn roles(address: &Address, transaction: &Transaction, receipt: &Receipt) -> Vec
     all.into_iter().filter(|(has, _)| *has).map(|(_, role)| role).collect()
 }
 
-/// Returns the places and roles of the transactions of an address from a read of all blocks, the oldest first.
+/// Reads all blocks. Returns the place and the role of each transaction of an address, the oldest first.
 fn expected(net: &Net, address: &Address) -> Vec<(HistoryPlace, Vec<AddressRole>)> {
     let store = net.test.producer().store().snapshot();
     let mut found = Vec::new();
@@ -75,7 +81,72 @@ fn pages(net: &Net, address: Address, order: HistoryOrder, limit: usize) -> Vec<
     }
 }
 
+/// Returns a request for the transfers of all blocks.
+fn transfers_of(addresses: Option<&BTreeSet<Address>>, order: HistoryOrder) -> TransferRequest<'_> {
+    let (first, last) = (BlockNumber::new(0), BlockNumber::new(u64::MAX));
+    TransferRequest { addresses, first, last, order, from: None, limit: 1_000, effort: 1_000_000 }
+}
+
+/// Returns the transfers of all pages of a request.
+fn all_transfers(net: &Net, request: &TransferRequest<'_>) -> Vec<Transfer> {
+    let (mut found, mut from) = (Vec::new(), None);
+    loop {
+        let page = net.snapshot().transfers(&TransferRequest { from, ..*request }).unwrap();
+        assert!(page.transfers.len() <= request.limit);
+        found.extend(page.transfers);
+        from = page.next;
+        if from.is_none() {
+            return found;
+        }
+    }
+}
+
+/// Compares the transfers of some addresses, and the balances after all blocks, with a walk over all transfers.
+fn check_transfers(net: &Net, addresses: &[Address]) {
+    let all = all_transfers(net, &transfers_of(None, HistoryOrder::OldestFirst));
+    for addresses in addresses.chunks(1).chain(addresses.chunks(3)) {
+        let set: BTreeSet<Address> = addresses.iter().copied().collect();
+        let has_one = |it: &&Transfer| [it.from, it.to].iter().flatten().any(|address| set.contains(address));
+        let mut expected: Vec<Transfer> = all.iter().filter(has_one).cloned().collect();
+        let oldest = transfers_of(Some(&set), HistoryOrder::OldestFirst);
+        let newest = TransferRequest { order: HistoryOrder::NewestFirst, ..oldest };
+        for limit in [1, 3, 1_000] {
+            assert_eq!(all_transfers(net, &TransferRequest { limit, ..oldest }), expected, "{set:?}");
+        }
+        expected.reverse();
+        for limit in [1, 4, 1_000] {
+            assert_eq!(all_transfers(net, &TransferRequest { limit, ..newest }), expected, "{set:?}");
+        }
+        let (first, last) = (BlockNumber::new(net.height() / 3), BlockNumber::new(net.height() / 3 * 2));
+        let part = TransferRequest { first, last, limit: 2, ..newest };
+        expected.retain(|it| (first..=last).contains(&it.place.block));
+        assert_eq!(all_transfers(net, &part), expected, "{set:?}");
+    }
+    let mut balances = BTreeMap::new();
+    let mut rest = all.iter().peekable();
+    for block in (0..=net.height()).map(BlockNumber::new) {
+        while let Some(transfer) = rest.next_if(|it| it.place.block == block) {
+            transfer.apply(&mut balances).unwrap();
+        }
+        for address in addresses {
+            match net.snapshot().balance_at(address, block) {
+                Ok(balance) => {
+                    assert_eq!(balance, balances.get(address).copied().unwrap_or_default(), "{address} {block}")
+                }
+                Err(BalanceAtError::NotIndexed { .. }) => {}
+                Err(BalanceAtError::NoIndex { .. }) => assert!(net.snapshot().index_progress().is_none()),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
 fn check(net: &Net) {
+    let reserve_and_node = [Address::ZERO, Address::from_public_key(&node())];
+    let contracts = (1..=2).filter_map(|from| net.snapshot().contracts_of(&user(from)).unwrap().pop());
+    let addresses: Vec<Address> =
+        [1, 3, 9, 20].map(user).into_iter().chain(reserve_and_node).chain(contracts).collect();
+    check_transfers(net, &addresses);
     let contracts = (1..=2).filter_map(|from| net.snapshot().contracts_of(&user(from)).unwrap().pop());
     for address in [1, 3, 9, 20].map(user).into_iter().chain(contracts) {
         let mut expected = expected(net, &address);

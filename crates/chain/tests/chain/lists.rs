@@ -1,5 +1,5 @@
-//! Lists of blocks, transactions, contracts, accounts and tokens. All pages together are equal to a read of the whole chain: in
-//! both orders, with each limit, and if blocks arrive between two pages.
+//! Lists of blocks, transactions, contracts, accounts and tokens. All pages together are equal to a read of the whole
+//! chain: in both orders, with each limit, and if blocks arrive between two pages.
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;

@@ -46,7 +46,7 @@ fn check_proof(net: &Net, name: &str, block: Option<u64>, expected: Option<&[u8]
     let account = verify(root.as_bytes(), CONTRACT.to_string().as_bytes(), &proof.account).unwrap();
     let account = Account::decode(&account.unwrap()).unwrap();
     let storage_root = account.contract.unwrap().storage_root.unwrap();
-    let value = verify(storage_root.as_bytes(), hash.to_string().as_bytes(), &proof.storage).unwrap();
+    let value = verify(storage_root.as_bytes(), hash.to_string().as_bytes(), &proof.state).unwrap();
     assert_eq!(value.as_deref(), expected);
 }
 

@@ -166,7 +166,7 @@ fn parameters_that_no_chain_can_have_are_refused() {
         |config| config.ds_gas_limit = silica_protocol::Gas::new(u64::MAX),
         "gas limits: the sum over all shards exceeds 64 bits",
     );
-    check(|config| config.rules.strict_shards = true, "rules: expected the profile of generation 8.1");
+    check(|config| config.rules.strict_shards = true, "rules: expected the rules of generation 8.1, got other rules");
 }
 
 #[test]

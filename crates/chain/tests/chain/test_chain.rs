@@ -1,5 +1,6 @@
 //! The chain for tests.
 
+use serde_json::json;
 use silica_chain::{ChainConfig, ReplicaError, TestChain, TestChainError, config::NoncePolicy};
 use silica_crypto::{KeyPair, verify_tx_block};
 use silica_protocol::{Address, BlockNumber, ChainId, InitData, Qa, Timestamp, Transaction, TransitionCall};
@@ -26,12 +27,8 @@ fn zil(amount: u128) -> Qa {
 fn with_contract() -> (TestChain, KeyPair, Address) {
     let mut chain = TestChain::new();
     let user = chain.funded_account(zil(1_000)).unwrap();
-    let contract = chain.deploy(&user, CODE, &InitData::builder().build()).unwrap().address;
+    let contract = chain.deploy(&user, CODE, ()).unwrap().address;
     (chain, user, contract)
-}
-
-fn set(value: &str) -> TransitionCall {
-    TransitionCall::new("Set").param("value", "Uint32", value)
 }
 
 #[test]
@@ -51,10 +48,10 @@ fn payments_and_accounts_are_exact() {
 #[test]
 fn calls_change_the_state_of_a_contract() {
     let (mut chain, user, contract) = with_contract();
-    assert_eq!(chain.contract_state(&contract).unwrap(), serde_json::json!({"_balance": "0", "count": "0"}));
-    assert!(chain.call(&user, contract, &set("5")).unwrap().receipt.success);
+    assert_eq!(chain.contract_state(&contract).unwrap(), json!({"_balance": "0", "count": "0"}));
+    assert!(chain.call(&user, contract, "Set", json!({ "value": 5 })).unwrap().receipt.success);
     assert_eq!(chain.contract_state(&contract).unwrap()["count"], "5");
-    assert!(!chain.call(&user, contract, &TransitionCall::new("Fail")).unwrap().receipt.success);
+    assert!(!chain.call(&user, contract, "Fail", ()).unwrap().receipt.success);
     assert_eq!(chain.contract_field(&contract, "count"), Some("5".into()));
     assert_eq!(chain.contract_field(&contract, "other"), None);
     assert_eq!(chain.contract_state(&user.address()), None);
@@ -64,8 +61,54 @@ fn calls_change_the_state_of_a_contract() {
 #[test]
 fn failed_deployment_is_an_error_with_its_receipt() {
     let (mut chain, user, _) = with_contract();
-    let error = chain.deploy(&user, "scilla_version 0\ncontract", &InitData::builder().build()).unwrap_err();
+    let code = "scilla_version 0 contract Zero ()
+        field a : Uint32 = let one = Uint32 1 in let zero = Uint32 0 in builtin div one zero";
+    let error = chain.deploy(&user, code, ()).unwrap_err();
     assert!(matches!(&error, TestChainError::Failed { receipt, .. } if !receipt.success), "{error}");
+}
+
+#[test]
+fn invalid_code_and_parameters_are_errors_without_a_block() {
+    let (mut chain, user, contract) = with_contract();
+    let height = chain.height();
+    let error = chain.deploy(&user, "scilla_version 0\ncontract C (", ()).unwrap_err();
+    assert!(matches!(error, TestChainError::Compile(_)), "{error}");
+    assert!(error.to_string().starts_with("contract.scilla:2:"), "{error}");
+    let error = chain.deploy(&user, CODE, json!({ "owner": user.address() })).unwrap_err();
+    assert_eq!(error.to_string(), "no parameter has the name owner");
+    let error = chain.call(&user, contract, "Set", json!({ "value": "-1" })).unwrap_err();
+    assert!(matches!(error, TestChainError::Params(_)), "{error}");
+    let error = chain.call(&user, contract, "Unset", ()).unwrap_err();
+    assert_eq!(error.to_string(), "the contract has no transition Unset");
+    let error = chain.call(&user, user.address(), "Set", ()).unwrap_err();
+    assert!(matches!(error, TestChainError::Interface(_)), "{error}");
+    assert_eq!(chain.height(), height);
+}
+
+#[test]
+fn transactions_with_other_values_are_sent() {
+    let (mut chain, user, contract) = with_contract();
+    let invalid = Transaction::deploy("scilla_version 0\ncontract", &InitData::builder().build());
+    assert!(!chain.send(&user, invalid).unwrap().receipt.success);
+    let unknown = Transaction::call(contract, &TransitionCall::new("Unset"));
+    assert!(!chain.send(&user, unknown).unwrap().receipt.success);
+}
+
+#[test]
+fn parameters_of_a_data_type_have_the_names_of_their_contract() {
+    let mut chain = TestChain::new();
+    let user = chain.funded_account(zil(1_000)).unwrap();
+    let code = "scilla_version 0
+        library Paint
+        type Colour = | Red | Blue
+        contract Paint (owner : ByStr20, names : List String)
+        field last : Option Colour = None {Colour}
+        transition Set (colour : Colour) some = Some {Colour} colour; last := some end";
+    let names = json!({ "owner": user.address(), "names": ["Ann", "Bob"] });
+    let contract = chain.deploy(&user, code, names).unwrap().address;
+    let blue = json!({ "constructor": format!("{contract:#x}.Blue"), "argtypes": [], "arguments": [] });
+    assert!(chain.call(&user, contract, "Set", json!({ "colour": blue })).unwrap().receipt.success);
+    assert_eq!(chain.contract_field(&contract, "last").unwrap()["arguments"], json!([blue]));
 }
 
 #[test]
@@ -110,7 +153,7 @@ fn revert_restores_the_snapshot() {
     let (mut chain, user, contract) = with_contract();
     let (before, root) = (chain.snapshot().unwrap(), chain.chain().snapshot().state_root());
     let (height, nonce) = (chain.height(), chain.nonce(&user.address()));
-    let first = chain.call(&user, contract, &set("5")).unwrap();
+    let first = chain.call(&user, contract, "Set", json!({ "value": 5 })).unwrap();
     chain.mine(3).unwrap();
     for _ in 0..2 {
         chain.revert(&before).unwrap();
@@ -118,7 +161,7 @@ fn revert_restores_the_snapshot() {
         assert_eq!(chain.chain().snapshot().state_root(), root);
         assert_eq!(chain.contract_state(&contract).unwrap()["count"], "0");
         // The clock is restored too, so the same action gives the same block.
-        let again = chain.call(&user, contract, &set("5")).unwrap();
+        let again = chain.call(&user, contract, "Set", json!({ "value": 5 })).unwrap();
         assert_eq!((again.hash, again.receipt), (first.hash, first.receipt.clone()));
     }
 }
@@ -127,7 +170,7 @@ fn revert_restores_the_snapshot() {
 fn equal_actions_give_equal_chains() {
     let hash = || {
         let (mut chain, user, contract) = with_contract();
-        chain.call(&user, contract, &set("5")).unwrap();
+        chain.call(&user, contract, "Set", json!({ "value": 5 })).unwrap();
         chain.mine(150).unwrap();
         chain.chain().snapshot().latest_tx_block_hash()
     };
@@ -137,7 +180,7 @@ fn equal_actions_give_equal_chains() {
 #[test]
 fn replica_verifies_all_blocks() {
     let (mut chain, user, contract) = with_contract();
-    chain.call(&user, contract, &set("5")).unwrap();
+    chain.call(&user, contract, "Set", json!({ "value": 5 })).unwrap();
     chain.mine(150).unwrap();
     let mut replica = chain.replica().unwrap();
     assert_eq!(replica.verify_all().unwrap(), chain.height().get());

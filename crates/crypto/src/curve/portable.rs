@@ -101,7 +101,7 @@ pub(crate) fn is_point(bytes: &PublicKey) -> bool {
     decode(bytes).is_some()
 }
 
-/// Returns the sum of points.
+/// Returns the sum of at least one point. Fails for the point at infinity.
 pub(crate) fn sum_of_points(points: &[PublicKey]) -> Result<PublicKey, AggregateError> {
     let mut sum = ProjectivePoint::IDENTITY;
     for (position, bytes) in points.iter().enumerate() {

@@ -31,7 +31,7 @@ pub(crate) fn man_page() -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// The directory or a file cannot be written.
+/// A write to the directory or to a file failed.
 pub(crate) fn write_man_pages(directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
     clap_mangen::generate_to(Cli::command(), directory)

@@ -36,7 +36,7 @@ pub(crate) enum ClientError {
         source: io::Error,
     },
     /// A file exceeds its size limit.
-    #[error("{what}: expected at most {most} bytes")]
+    #[error("{what}: expected at most {most} bytes, got more")]
     TooLong {
         /// The content of the file.
         what: String,
@@ -69,7 +69,7 @@ pub(crate) enum ClientError {
     #[error("--password-file: expected a keystore in --key-file, got a key without a password")]
     UnusedPassword,
     /// A password is empty, has a line break, or is not UTF-8. The error text has no part of the password.
-    #[error("{place}: expected one line of UTF-8 text with the password")]
+    #[error("{place}: expected one line of UTF-8 text with the password, got no text, several lines or other bytes")]
     PasswordText {
         /// The option or the variable.
         place: &'static str,

@@ -137,7 +137,7 @@ impl Answer {
         self.note.as_deref()
     }
 
-    /// Returns the exit status.
+    /// Returns the exit status with which the program ends.
     pub(crate) const fn exit_status(&self) -> u8 {
         self.status
     }

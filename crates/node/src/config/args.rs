@@ -111,9 +111,10 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
           env = "SILICA_PROOF_WINDOW")]
     pub proof_window: u64,
-    /// Kinds of the history index: `addresses` for the transactions of an address, `events` for Scilla events, and
-    /// `blocks` for blocks by hash, separated by commas; or `off`. Without a kind, the node reads the stored blocks.
-    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "KINDS", default_value = "addresses,events,blocks",
+    /// Kinds of the history index: `addresses` for the transactions of an address, `events` for Scilla events, `blocks`
+    /// for blocks by hash, and `balances` for balances after earlier blocks, separated by commas; or `off`. Without a
+    /// kind, the node reads the stored blocks.
+    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "KINDS", default_value = "addresses,events,blocks,balances",
           env = "SILICA_INDEX")]
     pub index: IndexKinds,
     /// Memory for cached trie pages of the state, in MiB.

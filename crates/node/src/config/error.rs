@@ -8,7 +8,7 @@ use super::{FileLocation, Origin};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum ConfigError {
-    /// The TOML file cannot be read.
+    /// A read of the TOML file failed.
     #[error("cannot read configuration file {}", path.display())]
     Unreadable {
         /// Path of the file.

@@ -58,8 +58,8 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] names the file and its line, the options that contradict each other, or a required option that is
-    /// missing.
+    /// [`ConfigError`] names the file and its line, the options that contradict each other, or a required option that
+    /// is missing.
     pub(crate) fn gather(given: &ArgMatches) -> Result<Self, ConfigError> {
         let upper = RunArgs::from_arg_matches(given)?;
         let file = match &upper.config {
@@ -189,7 +189,7 @@ impl fmt::Display for Settings {
     }
 }
 
-/// Returns a command with the options of the node, which does not read the environment.
+/// Returns a command with the options of the node. This command does not read the environment.
 pub(super) fn command() -> Command {
     RunArgs::augment_args(Command::new("silica")).mut_args(|arg| arg.env(Resettable::Reset))
 }

@@ -370,8 +370,8 @@ impl DataDir {
         self.write(ACCOUNTS, text.as_bytes())
     }
 
-    /// Reads the pool file. Returns `None` if the file does not exist. If the file cannot be read or is too large, renames
-    /// the file, logs a warning, and returns `None`.
+    /// Reads the pool file. Returns `None` if the file does not exist. If the file cannot be read or is too large,
+    /// renames the file, logs a warning, and returns `None`.
     pub(crate) fn load_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
         match self.read_bytes(POOL) {
             Ok(bytes) => Ok(bytes.map(|mut bytes| std::mem::take(&mut *bytes))),
@@ -449,7 +449,7 @@ impl DataDir {
     }
 }
 
-/// Creates a random key with random numbers of the operating system.
+/// Creates a key from random numbers of the operating system.
 pub(crate) fn draw_key() -> io::Result<KeyPair> {
     KeyPair::random().map_err(io::Error::other)
 }

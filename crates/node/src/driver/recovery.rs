@@ -36,7 +36,7 @@ impl<E> Driver<E> {
         self.attempts = 0;
         self.set_failing(false);
         let number = self.node.context().head();
-        tracing::info!(%number, waiting = self.node.chain().waiting(), "blocks can be made again");
+        tracing::info!(%number, waiting = self.node.chain().waiting(), "the node makes blocks again");
         Ok(())
     }
 

@@ -1,8 +1,9 @@
 //! Export of a chain to one file, and import of this file. The source is a data directory or a running node. The target
 //! is a new or empty directory.
 //!
-//! The file has the data that cannot be computed: parameters, key, accounts, pending transactions, and the record of
-//! blocks. The import executes all blocks to compute the state. Its root must be the state root in the file.
+//! The file has the data that a node cannot compute: parameters, key, accounts, pending transactions, and the record of
+//! blocks. The import executes all blocks to compute the state. The root of this state must be the state root in the
+//! file.
 
 mod file;
 #[cfg(test)]
@@ -52,10 +53,10 @@ pub enum DumpError {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The record cannot be read.
+    /// A read of the record failed.
     #[error("the record of blocks cannot be read")]
     Record(#[from] ArchiveError),
-    /// The file cannot be written.
+    /// A write to the file failed.
     #[error("cannot write {}", path.display())]
     Write {
         /// Path of the file.
@@ -108,7 +109,7 @@ pub enum DumpFault {
         /// The fault of the sections.
         what: &'static str,
     },
-    /// The file cannot be read.
+    /// A read of the file failed.
     #[error("cannot read the file")]
     Read(#[source] io::Error),
     /// The path of the data directory is not a new or empty directory.
@@ -142,7 +143,7 @@ pub enum DumpFault {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The record cannot be written.
+    /// A write to the record failed.
     #[error("the record of blocks cannot be written")]
     Record(#[from] DbError),
     /// The chain of the file cannot be verified. For example, the result of a block differs from the header of the

@@ -201,7 +201,8 @@ impl Memory {
         self.grow(bytes, 0).await
     }
 
-    /// Raises the lease to `bytes` in all if the budget has them free. Returns whether the lease has them.
+    /// Raises the lease to `bytes` in all if the budget has enough free memory. Returns whether the lease has these
+    /// bytes.
     pub(crate) fn try_reserve(&mut self, bytes: usize) -> bool {
         let units = units_of(bytes.saturating_sub(self.bytes()));
         if units == 0 {

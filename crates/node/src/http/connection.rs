@@ -137,7 +137,7 @@ where
     }
 }
 
-/// A signal to a connection.
+/// Reason why a connection must end.
 enum ConnectionSignal {
     /// The server is stopping.
     Stop,

@@ -1,8 +1,8 @@
 //! Compressed responses, for clients that accept them.
 //!
-//! Small responses are sent without compression. Larger ones are compressed in chunks on blocking threads, as fast as
-//! the client reads. The number of simultaneous compressions is bounded: further responses are sent without
-//! compression. A response with a known length of a few kilobytes is compressed on the thread of its connection.
+//! The node sends small responses without compression. It compresses larger responses in chunks on blocking threads, as
+//! fast as the client reads. The number of simultaneous compressions is bounded, and the node sends further responses
+//! without compression. The thread of a connection itself compresses a response with a known length of a few kilobytes.
 
 use std::{io::Write, mem};
 

@@ -62,12 +62,12 @@ pub(super) fn encoded(response: Response<ResponseBody>) -> Response<ResponseBody
     varied(with_header(response, header::CONTENT_ENCODING, HeaderValue::from_static("gzip")))
 }
 
-/// Adds the header by which a cache keeps compressed and plain responses apart.
+/// Adds the header with which a cache stores compressed and plain responses separately.
 pub(super) fn varied(response: Response<ResponseBody>) -> Response<ResponseBody> {
     with_vary(response, "accept-encoding")
 }
 
-/// Adds the header by which a cache keeps the responses for different values of the request header `on` apart.
+/// Adds the header with which a cache stores a separate response for each value of the request header `on`.
 pub(super) fn with_vary(response: Response<ResponseBody>, on: &'static str) -> Response<ResponseBody> {
     with_header(response, header::VARY, HeaderValue::from_static(on))
 }

@@ -56,7 +56,8 @@ impl Text {
         self.push(text.into());
     }
 
-    /// Appends a document that several responses share. A long document takes no memory of this text.
+    /// Appends a document that several responses share. The text refers to a long document, and copies a short
+    /// document.
     pub(crate) fn share(&mut self, document: &Bytes) {
         if document.len() < SEGMENT {
             self.last.extend_from_slice(document);

@@ -56,7 +56,7 @@ impl EthSubscriptions {
     /// # Errors
     ///
     /// [`SubscriptionsFull`]: there are too many subscriptions.
-    pub(crate) fn add(&self, id: u64, subscribed: Subscribed, first: BlockNumber) -> Result<(), SubscriptionsFull> {
+    pub(super) fn add(&self, id: u64, subscribed: Subscribed, first: BlockNumber) -> Result<(), SubscriptionsFull> {
         let mut kept = self.kept.lock();
         if kept.len() >= MOST_SUBSCRIPTIONS {
             return Err(SubscriptionsFull::Session);

@@ -7,11 +7,12 @@ use std::{
 };
 
 use parking_lot::Mutex;
+use silica_protocol::BlockNumber;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     criteria::{LogFilter, LogRange, Progress, Room},
-    session::EthSubscriptions,
+    session::{EthSubscriptions, Subscribed, SubscriptionsFull},
 };
 
 /// Maximum number of filters.
@@ -65,8 +66,8 @@ impl FilterStore {
     ///
     /// [`StoreFull`]: there are too many filters.
     pub(crate) fn add(&self, id: u64, followed: Followed, progress: Progress, now: Instant) -> Result<(), StoreFull> {
+        self.remove_expired(now);
         let mut filters = self.filters.lock();
-        filters.retain(|_, (used, _)| !has_expired(*used, now));
         if filters.len() >= MOST_FILTERS {
             return Err(StoreFull::Filters);
         }
@@ -95,6 +96,27 @@ impl FilterStore {
         self.filters.lock().remove(&id).is_some_and(|(used, _)| !has_expired(used, now))
     }
 
+    /// Adds a subscription with an unused id to a session. The client gets notifications of the blocks from `first` on.
+    /// Removes the filters that have expired at the time `now`, because they share a limit with subscriptions.
+    ///
+    /// # Errors
+    ///
+    /// [`SubscriptionsFull`]: there are too many subscriptions.
+    pub(crate) fn subscribe(
+        &self,
+        session: &EthSubscriptions,
+        (id, subscribed): (u64, Subscribed),
+        first: BlockNumber,
+        now: Instant,
+    ) -> Result<(), SubscriptionsFull> {
+        self.remove_expired(now);
+        session.add(id, subscribed, first)
+    }
+
+    fn remove_expired(&self, now: Instant) {
+        self.filters.lock().retain(|_, (used, _)| !has_expired(*used, now));
+    }
+
     /// Returns the subscriptions of a new session. They share the limit of addresses and topics with the filters.
     pub(crate) fn session(&self) -> EthSubscriptions {
         EthSubscriptions::new(self.room.clone())
@@ -107,7 +129,7 @@ fn has_expired(used: Instant, now: Instant) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use silica_protocol::{Address, BlockNumber};
+    use silica_protocol::Address;
 
     use super::{
         super::criteria::{MOST_KEPT_VALUES, MOST_VALUES},
@@ -155,5 +177,10 @@ mod tests {
         assert_eq!(store.add(most, Followed::Blocks, progress(), later), Err(StoreFull::Values));
         store.remove(0, later);
         store.add(0, followed, progress(), later).unwrap();
+        // Expired filters also make room for subscriptions.
+        let session = store.session();
+        let subscribe = |now| store.subscribe(&session, (0, Subscribed::Heads), BlockNumber::new(5), now);
+        assert_eq!(subscribe(later + EXPIRY), Err(SubscriptionsFull::Values));
+        subscribe(later + EXPIRY + Duration::from_secs(1)).unwrap();
     }
 }

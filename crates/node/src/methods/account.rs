@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use silica_chain::BalanceAtError;
 use silica_protocol::{
-    Address,
+    Address, BlockNumber,
     rpc::{
-        account::Balance,
+        account::{Balance, BalanceAt},
         error::{RpcError, RpcErrorCode},
     },
 };
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// Rows of the method table for the methods in this file.
-pub(super) const ENTRIES: &[Entry] = &[Entry::of::<GetBalance>()];
+pub(super) const ENTRIES: &[Entry] = &[Entry::of::<GetBalance>(), Entry::slow::<GetBalanceAt>().of_weight(5)];
 
 /// Balance and nonce of an account.
 ///
@@ -38,5 +39,40 @@ impl Method for GetBalance {
     fn call(self, at: &Context) -> Result<Balance, CallError> {
         let account = at.snapshot.account(&self.address.get()?)?;
         Ok(account.as_ref().map(Balance::from).ok_or(NOT_CREATED)?)
+    }
+}
+
+/// Balance of an account after a Tx block. An extension of this node.
+///
+/// With the kind `balances` of the history index, the method has the balances after all blocks. The cost does not depend
+/// on the length of the chain. Without this kind, the method has only the blocks of the proof window.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct GetBalanceAt {
+    /// Address of the account.
+    address: Text<Address>,
+    /// Number of the Tx block.
+    block: Text<BlockNumber>,
+}
+
+impl Method for GetBalanceAt {
+    const NAME: &'static str = "silica_getBalanceAt";
+    type Output = BalanceAt;
+
+    fn call(self, at: &Context) -> Result<BalanceAt, CallError> {
+        let (address, block) = (self.address.named("address")?, self.block.named("block")?);
+        let balance = at.snapshot.balance_at(&address, block)?;
+        Ok(BalanceAt { balance: balance.into(), block: block.into() })
+    }
+}
+
+impl From<BalanceAtError> for CallError {
+    fn from(error: BalanceAtError) -> Self {
+        match error {
+            BalanceAtError::NotMined { .. } | BalanceAtError::NoIndex { .. } | BalanceAtError::NotIndexed { .. } => {
+                Self::parameter("block", &error.to_string())
+            }
+            BalanceAtError::State(error) => error.into(),
+            error => Self::internal(error),
+        }
     }
 }

@@ -9,6 +9,7 @@ use silica_chain::{
 use silica_protocol::{
     Account, Address, BlockNumber, TransactionKind, TxHash,
     rpc::{
+        cursor::{AddressCursor, BlockCursor, KeyCursor, PlaceCursor},
         error::RpcErrorCode,
         list::{
             AccountPageJson, AccountRowJson, BlockPageJson, BlockRowJson, ContractPageJson, ContractRowJson,
@@ -25,7 +26,7 @@ use crate::{
         CallError, Entry, Method,
         params::{
             Text, beginning,
-            options::{AddressCursor, BlockCursor, KeyCursor, Limit, Member, Options, Order, PlaceCursor},
+            options::{Limit, Member, Options, Order, cursor_of, place_of},
         },
     },
 };
@@ -132,17 +133,18 @@ impl Method for GetTransactionSummaries {
             let problem = format!("block: expected a Tx block of the chain, up to {}, got {block}", at.head());
             return Err(CallError::parameter("options", &problem));
         }
-        let after = cursor.map(|Member(PlaceCursor(place))| place);
-        if let (Some(block), Some(after)) = (block, after)
-            && after.block != block
+        let cursor = cursor.map(|Member(cursor)| cursor);
+        if let (Some(block), Some(got)) = (block, cursor)
+            && got.block != block
         {
-            let problem = format!("cursor: expected a cursor of block {block}, got \"{}\"", PlaceCursor(after));
+            let problem = format!("cursor: expected a cursor of block {block}, got \"{got}\"");
             return Err(CallError::parameter("options", &problem));
         }
+        let after = cursor.map(place_of);
         let request = TransactionListRequest { block, order: order.into(), after, limit: limit.get(), effort: EFFORT };
         let page = at.snapshot.transaction_list(&request)?;
         Ok(TransactionPageJson {
-            next: page.next.map(|next| PlaceCursor(next).to_string()),
+            next: page.next.map(|next| cursor_of(next).to_string()),
             transactions: page.transactions.into_iter().map(transaction_summary).collect::<Result<_, _>>()?,
         })
     }

@@ -14,6 +14,7 @@ use silica_protocol::{
         account::StateProof,
         contract::{ContractCode, ContractParamJson, SmartContract, StateEntryJson, StatePageJson},
         contract_state::{StateWriter, nested_value},
+        cursor::KeyCursor,
         error::{RpcError, RpcErrorCode},
         text::Hex,
     },
@@ -261,7 +262,8 @@ impl Method for GetSmartContractStatePage {
         let contract = self.address.named("address")?;
         let limit = page_limit(self.limit)?;
         let block = self.block.map(Text::get).transpose().map_err(|error| CallError::parameter("block", &error))?;
-        let after = self.cursor.as_deref().map(cursor_key).transpose()?;
+        let key = |cursor: &str| cursor.parse().map(|KeyCursor(key)| key).map_err(|_| wrong_cursor(cursor));
+        let after = self.cursor.as_deref().map(key).transpose()?;
         let field = self.field.filter(|field| !field.is_empty());
         let request = StatePageRequest { contract, field, after, limit, block };
         let page = at.snapshot.state_page(&request).map_err(|error| match error {
@@ -280,15 +282,9 @@ impl Method for GetSmartContractStatePage {
         Ok(StatePageJson {
             block: block.into(),
             entries: entries.into_iter().map(entry).collect(),
-            next: next.map(hex::encode),
+            next: next.map(|next| KeyCursor(next).to_string()),
         })
     }
-}
-
-/// Returns the key in a cursor. Rejects a cursor that is not the hexadecimal form of UTF-8.
-fn cursor_key(cursor: &str) -> Result<String, CallError> {
-    let key = hex::decode(cursor).ok().and_then(|key| String::from_utf8(key).ok());
-    key.ok_or_else(|| wrong_cursor(cursor))
 }
 
 fn wrong_cursor(got: &str) -> CallError {
@@ -414,6 +410,6 @@ impl Method for GetStateProof {
             (Ok(_), Err(fault @ HashFault::Digit)) => return Err(VARIABLE_HASH.of(fault)),
         };
         let proof = at.snapshot.state_proof(&address, &variable, Some(block))?;
-        Ok(StateProof::new(proof.account, proof.storage))
+        Ok(StateProof::new(proof.account, proof.state))
     }
 }

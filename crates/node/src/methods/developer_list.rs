@@ -5,7 +5,10 @@ use serde::Deserialize;
 use silica_chain::{PoolPage, TransactionStatus};
 use silica_protocol::{
     Address,
-    rpc::list::{PoolPageJson, PoolTransactionJson, SnapshotPageJson, SnapshotRowJson},
+    rpc::{
+        cursor::NumberCursor,
+        list::{PoolPageJson, PoolTransactionJson, SnapshotPageJson, SnapshotRowJson},
+    },
 };
 
 use super::chain_list::kind;
@@ -13,7 +16,7 @@ use crate::{
     driver::{NodeHandle, SavepointFacts},
     rpc::{
         CallError, Command, Entry,
-        params::options::{ArrivalCursor, Limit, Member, Options},
+        params::options::{Limit, Member, Options},
     },
 };
 
@@ -34,7 +37,7 @@ struct ListSnapshots {
 #[serde(default)]
 struct SnapshotListOptions {
     /// The `next` of the previous page; absent for the first page.
-    cursor: Option<Member<ArrivalCursor>>,
+    cursor: Option<Member<NumberCursor>>,
     /// Maximum number of savepoints on the page.
     limit: Limit,
 }
@@ -45,7 +48,7 @@ impl Command for ListSnapshots {
 
     async fn run(self, node: &NodeHandle) -> Result<SnapshotPageJson, CallError> {
         let SnapshotListOptions { cursor, limit } = self.options.get()?;
-        let after = cursor.map(|Member(ArrivalCursor(after))| after);
+        let after = cursor.map(|Member(NumberCursor(after))| after);
         let mut found = node.savepoints().await?;
         found.retain(|savepoint| after.is_none_or(|after| u64::from(savepoint.number) > after));
         let is_last = found.len() <= limit.get();
@@ -74,7 +77,7 @@ struct GetPool {
 #[serde(default)]
 struct PoolOptions {
     /// The `next` of the previous page; absent for the first page.
-    cursor: Option<Member<ArrivalCursor>>,
+    cursor: Option<Member<NumberCursor>>,
     /// Maximum number of transactions on the page.
     limit: Limit,
     /// Address of the sender; all senders if absent.
@@ -87,7 +90,7 @@ impl Command for GetPool {
 
     async fn run(self, node: &NodeHandle) -> Result<PoolPageJson, CallError> {
         let PoolOptions { cursor, limit, sender } = self.options.get()?;
-        let after = cursor.map(|Member(ArrivalCursor(after))| after);
+        let after = cursor.map(|Member(NumberCursor(after))| after);
         let sender = sender.map(|Member(sender)| sender);
         let PoolPage { transactions, next } = node.context().snapshot.pool_page(after, sender.as_ref(), limit.get());
         Ok(PoolPageJson {

@@ -5,7 +5,10 @@ use serde::Deserialize;
 use silica_chain::{BlockSpan, EventListRequest, ListedEvent};
 use silica_protocol::{
     Address, BlockNumber,
-    rpc::list::{EventPageJson, EventRowJson},
+    rpc::{
+        cursor::EventCursor,
+        list::{EventPageJson, EventRowJson},
+    },
 };
 
 use super::transaction::EFFORT;
@@ -13,7 +16,7 @@ use crate::{
     head::Context,
     rpc::{
         CallError, Entry, Method,
-        params::options::{EventPlaceCursor, Limit, Member, Options, Order},
+        params::options::{Limit, Member, Options, Order, cursor_of, place_of},
     },
 };
 
@@ -38,7 +41,7 @@ struct EventOptions {
     /// Address of the contract whose events are listed; all contracts if absent.
     contract: Option<Member<Address>>,
     /// The `next` of the previous page; absent for the first page.
-    cursor: Option<Member<EventPlaceCursor>>,
+    cursor: Option<Member<EventCursor>>,
     /// Number of the first Tx block whose events are listed; block 0 if absent.
     from_block: Option<Member<BlockNumber>>,
     /// Maximum number of events on the page.
@@ -65,11 +68,8 @@ impl Method for GetEvents {
             let problem = format!("toBlock: expected a block from {first} on, as fromBlock, got {last}");
             return Err(CallError::parameter("options", &problem));
         }
-        let after = cursor.map(|Member(EventPlaceCursor(after))| after);
-        if let Some(after) = after
-            && !(first..=last).contains(&after.place.block)
-        {
-            let got = EventPlaceCursor(after);
+        let cursor = cursor.map(|Member(cursor)| cursor);
+        if let Some(got) = cursor.filter(|cursor| !(first..=last).contains(&cursor.place.block)) {
             let problem = format!("cursor: expected a cursor of blocks {first} to {last}, got \"{got}\"");
             return Err(CallError::parameter("options", &problem));
         }
@@ -78,7 +78,8 @@ impl Method for GetEvents {
             name: name.as_deref(),
             blocks,
             order: order.into(),
-            after,
+            after: cursor
+                .map(|EventCursor { place, index }| silica_chain::EventCursor { place: place_of(place), index }),
             limit: limit.get(),
             effort: EFFORT,
             numbered: false,
@@ -86,7 +87,7 @@ impl Method for GetEvents {
         let page = at.snapshot.event_list(&request, |_| true)?;
         Ok(EventPageJson {
             events: page.events.into_iter().map(row).collect(),
-            next: page.next.map(|next| EventPlaceCursor(next).to_string()),
+            next: page.next.map(|next| EventCursor { place: cursor_of(next.place), index: next.index }.to_string()),
         })
     }
 }

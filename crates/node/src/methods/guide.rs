@@ -22,7 +22,7 @@ fn code_block(language: &str) -> String {
     format!("{block}\n")
 }
 
-/// Returns the table of the methods of the node and of the example.
+/// Returns a method table with the methods of the node and the method of the example.
 fn table() -> &'static MethodTable {
     static TABLE: LazyLock<MethodTable> =
         LazyLock::new(|| MethodTable::new([FAMILIES, &[example::ENTRIES]].concat().concat(), refusal));

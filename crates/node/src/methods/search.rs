@@ -15,7 +15,7 @@ use crate::{
     head::Context,
     rpc::{
         CallError, Command, Entry,
-        params::{beginning, options::PlaceCursor},
+        params::{beginning, options::cursor_of},
     },
 };
 
@@ -77,7 +77,7 @@ fn search(node: &NodeHandle, text: &str) -> Result<SearchResultJson, CallError> 
         matches.extend(found.into_iter().map(|(hash, place)| SearchMatchJson {
             id: hash.to_string(),
             kind: MatchKindJson::Transaction,
-            label: PlaceCursor(place).to_string(),
+            label: cursor_of(place).to_string(),
         }));
     }
     if let Ok(hash) = digits.parse::<BlockHash>()

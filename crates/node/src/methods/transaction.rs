@@ -7,6 +7,7 @@ use silica_protocol::{
     Address, TxHash,
     rpc::{
         address_history::{AddressHistoryJson, AddressRoleJson, AddressTransactionJson},
+        cursor::PlaceCursor,
         error::{RpcError, RpcErrorCode},
         transaction::{
             CreateTransactionResult, RecentTransactions, SubmissionInfo, SubmittedTransaction, TransactionJson,
@@ -22,7 +23,7 @@ use crate::{
         CallError, Command, Entry, HashErrors, Method, TransactionQuery,
         params::{
             BareTxHash, Text,
-            options::{Limit, Member, Options, Order, PlaceCursor},
+            options::{Limit, Member, Options, Order, cursor_of, place_of},
         },
     },
 };
@@ -181,11 +182,11 @@ impl Method for GetTransactionsForAddress {
     fn call(self, at: &Context) -> Result<AddressHistoryJson, CallError> {
         let address = self.address.named("address")?;
         let HistoryOptions { cursor, limit, order } = self.options.get()?;
-        let after = cursor.map(|Member(PlaceCursor(place))| place);
+        let after = cursor.map(|Member(cursor)| place_of(cursor));
         let request = HistoryRequest { address, order: order.into(), after, limit: limit.get(), effort: EFFORT };
         let HistoryPage { transactions, next } = at.snapshot.transactions_of(&request)?;
         Ok(AddressHistoryJson {
-            next: next.map(|next| PlaceCursor(next).to_string()),
+            next: next.map(|next| cursor_of(next).to_string()),
             transactions: transactions.into_iter().map(address_transaction).collect(),
         })
     }

@@ -1,16 +1,14 @@
 //! Transfers: all changes of balances, in pages.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt};
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, SeqAccess, Visitor},
-};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use silica_chain::{BlockPart, Transfer, TransferAmount, TransferKind, TransferPlace, TransferRequest};
 use silica_protocol::{
-    Address, BlockNumber,
-    rpc::list::{TransferJson, TransferKindJson, TransferPageJson},
+    BlockNumber,
+    rpc::{
+        cursor::{TransferCursor, TransferPart},
+        list::{TransferJson, TransferKindJson, TransferPageJson},
+    },
 };
 
 use super::transaction::EFFORT;
@@ -18,18 +16,12 @@ use crate::{
     head::Context,
     rpc::{
         CallError, Entry, Method,
-        params::{
-            FromParam, Text,
-            options::{CURSOR, CursorFault, Limit, Member, Options, Order},
-        },
+        params::options::{Addresses, Limit, Member, Options, Order},
     },
 };
 
 /// Rows of the method table for the methods in this file.
 pub(super) const ENTRIES: &[Entry] = &[Entry::slow::<GetTransfers>().of_weight(10)];
-
-/// Maximum number of addresses in a request.
-const MOST_ADDRESSES: usize = 10_000;
 
 /// All changes of balances in pages: payments, fees, amounts of calls, messages and deployments, rewards, edits and the
 /// balances at genesis. An extension of this node.
@@ -79,12 +71,12 @@ impl Method for GetTransfers {
             first,
             last,
             order: order.into(),
-            from: cursor.map(|Member(TransferCursor(place))| place),
+            from: cursor.map(|Member(cursor)| place_of(cursor)),
             limit: limit.get(),
             effort: EFFORT,
         })?;
         Ok(TransferPageJson {
-            next: page.next.map(|next| TransferCursor(next).to_string()),
+            next: page.next.map(|next| cursor_of(next).to_string()),
             transfers: page.transfers.iter().map(transfer_json).collect(),
         })
     }
@@ -127,92 +119,24 @@ const fn kind_json(kind: TransferKind) -> TransferKindJson {
     }
 }
 
-/// Addresses, at least one and at most [`MOST_ADDRESSES`].
-#[derive(Clone, Debug)]
-struct Addresses(BTreeSet<Address>);
-
-impl<'de> Deserialize<'de> for Addresses {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-
-        impl<'de> Visitor<'de> for List {
-            type Value = Addresses;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "an array of 1 to {MOST_ADDRESSES} addresses")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Addresses, A::Error> {
-                let (mut addresses, mut count) = (BTreeSet::new(), 0_usize);
-                let invalid = || de::Error::custom(format_args!("expected {}", &Self as &dyn de::Expected));
-                while let Some(Member(address)) = list.next_element().map_err(|_: A::Error| invalid())? {
-                    count = count.saturating_add(1);
-                    if count > MOST_ADDRESSES {
-                        return Err(invalid());
-                    }
-                    addresses.insert(address);
-                }
-                if addresses.is_empty() { Err(invalid()) } else { Ok(Addresses(addresses)) }
-            }
-        }
-
-        deserializer.deserialize_any(List)
-    }
+/// Returns the place of a cursor.
+const fn place_of(TransferCursor { block, part, index }: TransferCursor) -> TransferPlace {
+    let part = match part {
+        TransferPart::Start => BlockPart::Start,
+        TransferPart::Transaction(position) => BlockPart::Transaction(position),
+        TransferPart::End => BlockPart::End,
+    };
+    TransferPlace { block, part, index }
 }
 
-impl JsonSchema for Addresses {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Addresses".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let address = generator.subschema_for::<Text<Address>>();
-        json_schema!({ "type": "array", "items": address, "minItems": 1, "maxItems": MOST_ADDRESSES })
-    }
-}
-
-/// The cursor of the list of transfers: the first place of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TransferCursor(TransferPlace);
-
-impl fmt::Display for TransferCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TransferPlace { block, part, index } = self.0;
-        match part {
-            BlockPart::Start => write!(f, "{block}-start-{index}"),
-            BlockPart::Transaction(position) => write!(f, "{block}-{position}-{index}"),
-            BlockPart::End => write!(f, "{block}-end-{index}"),
-        }
-    }
-}
-
-impl FromParam for TransferCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "TransferCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "113-0-1";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        // `parse` of a `u32` accepts a plus sign.
-        let number = |text: &str| text.parse().ok().filter(|_: &u32| text.bytes().all(|byte| byte.is_ascii_digit()));
-        let mut members = text.split('-');
-        let (Some(block), Some(part), Some(index), None) =
-            (members.next(), members.next(), members.next(), members.next())
-        else {
-            return Err(CursorFault);
-        };
-        let part = match part {
-            "start" => BlockPart::Start,
-            "end" => BlockPart::End,
-            position => BlockPart::Transaction(number(position).ok_or(CursorFault)?),
-        };
-        let block: BlockNumber = block.parse().map_err(|_| CursorFault)?;
-        Ok(Self(TransferPlace { block, part, index: number(index).ok_or(CursorFault)? }))
-    }
+/// Returns the cursor of a place.
+const fn cursor_of(TransferPlace { block, part, index }: TransferPlace) -> TransferCursor {
+    let part = match part {
+        BlockPart::Start => TransferPart::Start,
+        BlockPart::Transaction(position) => TransferPart::Transaction(position),
+        BlockPart::End => TransferPart::End,
+    };
+    TransferCursor { block, part, index }
 }
 
 #[cfg(test)]
@@ -220,37 +144,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursor_is_read_as_it_is_written() {
+    fn cursor_names_its_place() {
         for part in [BlockPart::Start, BlockPart::Transaction(0), BlockPart::Transaction(u32::MAX), BlockPart::End] {
-            for (block, index) in [(0, 0), (u64::MAX - 1, u32::MAX)] {
-                let cursor = TransferCursor(TransferPlace { block: BlockNumber::new(block), part, index });
-                assert_eq!(TransferCursor::from_param(&cursor.to_string()), Ok(cursor));
-            }
-        }
-        for text in
-            ["", "1", "1-2", "1-2-3-4", "1--2", "-1-2", "1-+2-3", "1-2-+3", "1-2-4294967296", "1-End-0", "1:2:3"]
-        {
-            assert_eq!(TransferCursor::from_param(text), Err(CursorFault), "{text}");
-        }
-    }
-
-    #[test]
-    fn addresses_are_an_array_of_addresses() {
-        let address = "381f4008505e940ad7681ec3468a719060caf796";
-        let read =
-            |value: serde_json::Value| serde_json::from_value::<Addresses>(value).map_err(|error| error.to_string());
-        assert_eq!(read(serde_json::json!([address, format!("0x{address}")])).unwrap().0.len(), 1);
-        let expected = "expected an array of 1 to 10000 addresses";
-        for wrong in [
-            serde_json::json!([]),
-            serde_json::json!(["x"]),
-            serde_json::json!([7]),
-            serde_json::json!(vec![address; 10_001]),
-        ] {
-            assert_eq!(read(wrong).unwrap_err(), expected);
-        }
-        for wrong in [serde_json::json!(7), serde_json::json!("x"), serde_json::json!({"a": address})] {
-            assert!(read(wrong).unwrap_err().ends_with(expected));
+            let place = TransferPlace { block: BlockNumber::new(7), part, index: u32::MAX };
+            assert_eq!(place_of(cursor_of(place)), place);
         }
     }
 }

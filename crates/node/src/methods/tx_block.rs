@@ -187,7 +187,7 @@ impl Method for GetTransactionsForTxBlock {
     }
 }
 
-/// One page of the hashes of the transactions of a Tx block.
+/// One page of the transaction hashes of a Tx block.
 ///
 /// A page has at most 2500 transactions. The array of a shard without transactions on the page is empty.
 #[derive(Debug, Deserialize, JsonSchema)]

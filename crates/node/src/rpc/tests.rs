@@ -58,7 +58,7 @@ impl Fixture {
         self.service.node.context()
     }
 
-    pub(super) fn node(&self) -> NodeHandle {
+    pub(crate) fn node(&self) -> NodeHandle {
         self.service.node.clone()
     }
 

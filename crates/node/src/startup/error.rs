@@ -17,7 +17,7 @@ pub enum StartError {
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The accounts file cannot be read.
+    /// A read of the accounts file failed.
     #[error("cannot read accounts file {}", path.display())]
     AccountsFile {
         /// Path of the accounts file.
@@ -36,7 +36,7 @@ pub enum StartError {
     /// The mnemonic gives an invalid secret key. This happens for one seed in 2^127.
     #[error("the mnemonic yields an invalid secret key")]
     Words(#[from] SecretKeyError),
-    /// The store cannot be opened.
+    /// The store failed to open.
     #[error("cannot open the chain{}{}", at(path.as_ref()), remedy(source))]
     Store {
         /// The directory of the store; `None` for a store in memory.
@@ -66,11 +66,11 @@ pub enum StartError {
     /// The operating system provides no thread or no random numbers.
     #[error("the operating system did not provide a thread or random numbers")]
     System(#[source] io::Error),
-    /// The ready file cannot be written.
+    /// A write to the ready file failed.
     #[error(transparent)]
     ReadyFile(#[from] ReadyFileError),
-    /// Opening the chain panicked.
-    #[error("opening the chain panicked; the log has the position")]
+    /// The node panicked when it opened the chain.
+    #[error("the node panicked when it opened the chain; the log has the place in the code")]
     Panicked,
 }
 
@@ -78,7 +78,7 @@ pub enum StartError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StopError {
-    /// A thread panicked; the log has the position.
+    /// A thread panicked; the log has the place in the code.
     #[error("a thread of the node panicked")]
     Panicked,
     /// Some pending transactions were not stored.

@@ -1,5 +1,5 @@
-//! Binding of the addresses of a node, and the decisions that depend on these addresses: whether the node serves methods
-//! for developers, and whether it serves the studio.
+//! Binding of the addresses of a node, and the decisions that depend on these addresses: whether the node serves
+//! methods for developers, and whether it serves the studio.
 
 use std::{net::SocketAddr, sync::Arc};
 

@@ -193,8 +193,8 @@ fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
     }
 }
 
-/// Rejects a configuration whose genesis accounts differ from those of the chain. A given profile is rejected only if
-/// the chain has the accounts of another profile. Other accounts may come from a file.
+/// Rejects a configuration whose genesis accounts differ from those of the chain. Exception: if the configuration only
+/// names a profile, the chain may have accounts that belong to no profile.
 fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Result<(), StartError> {
     let (option, wanted_name) = match (&config.accounts_file, &config.mnemonic) {
         (Some(file), _) => ("accounts-file", format!("those of {}", file.display())),

@@ -13,7 +13,7 @@ use crate::{endpoint::Endpoint, http::HttpLimits};
 #[non_exhaustive]
 pub enum RequestError {
     /// The parameters have no JSON form.
-    #[error("the parameters have no JSON form")]
+    #[error("the parameters cannot be written as JSON")]
     Params(#[source] serde_json::Error),
     /// The method returned an error.
     #[error("{method} failed: {error}")]

@@ -67,12 +67,30 @@ pub(crate) struct BlockEvents {
     transactions: Vec<TransactionNews>,
     /// For each account, the positions of the transactions that it sent or received.
     pub(super) by_account: BTreeMap<Address, Vec<usize>>,
-    /// All transfers of the block in the order of execution; empty if they exceed [`MOST_TRANSFERS`].
+    /// The transfers of the block; empty until the first session with the topic `Transfers` has read them.
+    transfers: OnceCell<Arc<BlockTransfers>>,
+}
+
+/// The parts of a block that a session needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Detail {
+    /// The block without its events, for a replay.
+    Block,
+    /// The block with its events and transactions.
+    Events,
+    /// Also the transfers.
+    Transfers,
+}
+
+/// The transfers of a Tx block.
+#[derive(Debug, Default)]
+pub(super) struct BlockTransfers {
+    /// All transfers in the order of execution; empty if they exceed [`MOST_TRANSFERS`].
     transfers: Vec<TransferJson>,
     /// For each account, the positions of the transfers from or to it.
-    pub(super) transfers_of: BTreeMap<Address, Vec<usize>>,
+    pub(super) by_account: BTreeMap<Address, Vec<usize>>,
     /// Number of transfers of the block.
-    transfer_count: usize,
+    count: usize,
 }
 
 /// The events of one contract.
@@ -104,19 +122,14 @@ impl BlockEvents {
     /// The block is not in the snapshot, or cannot be read.
     pub(super) fn read(snapshot: &Snapshot, number: BlockNumber) -> Result<Self, BlockTransactionsError> {
         let mut news = Self::read_block(snapshot, number)?;
-        let (before, after) = snapshot.transfers_around(number)?;
-        news.add_transfers(before);
         let (mut first, count) = (0, news.block.block.header.tx_count);
         while first < count {
             let end = first.saturating_add(READ_AT_ONCE);
-            for (position, (transaction, receipt)) in (first..).zip(snapshot.block_bodies(number, first..end)?) {
-                let place = HistoryPlace { block: number, position };
-                news.add_transfers(snapshot.transfers_of(place, &transaction, &receipt)?);
+            for (transaction, receipt) in snapshot.block_bodies(number, first..end)? {
                 news.add(&transaction, receipt);
             }
             first = end;
         }
-        news.add_transfers(after);
         Ok(news)
     }
 
@@ -150,36 +163,13 @@ impl BlockEvents {
             event_bytes: 0,
             transactions: Vec::new(),
             by_account,
-            transfers: Vec::new(),
-            transfers_of: BTreeMap::new(),
-            transfer_count: 0,
+            transfers: OnceCell::new(),
         }
     }
 
-    fn add_transfers(&mut self, transfers: Vec<Transfer>) {
-        self.transfer_count = self.transfer_count.saturating_add(transfers.len());
-        if !self.has_all_transfers() {
-            (self.transfers, self.transfers_of) = (Vec::new(), BTreeMap::new());
-            return;
-        }
-        for transfer in transfers {
-            let position = self.transfers.len();
-            let to = transfer.to.filter(|to| transfer.from != Some(*to));
-            for address in [transfer.from, to].into_iter().flatten() {
-                self.transfers_of.entry(address).or_default().push(position);
-            }
-            self.transfers.push(transfer_json(&transfer));
-        }
-    }
-
-    /// Returns whether the events have the transfers. A block can have too many of them.
-    pub(super) const fn has_all_transfers(&self) -> bool {
-        self.transfer_count <= MOST_TRANSFERS
-    }
-
-    /// Returns the transfers at `positions`. Ignores positions that do not exist.
-    pub(super) fn transfers_at(&self, positions: &[usize]) -> impl Iterator<Item = &TransferJson> {
-        positions.iter().filter_map(|position| self.transfers.get(*position))
+    /// Returns the transfers of the block, or `None` if no session has read them.
+    pub(super) fn transfers(&self) -> Option<&BlockTransfers> {
+        self.transfers.get().map(|transfers| &**transfers)
     }
 
     fn add(&mut self, transaction: &Transaction, receipt: Receipt) {
@@ -217,7 +207,7 @@ impl BlockEvents {
         if self.event_bytes > MOST_EVENTS {
             tracing::warn!(
                 bytes = self.event_bytes,
-                "the events of a block exceed 32 MiB; their subscribers are disconnected"
+                "the events of a block exceed 32 MiB; the node disconnects their subscribers"
             );
             self.events = None;
             self.order = Vec::new();
@@ -246,14 +236,65 @@ impl BlockEvents {
 
     /// Returns the approximate size of block, events and transactions as JSON, in bytes.
     fn bytes(&self) -> usize {
-        let transactions =
-            transactions_bytes(self.transactions.len()).saturating_add(transfers_bytes(self.transfers.len()));
+        let transfers = self.transfers().map_or(0, |transfers| transfers.transfers.len());
+        let transactions = transactions_bytes(self.transactions.len()).saturating_add(transfers_bytes(transfers));
         self.block_bytes().saturating_add(self.event_bytes).saturating_add(transactions)
     }
 
     /// Returns the transactions at `positions`. Ignores positions that do not exist.
     pub(super) fn at(&self, positions: &[usize]) -> impl Iterator<Item = &TransactionNews> {
         positions.iter().filter_map(|position| self.transactions.get(*position))
+    }
+}
+
+impl BlockTransfers {
+    /// Reads the transfers of a block.
+    ///
+    /// # Errors
+    ///
+    /// See [`BlockEvents::read`].
+    fn read(snapshot: &Snapshot, number: BlockNumber) -> Result<Self, BlockTransactionsError> {
+        let block = snapshot.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
+        let (before, after) = snapshot.transfers_around(number)?;
+        let mut transfers = Self::default();
+        transfers.add(before);
+        let mut first = 0;
+        while first < block.header.tx_count {
+            let end = first.saturating_add(READ_AT_ONCE);
+            for (position, (transaction, receipt)) in (first..).zip(snapshot.block_bodies(number, first..end)?) {
+                let place = HistoryPlace { block: number, position };
+                transfers.add(snapshot.transfers_of(place, &transaction, &receipt)?);
+            }
+            first = end;
+        }
+        transfers.add(after);
+        Ok(transfers)
+    }
+
+    fn add(&mut self, transfers: Vec<Transfer>) {
+        self.count = self.count.saturating_add(transfers.len());
+        if !self.is_complete() {
+            (self.transfers, self.by_account) = (Vec::new(), BTreeMap::new());
+            return;
+        }
+        for transfer in transfers {
+            let position = self.transfers.len();
+            let to = transfer.to.filter(|to| transfer.from != Some(*to));
+            for address in [transfer.from, to].into_iter().flatten() {
+                self.by_account.entry(address).or_default().push(position);
+            }
+            self.transfers.push(transfer_json(&transfer));
+        }
+    }
+
+    /// Returns whether these are all transfers of the block. A block can have too many of them.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.count <= MOST_TRANSFERS
+    }
+
+    /// Returns the transfers at `positions`. Ignores positions that do not exist.
+    pub(super) fn at(&self, positions: &[usize]) -> impl Iterator<Item = &TransferJson> {
+        positions.iter().filter_map(|position| self.transfers.get(*position))
     }
 }
 
@@ -269,7 +310,7 @@ pub(super) fn transactions_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSACTION_BYTES)
 }
 
-/// Returns an upper bound of the JSON size of `count` transfers of an account in a notification, in bytes.
+/// Returns an upper bound, in bytes, for the JSON of `count` transfers of an account in a notification.
 pub(super) const fn transfers_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSFER_BYTES).saturating_add(TRANSACTION_BYTES)
 }
@@ -306,10 +347,22 @@ pub(crate) struct BlockEventCache {
 
 impl BlockEventCache {
     /// Returns the events of a block from the cache, or reads them on a blocking thread. Sessions that need the same
-    /// block share one read.
-    pub(super) async fn of(&self, node: &NodeHandle, block: ChainTip) -> Result<Arc<BlockEvents>, Unread> {
+    /// block share one read. Reads the transfers only if the caller needs them. A block without events does not come from
+    /// the cache, because other sessions do not need an old block.
+    pub(super) async fn of(
+        &self,
+        node: &NodeHandle,
+        block: ChainTip,
+        detail: Detail,
+    ) -> Result<Arc<BlockEvents>, Unread> {
+        if detail == Detail::Block {
+            return read_at(node, block, BlockEvents::read_block).await;
+        }
         let page = self.page(block);
         let news = page.get_or_try_init(|| read_at(node, block, BlockEvents::read)).await.map(Arc::clone)?;
+        if detail == Detail::Transfers {
+            news.transfers.get_or_try_init(|| read_at(node, block, BlockTransfers::read)).await?;
+        }
         self.tidy();
         Ok(news)
     }
@@ -336,32 +389,26 @@ impl BlockEventCache {
     }
 }
 
-/// Reads a block without its events on a blocking thread. The cache does not have the result, because other sessions do
-/// not need an old block.
-pub(super) async fn replayed(node: &NodeHandle, block: ChainTip) -> Result<Arc<BlockEvents>, Unread> {
-    read_at(node, block, BlockEvents::read_block).await
-}
-
 /// Reason why the events of a block are not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
     /// A revert has started or ended since the session read the head.
     Gone,
-    /// The block could not be read; the log has the reason.
+    /// A read of the block failed; the log has the reason.
     Failed,
 }
 
-/// A function that reads a block.
-type Read = fn(&Snapshot, BlockNumber) -> Result<BlockEvents, BlockTransactionsError>;
+/// A function that reads a block, or a part of it.
+type Read<T> = fn(&Snapshot, BlockNumber) -> Result<T, BlockTransactionsError>;
 
-/// Reads a block on a blocking thread.
-async fn read_at(node: &NodeHandle, block: ChainTip, read: Read) -> Result<Arc<BlockEvents>, Unread> {
+/// Reads a block, or a part of it, on a blocking thread.
+async fn read_at<T: Send + 'static>(node: &NodeHandle, block: ChainTip, read: Read<T>) -> Result<Arc<T>, Unread> {
     let queried = node.clone();
     let reading = node.blocking().query(move || read_now(&queried, block, read));
     reading.await.unwrap_or(Err(Unread::Failed)).map(Arc::new)
 }
 
-fn read_now(node: &NodeHandle, ChainTip { number, reverts }: ChainTip, read: Read) -> Result<BlockEvents, Unread> {
+fn read_now<T>(node: &NodeHandle, ChainTip { number, reverts }: ChainTip, read: Read<T>) -> Result<T, Unread> {
     let at = node.context();
     if at.snapshot.tip().reverts != reverts {
         return Err(Unread::Gone);
@@ -379,4 +426,26 @@ fn read_now(node: &NodeHandle, ChainTip { number, reverts }: ChainTip, read: Rea
         );
         Unread::Failed
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{block_mode::BlockMode, rpc::tests::fixture};
+
+    #[tokio::test]
+    async fn transfers_are_read_for_the_first_session_that_needs_them() {
+        let fixture = fixture(BlockMode::Manual);
+        let (cache, node) = (BlockEventCache::default(), &fixture.node());
+        let block = node.context().snapshot.tip();
+        let events = cache.of(node, block, Detail::Events).await.unwrap();
+        assert!(events.transfers().is_none(), "no session has the topic Transfers");
+        let with_transfers = cache.of(node, block, Detail::Transfers).await.unwrap();
+        assert!(Arc::ptr_eq(&events, &with_transfers), "the sessions share the events");
+        let transfers = events.transfers().unwrap();
+        assert_eq!(transfers.transfers.len(), transfers.by_account.len());
+        assert_eq!(transfers.transfers[0].to.map(|to| to.0), Some(Address::ZERO), "the genesis has the reserve");
+        let replayed = cache.of(node, block, Detail::Block).await.unwrap();
+        assert!(!Arc::ptr_eq(&events, &replayed) && replayed.transfers().is_none());
+    }
 }

@@ -1,11 +1,12 @@
 //! The notifications of Ethereum: one message for each log, and for each header of a block.
 
 use serde::Serialize;
+use silica_protocol::BlockNumber;
 
 use super::block_events::{BlockEvents, PlacedEvent};
 use crate::{
     http::SMALL_RESPONSE,
-    log_filter::{EthSubscriptions, Subscribed},
+    log_filter::{EthSubscriptions, Subscribed, following},
     methods::eth::{Log, LogPlace, header, most_bytes},
 };
 
@@ -16,6 +17,30 @@ pub(super) struct Place {
     subscription: u64,
     /// Number of the first event that this subscription can still get.
     event: usize,
+}
+
+/// The next notification for `eth_subscribe`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    /// The block of the notification.
+    pub(super) block: BlockNumber,
+    /// The place among the notifications of the block.
+    pub(super) place: Place,
+}
+
+impl Next {
+    /// Returns the first notification of a block.
+    pub(super) fn of(block: BlockNumber) -> Self {
+        Self { block, place: Place::default() }
+    }
+
+    /// Applies a revert of the chain to a block. If the chain keeps the block of the notification, the client has the
+    /// earlier notifications of this block, and must not get them again.
+    pub(super) fn revert(&mut self, lowest: BlockNumber) {
+        if lowest < self.block {
+            *self = Self::of(following(lowest));
+        }
+    }
 }
 
 /// The next notifications of a block.
@@ -46,8 +71,8 @@ struct Params<'a, R> {
 /// Upper bound of the size of a message without its result, in bytes.
 const AROUND: usize = 256;
 
-/// Writes the next notifications of a block, and advances `at` behind them. Small messages of one batch have about
-/// [`SMALL_RESPONSE`] bytes together. A large message does not advance `at`.
+/// Writes the next notifications of a block, and moves `at` to the place after these notifications. Small messages of
+/// one batch have about [`SMALL_RESPONSE`] bytes together. A large message does not change `at`.
 pub(super) fn batch(subscriptions: &EthSubscriptions, news: &BlockEvents, at: &mut Place) -> Batch {
     let (mut texts, mut bytes) = (Vec::new(), 0_usize);
     let block = news.tx_block.header.number;
@@ -81,7 +106,8 @@ pub(super) fn batch(subscriptions: &EthSubscriptions, news: &BlockEvents, at: &m
     Batch::Texts(texts)
 }
 
-/// Writes the large message at a place, and returns it with the place behind it. Returns `None` if no event is there.
+/// Writes the large message at a place. Returns the message, and the place after it. Returns `None` if the place has no
+/// event.
 pub(super) fn large(news: &BlockEvents, at: Place, most: usize) -> Option<(Vec<u8>, Place)> {
     let (number, placed) = news.events_from(at.event)?.next()?;
     // Reserve the whole vector: a growing vector would take more memory than the lease has.
@@ -108,5 +134,21 @@ fn write(text: &mut Vec<u8>, id: u64, result: &impl Serialize) {
     if let Err(error) = serde_json::to_writer(text, &message) {
         // These types always have a JSON form.
         tracing::error!(%error, "failed to write a notification; the client gets an incomplete text");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revert_repeats_no_notification_of_a_block_that_stays() {
+        let block = BlockNumber::new;
+        let half = Next { block: block(7), place: Place { subscription: 3, event: 40 } };
+        for (lowest, expected) in [(9, half), (7, half), (6, Next::of(block(7))), (2, Next::of(block(3)))] {
+            let mut next = half;
+            next.revert(block(lowest));
+            assert_eq!(next, expected, "{lowest}");
+        }
     }
 }

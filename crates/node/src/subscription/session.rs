@@ -17,8 +17,8 @@ use tokio::{
 use tokio_tungstenite::tungstenite::{Utf8Bytes, protocol::frame::coding::CloseCode};
 
 use super::{
-    block_events::{BlockEventCache, BlockEvents, Unread, replayed},
-    eth::{self, Batch, Place},
+    block_events::{BlockEventCache, BlockEvents, Detail, Unread},
+    eth::{self, Batch, Next},
     topics::{MOST_OF_ALL, QueryError, Topics},
     wire::{End, Text, Wire},
 };
@@ -35,8 +35,11 @@ use crate::{
 /// blocking thread, because each lookup can read from disk.
 const SHORT: usize = 4 << 10;
 
-/// Number of replayed blocks that cost one unit of the rate limit.
-const BLOCKS_OF_A_UNIT: u32 = 100;
+/// Number of steps of a replay that cost one unit of the rate limit. A replayed block takes one step, and one more for
+/// each [`TRANSACTIONS_OF_A_STEP`] transactions, because the node reads all of them.
+const STEPS_OF_A_UNIT: u32 = 100;
+/// Number of replayed transactions that take a step. So a unit pays for as many transactions as in the lists.
+const TRANSACTIONS_OF_A_STEP: u32 = 20;
 
 /// The data that all WebSocket connections share.
 #[derive(Debug)]
@@ -69,9 +72,9 @@ impl SubscriptionHub {
         let wire = Wire::new(stream, lease.clone(), stop).await;
         let heads = self.node.new_heads();
         let ChainTip { number, reverts } = self.node.context().snapshot.tip();
-        let (topics, eth, next_eth) = (Topics::default(), self.node.filters().session(), following(number));
+        let (topics, eth, next_eth) = (Topics::default(), self.node.filters().session(), Next::of(following(number)));
         let mut session =
-            Session { hub: self, service, caller, wire, lease, topics, eth, next_eth, heads, reverts, paid: 0 };
+            Session { hub: self, service, caller, wire, lease, topics, eth, next_eth, heads, reverts, owed: 0 };
         let Err(end) = session.run().await;
         session.wire.end(end).await;
     }
@@ -84,15 +87,15 @@ struct Session<'a, S> {
     wire: Wire<S>,
     lease: MemoryLease,
     topics: Topics,
-    /// The subscriptions of `eth_subscribe`, and their next block.
+    /// The subscriptions of `eth_subscribe`, and their next notification.
     eth: EthSubscriptions,
-    next_eth: BlockNumber,
+    next_eth: Next,
     /// Notified after each new head.
     heads: watch::Receiver<()>,
     /// The number of reverts of the chain that the next blocks take into account.
     reverts: u64,
-    /// Number of further blocks of a replay that the client has paid for.
-    paid: u32,
+    /// Number of steps of replays that the client has not paid for.
+    owed: u32,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
@@ -119,14 +122,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         if let Some(lowest) = head.reverted_to(self.reverts) {
             self.topics.revert_to(lowest);
             self.eth.revert(lowest);
-            self.next_eth = self.next_eth.min(following(lowest));
+            self.next_eth.revert(lowest);
             self.reverts = head.tip().reverts;
         }
     }
 
     /// Returns the number of the next block to send, or `None` without a subscription.
     fn next_block(&self) -> Option<BlockNumber> {
-        let of_eth = self.eth.any().then_some(self.next_eth);
+        let of_eth = self.eth.any().then_some(self.next_eth.block);
         self.topics.next_block().into_iter().chain(of_eth).min()
     }
 
@@ -136,10 +139,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         }
         let body = Bytes::from(text);
         if !self.eth.any() {
-            // Before the request, because it can subscribe, and a new block can arrive before its response.
+            // Read the head before the request. The request can subscribe, and a new block can arrive before its
+            // response.
             let context = self.hub.node.context();
             self.observe(&context.snapshot);
-            self.next_eth = following(context.head());
+            self.next_eth = Next::of(following(context.head()));
         }
         let (lease, eth) = (&self.lease, &self.eth);
         let answer = async {
@@ -188,8 +192,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         if self.topics.next_block() == next {
             self.notify_topics().await?;
         }
-        if self.eth.any() && Some(self.next_eth) == next && self.notify_eth().await? {
-            self.next_eth = following(self.next_eth);
+        if self.eth.any() && Some(self.next_eth.block) == next && self.notify_eth().await? {
+            self.next_eth = Next::of(following(self.next_eth.block));
         }
         Ok(())
     }
@@ -198,14 +202,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     async fn notify_topics(&mut self) -> Result<(), End> {
         let Some(number) = self.topics.next_block() else { return Ok(()) };
         let replays = self.topics.replays();
-        if replays && self.paid == 0 {
-            if let Err(wait) = self.caller.arrive() {
-                // Then process messages of the client before the next attempt.
-                return self.wire.meanwhile(sleep(wait)).await;
-            }
-            self.paid = BLOCKS_OF_A_UNIT;
+        if replays && self.owed >= STEPS_OF_A_UNIT {
+            // Then process messages of the client before the next attempt or the next unit.
+            return match self.caller.arrive() {
+                Ok(()) => {
+                    self.owed = self.owed.saturating_sub(STEPS_OF_A_UNIT);
+                    Ok(())
+                }
+                Err(wait) => self.wire.meanwhile(sleep(wait)).await,
+            };
         }
-        let Some(news) = self.news(number, self.topics.replays_blocks()).await? else { return Ok(()) };
+        let Some(news) = self.news(number, self.topics.detail()).await? else { return Ok(()) };
+        let steps = replay_steps(news.tx_block.header.tx_count);
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
         let text = if bytes <= SMALL_RESPONSE {
             let text = serde_json::to_vec(&self.topics.notification(&news)).map_err(|_| FAILED)?;
@@ -215,7 +223,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         } else {
             drop(news);
             let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
-            let Some(news) = self.news(number, self.topics.replays_blocks()).await? else { return Ok(()) };
+            let Some(news) = self.news(number, self.topics.detail()).await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
             let written = self.hub.node.blocking().query(move || {
                 // Reserve the whole vector: a growing vector would take more memory than the lease has.
@@ -229,15 +237,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         };
         self.wire.send(text).await?;
         self.topics.advance();
-        self.paid = self.paid.saturating_sub(u32::from(replays));
+        if replays {
+            self.owed = self.owed.saturating_add(steps);
+        }
         Ok(())
     }
 
-    /// Sends the notifications of `eth_subscribe`. Returns `false` if a revert replaced the block.
+    /// Sends the remaining notifications of a block for `eth_subscribe`. Returns `false` if the chain was reverted.
     async fn notify_eth(&mut self) -> Result<bool, End> {
-        let (mut at, number) = (Place::default(), self.next_eth);
+        let number = self.next_eth.block;
         loop {
-            let Some(news) = self.news(number, false).await? else { return Ok(false) };
+            let Some(news) = self.news(number, Detail::Events).await? else { return Ok(false) };
+            let mut at = self.next_eth.place;
             let batch = eth::batch(&self.eth, &news, &mut at);
             // Free the events before the client reads the notifications.
             drop(news);
@@ -250,7 +261,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
                 }
                 Batch::Large(bytes) => {
                     let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
-                    let Some(news) = self.news(number, false).await? else { return Ok(false) };
+                    let Some(news) = self.news(number, Detail::Events).await? else { return Ok(false) };
                     let written = self.hub.node.blocking().query(move || eth::large(&news, at, bytes));
                     let (text, next) = self.wire.meanwhile(written).await?.flatten().ok_or(FAILED)?;
                     at = next;
@@ -258,20 +269,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
                 }
                 Batch::TooMany => return Err(TOO_MANY_EVENTS),
             }
+            self.next_eth.place = at;
         }
     }
 
-    /// Returns the events of a block, or `None` if a revert replaced the block. With `blocks_only`, reads a block without
-    /// its events, for a replay.
-    async fn news(&mut self, number: BlockNumber, blocks_only: bool) -> Result<Option<Arc<BlockEvents>>, End> {
+    /// Returns the events of a block, or `None` if the chain was reverted.
+    async fn news(&mut self, number: BlockNumber, detail: Detail) -> Result<Option<Arc<BlockEvents>>, End> {
         let block = ChainTip { number, reverts: self.reverts };
         let node = &self.hub.node;
-        let read = if blocks_only {
-            self.wire.meanwhile(replayed(node, block)).await?
-        } else {
-            self.wire.meanwhile(self.hub.events.of(node, block)).await?
-        };
-        match read {
+        match self.wire.meanwhile(self.hub.events.of(node, block, detail)).await? {
             Ok(news) => Ok(Some(news)),
             Err(Unread::Gone) => {
                 let heads = &mut self.heads;
@@ -288,6 +294,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             Err(Unread::Failed) => Err(End::ClosedByNode(CloseCode::Error, "a block cannot be read")),
         }
     }
+}
+
+/// Returns the number of steps of a replayed block with this number of transactions.
+const fn replay_steps(transactions: u32) -> u32 {
+    1_u32.saturating_add(transactions / TRANSACTIONS_OF_A_STEP)
 }
 
 /// The end of a session after a fault of the node.
@@ -348,6 +359,14 @@ mod tests {
     use silica_state::DbError;
 
     use super::*;
+
+    #[test]
+    fn unit_of_a_replay_pays_for_blocks_and_transactions() {
+        let of_blocks = |blocks, transactions| blocks * replay_steps(transactions);
+        assert_eq!(of_blocks(100, 0), STEPS_OF_A_UNIT);
+        assert_eq!(of_blocks(1, 2_000) - of_blocks(1, 0), STEPS_OF_A_UNIT);
+        assert_eq!(of_blocks(100, 19), STEPS_OF_A_UNIT);
+    }
 
     #[test]
     fn contract_that_a_revert_makes_unreadable_does_not_count_as_none() {

@@ -13,7 +13,7 @@ use silica_protocol::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::block_events::{BlockEvents, Emitted, transactions_bytes, transfers_bytes};
+use super::block_events::{BlockEvents, BlockTransfers, Detail, Emitted, transactions_bytes, transfers_bytes};
 use crate::rpc::params::beginning;
 
 /// Maximum number of addresses that one client follows for a topic.
@@ -30,8 +30,8 @@ const AROUND: usize = 512;
 pub(super) struct Topics {
     /// The next block of each topic to which the client is subscribed.
     next: BTreeMap<Topic, BlockNumber>,
-    /// The latest block when the client last asked for blocks from a number on. A notification up to this block belongs
-    /// to the replay.
+    /// The latest block at the time of the last message with `fromBlock`. A notification up to this block belongs to
+    /// the replay.
     replay_to: Option<BlockNumber>,
     contracts: Followed,
     accounts: Followed,
@@ -100,10 +100,16 @@ impl Topics {
         self.next.values().min().copied()
     }
 
-    /// Returns whether the next notification belongs to a replay, and has no topic except `NewBlock`.
-    pub(super) fn replays_blocks(&self) -> bool {
-        let others = [Topic::EventLog, Topic::TxnLog, Topic::Transfers];
-        self.replays() && self.is_due(Topic::NewBlock) && !others.into_iter().any(|topic| self.is_due(topic))
+    /// Returns the parts of the next block that its notification needs.
+    pub(super) fn detail(&self) -> Detail {
+        let has_events = self.is_due(Topic::EventLog) || self.is_due(Topic::TxnLog);
+        if self.is_due(Topic::Transfers) {
+            Detail::Transfers
+        } else if self.replays() && self.is_due(Topic::NewBlock) && !has_events {
+            Detail::Block
+        } else {
+            Detail::Events
+        }
     }
 
     /// Returns whether the next notification belongs to a replay.
@@ -111,9 +117,10 @@ impl Topics {
         self.next_block() <= self.replay_to && self.next_block().is_some()
     }
 
-    /// Applies a message that subscribes or unsubscribes. A new topic starts after the block `head`, or at the block that
-    /// the message names. If an address is invalid, adds the addresses before this address and returns the error of this
-    /// address. For events, adds only the addresses of contracts. Each new address takes one permit of `places`.
+    /// Applies a message that subscribes or unsubscribes. A new topic starts after the block `head`, or at the block
+    /// that the message names. If an address is invalid, adds the addresses before this address and returns the error
+    /// of this address. For events, adds only the addresses of contracts. Each new address takes one permit of
+    /// `places`.
     ///
     /// # Errors
     ///
@@ -240,12 +247,14 @@ impl Topics {
             });
         }
         if self.is_due(Topic::Transfers) {
-            let shape = |(account, positions): (&Address, &'a Vec<usize>)| AccountTransfers {
-                address: (*account).into(),
-                transfers: news.transfers_at(positions).map(Cow::Borrowed).collect(),
+            let of_accounts = |news: &'a BlockTransfers| -> Vec<AccountTransfers<'a>> {
+                let shape = |(account, positions): (&Address, &'a Vec<usize>)| AccountTransfers {
+                    address: (*account).into(),
+                    transfers: news.at(positions).map(Cow::Borrowed).collect(),
+                };
+                common(&self.transfers.addresses, &news.by_account).map(shape).collect()
             };
-            let of_accounts = common(&self.transfers.addresses, &news.transfers_of);
-            values.push(TopicNews::Transfers { value: of_accounts.map(shape).collect() });
+            values.push(TopicNews::Transfers { value: news.transfers().map(of_accounts).unwrap_or_default() });
         }
         if !self.ending.is_empty() {
             values.push(TopicNews::Unsubscribe { value: self.ending.iter().copied().collect() });
@@ -253,8 +262,8 @@ impl Topics {
         Notification { values }
     }
 
-    /// Returns an upper bound of the size of the notification of the next block, in bytes. Returns `None` if it has
-    /// events or transfers, and those of the block are too large to send.
+    /// Returns an upper bound for the size of the next notification, in bytes. Returns `None` if the notification needs
+    /// the events or the transfers of the block, and these are too large to send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.is_due(Topic::NewBlock) {
@@ -269,10 +278,8 @@ impl Topics {
             bytes = matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len())));
         }
         if self.is_due(Topic::Transfers) {
-            if !news.has_all_transfers() {
-                return None;
-            }
-            let matches = common(&self.transfers.addresses, &news.transfers_of);
+            let transfers = news.transfers().filter(|transfers| transfers.is_complete())?;
+            let matches = common(&self.transfers.addresses, &transfers.by_account);
             bytes = matches.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transfers_bytes(of.len())));
         }
         Some(bytes)
@@ -563,7 +570,7 @@ mod tests {
             let mut topics = Topics::default();
             take(&mut topics, &new_block(&json!(from))).unwrap();
             assert_eq!(topics.next_block().unwrap().to_string(), from);
-            assert_eq!((topics.replays(), topics.replays_blocks()), (from != "8", from != "8"), "{from}");
+            assert_eq!((topics.replays(), topics.detail() == Detail::Block), (from != "8", from != "8"), "{from}");
         }
         let mut topics = Topics::default();
         take(&mut topics, &new_block(&Value::Null)).unwrap();
@@ -608,10 +615,10 @@ mod tests {
         let mut topics = Topics::default();
         take(&mut topics, &json!({"query": "TxnLog", "addresses": [CONTRACT]})).unwrap();
         take(&mut topics, &new_block(&json!("5"))).unwrap();
-        assert!(topics.replays_blocks());
+        assert_eq!(topics.detail(), Detail::Block);
         let expected = [(5, vec![NewBlock]), (6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock, TxnLog])];
         assert_eq!(sent(&mut topics, 4), expected);
-        // A topic that starts during a replay starts after the latest block, or where it asks for.
+        // A topic that starts during a replay starts after the latest block, or at the block that its message names.
         take(&mut topics, &new_block(&json!("6"))).unwrap();
         take_at(&mut topics, &json!({"query": "EventLog", "addresses": [CONTRACT]}), BlockNumber::new(9)).unwrap();
         let expected = [(6, vec![NewBlock]), (7, vec![NewBlock]), (8, vec![NewBlock]), (9, vec![NewBlock, TxnLog])];
@@ -622,7 +629,7 @@ mod tests {
         assert_eq!(topics.next_block(), Some(BlockNumber::new(11)));
         let query = json!({"query": "EventLog", "addresses": [OTHER], "fromBlock": "9"});
         take_at(&mut topics, &query, BlockNumber::new(20)).unwrap();
-        assert!(topics.replays() && !topics.replays_blocks());
+        assert!(topics.replays() && topics.detail() == Detail::Events);
         assert_eq!(
             sent(&mut topics, 3),
             [(9, vec![EventLog]), (10, vec![EventLog]), (11, vec![NewBlock, EventLog, TxnLog])]

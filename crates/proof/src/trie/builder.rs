@@ -11,7 +11,7 @@ use super::{
 
 /// A key does not follow the previous key in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("keys are not strictly ascending")]
+#[error("expected a key above the previous key, got the same key or a lower key")]
 pub struct NotAscending;
 
 /// Computes the [`Subtree`] of leaves in ascending order of their paths.

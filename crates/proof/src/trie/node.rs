@@ -188,19 +188,19 @@ pub(crate) enum Child<'a> {
 #[non_exhaustive]
 pub enum NodeError {
     /// The bytes are not one canonical RLP list.
-    #[error("not a canonical RLP list")]
+    #[error("expected one canonical RLP list, got other bytes")]
     Rlp,
     /// The list has neither 2 nor 17 items.
-    #[error("expected a node of 2 or 17 items")]
+    #[error("expected a node of 2 or 17 items, got another number of items")]
     Items,
     /// The first of two items is not a hex-prefix encoding, or is the empty path of an extension.
-    #[error("path: expected a hex-prefix encoding")]
+    #[error("path: expected a hex-prefix encoding, with at least one nibble in an extension, got other bytes")]
     Path,
     /// A reference is neither a hash nor a node of fewer than 32 bytes.
-    #[error("child: expected a hash, or a node of fewer than 32 bytes")]
+    #[error("child: expected a hash, or a node of fewer than 32 bytes, got another item")]
     Child,
     /// The value is not a string, or is the empty string of a leaf.
-    #[error("value: expected a string of at least one byte")]
+    #[error("value: expected a string of at least one byte, got a list or no bytes")]
     Value,
 }
 

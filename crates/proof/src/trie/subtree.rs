@@ -94,8 +94,8 @@ impl Subtree {
         fork(children, value, Some((nibble, proof)))
     }
 
-    /// Returns the reference to the topmost node of the trie below the position. A branch node directly above the position
-    /// stores this reference as its child. Returns `None` if the subtree has no leaves.
+    /// Returns the reference to the topmost node of the trie below the position. A branch node directly above the
+    /// position stores this reference as its child. Returns `None` if the subtree has no leaves.
     pub fn reference(&self) -> Option<NodeRef> {
         match self {
             Self::Empty => None,

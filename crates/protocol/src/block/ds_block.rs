@@ -118,7 +118,7 @@ pub struct DsBlock {
 impl DsBlockHeader {
     /// Version of the format of the header.
     pub const VERSION: u32 = 2;
-    /// Version of the format of the header of block 0.
+    /// Format version of the header of block 0.
     pub const GENESIS_VERSION: u32 = 1;
     /// Difficulty for shards in block 0, in leading zero bits. It is also the lowest difficulty (`POW_DIFFICULTY`).
     pub const INITIAL_DIFFICULTY: u8 = 3;
@@ -286,7 +286,8 @@ fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
 }
 
 impl DsBlock {
-    /// Returns the dummy that the C++ node returns for a block that does not exist: a default-constructed block.
+    /// Returns the placeholder that the C++ node returns for a DS block that does not exist (Reference:
+    /// interface#missing-block).
     pub fn missing() -> Self {
         Self {
             header: DsBlockHeader {

@@ -210,7 +210,8 @@ impl MbInfo {
 }
 
 impl MbInfoHash {
-    /// Returns the hash of the list of micro blocks of a Tx block, in the order of the list; zero for an empty list.
+    /// Returns the hash of the micro block list in a Tx block. The order of the list counts. The hash of an empty list
+    /// is zero.
     ///
     /// The hash covers the concatenated bytes of the entries, without tags or lengths between them.
     pub fn of(infos: &[MbInfo]) -> Self {
@@ -226,7 +227,8 @@ impl MbInfoHash {
 }
 
 impl TxBlock {
-    /// Returns the dummy that the C++ node returns for a block that does not exist: a default-constructed block.
+    /// Returns the placeholder that the C++ node returns for a Tx block that does not exist (Reference:
+    /// interface#missing-block).
     pub fn missing() -> Self {
         Self {
             header: TxBlockHeader {

@@ -39,7 +39,7 @@ impl MapKey {
 
     /// Returns the key of a byte string: `ByStr` or `ByStr` with a length.
     pub fn bystr(bytes: impl AsRef<[u8]>) -> Self {
-        Self(format!("\"0x{}\"", hex::encode(bytes)))
+        Self(format!("\"0x{}\"", crate::hex::encode(bytes)))
     }
 
     /// Returns the key of a `String`.

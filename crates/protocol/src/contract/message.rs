@@ -36,6 +36,13 @@ impl TransitionCall {
         self.params.push(ContractParam::new(name, type_name, value));
         self
     }
+
+    /// Adds parameters.
+    #[must_use]
+    pub fn params(mut self, params: impl IntoIterator<Item = ContractParam>) -> Self {
+        self.params.extend(params);
+        self
+    }
 }
 
 impl fmt::Display for TransitionCall {
@@ -57,6 +64,12 @@ impl InitDataBuilder {
     /// Adds an init parameter. The value has the JSON form of Scilla, in which integers are strings.
     pub fn param(mut self, name: impl Into<String>, type_name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.params.push(ContractParam::new(name, type_name, value));
+        self
+    }
+
+    /// Adds init parameters.
+    pub fn params(mut self, params: impl IntoIterator<Item = ContractParam>) -> Self {
+        self.params.extend(params);
         self
     }
 

@@ -212,7 +212,7 @@ impl StorageKey {
     /// The stored value of an empty map.
     pub const EMPTY_MAP: [u8; 2] = [0x12, 0];
 
-    /// Returns the key of a field. The keys of the entries of a map begin with the key of its field.
+    /// Returns the key of a field. The keys of all entries in a map begin with the key of its field.
     pub fn field(contract: &Address, name: &str) -> Self {
         let mut key = Self(contract.to_string());
         key.0.push(Self::SEPARATOR);

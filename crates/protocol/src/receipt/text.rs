@@ -104,7 +104,7 @@ impl Receipt {
 }
 
 impl ContractMessage {
-    /// Returns the number of bytes of the message that the called contract receives. This message is styled JSON. It
+    /// Returns the length in bytes of the message that the called contract receives. This message is styled JSON. It
     /// has the address of the sending contract and of the signer of the transaction, and has no recipient. The gas of a
     /// call pays for these bytes.
     pub fn call_len(&self, sender: &Address, origin: &Address) -> usize {

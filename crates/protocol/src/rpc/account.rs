@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::text::Dec;
-use crate::{account::Account, amount::Qa, bytes::fmt_upper};
+use crate::{account::Account, amount::Qa, bytes::fmt_upper, number::BlockNumber};
 
 /// Balance and nonce of an account (`GetBalance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,16 @@ impl From<&Account> for Balance {
     fn from(account: &Account) -> Self {
         Self { balance: account.balance.into(), nonce: account.nonce.get() }
     }
+}
+
+/// Balance of an account after a Tx block (`silica_getBalanceAt`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct BalanceAt {
+    /// Balance of the account after the block, in Qa; 0 if the account did not exist.
+    pub balance: Dec<Qa>,
+    /// Number of the Tx block.
+    pub block: Dec<BlockNumber>,
 }
 
 /// State proof: the nodes of two tries that prove the value of a variable of a contract (`GetStateProof`).
@@ -77,7 +87,7 @@ impl Serialize for ProofNode {
 
 impl<'de> Deserialize<'de> for ProofNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        hex::decode(&*Cow::<str>::deserialize(deserializer)?).map(Self).map_err(de::Error::custom)
+        crate::hex::decode(&Cow::<str>::deserialize(deserializer)?).map(Self).map_err(de::Error::custom)
     }
 }
 

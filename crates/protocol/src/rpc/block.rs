@@ -164,12 +164,14 @@ impl TxBlockJson {
         Self::new(block, rewards).with_details(block)
     }
 
-    /// Returns the plain form of the dummy that the C++ node returns for a Tx block that does not exist.
+    /// Returns the plain form of the placeholder for a Tx block that does not exist (Reference:
+    /// interface#missing-block).
     pub fn missing() -> Self {
         Self::with_hash(&TxBlock::missing(), BlockHash::ZERO, RewardKind::Fees)
     }
 
-    /// Returns the verbose form of the dummy that the C++ node returns for a Tx block that does not exist.
+    /// Returns the verbose form of the placeholder for a Tx block that does not exist (Reference:
+    /// interface#missing-block).
     pub fn missing_verbose() -> Self {
         Self::missing().with_details(&TxBlock::missing())
     }
@@ -404,12 +406,14 @@ impl DsBlockJson {
         }
     }
 
-    /// Returns the plain form of the dummy that the C++ node returns for a DS block that does not exist.
+    /// Returns the plain form of the placeholder for a DS block that does not exist (Reference:
+    /// interface#missing-block).
     pub fn missing() -> Self {
         Self::from(&DsBlock::missing())
     }
 
-    /// Returns the verbose form of the dummy that the C++ node returns for a DS block that does not exist.
+    /// Returns the verbose form of the placeholder for a DS block that does not exist (Reference:
+    /// interface#missing-block).
     pub fn missing_verbose() -> Self {
         Self::verbose(&DsBlock::missing(), BlockHash::ZERO)
     }
@@ -488,7 +492,7 @@ pub struct RawBlock {
 impl RawBlock {
     /// Returns the JSON form of the serialised bytes of a block.
     pub fn new(serialised: &[u8]) -> Self {
-        Self { data: hex::encode_upper(serialised) }
+        Self { data: crate::hex::encode_upper(serialised) }
     }
 }
 

@@ -7,7 +7,7 @@
 //!   [`number`] (the rules for numbers in requests);
 //! - the resources: [`transaction`], [`receipt`], [`block`], [`account`], [`address_history`], [`contract`],
 //!   [`contract_state`], [`list`], [`network`], [`simulation`], [`trace`];
-//! - notifications: [`subscription`].
+//! - the cursors of lists: [`cursor`]; notifications: [`subscription`].
 //!
 //! Members are declared in the alphabetical order of their wire names. The C++ node writes them in this order.
 //!
@@ -31,6 +31,7 @@ pub mod address_history;
 pub mod block;
 pub mod contract;
 pub mod contract_state;
+pub mod cursor;
 pub mod envelope;
 pub mod error;
 pub mod list;

@@ -28,8 +28,8 @@ pub fn integral(json: &str) -> Option<i128> {
     if digits().all(|digit| digit == b'0') {
         return Some(0);
     }
-    // The position of the point among the digits. An exponent above `i64` gives `None`: no text is long enough to
-    // balance it.
+    // The position of the point among the digits. An exponent outside of `i64` gives `None`, because no text has enough
+    // digits to bring the number into the range.
     let point = i64::try_from(whole.len()).ok()?.checked_add(exponent.parse().ok()?)?;
     let point = usize::try_from(point).ok()?;
     if digits().skip(point).any(|digit| digit != b'0') {

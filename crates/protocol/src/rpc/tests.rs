@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    account::{Balance, StateProof},
+    account::{Balance, BalanceAt, StateProof},
     address_history::AddressHistoryJson,
     block::{
         BlockListing, BlockWithTransactionsJson, DsBlockJson, RewardKind, TransactionsByShard, TransactionsPage,
@@ -157,6 +157,7 @@ fn documented_answers_are_reproduced() {
     check_all::<StatePageJson>(&documented("silica_getSmartContractStatePage"));
     check_all::<TokenPageJson>(&documented("silica_getTokens"));
     check_all::<TransactionPageJson>(&documented("silica_getTransactionSummaries"));
+    check_all::<BalanceAt>(&documented("silica_getBalanceAt"));
     check_all::<TransferPageJson>(&documented("silica_getTransfers"));
     check_all::<AddressHistoryJson>(&documented("silica_getTransactionsForAddress"));
     check_all::<AccountPageJson>(&documented("silica_listAccounts"));

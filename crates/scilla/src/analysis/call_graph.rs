@@ -199,7 +199,7 @@ fn values(library: Option<&Library>) -> Vec<(&Name, ExprId)> {
     entries.filter_map(value).collect()
 }
 
-/// Returns the nodes of the functions of a library and of their aliases, in the order of their names.
+/// Returns the nodes of a library: its functions and their aliases, in the order of their names.
 fn functions(arena: &Arena, values: &[(&Name, ExprId)]) -> Vec<Node> {
     let mut found: HashMap<&Name, NodeKind> = HashMap::new();
     for &(name, body) in values {

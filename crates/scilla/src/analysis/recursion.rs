@@ -235,7 +235,7 @@ impl Recursion<'_> {
     }
 }
 
-/// Puts the header of the pass in front of errors of a contract and its libraries.
+/// Puts the header of the pass in front of errors in a contract and its libraries.
 pub(crate) fn contract_header(text: Text<'_>, contract: &Contract, errors: Vec<Entry>) -> Vec<Entry> {
     let message = format!("Type error(s) in contract: {}", shown(&contract.name));
     headed(contract_entry(text, contract, message), errors)
@@ -252,7 +252,7 @@ pub(crate) fn contract_header_with_line_feed(text: Text<'_>, contract: &Contract
     headed(contract_entry(text, contract, message), errors)
 }
 
-/// Puts the header of the pass in front of errors of a library module.
+/// Puts the header of the pass in front of errors in a library module.
 ///
 /// The reference replaces an error of the library itself by an internal error, and keeps the errors of imports.
 pub(crate) fn library_header(text: Text<'_>, library: &Library, is_own: bool, errors: Vec<Entry>) -> Vec<Entry> {

@@ -64,7 +64,7 @@ impl Options {
 
 /// A program that the check accepts, with the results of the check.
 ///
-/// Only the check makes this value. So [`Code`] of it has no errors of types.
+/// Only the check makes this value. So [`Code`] compiled from this value has no type errors.
 #[derive(Clone, Debug)]
 pub struct Checked<'a, M, S> {
     program: &'a Program<M>,

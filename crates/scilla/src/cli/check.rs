@@ -16,7 +16,7 @@ use crate::{
     syntax::{parse_contract, parse_library},
 };
 
-/// Gas limit of a check if no flag sets it, in gas.
+/// The gas limit of a check, in gas, if no flag sets another limit.
 pub(super) const DEFAULT_GAS_LIMIT: u64 = 100_000;
 
 pub(super) const COMMAND: Command = Command {

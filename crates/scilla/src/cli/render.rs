@@ -35,13 +35,13 @@ pub(super) enum Pointing {
     To,
 }
 
-/// Largest number of errors, and of warnings, that are drawn for people. Output for programs has all of them.
+/// Largest number of errors, and of warnings, in the output for people. Output for programs has all of them.
 const MOST_DRAWN: usize = 20;
 
-/// Number of bytes of a line that are drawn on each side of a source position.
+/// Number of bytes of a line that the report shows on each side of a source position.
 const REACH: usize = 100;
 
-/// Largest distance of two source positions that are drawn together, in lines.
+/// Largest distance in lines of two source positions that one piece of the report shows.
 const FARTHEST: u32 = 5000;
 
 /// Longest text of a drawn message, in characters.

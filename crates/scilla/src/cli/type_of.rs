@@ -67,7 +67,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
 pub(super) enum Unread {
     /// The expression does not parse.
     Expression(Failure),
-    /// The file cannot be read.
+    /// A read of the file failed.
     File(Failure),
     /// A library cannot be imported.
     Import(Failure),

@@ -335,7 +335,7 @@ impl CallOutcome {
 pub struct OutMessage {
     /// Name of the transition to call. In a payment to an account without a contract, the tag has no effect.
     pub tag: Arc<str>,
-    /// Address of the recipient.
+    /// The account that gets the message.
     pub recipient: Address,
     /// The amount.
     pub amount: Qa,
@@ -367,7 +367,12 @@ impl OutMessage {
             let amount = Qa::try_from(message.get("_amount")?).ok()?;
             Some(Self { tag, recipient, amount, params: params_of(message, &["_tag", "_recipient", "_amount"]) })
         };
-        read().ok_or_else(|| CallError::Message("expected _tag, _recipient and _amount".to_owned()))
+        read().ok_or_else(|| {
+            CallError::Message(
+                "expected _tag, _recipient and _amount, got a message that lacks one of them, or has another type"
+                    .to_owned(),
+            )
+        })
     }
 
     /// Returns the value of a parameter, or `None` if the message has no such parameter.
@@ -379,7 +384,8 @@ impl OutMessage {
 impl Event {
     fn of(event: &Message) -> Result<Self, CallError> {
         let name = event.get("_eventname").and_then(Value::as_string);
-        let name = name.ok_or_else(|| CallError::Message("expected _eventname".to_owned()))?;
+        let name =
+            name.ok_or_else(|| CallError::Message("expected _eventname, got a message without this entry".to_owned()))?;
         Ok(Self { name: Arc::clone(name), params: params_of(event, &["_eventname"]) })
     }
 

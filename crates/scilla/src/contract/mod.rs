@@ -6,7 +6,7 @@ mod trace;
 
 use std::{fmt, sync::Arc};
 
-use silica_protocol::{Address, Gas};
+use silica_protocol::{Address, Gas, InitData, TransitionCall};
 
 pub use self::{
     instance::{Call, CallError, CallOutcome, DeployError, Event, Instance, OutMessage},
@@ -253,6 +253,43 @@ impl Contract {
         self.0.gas_used
     }
 
+    /// Returns the init data of a transaction that deploys the contract. The types are the declared types.
+    ///
+    /// # Errors
+    ///
+    /// [`ParamError`] if the parameters do not match the contract.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use silica_scilla::{Contract, protocol::Transaction};
+    ///
+    /// let source = "scilla_version 0 contract Owned (owner : ByStr20)";
+    /// let init = Contract::compile(source)?.init_data(json!({ "owner": "0x0707070707070707070707070707070707070707" }))?;
+    /// assert!(init.to_string().contains(r#""type":"ByStr20""#));
+    /// let deployment = Transaction::deploy(source, &init);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn init_data(&self, params: impl IntoParams) -> Result<InitData, ParamError> {
+        let Compiled { summary, .. } = &*self.0;
+        let typed = params.into_params().typed(&summary.parameters, &summary.data_types)?;
+        Ok(InitData::builder().params(typed).build())
+    }
+
+    /// Returns the message of a transaction that calls a transition. The types are the declared types.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::UnknownTransition`], or [`CallError::Params`] if the parameters do not match the transition.
+    pub fn transition_call(&self, name: &str, params: impl IntoParams) -> Result<TransitionCall, CallError> {
+        let Compiled { summary, .. } = &*self.0;
+        let declared = summary.transitions.iter().find(|declared| *declared.name == *name);
+        let declared = declared.ok_or_else(|| CallError::UnknownTransition(name.to_owned()))?;
+        let typed = params.into_params().typed(&declared.parameters, &summary.data_types)?;
+        Ok(TransitionCall::new(name).params(typed))
+    }
+
     /// Returns the compiled program, for a run on another [`Host`](crate::host::Host).
     pub fn code(&self) -> &Arc<Code> {
         &self.0.code
@@ -425,6 +462,51 @@ mod tests {
         let message = &outcome.messages[0];
         assert_eq!((message.recipient, message.amount, &*message.tag), (Address::new([8; 20]), Qa::new(3), ""));
         assert_eq!(message.params.len(), 1);
+    }
+
+    #[test]
+    fn params_of_transactions_have_the_declared_types() {
+        let source = "scilla_version 0
+            library Typed
+            type Colour = | Red | Blue
+            contract Typed (owner : ByStr20 with end, open : Bool, names : List String)
+            transition Set (count : Uint32, colour : Colour, at : BNum) end";
+        let contract = Contract::compile(source).unwrap();
+        let owner = Address::new([7; 20]);
+        let names = Value::list(Type::from(Primitive::String), [Value::string("Ann").unwrap()]);
+        let expected = json!([
+            { "vname": "_scilla_version", "type": "Uint32", "value": "0" },
+            { "vname": "owner", "type": "ByStr20", "value": owner },
+            { "vname": "open", "type": "Bool", "value": { "constructor": "True", "argtypes": [], "arguments": [] } },
+            { "vname": "names", "type": "List (String)", "value": ["Ann"] },
+        ]);
+        let init = contract.init_data(json!({ "names": ["Ann"], "owner": owner, "open": true })).unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&init.to_string()).unwrap(), expected);
+        let pairs = [("open", Value::from(true)), ("names", names), ("owner", Value::from(owner))];
+        assert_eq!(contract.init_data(pairs), Ok(init));
+        let error = contract.init_data(json!({ "owner": owner, "open": true })).unwrap_err();
+        assert_eq!(error.to_string(), "the parameter names : List (String) has no value");
+
+        let prefix = format!("{:#x}.", contract.address());
+        let blue = json!({ "constructor": format!("{prefix}Blue"), "argtypes": [], "arguments": [] });
+        let call = contract.transition_call("Set", json!({ "count": 5, "colour": blue, "at": "9" })).unwrap();
+        let expected = json!({ "_tag": "Set", "params": [
+            { "vname": "count", "type": "Uint32", "value": "5" },
+            { "vname": "colour", "type": format!("{prefix}Colour"), "value": blue },
+            { "vname": "at", "type": "BNum", "value": "9" },
+        ]});
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&call.to_string()).unwrap(), expected);
+        let error = contract.transition_call("Sett", ()).unwrap_err();
+        assert_eq!(error, CallError::UnknownTransition("Sett".to_owned()));
+    }
+
+    #[test]
+    fn param_with_too_many_levels_is_an_error() {
+        let contract = Contract::compile("scilla_version 0 contract Deep (number : Nat)").unwrap();
+        let number = Value::nat;
+        assert!(contract.init_data([("number", number(30))]).is_ok());
+        let error = contract.init_data([("number", number(200))]).unwrap_err();
+        assert_eq!(error.to_string(), "number: expected a value with at most 127 levels of JSON");
     }
 
     #[test]

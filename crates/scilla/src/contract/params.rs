@@ -3,14 +3,17 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::Value as Tree;
-use silica_protocol::InitData;
+use silica_protocol::{ContractParam, InitData};
 
 use crate::{
     argument::Argument,
     builtins::without_addresses,
     check::ParameterSummary,
     json::{Document, JsonError, ValueError, ValueReader, parse},
-    types::{Primitive, Type, adt::DataTypes},
+    types::{
+        Primitive, Type,
+        adt::{DataType, DataTypes},
+    },
     value::{TextError, Value},
 };
 
@@ -35,6 +38,12 @@ pub enum ParamError {
         name: Arc<str>,
         /// The error of the parser.
         error: JsonError,
+    },
+    /// The JSON form of the value has more than 127 levels. A node rejects such a transaction.
+    #[error("{name}: expected a value with at most 127 levels of JSON")]
+    Levels {
+        /// Name of the parameter.
+        name: Arc<str>,
     },
     /// A declared parameter has no value.
     #[error("the parameter {name} : {ty} has no value")]
@@ -87,7 +96,7 @@ pub enum ParamError {
 /// integer type or of `BNum` may be a JSON number, and a `Bool` may be `true` or `false`. Inside a list, a map or
 /// another constructor, only the form of messages and state is valid.
 ///
-/// An address is `0x` and its digits in JSON, and a [`Value`] of an address otherwise:
+/// An address, a hash or a number of [`protocol`](crate::protocol) has this form in JSON:
 ///
 /// ```
 /// use serde_json::json;
@@ -95,7 +104,7 @@ pub enum ParamError {
 ///
 /// let contract = Contract::compile("scilla_version 0 contract Owned (owner : ByStr20)")?;
 /// let owner = Address::new([7; 20]);
-/// contract.deploy(json!({ "owner": format!("{owner:#x}") }))?;
+/// contract.deploy(json!({ "owner": owner }))?;
 /// contract.deploy([("owner", Value::from(owner))])?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -150,6 +159,25 @@ impl IntoParams for &InitData {
 }
 
 impl Params {
+    /// Returns the parameters with their declared types, as init data and messages have them. `data_types` has the data
+    /// types of the program, for example those of its [interface](super::Contract::interface).
+    ///
+    /// # Errors
+    ///
+    /// [`ParamError`] if the parameters do not match the declarations.
+    pub fn typed(
+        self,
+        declared: &[ParameterSummary],
+        data_types: &[Arc<DataType>],
+    ) -> Result<Vec<ContractParam>, ParamError> {
+        let typed = |(ParameterSummary { name, ty }, Argument { value, .. }): (&ParameterSummary, Argument)| {
+            let value = serde_json::to_value(&value).map_err(|_| ParamError::Levels { name: Arc::clone(name) })?;
+            Ok(ContractParam::new(&**name, without_addresses(ty).global().to_string(), value))
+        };
+        let values = self.read(declared, &data_types.iter().cloned().collect())?;
+        declared.iter().zip(values).map(typed).collect()
+    }
+
     /// Returns the values in the order of the declarations.
     pub(super) fn read(self, declared: &[ParameterSummary], known: &DataTypes) -> Result<Vec<Argument>, ParamError> {
         let mut given = self.0?;

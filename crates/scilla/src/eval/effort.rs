@@ -113,7 +113,7 @@ impl Effort {
     ///
     /// # Errors
     ///
-    /// [`TooMuch::Parts`] if too many parts have left the run for the gas used.
+    /// [`TooMuch::Parts`] if the run has stored, sent and emitted too many parts for the gas that it has used.
     pub(super) fn leave(&mut self, value: &Value, gas: Meter) -> Result<(), TooMuch> {
         self.left = self.left.saturating_add(value.parts());
         self.check(self.left, LEAVING_PER_UNIT, FREE_TO_LEAVE, gas)

@@ -26,7 +26,7 @@ use crate::{
     work::weight,
 };
 
-/// The result of an evaluation, or its failure.
+/// A result, or the failure with which the run ends.
 pub(super) type Evaluation<T> = Result<T, Failure>;
 
 /// A frame on the stack of values.

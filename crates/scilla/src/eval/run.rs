@@ -127,9 +127,9 @@ pub struct Loaded {
 impl Code {
     /// Evaluates the libraries of the program.
     ///
-    /// The program keeps the values for later runs if the evaluation counts no nanoseconds of work, and is small. Its
-    /// cost in units plus its work in parts of values must then be at most 1000 plus the number of nodes. A later run
-    /// with the same cost formulas pays the same charge without an evaluation, if its gas suffices.
+    /// The program keeps the values for later runs under two conditions. The evaluation counts no nanoseconds of work.
+    /// Its cost in units plus its work in parts of values is at most 1000 plus the number of nodes. A later run with
+    /// the same cost formulas and enough gas pays the same charge, and does not evaluate the libraries.
     ///
     /// # Errors
     ///
@@ -142,8 +142,8 @@ impl Code {
             gas,
         };
         let costs = settings.rules.builtin_costs();
-        // If the charge exceeds a limit of work, the meter would have no gas for the evaluation. The evaluation has
-        // to fail at the entry that exceeds the limit, so it starts with the meter before the charge.
+        // The charge can exceed a limit of work. The libraries are then evaluated, because the evaluation has to fail
+        // at the entry that exceeds the limit. This evaluation starts with the meter from before the charge.
         let mut charged = gas;
         if let Some(cached) = self.library_cache.get()
             && cached.costs == costs

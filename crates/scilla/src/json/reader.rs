@@ -30,7 +30,7 @@ pub enum Problem {
     #[error("this escape sequence does not exist")]
     Escape,
     /// A surrogate without its other half.
-    #[error("half of a surrogate pair")]
+    #[error("expected both surrogates of a pair, got one")]
     Surrogate,
     /// The text has 4 GiB or more.
     #[error("the text is too long")]
@@ -372,8 +372,8 @@ mod tests {
         check_error("{a: 1}", "line 1, column 2: expected the name of a member, in quotes, found 'a'");
         check_error("\"abc", "line 1, column 1: expected a closing quote, found the end of the text");
         check_error(r#""\x""#, "line 1, column 2: this escape sequence does not exist");
-        check_error(r#""\ud800""#, "line 1, column 2: half of a surrogate pair");
-        check_error(r#""\udc00""#, "line 1, column 2: half of a surrogate pair");
+        check_error(r#""\ud800""#, "line 1, column 2: expected both surrogates of a pair, got one");
+        check_error(r#""\udc00""#, "line 1, column 2: expected both surrogates of a pair, got one");
         check_error(r#""\u12""#, "line 1, column 2: this escape sequence does not exist");
         check_error("[] []", "line 1, column 4: expected the end of the text, found '['");
         check_error("nul", "line 1, column 1: expected a value, found 'n'");

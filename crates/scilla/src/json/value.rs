@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use serde::{Serialize, Serializer, ser::Error};
 use smallvec::SmallVec;
 
 use super::{
@@ -112,7 +113,7 @@ pub(super) fn member<'a>(json: Json<'a>, name: &'static str) -> Result<Json<'a>,
     json.member(name).ok_or(ValueError::Missing(name))
 }
 
-/// Returns the text of a string.
+/// Returns the text of a JSON string, without quotes and escapes.
 ///
 /// # Errors
 ///
@@ -121,7 +122,7 @@ pub(super) fn text(json: Json<'_>) -> Result<&str, ValueError> {
     json.as_str().ok_or_else(|| ValueError::NotAString(json.kind().word()))
 }
 
-/// Returns the text of a member.
+/// Returns the text of a member that is a JSON string.
 pub(super) fn text_member<'a>(json: Json<'a>, name: &'static str) -> Result<&'a str, ValueError> {
     text(member(json, name)?)
 }
@@ -544,7 +545,8 @@ impl Builder {
 }
 
 impl Value {
-    /// Returns the JSON form of the value. `to_string` of the result is its text.
+    /// Returns the JSON form of the value. `to_string` of the result is its text. `Serialize` has the same form with
+    /// [`ListForm::Array`].
     ///
     /// ```
     /// use silica_scilla::{Value, json::ListForm};
@@ -569,13 +571,30 @@ impl Value {
     }
 }
 
+impl Serialize for Value {
+    /// Writes the JSON form. An error means that the value has more than 127 levels.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = self.to_json(ListForm::Array).to_string();
+        serde_json::from_str::<serde_json::Value>(&text).map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         json::parse,
-        types::{adt, substitution::count},
+        types::{Width, adt, substitution::count},
     };
+
+    #[test]
+    fn serde_has_the_json_form() {
+        let value = Value::list(Type::from(Primitive::Uint(Width::W32)), [Value::from(7_u32), Value::from(8_u32)]);
+        let no = serde_json::json!({ "constructor": "False", "argtypes": [], "arguments": [] });
+        let expected = serde_json::json!({ "list": ["7", "8"], "truth": no });
+        assert_eq!(serde_json::json!({ "list": value, "truth": Value::from(false) }), expected);
+        assert!(serde_json::to_value(Value::nat(200)).is_err());
+    }
 
     fn colours() -> DataTypes {
         let name = |base: &str| Name::simple(base).defined_in("0xab".into());

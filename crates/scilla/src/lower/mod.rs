@@ -41,8 +41,8 @@ impl Code {
     /// This function does not check the program. It is for programs that a check has accepted earlier, for example the
     /// contracts in the state of a chain. A second check of such a program would only take time. The code of a program
     /// that no check has accepted can give values of wrong types: use [`Code::of_contract`] for such a program. The
-    /// commands `scilla run` and `scilla eval` also use this function and its siblings, because the reference does not
-    /// check there.
+    /// commands `scilla run` and `scilla eval` also use this function and the two functions below, because the
+    /// reference does not check programs in these commands.
     pub fn of_contract_unchecked(program: &Program<ContractModule>) -> Self {
         let main = &program.main;
         let (mut lowering, imports) = Lowering::begin(&program.imports, main.library.as_ref());

@@ -13,7 +13,8 @@ use crate::{
     types::Type,
 };
 
-/// Returns the source for the positions in the principles, their tree, and their names with their expressions.
+/// Returns three values: the source to which the positions in the principles refer, the tree of the principles, and the
+/// name of each principle with its expression.
 pub(super) fn principles() -> (Source, Arena, Vec<(Name, ExprId)>) {
     let source = Source::new("Prelude".into(), Arc::from([]), vec![0]);
     let mut tree = Tree { arena: Arena::default() };
@@ -38,7 +39,7 @@ struct Folded {
     columns: [u32; 2],
     /// Arguments of the step in addition to the accumulator.
     step: &'static str,
-    /// Arguments of the step of a continued fold in addition to the accumulator.
+    /// For a continued fold, the arguments of the step in addition to the accumulator.
     continued_step: &'static str,
     rest: &'static str,
 }

@@ -76,7 +76,7 @@ pub struct Library {
     pub entries: Vec<LibraryEntry>,
 }
 
-/// One entry of a library.
+/// A definition in a library.
 #[derive(Clone, Debug)]
 pub enum LibraryEntry {
     /// Definition of an algebraic data type.
@@ -162,7 +162,7 @@ pub struct Component {
     pub span: Span,
 }
 
-/// The kind of a component.
+/// Whether messages or components call a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComponentKind {
     /// A procedure. Components after the procedure in the source can call it.
@@ -362,7 +362,7 @@ impl Arena {
         id
     }
 
-    /// Returns an expression.
+    /// Returns the expression with this index.
     ///
     /// # Panics
     ///

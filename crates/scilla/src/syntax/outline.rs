@@ -170,8 +170,8 @@ impl<'a> Heads<'a> {
     }
 }
 
-/// Returns the documentation of a part that begins at `part`. `comments` are all comments after the previous token, which
-/// ends at `from`.
+/// Returns the documentation of a part that begins at `part`. `comments` are all comments after the previous token,
+/// which ends at `from`.
 fn documentation(text: &[u8], from: u32, comments: &[Range<u32>], part: u32) -> Option<String> {
     let between = |start: u32, end: u32| text.get(start as usize..end as usize).unwrap_or_default();
     let mut texts = Vec::new();

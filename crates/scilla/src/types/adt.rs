@@ -91,14 +91,15 @@ impl DataTypes {
         Ok(())
     }
 
-    fn insert(&mut self, added: DataType) {
+    fn insert(&mut self, added: impl Into<Arc<DataType>>) {
+        let added = added.into();
         let index = self.types.len();
         self.by_name.insert(added.name.clone(), index);
         for (position, constructor) in added.constructors.iter().enumerate() {
             self.by_constructor.insert(constructor.name.clone(), (index, position));
         }
         self.uses.push(Uses::of(&added, self));
-        self.types.push(Arc::new(added));
+        self.types.push(added);
     }
 
     pub(super) fn uses(&self, name: &Name) -> Option<Uses> {
@@ -120,6 +121,19 @@ impl DataTypes {
     /// Iterates over all types, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<DataType>> {
         self.types.iter()
+    }
+}
+
+impl FromIterator<Arc<DataType>> for DataTypes {
+    /// Collects the types of a checked program. The built-in types are always included.
+    fn from_iter<I: IntoIterator<Item = Arc<DataType>>>(types: I) -> Self {
+        let mut known = Self::built_in();
+        for added in types {
+            if !known.by_name.contains_key(&added.name) {
+                known.insert(added);
+            }
+        }
+        known
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     }
 }
 
-/// Returns whether no bound variable of a type has the name of a free variable or of an outer bound variable.
+/// Returns whether the name of each bound variable in a type is different from all free and outer bound variables.
 fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut HashSet<&'a TypeVariable>) -> bool {
     let mut added = Vec::new();
     let result = loop {
@@ -156,7 +156,7 @@ impl Renaming {
         let mut name = Arc::clone(variable);
         if self.taken.contains_key(variable) {
             let mut text = String::with_capacity(variable.len() + 4);
-            // Each binding of this variable has used one of the first numbers.
+            // Each outer binding of this variable has used a number, so the search starts after these numbers.
             for number in (names.len().max(1)..).take(self.taken.len() + 1) {
                 text.clear();
                 // A write to a `String` cannot fail.

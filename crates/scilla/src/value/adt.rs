@@ -16,7 +16,7 @@ use crate::{
 pub struct Constructor {
     /// Name of the constructor.
     pub name: Name,
-    /// Name of the data type.
+    /// The data type to which the constructor belongs.
     pub data_type: Name,
     /// Index of the constructor in its data type.
     pub index: u32,
@@ -94,7 +94,7 @@ impl AdtValue {
         Self { constructor, types, arguments, size, sort_cost, parts, depth, type_parts }
     }
 
-    /// Returns the constructor.
+    /// Returns the constructor that made the value.
     pub fn constructor(&self) -> &Arc<Constructor> {
         &self.constructor
     }

@@ -44,7 +44,7 @@ const LIMB_DIGITS: usize = 18;
 /// One more than the largest limb.
 const LIMB: u64 = 1_000_000_000_000_000_000;
 
-/// The number of decimal digits of the largest number of 64 bits.
+/// Number of decimal digits of the largest 64-bit number.
 const SMALL_DIGITS: usize = 20;
 
 /// The limbs of a number, without allocation for a short number.
@@ -103,8 +103,8 @@ impl BNum {
         self.text(&mut left).cmp(other.text(&mut right))
     }
 
-    /// Returns the bytes of the text. Writes a number of 64 bits to `buffer`. Stores the text of a larger number in
-    /// the number.
+    /// Returns the bytes of the text. For a number of at most 64 bits, writes the text to `buffer`. A larger number
+    /// keeps its text for later calls.
     fn text<'a>(&'a self, buffer: &'a mut [u8; SMALL_DIGITS]) -> &'a [u8] {
         match &self.0 {
             Repr::Small(number) => decimal(*number, buffer),

@@ -6,7 +6,7 @@ use ruint::aliases::U256;
 
 use crate::types::{Primitive, Width};
 
-/// The type of an integer.
+/// The sign and the width of an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IntegerType {
     /// A signed type of this width.
@@ -130,7 +130,7 @@ impl Integer {
         self.ty
     }
 
-    /// Returns the magnitude.
+    /// Returns the number without its sign.
     pub(crate) const fn magnitude(&self) -> &U256 {
         &self.magnitude
     }

@@ -13,7 +13,7 @@ pub struct Message {
     depth: u32,
 }
 
-/// One entry of a [`Message`].
+/// A label of a [`Message`] with its value.
 #[derive(Clone, Debug)]
 pub struct MessageEntry {
     /// Label of the entry.

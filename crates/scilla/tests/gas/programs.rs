@@ -84,7 +84,7 @@ struct Writer {
     clauses: u32,
 }
 
-/// Returns the contract of a seed.
+/// Returns the random contract that a seed determines.
 pub(crate) fn contract(seed: u64) -> String {
     let state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut writer = Writer { state, names: 0, fields: Vec::new(), procedures: Vec::new(), clauses: 0 };

@@ -31,7 +31,7 @@ fn contract(library: &str, constraint: &str, initial: &str) -> String {
     )
 }
 
-/// Returns the additional cost of a deployment and of a call under the rules of 0.11, in units.
+/// Returns the additional units that a deployment and a call cost under the rules of 0.11.
 fn more(text: &str) -> (u64, u64) {
     let [early, current, latest] = Edition::ALL.map(|edition| {
         let mut world = World::new(text, edition);

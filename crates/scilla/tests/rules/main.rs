@@ -1,4 +1,4 @@
-//! Tests of programs under the rules of different releases of the interpreter.
+//! Tests of programs under the rules of different interpreter releases.
 #![cfg(test)]
 
 mod exceptions;

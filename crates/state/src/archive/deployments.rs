@@ -135,7 +135,7 @@ pub(super) fn find(db: &Db, address: &Address) -> Result<Option<Position>, Archi
     }
 }
 
-/// Adds the removal of the rows of the deployments of a block to `batch`.
+/// Adds the removal of all deployment rows of a block to `batch`.
 pub(super) fn discard(block: BlockNumber, transactions: &[(Transaction, Receipt)], batch: &mut Batch) {
     for Deployed { address, sender, position } in of(transactions) {
         batch.remove(key(&address));
@@ -177,7 +177,7 @@ fn sender_key(sender: &Address, block: u64, position: u32) -> [u8; SENDER + 12] 
     key
 }
 
-/// Returns the block of a row of the two tables of deployments. Returns `None` for a row of another table.
+/// Returns the block of a row in one of the two deployment tables. Returns `None` for a row of another table.
 pub(super) fn block_of_row(key: &[u8], value: &[u8]) -> Result<Option<u64>, ArchiveError> {
     let malformed = || ArchiveError::damaged(Place::DEPLOYMENT, "key has a wrong length");
     match key.first() {

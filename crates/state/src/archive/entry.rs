@@ -16,10 +16,9 @@ use crate::codec::{Malformed, Reader, Writer};
 pub struct Totals {
     /// Number of transactions in the block and all earlier blocks.
     pub transactions: u64,
-    /// Number of transactions in the blocks of the DS epoch of this block, up to this block.
+    /// Number of transactions in this DS epoch, up to this block.
     pub ds_epoch_transactions: u64,
-    /// Fees of the transactions in the blocks of the DS epoch of this block, up to this block. The gas is from the
-    /// receipts.
+    /// Fees of the transactions in this DS epoch, up to this block. The gas of a fee is the gas in the receipt.
     pub ds_epoch_fees: Qa,
     /// Number of blocks [whose next block has the same logical block number](crate::BlockRecord::repeats_number).
     pub repeats: u64,

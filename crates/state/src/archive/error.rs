@@ -22,7 +22,7 @@ pub enum ArchiveError {
         /// Description of the damage.
         reason: String,
     },
-    /// The files of the state diffs cannot be read, flushed or removed.
+    /// A read, flush or removal of the files of state diffs failed.
     #[error("cannot read or remove the files of state diffs")]
     Changes(#[source] io::Error),
     /// The block is in an empty block range, and the store has no signer with its key.
@@ -92,10 +92,10 @@ pub enum OpenArchiveError {
         /// Highest format number that this program reads.
         supported: u64,
     },
-    /// The files of the state diffs cannot be read.
+    /// A read of the files of state diffs failed.
     #[error("cannot read the files of state diffs")]
     Changes(#[source] io::Error),
-    /// The head marker cannot be read, created or written.
+    /// A read, the creation, or a write of the head marker failed.
     #[error("cannot open the head marker {}", path.display())]
     HeadMarker {
         /// Path of the head marker.
@@ -152,7 +152,7 @@ pub enum AppendError {
         first: BlockNumber,
     },
     /// The given block is block 0, and has no DS block.
-    #[error("expected DS block 0 with block 0, got none")]
+    #[error("expected DS block 0 together with Tx block 0, got no DS block")]
     NoDsBlock,
     /// The parts of the block do not match each other.
     #[error("the micro blocks, the transactions and the Tx block do not match in {what}")]
@@ -166,7 +166,7 @@ pub enum AppendError {
         /// Name of the count that is too large.
         what: &'static str,
     },
-    /// The state diff cannot be written to its file.
+    /// A write of the state diff to its file failed.
     #[error("cannot write the state diff")]
     Changes(#[source] io::Error),
     /// The head marker cannot be written. The block is on disk, but it is not acknowledged.

@@ -286,7 +286,8 @@ impl Archive {
         let Some(newest) = written.last().map(|written| Arc::clone(&written.entry)) else { return Ok(()) };
         self.broken.store(true, Ordering::Release);
         self.db.flush().map_err(ArchiveError::from)?;
-        // Again after the flush: a block in a file that was replaced before the flush must not be acknowledged.
+        // The check runs again after the flush: the node must not acknowledge a block in a file that was replaced
+        // before the flush.
         self.require_in_place()?;
         // After the flush: the marker must never name a block that the record can lose.
         if let Some(head_marker) = &self.head_marker {

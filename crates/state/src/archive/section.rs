@@ -61,14 +61,14 @@ impl Kind {
 }
 
 impl Kind {
-    /// Returns the first kind of section of the table of a key. Returns `None` if the table has no sections.
+    /// Returns the first kind of section in the table of a key, or `None` if the table has no sections.
     pub(super) fn of_key(key: &[u8]) -> Option<Self> {
         let table = *key.first()?;
         [Self::Entry, Self::DsBlock, Self::Run].into_iter().find(|kind| kind.code().0 == table)
     }
 }
 
-/// The name of a value or of a part of the record, for error texts.
+/// Names a value or a part of the record in error texts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Place(PlaceKind);
 
@@ -252,7 +252,7 @@ impl Section {
     }
 }
 
-/// Returns the number of parts of a section of `len` bytes.
+/// Returns how many parts a section of `len` bytes has.
 pub(super) fn parts(len: usize) -> u32 {
     u32::try_from(len.div_ceil(PART)).unwrap_or(u32::MAX)
 }

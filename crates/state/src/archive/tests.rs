@@ -607,7 +607,7 @@ fn only_the_next_block_is_appended() {
     let refused = |record: &BlockRecord| archive.append(record, &[]).unwrap_err().to_string();
     assert_eq!(refused(&model.blocks[1]), "expected block 0, got 1");
     let without_ds = BlockRecord { ds_block: None, ..model.blocks[0].clone() };
-    assert_eq!(refused(&without_ds), "expected DS block 0 with block 0, got none");
+    assert_eq!(refused(&without_ds), "expected DS block 0 together with Tx block 0, got no DS block");
     archive.append(&model.blocks[0], &[]).unwrap();
     assert_eq!(refused(&model.blocks[0]), "expected block 1, got 0");
     let mut other = model.blocks[1].clone();

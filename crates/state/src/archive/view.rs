@@ -155,15 +155,6 @@ impl ArchiveView {
         self.has(number).then(|| self.archive.time_at(number)).transpose()
     }
 
-    /// Returns the last block of the empty block range that contains a block. Returns `None` if the block is stored
-    /// separately or does not exist.
-    pub(crate) fn range_end(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        if !self.has(number) {
-            return Ok(None);
-        }
-        Ok(self.archive.range_at(number)?.map(|range| range.range.last()))
-    }
-
     /// Returns an error if a revert or a recovery of the store has retired the handles of the view.
     pub(crate) fn require_service(&self) -> Result<(), ArchiveError> {
         Ok(self.archive.db.require_service()?)
@@ -205,8 +196,8 @@ impl ArchiveView {
         Ok(Some(outline))
     }
 
-    /// Returns the rewards of a Tx block, or `None` if no block has this number yet. Does not compute a block of an empty
-    /// block range.
+    /// Returns the rewards of a Tx block, or `None` if no block has this number yet. Does not compute a block of an
+    /// empty block range.
     pub(crate) fn rewards_of(&self, number: BlockNumber) -> Result<Option<BlockRewards>, ArchiveError> {
         self.has(number).then(|| self.archive.rewards_at(number)).transpose()
     }
@@ -303,15 +294,16 @@ impl ArchiveView {
         }
     }
 
-    /// Returns block and position of the deployment of a contract or library, or `None` if the address has no deployment.
+    /// Returns block and position of the deployment of a contract or library, or `None` if the address has no
+    /// deployment.
     pub(crate) fn deployment_place(&self, contract: &Address) -> Result<Option<(BlockNumber, u32)>, ArchiveError> {
         let found = deployments::find(&self.archive.db, contract)?;
         let place = found.map(|Position { block, position }| (BlockNumber::new(block), position));
         Ok(place.filter(|(block, _)| self.has(*block)))
     }
 
-    /// Returns up to `limit` contracts and libraries with the block and the position of their deployment, in the order of
-    /// their addresses. The first address is after `after` if it is given.
+    /// Returns up to `limit` contracts and libraries with the block and the position of their deployment, in the order
+    /// of their addresses. The first address is after `after` if it is given.
     pub(crate) fn deployments(
         &self,
         after: Option<&Address>,
@@ -339,8 +331,8 @@ impl ArchiveView {
         self.entry(number)?.map(|entry| self.archive.transactions(&entry, range)).transpose()
     }
 
-    /// Returns the hashes of the transactions of a Tx block in a range of positions, or `None` if no block has this
-    /// number yet. Positions after the last transaction are ignored.
+    /// Returns the hashes of the transactions at a range of positions in a Tx block, or `None` if no block has this
+    /// number yet. Ignores positions after the last transaction.
     pub(crate) fn transaction_hashes(
         &self,
         number: BlockNumber,
@@ -388,11 +380,11 @@ impl ArchiveView {
     }
 }
 
-/// Number of hexadecimal digits of the part of a hash that the index has.
+/// Number of hexadecimal digits of the hash prefixes in the index.
 const PREFIX_DIGITS: usize = 16;
 
-/// Returns the range of the first eight bytes of all hashes that begin with these hexadecimal digits. Returns `None` for
-/// a text that is empty or has another character.
+/// Returns the range of the first eight bytes of all hashes that begin with these hexadecimal digits. Returns `None`
+/// for a text that is empty or has another character.
 fn prefixes(digits: &str) -> Option<RangeInclusive<u64>> {
     let all_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let first = digits.get(..PREFIX_DIGITS.min(digits.len())).filter(|first| !first.is_empty() && all_hexadecimal)?;

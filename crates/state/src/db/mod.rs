@@ -440,7 +440,8 @@ impl Opened {
             .flush_every_ms(None);
         let open = || when_unlocked(|| guarded(path, || config.open()), &pause);
         let db = open().or_else(|error| {
-            // sled found damage only after it had locked the directory, so no other process writes the snapshot.
+            // If sled reports damage, it has locked the directory. So no other process writes the snapshot at this
+            // time.
             let can_help = matches!(error, DbError::Damaged { .. }) && remove_unfinished_snapshots(path)?;
             if can_help { open() } else { Err(error) }
         });

@@ -1,4 +1,4 @@
-//! Entries of the index, and the keys of queries.
+//! IndexEntries of the index, and the keys of queries.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,10 +8,10 @@ use std::{
 
 use silica_protocol::{Address, BlockHash, BlockNumber, Receipt, Transaction, TransactionKind, sha256};
 
-/// Bytes of an entry on disk.
-pub(super) const ENTRY: usize = KEY + 1;
-/// Bytes of the key of an entry on disk.
-pub(super) const KEY: usize = 16;
+/// Bytes of the subject of an entry: a tag and a whole address.
+pub(super) const SUBJECT: usize = 21;
+/// Bytes of the key of an entry as part of a database key.
+pub(super) const KEY: usize = SUBJECT + 8;
 
 /// Bits of the position in [`Key::place`].
 const POSITION_BITS: u32 = 24;
@@ -25,29 +25,31 @@ pub struct IndexKinds {
     pub events: bool,
     /// The Tx blocks, by their hashes.
     pub blocks: bool,
+    /// The changes of the balance of each address.
+    pub balances: bool,
 }
 
 impl IndexKinds {
     /// All kinds.
-    pub const ALL: Self = Self { addresses: true, events: true, blocks: true };
+    pub const ALL: Self = Self { addresses: true, events: true, blocks: true, balances: true };
 
     /// Returns whether no kind is set.
     pub const fn is_empty(self) -> bool {
-        !self.addresses && !self.events && !self.blocks
+        self.bits() == 0
     }
 
     pub(super) const fn bits(self) -> u8 {
-        (self.addresses as u8) | (self.events as u8) << 1 | (self.blocks as u8) << 2
+        (self.addresses as u8) | (self.events as u8) << 1 | (self.blocks as u8) << 2 | (self.balances as u8) << 3
     }
 
     pub(super) const fn of_bits(bits: u8) -> Self {
-        Self { addresses: bits & 1 != 0, events: bits & 2 != 0, blocks: bits & 4 != 0 }
+        Self { addresses: bits & 1 != 0, events: bits & 2 != 0, blocks: bits & 4 != 0, balances: bits & 8 != 0 }
     }
 }
 
 /// Reason why a text names no kinds of entries.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a list of addresses, events and blocks, separated by commas, or off, got {got:?}")]
+#[error("expected a list of addresses, events, blocks and balances, separated by commas, or off, got {got:?}")]
 pub struct IndexKindsError {
     /// The part of the text that names no kind.
     got: String,
@@ -64,6 +66,7 @@ impl FromStr for IndexKinds {
                 "addresses" => kinds.addresses = true,
                 "events" => kinds.events = true,
                 "blocks" => kinds.blocks = true,
+                "balances" => kinds.balances = true,
                 _ => return Err(IndexKindsError { got: name.to_owned() }),
             }
         }
@@ -73,8 +76,8 @@ impl FromStr for IndexKinds {
 
 impl fmt::Display for IndexKinds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { addresses, events, blocks } = *self;
-        let named = [("addresses", addresses), ("events", events), ("blocks", blocks)];
+        let Self { addresses, events, blocks, balances } = *self;
+        let named = [("addresses", addresses), ("events", events), ("blocks", blocks), ("balances", balances)];
         let names: Vec<_> = named.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect();
         if names.is_empty() { f.write_str(OFF) } else { f.write_str(&names.join(",")) }
     }
@@ -83,7 +86,7 @@ impl fmt::Display for IndexKinds {
 /// The text of no kinds.
 const OFF: &str = "off";
 
-/// The kind of an entry: one bit each. Entries with equal keys are one entry with several kinds.
+/// The kind of an entry: one bit each. IndexEntries with equal keys are one entry with several kinds.
 pub(super) mod kind {
     /// The address has a role in the transaction.
     pub(in super::super) const ROLE: u8 = 1;
@@ -95,6 +98,10 @@ pub(super) mod kind {
     pub(in super::super) const EVENT: u8 = 8;
     /// The block has the hash.
     pub(in super::super) const BLOCK: u8 = 16;
+    /// A developer edited the account before the transactions of the block.
+    pub(in super::super) const EDITED: u8 = 32;
+    /// The entry has a change of the balance of the address.
+    pub(in super::super) const CHANGE: u8 = 64;
 }
 
 /// A query to the history index.
@@ -103,6 +110,9 @@ pub enum IndexKey<'a> {
     /// The transactions in which an address is the sender, the recipient, the contract of a deployment, or the sender or
     /// the recipient of a message.
     Address(&'a Address),
+    /// The transactions of [`IndexKey::Address`], and position 0 of the blocks with an edit of the account. Position 0 can
+    /// stand for the transaction, for the edit, or for both.
+    AddressOrEdit(&'a Address),
     /// The transactions with an event.
     Events,
     /// The transactions with an event of a contract.
@@ -117,7 +127,7 @@ impl IndexKey<'_> {
     /// Returns whether an index with these kinds has the entries of the query.
     pub(super) const fn is_in(self, kinds: IndexKinds) -> bool {
         match self {
-            Self::Address(_) => kinds.addresses,
+            Self::Address(_) | Self::AddressOrEdit(_) => kinds.addresses,
             Self::Events | Self::EventsOf(_) | Self::EventsNamed(_) => kinds.events,
             Self::Block(_) => kinds.blocks,
         }
@@ -126,6 +136,7 @@ impl IndexKey<'_> {
     pub(super) const fn kind(self) -> u8 {
         match self {
             Self::Address(_) => kind::ROLE,
+            Self::AddressOrEdit(_) => kind::ROLE | kind::EDITED,
             Self::Events => kind::EVENT,
             Self::EventsOf(_) => kind::EVENT_OF,
             Self::EventsNamed(_) => kind::EVENT_NAMED,
@@ -133,19 +144,57 @@ impl IndexKey<'_> {
         }
     }
 
-    pub(super) fn prefix(self) -> u64 {
+    pub(super) fn subject(self) -> Subject {
         match self {
-            Self::Address(address) | Self::EventsOf(address) => first(address.as_bytes()),
-            // Not 0, because the null address receives payments.
-            Self::Events => u64::MAX,
-            Self::EventsNamed(name) => first(&sha256(&[name.as_bytes()])),
-            Self::Block(hash) => first(hash.as_bytes()),
+            Self::Address(address) | Self::AddressOrEdit(address) => Subject::of(Tag::Address, address.as_bytes()),
+            Self::EventsOf(address) => Subject::of(Tag::EventsOf, address.as_bytes()),
+            Self::Events => Subject::of(Tag::Events, &[]),
+            Self::EventsNamed(name) => {
+                Subject::of(Tag::EventsNamed, sha256(&[name.as_bytes()]).get(..BEGINNING).unwrap_or_default())
+            }
+            Self::Block(hash) => Subject::of(Tag::Block, hash.as_bytes().get(..BEGINNING).unwrap_or_default()),
         }
     }
 }
 
-fn first(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+/// Bytes of a hash that a subject has.
+const BEGINNING: usize = 8;
+
+/// What the name of a subject is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    /// An address that has a role in a transaction, or whose account was edited.
+    Address = 0,
+    /// An address that emitted an event.
+    EventsOf = 1,
+    /// An address whose balance changed although it has no role.
+    Settled = 2,
+    Events = 3,
+    EventsNamed = 4,
+    Block = 5,
+}
+
+/// The subject of an entry: a tag, and an address, the first eight bytes of a hash, or nothing. The other bytes are 0.
+///
+/// Addresses are whole, because the sum of the changes of a balance must not have changes of another address. For a hash,
+/// a reader of the record compares the whole hash. Each list of a client has a tag of its own. Otherwise, a query for the
+/// events of a contract could read millions of its other transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Subject(pub(super) [u8; SUBJECT]);
+
+impl Subject {
+    fn of(tag: Tag, name: &[u8]) -> Self {
+        let mut subject = [0; SUBJECT];
+        for (to, from) in subject.iter_mut().zip([tag as u8].iter().chain(name)) {
+            *to = *from;
+        }
+        Self(subject)
+    }
+
+    /// Returns the subjects whose entries have the changes of the balance of an address.
+    pub(super) fn of_balance(address: &Address) -> [Self; 2] {
+        [Tag::Address, Tag::Settled].map(|tag| Self::of(tag, address.as_bytes()))
+    }
 }
 
 /// A position in the record: a block, and the position of a transaction in it. The position of a block itself is 0.
@@ -172,22 +221,28 @@ impl IndexPosition {
     }
 }
 
-/// The key of an entry: the first eight bytes of an address or hash, and a position in the record. A reader of the record
-/// compares the whole address or hash.
+/// The key of an entry: its subject, and a position in the record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    pub(super) prefix: u64,
+    pub(super) subject: Subject,
     pub(super) place: u64,
 }
 
 impl Key {
     pub(super) fn to_bytes(self) -> [u8; KEY] {
-        (u128::from(self.prefix) << 64 | u128::from(self.place)).to_be_bytes()
+        let mut bytes = [0; KEY];
+        for (to, from) in bytes.iter_mut().zip(self.subject.0.iter().chain(&self.place.to_be_bytes())) {
+            *to = *from;
+        }
+        bytes
     }
 
     pub(super) fn from_bytes(bytes: [u8; KEY]) -> Self {
-        let [prefix, place] = [0, 8].map(|at| bytes.get(at..).map_or(0, first));
-        Self { prefix, place }
+        let parts = bytes.split_first_chunk().zip(bytes.split_last_chunk());
+        parts.map_or(Self::default(), |((subject, _), (_, place))| Self {
+            subject: Subject(*subject),
+            place: u64::from_be_bytes(*place),
+        })
     }
 
     pub(super) const fn block(self) -> u64 {
@@ -195,42 +250,85 @@ impl Key {
     }
 }
 
-/// Adds the entries of the transactions of a block. Returns `None` if the block has more transactions than an entry can
-/// have as position, or its number needs more than 40 bits.
-pub(super) fn add_transactions(
-    kinds: IndexKinds,
-    block: BlockNumber,
-    transactions: &[(Transaction, Receipt)],
-    entries: &mut BTreeMap<Key, u8>,
-) -> Option<()> {
-    let fits = transactions.len() < 1 << POSITION_BITS && block.get() >> (u64::BITS - POSITION_BITS) == 0;
-    for (position, (transaction, receipt)) in (0_u32..).zip(transactions).take_while(|_| fits) {
-        let place = IndexPosition { block, position }.place();
-        let mut add = |key: IndexKey<'_>| {
-            let kinds = entries.entry(Key { prefix: key.prefix(), place }).or_default();
-            *kinds |= key.kind();
-        };
-        if kinds.addresses {
-            for address in &addresses(transaction, receipt) {
-                add(IndexKey::Address(address));
-            }
-        }
-        if kinds.events && !receipt.event_logs.is_empty() {
-            add(IndexKey::Events);
-            for event in &receipt.event_logs {
-                add(IndexKey::EventsOf(&event.address));
-                add(IndexKey::EventsNamed(&event.name));
-            }
-        }
-    }
-    fits.then_some(())
+/// The contents of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Value {
+    /// The kinds of the entry.
+    pub(super) kinds: u8,
+    /// The change of the balance of the address in Qa, modulo 2^128. 0 without [`kind::CHANGE`].
+    pub(super) change: u128,
 }
 
-/// Adds the entry of a block.
-pub(super) fn add_block(kinds: IndexKinds, block: BlockNumber, hash: &BlockHash, entries: &mut BTreeMap<Key, u8>) {
-    if kinds.blocks {
-        let key = Key { prefix: IndexKey::Block(hash).prefix(), place: IndexPosition { block, position: 0 }.place() };
-        *entries.entry(key).or_default() |= kind::BLOCK;
+/// IndexEntries in the order of their keys.
+#[derive(Debug, Default)]
+pub(crate) struct IndexEntries(pub(super) BTreeMap<Key, Value>);
+
+impl IndexEntries {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn add_kind(&mut self, subject: Subject, place: IndexPosition, kind: u8) {
+        self.0.entry(Key { subject, place: place.place() }).or_default().kinds |= kind;
+    }
+
+    /// Adds a change of a balance, after the roles and edits of the same place.
+    pub(crate) fn add_change(&mut self, address: &Address, place: IndexPosition, change: u128) {
+        if change == 0 {
+            return;
+        }
+        let place = place.place();
+        let [of_role, settled] = Subject::of_balance(address).map(|subject| Key { subject, place });
+        // A change without a role is not part of a history: the reserve has one for each transaction.
+        let key = if self.0.contains_key(&of_role) { of_role } else { settled };
+        let value = self.0.entry(key).or_default();
+        value.kinds |= kind::CHANGE;
+        value.change = value.change.wrapping_add(change);
+    }
+
+    /// Returns the sum of the changes of the balance of an address, modulo 2^128.
+    pub(crate) fn sum_of(&self, address: &Address) -> u128 {
+        let all = |subject| Key { subject, place: 0 }..=Key { subject, place: u64::MAX };
+        let entries = Subject::of_balance(address).into_iter().flat_map(|subject| self.0.range(all(subject)));
+        entries.fold(0, |sum, (_, value)| sum.wrapping_add(value.change))
+    }
+
+    /// Adds the entries of the transactions of a block, without the changes of balances. Returns `None` if the block has
+    /// more transactions than an entry can have as position, or its number needs more than 40 bits.
+    pub(crate) fn add_transactions(
+        &mut self,
+        kinds: IndexKinds,
+        block: BlockNumber,
+        transactions: &[(Transaction, Receipt)],
+    ) -> Option<()> {
+        let fits = transactions.len() < 1 << POSITION_BITS && block.get() >> (u64::BITS - POSITION_BITS) == 0;
+        for (position, (transaction, receipt)) in (0_u32..).zip(transactions).take_while(|_| fits) {
+            let mut add =
+                |key: IndexKey<'_>| self.add_kind(key.subject(), IndexPosition { block, position }, key.kind());
+            if kinds.addresses {
+                for address in &addresses(transaction, receipt) {
+                    add(IndexKey::Address(address));
+                }
+            }
+            if kinds.events && !receipt.event_logs.is_empty() {
+                add(IndexKey::Events);
+                for event in &receipt.event_logs {
+                    add(IndexKey::EventsOf(&event.address));
+                    add(IndexKey::EventsNamed(&event.name));
+                }
+            }
+        }
+        fits.then_some(())
+    }
+
+    /// Adds the entry of an edited account.
+    pub(crate) fn add_edit(&mut self, address: &Address, block: BlockNumber) {
+        self.add_kind(IndexKey::AddressOrEdit(address).subject(), IndexPosition { block, position: 0 }, kind::EDITED);
+    }
+
+    /// Adds the entry of a block.
+    pub(crate) fn add_block(&mut self, block: BlockNumber, hash: &BlockHash) {
+        self.add_kind(IndexKey::Block(hash).subject(), IndexPosition { block, position: 0 }, kind::BLOCK);
     }
 }
 
@@ -248,11 +346,11 @@ mod tests {
 
     #[test]
     fn kinds_are_read_as_they_are_written() {
-        for bits in 0..8 {
+        for bits in 0..16 {
             let kinds = IndexKinds::of_bits(bits);
             assert_eq!((kinds.bits(), kinds.to_string().parse()), (bits, Ok(kinds)));
         }
-        assert_eq!("blocks,events,addresses".parse(), Ok(IndexKinds::ALL));
+        assert_eq!("balances,blocks,events,addresses".parse(), Ok(IndexKinds::ALL));
         for (text, got) in [("", ""), ("address", "address"), ("events,", ""), ("off,events", "off")] {
             assert_eq!(text.parse::<IndexKinds>(), Err(IndexKindsError { got: got.to_owned() }), "{text}");
         }

@@ -15,7 +15,7 @@ use crate::{
 /// Database key of the manifest.
 const MANIFEST: [u8; 1] = [0x00];
 /// Format of the index. The indexer removes an index of another format, and makes the index again.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 const WHAT: &str = "manifest of the history index";
 
 /// The first blocks of the chain, from block 0 on.

@@ -1,11 +1,11 @@
-//! The history index: finds the transactions of an address, the transactions with events, and blocks by their hashes
-//! (`docs/adr/0021-history-index.md`).
+//! The history index: finds the transactions of an address, the transactions with events, blocks by their hashes, and
+//! balances after earlier blocks (`docs/adr/0021-history-index.md`).
 //!
 //! The index has a database of its own, and can be made again from the record at any time. One thread, the indexer, adds
 //! blocks after they are published. Readers get the number of blocks that the index covers, and read later blocks from
 //! the record.
 //!
-//! The index is a log-structured merge tree. Entries of recent blocks are in the memtable. Other entries are in *runs*:
+//! The index is a log-structured merge tree. IndexEntries of recent blocks are in the memtable. Other entries are in *runs*:
 //! sorted sequences of pages, which are written once. Runs of similar sizes are merged.
 //!
 //! Modules in reading order:
@@ -13,14 +13,13 @@
 //! - `entry` has the entries and the keys of queries. `page` has the stored form of a page.
 //! - `run` reads and writes runs. `manifest` has the list of runs.
 //! - `read` has the queries. `write` adds blocks, writes the memtable, merges runs, and removes reverted blocks.
-//! - `blocks` reads the entries of blocks from the record. `check` compares the index with the record.
+//! - `check` compares the index with the record.
 //!
 //! ```text
-//! manifest   00                                              format, kinds, covered blocks, newest hash, runs
-//! page       01  run (4)  first entry (16)                   first entry of the next page, entries of 17 bytes
+//! manifest   00                                    format, kinds, covered blocks, newest hash, runs
+//! page       01  run (4)  first entry (28)         first entry of the next page, sum of earlier changes, entries
 //! ```
 
-mod blocks;
 mod check;
 mod entry;
 mod manifest;
@@ -42,11 +41,19 @@ use std::{
 use parking_lot::{Mutex, RwLock};
 use silica_protocol::{BlockHash, BlockNumber};
 
-pub(crate) use self::{blocks::read_blocks, check::check};
-use self::{entry::Key, manifest::Extent, run::Run, write::Upkeep};
+pub(crate) use self::{
+    check::{SumBefore, check},
+    entry::IndexEntries,
+};
 pub use self::{
     entry::{IndexKey, IndexKinds, IndexKindsError, IndexPosition},
     read::{IndexLost, IndexOrder, IndexView},
+};
+use self::{
+    entry::{Key, Value},
+    manifest::Extent,
+    run::Run,
+    write::Upkeep,
 };
 #[cfg(test)]
 use crate::db::Disk;
@@ -72,8 +79,8 @@ struct State {
     db: Option<Db>,
     /// The runs, the oldest entries first.
     runs: Vec<Run>,
-    /// The memtable: entries that are in no run. A key has the kinds of its entry.
-    recent: Arc<RwLock<BTreeMap<Key, u8>>>,
+    /// The memtable: entries that are in no run.
+    recent: Arc<RwLock<BTreeMap<Key, Value>>>,
     /// The blocks whose entries are in `runs`.
     stored: Extent,
     /// The blocks whose entries are in `runs` or `recent`.
@@ -81,6 +88,8 @@ struct State {
     /// After a revert: the number of blocks that the chain kept. Until the indexer has removed the entries of later
     /// blocks, readers use only the entries of these blocks.
     kept: Option<u64>,
+    /// Number of reverts that have begun. What was read from the record before a revert is not added after it.
+    reverts: u64,
     /// A counter that increases with every change of `runs`, and with every revert.
     generation: u64,
 }
@@ -160,13 +169,25 @@ impl HistoryIndex {
         self.state().db.as_ref().map_or(Ok(0), Db::size_on_disk)
     }
 
+    /// Returns the number of reverts that have begun.
+    pub(crate) fn reverts(&self) -> u64 {
+        self.state().reverts
+    }
+
     /// Closes the database. The index then covers no blocks.
     pub(crate) fn close(&self) {
-        let mut upkeep = self.upkeep.lock();
+        self.close_with(&mut self.upkeep.lock());
+    }
+
+    fn close_with(&self, upkeep: &mut Upkeep) {
         *upkeep = Upkeep::default();
-        let generation = self.state().generation.wrapping_add(1);
-        let old = std::mem::replace(&mut *self.state.write(), Arc::new(State { generation, ..State::default() }));
-        if let Some(db) = &old.db {
+        let db = self.change(|state| {
+            let State { kept, reverts, generation, .. } = *state;
+            // A revert in progress stays in progress: the next opening can read the record before its blocks are removed.
+            let closed = State { kept, reverts, generation: generation.wrapping_add(1), ..State::default() };
+            std::mem::replace(state, closed).db
+        });
+        if let Some(db) = db {
             db.close();
         }
     }
@@ -184,7 +205,18 @@ impl HistoryIndex {
     }
 }
 
-fn damaged(reason: impl Into<String>) -> ArchiveError {
+/// The entries of consecutive blocks.
+#[derive(Debug)]
+pub(crate) struct BlockEntries {
+    pub(crate) first: BlockNumber,
+    /// The last block, and its hash.
+    pub(crate) last: BlockNumber,
+    pub(crate) hash: BlockHash,
+    pub(crate) entries: IndexEntries,
+}
+
+/// Returns an error of a damaged index.
+pub(crate) fn damaged(reason: impl Into<String>) -> ArchiveError {
     ArchiveError::damaged(Place::HISTORY_INDEX, reason)
 }
 

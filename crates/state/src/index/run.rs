@@ -2,8 +2,8 @@
 
 use super::{
     damaged,
-    entry::Key,
-    page::{self, CAPACITY, Entry, Page, after_run, page_key, read_page_key},
+    entry::{Key, Subject},
+    page::{self, Entry, Page, PageWriter, after_run, page_key, read_page_key},
 };
 use crate::{archive::ArchiveError, db::Db};
 
@@ -32,7 +32,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     pub(super) const fn has(&self, entry: &Entry) -> bool {
-        entry.1 & self.kinds != 0
+        entry.1.kinds & self.kinds != 0
     }
 }
 
@@ -64,6 +64,17 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// Returns the sum of the changes of the subject of `to` up to `to`, modulo 2^128. Reads one page.
+    pub(super) fn sum(&self, db: &Db, to: Key) -> Result<u128, ArchiveError> {
+        if to < self.first {
+            return Ok(0);
+        }
+        let Page { carry, entries, .. } = self.page_up_to(db, to)?;
+        let is_carried = entries.first().is_some_and(|first| first.0.subject == to.subject);
+        let within = entries.iter().filter(|(key, _)| key.subject == to.subject && *key <= to);
+        Ok(within.fold(if is_carried { carry } else { 0 }, |sum, (_, value)| sum.wrapping_add(value.change)))
     }
 
     /// Returns the page that begins with an entry.
@@ -102,15 +113,17 @@ pub(super) struct Cursor {
     page: Page,
     at: usize,
     read: u64,
+    /// The subject of the last consumed entry, and the sum of its changes so far.
+    sum: (Subject, u128),
 }
 
 impl Cursor {
     pub(super) fn new(db: &Db, run: Run) -> Result<Self, ArchiveError> {
-        Ok(Self { run, page: run.page_at(db, run.first)?, at: 0, read: 0 })
+        Ok(Self { run, page: run.page_at(db, run.first)?, at: 0, read: 0, sum: Default::default() })
     }
 
     /// Returns the next entry without consuming it, or `None` after the last entry. Compares the number of entries of the
-    /// run, and their order.
+    /// run, their order, and the sums of the changes.
     pub(super) fn peek(&mut self, db: &Db) -> Result<Option<Entry>, ArchiveError> {
         if let Some(entry) = self.page.entries.get(self.at) {
             return Ok(Some(*entry));
@@ -126,12 +139,24 @@ impl Cursor {
         if last >= first.map(|entry| entry.0) {
             return Err(damaged("the pages of a run are not in order"));
         }
+        if first.is_some_and(|(key, _)| self.sum_of(key.subject) != self.page.carry) {
+            return Err(damaged("the sum of the changes before a page is wrong"));
+        }
         Ok(first)
     }
 
-    pub(super) const fn skip(&mut self) {
+    /// Consumes the entry that [`Cursor::peek`] returned.
+    pub(super) fn skip(&mut self) {
+        if let Some((key, value)) = self.page.entries.get(self.at) {
+            self.sum = (key.subject, self.sum_of(key.subject).wrapping_add(value.change));
+        }
         self.at = self.at.saturating_add(1);
         self.read = self.read.saturating_add(1);
+    }
+
+    /// Returns the sum of the changes of a subject in the consumed entries, which include no later subject.
+    fn sum_of(&self, subject: Subject) -> u128 {
+        if self.sum.0 == subject { self.sum.1 } else { 0 }
     }
 }
 
@@ -139,26 +164,24 @@ impl Cursor {
 #[derive(Debug)]
 pub(super) struct RunWriter {
     pub(super) id: u32,
-    /// Entries that are not written: at most one more than a page has.
-    buffer: Vec<Entry>,
+    page: PageWriter,
     first: Option<Key>,
     entries: u64,
     newest_block: u64,
 }
 
 impl RunWriter {
-    pub(super) const fn new(id: u32) -> Self {
-        Self { id, buffer: Vec::new(), first: None, entries: 0, newest_block: 0 }
+    pub(super) fn new(id: u32) -> Self {
+        Self { id, page: PageWriter::default(), first: None, entries: 0, newest_block: 0 }
     }
 
     /// Adds an entry, which is after all earlier entries.
     pub(super) fn push(&mut self, db: &Db, entry: Entry) -> Result<(), ArchiveError> {
-        if self.buffer.len() >= CAPACITY {
-            page::write(db, self.id, &self.buffer, Some(entry.0))?;
-            self.buffer.clear();
+        if !self.page.push(entry) {
+            self.page = std::mem::take(&mut self.page).write(db, self.id, Some(entry.0))?;
+            self.page.push(entry);
         }
         self.first.get_or_insert(entry.0);
-        self.buffer.push(entry);
         self.entries = self.entries.saturating_add(1);
         self.newest_block = self.newest_block.max(entry.0.block());
         Ok(())
@@ -166,9 +189,9 @@ impl RunWriter {
 
     /// Writes the last page. Returns `None` if the run has no entries.
     pub(super) fn finish(self, db: &Db) -> Result<Option<Run>, ArchiveError> {
-        page::write(db, self.id, &self.buffer, None)?;
-        let Self { id, entries, newest_block, .. } = self;
-        Ok(self.first.map(|first| Run { id, first, entries, newest_block }))
+        let Self { id, page, first, entries, newest_block } = self;
+        page.write(db, id, None)?;
+        Ok(first.map(|first| Run { id, first, entries, newest_block }))
     }
 }
 

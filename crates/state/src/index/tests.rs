@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use proptest::{collection::vec, prelude::*};
-use silica_protocol::{Address, BlockHash, BlockNumber, sha256};
+use silica_protocol::{Address, BlockHash, BlockNumber, Qa, sha256};
 
 use super::{
-    blocks::BlockEntries,
-    entry::{Key, kind},
-    page::CAPACITY,
+    entry::{Key, Subject, Value, kind},
     *,
 };
 use crate::db::Disk;
 
 /// Number of different addresses.
 const ADDRESSES: u64 = 5;
+/// Minimum number of entries of a page.
+const MANY: u32 = 200;
 
 #[derive(Clone, Debug)]
 enum Operation {
@@ -62,16 +62,37 @@ impl Chain {
         Some(BlockHash::new(sha256(&[&number.get().to_be_bytes(), &transactions.to_be_bytes(), &revert.to_be_bytes()])))
     }
 
-    /// Returns the entries of a block. The address of a transaction depends on the hash of its block.
-    fn entries(&self, block: u64) -> BTreeMap<Key, u8> {
+    /// Returns the entries of a block. The address of a transaction, and the change of its balance, depend on the hash of
+    /// its block. A change can be negative.
+    fn entries(&self, block: u64) -> BTreeMap<Key, Value> {
         let hash = self.hash(BlockNumber::new(block)).unwrap();
-        let entry = |position: u32| {
-            let number = u64::from(hash.as_bytes()[(position % 32) as usize]) % ADDRESSES;
-            let place = IndexPosition { block: BlockNumber::new(block), position }.place();
-            let kinds = if position.is_multiple_of(3) { kind::ROLE | kind::EVENT_OF } else { kind::ROLE };
-            (Key { prefix: IndexKey::Address(&address(number)).prefix(), place }, kinds)
+        let entries = |position: u32| {
+            let byte = hash.as_bytes()[(position % 32) as usize];
+            let (address, sign) = (address(u64::from(byte) % ADDRESSES), byte / 128);
+            let place = IndexPosition { block: BlockNumber::new(block), position };
+            let change = match position % 5 {
+                0 => 0,
+                amount => u128::from(byte) << (amount * 20),
+            };
+            let mut entries = IndexEntries::default();
+            // A change without a role has another subject.
+            if !position.is_multiple_of(7) {
+                entries.add_kind(IndexKey::Address(&address).subject(), place, kind::ROLE);
+            }
+            if position.is_multiple_of(3) {
+                entries.add_kind(IndexKey::EventsOf(&address).subject(), place, kind::EVENT_OF);
+            }
+            entries.add_change(&address, place, if sign == 0 { change } else { change.wrapping_neg() });
+            entries.0
         };
-        (0..self.blocks[block as usize].0).map(entry).collect()
+        (0..self.blocks[block as usize].0).flat_map(entries).collect()
+    }
+
+    /// Returns the balance of an address after a block, from the entries of all blocks.
+    fn balance(&self, address: &Address, block: u64) -> u128 {
+        let entries = (0..=block).flat_map(|block| self.entries(block));
+        let of_address = entries.filter(|(key, _)| Subject::of_balance(address).contains(&key.subject));
+        of_address.fold(0, |sum, (_, value)| sum.wrapping_add(value.change))
     }
 
     /// Adds all blocks that the index does not have.
@@ -79,15 +100,15 @@ impl Chain {
         while let Some(first) = index.next_block()
             && let Some(hash) = self.hash(first)
         {
-            let entries = self.entries(first.get());
-            index.add(BlockEntries { first, last: first, hash, entries });
+            let entries = IndexEntries(self.entries(first.get()));
+            index.add(index.reverts(), BlockEntries { first, last: first, hash, entries });
         }
     }
 
     /// Returns the places of a query in the first `covered` blocks, from the entries of all blocks.
     fn expected(&self, query: IndexKey<'_>, covered: u64) -> Vec<IndexPosition> {
         let entries = (0..covered).flat_map(|block| self.entries(block));
-        let wanted = entries.filter(|(key, kinds)| key.prefix == query.prefix() && kinds & query.kind() != 0);
+        let wanted = entries.filter(|(key, value)| key.subject == query.subject() && value.kinds & query.kind() != 0);
         wanted.map(|(key, _)| IndexPosition::of_place(key.place)).collect()
     }
 }
@@ -110,6 +131,13 @@ fn check(index: &Arc<HistoryIndex>, chain: &Chain) {
 fn check_addresses(index: &Arc<HistoryIndex>, chain: &Chain, numbers: std::ops::Range<u64>) {
     for number in numbers {
         let address = address(number);
+        let mut view = IndexView::new(index);
+        let covered = view.covered_balances();
+        for block in [0, covered / 2, covered.saturating_sub(2), covered.saturating_sub(1)] {
+            let expected = (block < covered).then(|| Qa::new(chain.balance(&address, block)));
+            assert_eq!(view.balance(&address, BlockNumber::new(block)), Ok(expected), "{address} {block} {covered}");
+        }
+        assert_eq!(view.balance(&address, BlockNumber::new(covered)), Ok(None));
         for query in [IndexKey::Address(&address), IndexKey::EventsOf(&address)] {
             let mut view = IndexView::new(index);
             let covered = view.covered(query);
@@ -153,7 +181,7 @@ proptest! {
     #[test]
     fn index_agrees_with_the_model(operations in vec(operation(), 1..40)) {
         let (disk, mut chain) = (Disk::default(), Chain::default());
-        let mut index = Arc::new(open(&disk, &chain));
+        let (mut index, mut is_failing) = (Arc::new(open(&disk, &chain)), false);
         for (turn, operation) in (0..).zip(operations) {
             // One address at each turn, because a comparison takes far longer than an operation.
             let address = turn % ADDRESSES..turn % ADDRESSES + 1;
@@ -166,7 +194,7 @@ proptest! {
                     let last = BlockNumber::new(chain.blocks.len() as u64 - 1);
                     if index.next_block() == Some(first) {
                         let hash = chain.hash(last).unwrap();
-                        index.add(BlockEntries { first, last, hash, entries: BTreeMap::new() });
+                        index.add(index.reverts(), BlockEntries { first, last, hash, entries: IndexEntries::default() });
                     }
                 }
                 Operation::Store => {
@@ -186,19 +214,25 @@ proptest! {
                     chain.reverts += 1;
                     chain.blocks.truncate(kept as usize);
                     check_addresses(&index, &chain, address.clone());
-                    if let Err(error) = index.finish_revert(|number| Ok(chain.hash(number))) {
+                    if let Err(error) = index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))) {
                         index.note_failure(&error);
                     }
                 }
                 Operation::Crash(kept) => {
                     drop(index);
                     disk.crash(kept);
+                    is_failing = false;
                     index = Arc::new(open(&disk, &chain));
                 }
-                Operation::Fail(writes) => disk.fail_after(writes),
+                // A disk that works again without a crash would keep writes that the index does not know.
+                Operation::Fail(writes) if !is_failing => {
+                    disk.fail_after(writes);
+                    is_failing = true;
+                }
+                Operation::Fail(_) => {}
             }
             let reopened = index.open(|number| Ok(chain.hash(number)));
-            if reopened.is_ok() && index.finish_revert(|number| Ok(chain.hash(number))).is_ok() {
+            if reopened.is_ok() && index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).is_ok() {
                 chain.feed(&index);
             }
             check_addresses(&index, &chain, address.clone());
@@ -221,7 +255,7 @@ proptest! {
 fn sample(disk: &Disk) -> (Arc<HistoryIndex>, Chain) {
     let mut chain = Chain::default();
     let index = Arc::new(open(disk, &chain));
-    for transactions in [CAPACITY as u32 * 4, 900] {
+    for transactions in [MANY * 20, 900] {
         chain.blocks.push((transactions, 0));
         chain.feed(&index);
         index.store().unwrap();
@@ -257,9 +291,9 @@ fn damage_of_any_page_is_noticed() {
             let mut view = IndexView::new(&index);
             let covered = view.covered(IndexKey::Events);
             let mut lost = covered == 0;
-            for number in 0..ADDRESSES {
-                let address = address(number);
-                let query = IndexKey::Address(&address);
+            let addresses: Vec<Address> = (0..ADDRESSES).map(address).collect();
+            for query in addresses.iter().flat_map(|address| [IndexKey::Address(address), IndexKey::EventsOf(address)])
+            {
                 let found = view.find(query, place(0, 0), place(u64::MAX, 0), IndexOrder::NewestFirst, usize::MAX);
                 match found {
                     Ok(mut found) => {
@@ -297,10 +331,108 @@ fn view_survives_merges_and_notices_reverts() {
     }
     index.begin_revert(2);
     chain.blocks.truncate(2);
-    index.finish_revert(|number| Ok(chain.hash(number))).unwrap();
+    index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).unwrap();
     while index.maintain(100).unwrap() {}
     let found = view.find(query, place(0, 0), place(u64::MAX, 0), IndexOrder::OldestFirst, usize::MAX);
     assert_eq!(found, Err(IndexLost));
+    check(&index, &chain);
+}
+
+/// Returns the bytes of all pages for each of 40,000 blocks with one payment. The payments have 64 senders. `recipient`
+/// returns the number of the recipient of a payment.
+#[expect(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "the test measures a size")]
+fn bytes_of_a_payment(recipient: impl Fn(u64) -> u64) -> f64 {
+    const PAYMENTS: u64 = 40_000;
+    let disk = Disk::default();
+    let index = open(&disk, &Chain::default());
+    for block in 0..PAYMENTS {
+        let (first, mut entries) = (BlockNumber::new(block), IndexEntries::default());
+        let place = IndexPosition { block: first, position: 0 };
+        for (account, change) in
+            [(block % 64, 1_100_000_000_000_u128.wrapping_neg()), (recipient(block), 10_u128.pow(12))]
+        {
+            entries.add_kind(IndexKey::Address(&address(account)).subject(), place, kind::ROLE);
+            entries.add_change(&address(account), place, change);
+        }
+        let hash = BlockHash::new(sha256(&[b"block", &block.to_be_bytes()]));
+        entries.add_block(first, &hash);
+        index.add(index.reverts(), BlockEntries { first, last: first, hash, entries });
+        index.maintain(1_000).unwrap();
+    }
+    index.store().unwrap();
+    while index.maintain(1_000).unwrap() {}
+    let db = index.state().db.clone().unwrap();
+    let bytes = db.scan(vec![1]..vec![2]).map(|page| page.map(|(key, value)| key.len() + value.len()).unwrap());
+    bytes.sum::<usize>() as f64 / PAYMENTS as f64
+}
+
+#[test]
+fn payment_with_its_block_takes_few_bytes() {
+    let (known, new) = (bytes_of_a_payment(|block| block % 100), bytes_of_a_payment(|block| 1_000 + block));
+    println!("{known:.1} bytes to a known account, {new:.1} bytes to a new account");
+    assert!((30.0..48.0).contains(&known), "{known}");
+    assert!((40.0..66.0).contains(&new), "{new}");
+}
+
+#[test]
+fn check_notices_other_entries_and_other_sums() {
+    let disk = Disk::default();
+    let (index, chain) = sample(&disk);
+    let entries = |kinds: IndexKinds, first: BlockNumber, _, _: &SumBefore<'_>| {
+        assert_eq!(kinds, IndexKinds::ALL);
+        let entries = IndexEntries(chain.entries(first.get()));
+        Ok(Some(BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries }))
+    };
+    let hash_of = |number| Ok(chain.hash(number));
+    assert_eq!(index.check(hash_of, &mut { entries }).unwrap(), u64::from(MANY * 20 + 900));
+    let mut other = chain.clone();
+    other.blocks[1].0 -= 1;
+    let error = index.check(hash_of, &mut |_, first, _, _| {
+        let entries = IndexEntries(other.entries(first.get()));
+        Ok(Some(BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries }))
+    });
+    assert!(error.unwrap_err().to_string().contains("or other entries"));
+    // A page whose checksum is right, and whose carry is not.
+    let run = index.state().runs[0];
+    let db = index.state().db.clone().unwrap();
+    let second = run.page_at(&db, run.first).unwrap().next.unwrap();
+    let key = page::page_key(run.id, second);
+    let payload = crate::codec::unseal(&key, &db.get(&key).unwrap().unwrap()).unwrap().to_vec();
+    let (header, rest) = payload.split_at(1 + entry::KEY);
+    let mut changed = crate::codec::Writer::new();
+    changed.raw(header);
+    changed.number(page::read(&key, &db.get(&key).unwrap().unwrap()).unwrap().carry.wrapping_add(1));
+    let mut reader = crate::codec::Reader::new(rest);
+    reader.number::<u128>("carry").unwrap();
+    changed.raw(&rest[rest.len() - reader.len()..]);
+    db.insert(&key, &crate::codec::seal(&key, changed.as_slice())).unwrap();
+    let error = index.check(hash_of, &mut { entries }).unwrap_err();
+    assert!(error.to_string().contains("sum of the changes"), "{error}");
+}
+
+#[test]
+fn index_of_an_earlier_format_starts_anew() {
+    let disk = Disk::default();
+    let (index, chain) = sample(&disk);
+    drop(index);
+    disk.crash(usize::MAX);
+    assert_eq!(open(&disk, &chain).progress().blocks, 2);
+    disk.damage(&[0], |value| {
+        let value = value?;
+        let mut payload = crate::codec::unseal(&[0], &value).unwrap().to_vec();
+        payload[0] = 1;
+        Some(crate::codec::seal(&[0], &payload))
+    });
+    let index = Arc::new(open(&disk, &chain));
+    assert_eq!(index.progress().blocks, 0, "the manifest has the format 1");
+    chain.feed(&index);
+    index.store().unwrap();
+    while index.maintain(100).unwrap() {}
+    check(&index, &chain);
+    drop(index);
+    disk.crash(usize::MAX);
+    let index = Arc::new(open(&disk, &chain));
+    assert_eq!(index.progress().blocks, 3);
     check(&index, &chain);
 }
 
@@ -321,4 +453,109 @@ fn index_of_other_kinds_or_of_another_chain_starts_anew() {
     while index.maintain(100).unwrap() {}
     index.state().db.as_ref().unwrap().flush().unwrap();
     assert_eq!(disk.keys().len(), 1, "only the manifest remains of the old index");
+}
+
+#[test]
+fn blocks_that_were_read_before_a_revert_are_not_added_after_it() {
+    let disk = Disk::default();
+    let (index, mut chain) = sample(&disk);
+    chain.blocks.push((40, 0));
+    let first = index.next_block().unwrap();
+    let entries = IndexEntries(chain.entries(first.get()));
+    let reverts = index.reverts();
+    let read = BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries };
+    // The chain replaces the newest block, and is as long as before.
+    chain.reverts = 1;
+    chain.blocks[3] = (50, 1);
+    index.begin_revert(3);
+    index.finish_revert(reverts, |_| unreachable!("the record can be from before the revert")).unwrap();
+    index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).unwrap();
+    index.add(reverts, read);
+    assert_eq!(index.progress().blocks, 3, "the entries are of a removed block");
+    chain.feed(&index);
+    check(&index, &chain);
+}
+
+#[test]
+fn closing_keeps_the_limit_of_a_revert_in_progress() {
+    let disk = Disk::default();
+    let (index, mut chain) = sample(&disk);
+    index.begin_revert(1);
+    index.close();
+    // The record still has the removed blocks.
+    index.open(|number| Ok(chain.hash(number))).unwrap();
+    assert_eq!(index.progress().blocks, 1);
+    chain.blocks.truncate(1);
+    index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).unwrap();
+    check(&index, &chain);
+}
+
+#[test]
+fn view_of_a_reverted_chain_does_not_take_entries_of_the_next_chain() {
+    let disk = Disk::default();
+    let (index, mut chain) = sample(&disk);
+    let mut view = IndexView::new(&index);
+    index.begin_revert(1);
+    chain.blocks.truncate(1);
+    index.finish_revert(index.reverts(), |number| Ok(chain.hash(number))).unwrap();
+    chain.blocks.extend([(900, 1), (50, 1), (50, 1)]);
+    chain.feed(&index);
+    while index.maintain(1 << 20).unwrap() {}
+    let address = address(1);
+    let found = view.find(IndexKey::Address(&address), place(0, 0), place(9, 0), IndexOrder::NewestFirst, 7);
+    assert_eq!(found, Err(IndexLost));
+}
+
+/// Opens an index again after damage to its pages: the pages whose numbers `is_damaged` selects are lost.
+fn reopen_damaged(
+    disk: &Disk,
+    index: Arc<HistoryIndex>,
+    chain: &Chain,
+    is_damaged: impl Fn(usize) -> bool,
+) -> Arc<HistoryIndex> {
+    drop(index);
+    disk.crash(usize::MAX);
+    // The first key is the manifest.
+    for (_, key) in disk.keys().iter().skip(1).enumerate().filter(|(number, _)| is_damaged(*number)) {
+        disk.damage(key, |_| None);
+    }
+    Arc::new(open(disk, chain))
+}
+
+#[test]
+fn failure_that_a_view_notices_late_does_not_close_the_next_database() {
+    let disk = Disk::default();
+    let (index, chain) = sample(&disk);
+    let index = reopen_damaged(&disk, index, &chain, |_| true);
+    let address = address(1);
+    let (mut one, late) = (IndexView::new(&index), IndexView::new(&index));
+    let found = one.find(IndexKey::Address(&address), place(0, 0), place(9, 0), IndexOrder::NewestFirst, 7);
+    assert_eq!(found, Err(IndexLost));
+    index.open(|number| Ok(chain.hash(number))).unwrap();
+    chain.feed(&index);
+    late.note_failure(&damaged("found before the index was made again"));
+    assert_eq!(index.progress().blocks, 3);
+}
+
+#[test]
+fn query_for_events_reads_no_page_of_other_transactions_of_the_address() {
+    let disk = Disk::default();
+    let chain = Chain { blocks: vec![(CAPACITY as u32 * 4, 0)], reverts: 0 };
+    let index = Arc::new(open(&disk, &chain));
+    let address = address(1);
+    let mut entries = IndexEntries::default();
+    for position in 0..chain.blocks[0].0 {
+        entries.add_kind(IndexKey::Address(&address).subject(), place(0, position), kind::ROLE);
+    }
+    entries.add_kind(IndexKey::EventsOf(&address).subject(), place(0, 0), kind::EVENT_OF);
+    let first = BlockNumber::new(0);
+    index.add(index.reverts(), BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries });
+    index.store().unwrap();
+    // The pages in the middle have only other transactions.
+    let index = reopen_damaged(&disk, index, &chain, |number| (1..4).contains(&number));
+    let mut view = IndexView::new(&index);
+    for order in [IndexOrder::NewestFirst, IndexOrder::OldestFirst] {
+        let found = view.find(IndexKey::EventsOf(&address), place(0, 0), place(0, u32::MAX), order, 7);
+        assert_eq!(found, Ok(vec![place(0, 0)]));
+    }
 }

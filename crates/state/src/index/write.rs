@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use silica_protocol::{BlockHash, BlockNumber};
+use silica_protocol::{Address, BlockHash, BlockNumber};
 
 use super::{
-    HistoryIndex, State,
-    blocks::BlockEntries,
+    BlockEntries, HistoryIndex, State,
+    entry::{Key, Subject},
     manifest::{self, Extent, Manifest},
     newest_of,
     page::Entry,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{archive::ArchiveError, db::Db, merge_policy::to_merge};
 
-/// Number of entries of the memtable at which they become a run. They take about 3 MB of memory.
+/// Number of entries of the memtable at which they become a run. They take about 6 MB of memory.
 const FULL: usize = 1 << 16;
 /// Number of blocks since the newest run at which the memtable becomes a run, even if it has few entries. After a crash,
 /// the indexer reads these blocks again.
@@ -82,6 +82,7 @@ impl HistoryIndex {
             },
             None => None,
         };
+        let is_anew = known.is_none();
         let Manifest { stored, next_run, runs } = known.unwrap_or_default();
         *upkeep = Upkeep { next_run, ..Upkeep::default() };
         for run in stored_runs(&db)? {
@@ -90,10 +91,15 @@ impl HistoryIndex {
                 upkeep.next_run = upkeep.next_run.max(run.saturating_add(1));
             }
         }
+        if is_anew && !upkeep.garbage.is_empty() {
+            // Before the removal of the old runs: after a crash, the old manifest must not name removed pages.
+            manifest::write(&db, self.kinds, &Manifest { next_run: upkeep.next_run, ..Manifest::default() })?;
+            db.flush()?;
+        }
         self.change(|state| {
             let generation = state.generation.wrapping_add(1);
-            *state =
-                State { db: Some(db), runs, stored, added: stored, generation, kept: state.kept, ..State::default() };
+            let State { kept, reverts, .. } = *state;
+            *state = State { db: Some(db), runs, stored, added: stored, kept, reverts, generation, ..State::default() };
         });
         Ok(())
     }
@@ -104,39 +110,45 @@ impl HistoryIndex {
         (state.db.is_some() && state.kept.is_none()).then(|| BlockNumber::new(state.added.blocks))
     }
 
-    /// Adds the entries of blocks that begin with [`HistoryIndex::next_block`]. Does nothing if the chain was reverted
-    /// since the blocks were read.
-    pub(crate) fn add(&self, blocks: BlockEntries) {
+    /// Adds the entries of blocks that begin with [`HistoryIndex::next_block`]. Does nothing if more than `reverts` reverts
+    /// have begun, because then the blocks were read before a revert.
+    pub(crate) fn add(&self, reverts: u64, blocks: BlockEntries) {
         let BlockEntries { first, last, hash, entries } = blocks;
         self.change(|state| {
-            if state.kept.is_none() && state.added.blocks == first.get() {
+            if state.kept.is_none() && state.reverts == reverts && state.added.blocks == first.get() {
                 let mut recent = state.recent.write();
-                for (key, kinds) in entries {
-                    *recent.entry(key).or_default() |= kinds;
-                }
+                recent.extend(entries.0);
                 drop(recent);
                 state.added = Extent { blocks: last.get().saturating_add(1), newest: Some(hash) };
             }
         });
     }
 
+    /// Returns the sum of the changes of the balance of an address in all added blocks, modulo 2^128.
+    pub(crate) fn sum(&self, address: &Address) -> Result<u128, ArchiveError> {
+        self.state().sum(address, u64::MAX)
+    }
+
     /// Limits readers to the entries of the first `kept` blocks, because the chain is being reverted.
     pub(crate) fn begin_revert(&self, kept: u64) {
         self.change(|state| {
             state.kept = Some(state.kept.map_or(kept, |before| before.min(kept)));
+            state.reverts = state.reverts.wrapping_add(1);
             state.generation = state.generation.wrapping_add(1);
         });
     }
 
     /// Removes the entries of reverted blocks, if the chain was reverted. `hash_of` returns the hash of a block of the
-    /// record.
+    /// record. Does nothing if more than `reverts` reverts have begun, because then `hash_of` can read a record from before a
+    /// revert.
     pub(crate) fn finish_revert(
         &self,
+        reverts: u64,
         hash_of: impl Fn(BlockNumber) -> Result<Option<BlockHash>, ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let mut upkeep = self.upkeep.lock();
         let state = self.state();
-        let Some(kept) = state.kept else { return Ok(()) };
+        let Some(kept) = state.kept.filter(|_| state.reverts == reverts) else { return Ok(()) };
         let extent_of = |extent: Extent| match kept.checked_sub(1).filter(|_| kept < extent.blocks) {
             Some(newest) => Ok(Extent { blocks: kept, newest: hash_of(BlockNumber::new(newest))? }),
             None => Ok::<_, ArchiveError>(if kept == 0 { Extent::default() } else { extent }),
@@ -168,7 +180,7 @@ impl HistoryIndex {
             state.recent = Arc::new(RwLock::new(recent));
             state.added = added;
             // Another revert can have begun meanwhile.
-            state.kept = state.kept.filter(|again| *again < kept);
+            state.kept = state.kept.filter(|_| state.reverts != reverts);
         });
         Ok(())
     }
@@ -237,7 +249,7 @@ impl HistoryIndex {
         };
         let mut writer = RunWriter::new(upkeep.take_id());
         // A copy, because readers need the lock.
-        let entries: Vec<Entry> = state.recent.read().iter().map(|(key, kinds)| (*key, *kinds)).collect();
+        let entries: Vec<Entry> = state.recent.read().iter().map(|(key, value)| (*key, *value)).collect();
         for entry in entries {
             writer.push(db, entry)?;
         }
@@ -271,7 +283,21 @@ impl HistoryIndex {
     /// Closes the database after an error, so that the next [`HistoryIndex::open`] opens it again. Removes a damaged
     /// database.
     pub(crate) fn note_failure(&self, error: &ArchiveError) {
-        self.close();
+        self.give_up(&mut self.upkeep.lock(), error);
+    }
+
+    /// As [`HistoryIndex::note_failure`], but does nothing if the runs have changed since the state of a generation. Then
+    /// the error may be of removed pages, or of a database that is closed already.
+    pub(super) fn note_failure_at(&self, generation: u64, error: &ArchiveError) {
+        let mut upkeep = self.upkeep.lock();
+        if self.state().generation == generation {
+            self.give_up(&mut upkeep, error);
+        }
+    }
+
+    /// Holds the lock until the files are removed. Otherwise the indexer could open them before their removal.
+    fn give_up(&self, upkeep: &mut Upkeep, error: &ArchiveError) {
+        self.close_with(upkeep);
         if error.is_damage() {
             // If the removal fails, the next opening finds the damage again.
             let _: std::io::Result<()> = self.files.remove();
@@ -283,21 +309,18 @@ impl Merge {
     /// Merges up to `budget` entries. Returns whether all are merged.
     fn advance(&mut self, db: &Db, budget: usize) -> Result<bool, ArchiveError> {
         for _ in 0..budget {
-            let mut least: Option<Entry> = None;
-            for cursor in &mut self.cursors {
-                if let Some(entry) = cursor.peek(db)? {
-                    least = match least {
-                        Some(least) if least.0 < entry.0 => Some(least),
-                        Some(least) if least.0 == entry.0 => Some((least.0, least.1 | entry.1)),
-                        _ => Some(entry),
-                    };
+            let mut least: Option<(Entry, usize)> = None;
+            for (at, cursor) in self.cursors.iter_mut().enumerate() {
+                if let Some(entry) = cursor.peek(db)?
+                    && least.is_none_or(|(least, _)| entry.0 < least.0)
+                {
+                    least = Some((entry, at));
                 }
             }
-            let Some(least) = least else { return Ok(true) };
-            for cursor in &mut self.cursors {
-                if cursor.peek(db)?.is_some_and(|entry| entry.0 == least.0) {
-                    cursor.skip();
-                }
+            let Some((least, at)) = least else { return Ok(true) };
+            // No two runs have the same entry, because each block is in one run.
+            if let Some(cursor) = self.cursors.get_mut(at) {
+                cursor.skip();
             }
             self.output.push(db, least)?;
         }

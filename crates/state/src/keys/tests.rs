@@ -316,7 +316,8 @@ proptest! {
             keys.note(version, KeyChanges { added: owned(&added), gone: owned(&gone) });
             versions.push(before.difference(&gone).chain(&added).cloned().collect());
             for from in [String::from("m"), name(from % 80).into()] {
-                // First a reader of this version or an earlier version, and then one reader of each version.
+                // The first reader reads this version or an earlier one. Each of the following readers reads one of all
+                // versions.
                 let first = versions.len().saturating_sub(1 + behind);
                 for version in [first].into_iter().chain(0..versions.len()) {
                     let there = read_entries(&keys, &from, version as u64, &versions[version]);

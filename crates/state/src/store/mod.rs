@@ -25,7 +25,7 @@ use crate::{
     checkpointer::Checkpointer,
     db::{Db, DbOptions, Durability},
     index::{self, HistoryIndex, IndexKinds, IndexProgress},
-    indexer::Indexer,
+    indexer::{BalanceRules, Indexer, SharedRules},
     layout::Layout,
     savepoints::Savepoints,
     snapshot::{Core, Snapshot},
@@ -55,7 +55,8 @@ pub struct StoreOptions {
     pub held_bytes: u64,
     /// Whether opening rebuilds a damaged derived database. Otherwise opening fails.
     pub repair: bool,
-    /// The kinds of entries of the history index. Without a kind, the store has no history index.
+    /// The kinds of entries of the history index. Without a kind, the store has no history index. An index with balances
+    /// covers no blocks before [`Store::set_balance_rules`].
     pub index: IndexKinds,
 }
 
@@ -86,9 +87,11 @@ type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// See the [crate documentation](crate).
 #[derive(Debug)]
 pub struct Store {
-    /// The first fields, so that their drop ends the threads before the drop of the other fields. `None` without a history
-    /// index.
+    /// The thread of the history index; `None` without this index. This field and the next field come first, so that
+    /// their drop ends the threads before the drop of the other fields.
     indexer: Option<Indexer>,
+    /// The rules of balances, for the entries of the history index.
+    rules: SharedRules,
     checkpointer: Checkpointer,
     core: Arc<Core>,
     published: Arc<RwLock<Snapshot>>,
@@ -225,6 +228,16 @@ impl Store {
     /// effect.
     pub fn set_signer(&self, seal: Arc<dyn BlockSigner>) {
         self.core.archive.set_signer(seal);
+    }
+
+    /// Sets the rules by which the blocks change balances, for a history index with balances. Only the first call has an
+    /// effect.
+    pub fn set_balance_rules(&self, rules: Arc<dyn BalanceRules>) {
+        // A second value is ignored, as the documentation states.
+        let _: Result<(), Arc<dyn BalanceRules>> = self.rules.set(rules);
+        if let Some(indexer) = &self.indexer {
+            indexer.notify();
+        }
     }
 
     /// Returns the signer for blocks of empty block ranges, or `None` if no signer is set. Without a signer, callers

@@ -21,7 +21,7 @@ use crate::{
     db::{Db, DbOptions, Durability},
     error::{OpenError, StateError},
     file::create_anew,
-    indexer::Indexer,
+    indexer::{Indexer, SharedRules},
     keys::KeyChanges,
     layout::Layout,
     snapshot::{Core, Snapshot},
@@ -108,7 +108,7 @@ impl Store {
     /// Starts the thread of the history index, if the store has such an index.
     fn with_indexer(mut self) -> Result<Self, OpenError> {
         let index = self.databases.index.as_ref();
-        let indexer = index.map(|index| Indexer::start(index, &self.published)).transpose();
+        let indexer = index.map(|index| Indexer::start(index, &self.published, &self.rules)).transpose();
         self.indexer = indexer.map_err(OpenError::Thread)?;
         Ok(self)
     }
@@ -164,8 +164,9 @@ impl Store {
         }
     }
 
-    /// Marks the state for removal, and removes the state diffs and the history index. The next opening removes the state. The caller must
-    /// then execute all blocks again ([`OpenOutcome::NeedsReplay`]). The store in the directory must not be open.
+    /// Marks the state for removal, and removes the state diffs and the history index. The next opening removes the
+    /// state. The caller must then execute all blocks again ([`OpenOutcome::NeedsReplay`]). The store in the directory
+    /// must not be open.
     ///
     /// # Errors
     ///
@@ -261,6 +262,7 @@ impl Store {
         let checkpointer = Checkpointer::start(&core.pages, &core.archive, savepoints);
         Ok(Self {
             indexer: None,
+            rules: SharedRules::default(),
             checkpointer: checkpointer.map_err(|source| Opening::Failed(OpenError::Thread(source)))?,
             core,
             published: Arc::new(RwLock::new(snapshot)),

@@ -151,7 +151,7 @@ fn open_reserve(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(path)
 }
 
-/// Writes `room` bytes to a file and flushes it. After an error, the bytes that had space are flushed.
+/// Writes `room` bytes to a file and flushes it. After an error, the function flushes the bytes that it has written.
 fn fill(file: &mut File, room: u64) -> io::Result<()> {
     // The bytes are random, because a file system could compress other bytes.
     let mut noise = 1_u64;

@@ -12,6 +12,7 @@ use crate::{
     archive::{Head, Removed},
     checkpointer::Checkpointer,
     error::{OpenError, RevertError},
+    indexer::SharedRules,
     savepoints::{Savepoint, SavepointState},
     snapshot::{Core, Snapshot},
     transition::State,
@@ -125,8 +126,18 @@ impl Store {
 
     /// Replaces this store by another store of the same chain, for the writer and for readers.
     pub(super) fn become_as(&mut self, other: Self) -> Snapshot {
-        let Self { indexer: _, checkpointer, core, published, writer, databases, options: _, outcome, lacks_room: _ } =
-            other;
+        let Self {
+            indexer: _,
+            rules: _,
+            checkpointer,
+            core,
+            published,
+            writer,
+            databases,
+            options: _,
+            outcome,
+            lacks_room: _,
+        } = other;
         if let Some(seal) = self.core.archive.seal() {
             core.archive.set_signer(seal);
         }
@@ -134,6 +145,9 @@ impl Store {
         (self.checkpointer, self.core, self.writer) = (checkpointer, core, writer);
         (self.databases, self.outcome) = (databases, outcome);
         *self.published.write() = snapshot.clone();
+        if let Some(indexer) = &self.indexer {
+            indexer.notify();
+        }
         snapshot
     }
 
@@ -172,6 +186,7 @@ impl Store {
         let checkpointer = Checkpointer::start(&core.pages, &core.archive, &databases.savepoints);
         Ok(Self {
             indexer: None,
+            rules: SharedRules::default(),
             checkpointer: checkpointer.map_err(OpenError::Thread)?,
             core,
             published: Arc::new(RwLock::new(snapshot)),

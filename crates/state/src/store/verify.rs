@@ -10,7 +10,9 @@ use crate::{
     archive::{ArchiveError, ArchiveReport},
     db::{Db, DbOptions},
     error::StateError,
-    index,
+    index::{self, IndexKinds, SumBefore},
+    indexer::EntrySource,
+    snapshot::Snapshot,
     transition::{State, storage_key},
     versioned_trie::key::Owner,
     view::StateView,
@@ -56,14 +58,23 @@ impl Store {
 
     /// Compares the history index on disk with the record, also if the store is open without it.
     fn check_index(&self) -> Result<u64, ArchiveError> {
-        let view = self.core.archive.view();
+        let window = self.snapshot().window().clone();
+        let chain = Snapshot::new(&self.core, self.core.archive.view(), window);
+        let hash_of = |number| chain.hash_of(number);
+        let mut read = |kinds: IndexKinds, first, end, sum_before: &SumBefore<'_>| {
+            let rules = self.rules.get().map(|rules| &**rules).filter(|_| kinds.balances);
+            if rules.is_none() && kinds.balances {
+                return Err(index::damaged("the rules of balances are not set, so its balances cannot be checked"));
+            }
+            EntrySource { chain: &chain, rules, kinds }.read(first, end, sum_before)
+        };
         if let Some(index) = &self.core.index {
-            return index.check(&view);
+            return index.check(hash_of, &mut read);
         }
         match self.databases.layout.index.as_ref().filter(|path| path.exists()) {
             Some(path) => {
                 let options = DbOptions { cache_bytes: INDEX_CACHE, durability: self.options.durability };
-                index::check(&Db::open(path, options)?, &view)
+                index::check(&Db::open(path, options)?, hash_of, &mut read)
             }
             None => Ok(0),
         }

@@ -147,7 +147,7 @@ impl LeafPage {
         leaves
     }
 
-    /// Returns the leaves below a digit.
+    /// Returns the leaves whose keys continue with a digit after the prefix.
     fn leaves_below(&self, digit: u8) -> impl Iterator<Item = LeafView<'_>> {
         let depth = self.packed.depth;
         let start = self.changes.partition_point(|change| change.key.digit(depth) < digit);

@@ -546,7 +546,7 @@ impl Tally {
         is_served
     }
 
-    /// Repeats a request after an attack until it is served.
+    /// Repeats a request after an attack until the node returns the expected response.
     fn serve(&self, target: &Target<'_>, demand: &Demand<'_>) {
         let mut patience = Patience::with(target.node.id());
         while !self.ask(target, demand) {

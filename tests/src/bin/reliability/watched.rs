@@ -10,7 +10,7 @@ use std::{
 /// Time between two polls of an idle connection.
 const RHYTHM: Duration = Duration::from_millis(20);
 
-/// Length of the time before the last poll. Delays in this time count.
+/// Length of the period before the last poll in which delays count.
 const KNOWN: Duration = Duration::from_secs(5);
 
 /// A connection whose client polls for incoming bytes. If the time between two polls is longer than [`RHYTHM`], the

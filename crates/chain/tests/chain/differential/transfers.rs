@@ -1,16 +1,20 @@
-//! Transfers of random chains: after every block, the sum of the transfers of every account is its balance. The lists in
-//! pages have the transfers of the whole chain.
+//! Transfers of random chains: after every block, the sum of the transfers of every account is its balance. The lists
+//! in pages have the transfers of the whole chain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use silica_chain::{
-    BalanceError, Edit, Genesis, HistoryOrder, MINING_RESERVE, Snapshot, Transfer, TransferAmount, TransferKind,
-    TransferPlace, TransferRequest, check_balances, consensus::Input,
+    BalanceAtError, BalanceError, Edit, Genesis, HistoryOrder, MINING_RESERVE, Snapshot, Transfer, TransferAmount,
+    TransferKind, TransferPlace, TransferRequest, check_balances, consensus::Input,
 };
 use silica_protocol::{Address, BlockNumber, Nonce, Qa, SimulationRequest};
+use silica_state::Store;
 
 use super::{accounts, number, rules, scenario::Scenario};
-use crate::harness::{FUNDS, Net, config, genesis, memory, node, user};
+use crate::{
+    harness::{FUNDS, Net, config, genesis, memory, node, user},
+    indexed,
+};
 
 /// Number of seeds, unless the environment sets another number.
 const SEEDS: u64 = 4;
@@ -21,6 +25,8 @@ const ACTIONS: usize = 20;
 #[derive(Default)]
 struct Ledger {
     balances: BTreeMap<Address, Qa>,
+    /// The balances after each block.
+    history: Vec<BTreeMap<Address, Qa>>,
     /// The next block whose transfers are applied.
     next: u64,
     kinds: BTreeSet<&'static str>,
@@ -45,13 +51,41 @@ impl Ledger {
                     assert_eq!(account.balance, *balance, "{address} after block {block}");
                 }
             }
+            self.history.push(self.balances.clone());
             self.next += 1;
         }
+        self.check_history(net, dice);
         let state = accounts(net).into_iter().filter(|(_, balance, _)| *balance > 0);
         let state: BTreeMap<_, _> = state.map(|(address, balance, _)| (address, Qa::new(balance))).collect();
         let sums: BTreeMap<_, _> =
             self.balances.clone().into_iter().filter(|(_, balance)| !balance.is_zero()).collect();
         assert_eq!(sums, state, "all balances after block {head}");
+    }
+
+    /// Compares balances after some blocks with those of the history index. The index can be behind the chain.
+    fn check_history(&self, net: &Net, dice: &mut Scenario) {
+        let at = net.snapshot();
+        let (earliest, head) = at.kept();
+        let has_index = at.index_progress().is_some();
+        if has_index && dice.below(2) == 0 {
+            indexed::settle(net);
+        }
+        for _ in 0..3 {
+            let block = BlockNumber::new(dice.below(head.get() + 1));
+            let covered = at.index_progress().map_or(0, |index| index.blocks);
+            for (address, expected) in &self.history[usize::try_from(block.get()).unwrap()] {
+                match at.balance_at(address, block) {
+                    Ok(balance) => assert_eq!(balance, *expected, "{address} after block {block}"),
+                    Err(BalanceAtError::NoIndex { .. }) => assert!(!has_index && block < earliest),
+                    Err(BalanceAtError::NotIndexed { .. }) => assert!(block.get() >= covered && block < earliest),
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            let stranger = at.balance_at(&Address::new([0xee; 20]), block);
+            assert!(stranger.is_err() || stranger.is_ok_and(Qa::is_zero));
+        }
+        let missing = at.balance_at(&user(1), head.next().unwrap());
+        assert!(matches!(missing, Err(BalanceAtError::NotMined { .. })));
     }
 
     fn apply(&mut self, transfer: &Transfer) {
@@ -211,7 +245,9 @@ fn run(seed: u64) -> BTreeSet<&'static str> {
     config.rules.scilla = rules(seed);
     let reserve = MINING_RESERVE.get();
     config.coinbase_reward = Qa::new(scenario.choose(&[0, 1_000, 176_000 * Qa::PER_ZIL, reserve / 5, reserve - 5]));
-    let mut net = if seed.is_multiple_of(3) { Net::unsealed(memory(), config) } else { Net::new(config) };
+    // One of three chains has no history index.
+    let store = if seed % 3 == 1 { memory() } else { Store::ephemeral(indexed::options()) };
+    let mut net = if seed.is_multiple_of(3) { Net::unsealed(store, config) } else { Net::over(store, config) };
     let mut ledger = Ledger::default();
     ledger.follow(&net, &mut scenario);
     let mut saved = None;
@@ -243,6 +279,11 @@ fn run(seed: u64) -> BTreeSet<&'static str> {
         }
     }
     check_lists(&net, &mut scenario);
+    if net.snapshot().index_progress().is_some() {
+        indexed::settle(&net);
+        check_lists(&net, &mut scenario);
+        ledger.check_history(&net, &mut scenario);
+    }
     let (store, config) = (net.test.producer().store(), net.test.chain().config());
     check_balances(store, config, &genesis(), node(), &mut |_, _| {}).unwrap();
     ledger.kinds

@@ -87,7 +87,7 @@ pub(crate) enum HttpError {
         limit: usize,
     },
     /// The body is not UTF-8.
-    #[error("expected a response in UTF-8")]
+    #[error("expected a response in UTF-8, got other bytes")]
     NotText,
     /// The response was not complete in time.
     #[error("no response within {limit:?}")]

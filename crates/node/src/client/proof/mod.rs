@@ -83,7 +83,7 @@ const MAX_ANSWER: u64 = MAX_BODY as u64;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum VerifyError {
-    /// The file cannot be read.
+    /// A read of the file failed.
     #[error("cannot read {}", path.display())]
     File {
         /// Path of the file.
@@ -91,7 +91,7 @@ pub(crate) enum VerifyError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Standard input cannot be read.
+    /// A read of standard input failed.
     #[error("cannot read standard input")]
     Stdin(#[source] io::Error),
     /// A request got no usable response.
@@ -114,7 +114,7 @@ pub(crate) enum VerifyError {
     #[error("stateProof: expected --variable or --variable-hash, because the response is about a variable")]
     WhichVariable,
     /// The response has more than 64 MiB.
-    #[error("expected a response of at most {MAX_ANSWER} bytes")]
+    #[error("expected a response of at most {MAX_ANSWER} bytes, got a larger one")]
     TooLong,
     /// The response is an error of the node, or does not have the form of a result of `GetStateProof`.
     #[error(transparent)]

@@ -216,7 +216,8 @@ impl SessionMethod for EthSubscribe {
             SubscriptionKind::NewHeads => Subscribed::Heads,
         };
         let (id, head) = (new_id()?, node.context().head());
-        session.add(id, subscribed, following(head)).map_err(EthFault::from)?;
+        let added = node.filters().subscribe(session, (id, subscribed), following(head), Instant::now());
+        added.map_err(EthFault::from)?;
         Ok(id.into())
     }
 }
@@ -287,7 +288,7 @@ fn logs(at: &Snapshot, filter: &LogFilter, blocks: BlockSpan) -> Result<Vec<Log>
     if filter.needs_more {
         return Ok(Vec::new());
     }
-    // One event more, to detect that there are too many.
+    // Request one event above the limit, to detect that too many events match.
     let request = request(filter, blocks, None, MOST_LOGS.saturating_add(1));
     let page = at.event_list(&request, |event| filter.matches(&event.address, &event.name))?;
     if let Some(beyond) = page.events.get(MOST_LOGS) {

@@ -102,13 +102,13 @@ pub(crate) enum EthFault {
         block: BlockNumber,
     },
     /// No block that the node has read has this hash. The next call reads older blocks.
-    #[error("no block from number {oldest} on has this hash; the next call reads older blocks")]
+    #[error("no block with number {oldest} or higher has this hash; the next call searches older blocks")]
     Unseen {
         /// The oldest block that the node has read.
         oldest: BlockNumber,
     },
     /// No block in the range of the search has this hash. The search does not read older blocks.
-    #[error("no block from number {oldest} on has this hash; older blocks have no search by hash")]
+    #[error("no block with number {oldest} or higher has this hash; the node does not search older blocks")]
     TooOld {
         /// The oldest block that the node has read.
         oldest: BlockNumber,

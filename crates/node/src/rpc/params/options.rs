@@ -3,7 +3,7 @@
 //! All these methods use the same names: a request has `cursor` and `limit`, and a result has `next`. The cursor of a
 //! page is the `next` of the previous page. A member of the object can be null or absent.
 
-use std::{borrow::Cow, cell::Cell, fmt};
+use std::{borrow::Cow, cell::Cell, collections::BTreeSet, fmt};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
@@ -11,8 +11,16 @@ use serde::{
     de::{self, DeserializeOwned, value::MapDeserializer},
 };
 use serde_json::{Map, Value};
-use silica_chain::{EventCursor, HistoryOrder, HistoryPlace};
-use silica_protocol::{Address, BlockNumber, rpc::number::integral};
+use silica_chain::{HistoryOrder, HistoryPlace};
+use silica_protocol::{
+    Address,
+    rpc::{
+        cursor::{
+            AddressCursor, BlockCursor, CursorError, EventCursor, KeyCursor, NumberCursor, PlaceCursor, TransferCursor,
+        },
+        number::integral,
+    },
+};
 
 use super::{FromParam, beginning, fields};
 use crate::rpc::CallError;
@@ -82,20 +90,31 @@ fn read<O: DeserializeOwned>(object: &Map<String, Value>) -> Result<O, String> {
     })
 }
 
+/// Reads the value of a member. The error has the description of the valid values.
+fn member<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    expected: fmt::Arguments<'_>,
+    read: impl FnOnce(&Value) -> Option<T>,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    read(&value).ok_or_else(|| de::Error::custom(format_args!("expected {expected}")))
+}
+
 /// A member that is a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member<T>(pub(crate) T);
 
 impl<'de, T: FromParam> Deserialize<'de> for Member<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Value::deserialize(deserializer)?;
-        let value = text.as_str().and_then(|text| T::from_param(text).ok());
-        value.map(Self).ok_or_else(|| {
-            let (first, rest) = T::DESCRIPTION.split_at_checked(1).unwrap_or_default();
-            let rest = rest.trim_end_matches('.');
-            de::Error::custom(format_args!("expected {}{rest}", first.to_ascii_lowercase()))
-        })
+        let (first, rest) = T::DESCRIPTION.split_at_checked(1).unwrap_or_default();
+        let expected = format_args!("{}{}", first.to_ascii_lowercase(), rest.trim_end_matches('.'));
+        member(deserializer, expected, |value| read_text(value).map(Self))
     }
+}
+
+/// Reads a value that is a text.
+fn read_text<T: FromParam>(value: &Value) -> Option<T> {
+    value.as_str().and_then(|text| T::from_param(text).ok())
 }
 
 impl<T: FromParam> JsonSchema for Member<T> {
@@ -130,10 +149,10 @@ impl<const MAX: u32> Default for Limit<MAX> {
 
 impl<'de, const MAX: u32> Deserialize<'de> for Limit<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = Value::deserialize(deserializer)?;
-        let limit = integral(&number.to_string()).and_then(|limit| u32::try_from(limit).ok());
-        let limit = limit.filter(|limit| number.is_number() && (1..=MAX).contains(limit));
-        limit.map(Self).ok_or_else(|| de::Error::custom(format_args!("expected a number from 1 to {MAX}")))
+        member(deserializer, format_args!("a number from 1 to {MAX}"), |number| {
+            let limit = integral(&number.to_string()).and_then(|limit| u32::try_from(limit).ok());
+            limit.filter(|limit| number.is_number() && (1..=MAX).contains(limit)).map(Self)
+        })
     }
 }
 
@@ -157,8 +176,7 @@ pub(crate) struct Number(pub(crate) u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = Value::deserialize(deserializer)?;
-        number.as_u64().map(Self).ok_or_else(|| de::Error::custom("expected a number from 0"))
+        member(deserializer, format_args!("a number from 0"), |number| number.as_u64().map(Self))
     }
 }
 
@@ -183,8 +201,38 @@ pub(crate) struct Switch(pub(crate) bool);
 
 impl<'de> Deserialize<'de> for Switch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        value.as_bool().map(Self).ok_or_else(|| de::Error::custom("expected true or false"))
+        member(deserializer, format_args!("true or false"), |value| value.as_bool().map(Self))
+    }
+}
+
+/// Maximum number of addresses in a member.
+const MOST_ADDRESSES: usize = 10_000;
+
+/// Addresses, at least one and at most [`MOST_ADDRESSES`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Addresses(pub(crate) BTreeSet<Address>);
+
+impl<'de> Deserialize<'de> for Addresses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        member(deserializer, format_args!("an array of 1 to {MOST_ADDRESSES} addresses"), |list| {
+            let list = list.as_array().filter(|list| (1..=MOST_ADDRESSES).contains(&list.len()))?;
+            list.iter().map(read_text).collect::<Option<_>>().map(Self)
+        })
+    }
+}
+
+impl JsonSchema for Addresses {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Addresses".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let address = generator.subschema_for::<super::Text<Address>>();
+        json_schema!({ "type": "array", "items": address, "minItems": 1, "maxItems": MOST_ADDRESSES })
     }
 }
 
@@ -210,158 +258,57 @@ impl From<Order> for HistoryOrder {
 
 impl<'de> Deserialize<'de> for Order {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)?.as_str() {
-            Some("newest") => Ok(Self::Newest),
-            Some("oldest") => Ok(Self::Oldest),
-            _ => Err(de::Error::custom("expected newest or oldest")),
-        }
+        member(deserializer, format_args!("newest or oldest"), |order| match order.as_str() {
+            Some("newest") => Some(Self::Newest),
+            Some("oldest") => Some(Self::Oldest),
+            Some(_) | None => None,
+        })
     }
 }
-
-/// The cursor of a list of transactions: the block and the position of the last transaction before the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PlaceCursor(pub(crate) HistoryPlace);
-
-impl fmt::Display for PlaceCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HistoryPlace { block, position } = self.0;
-        write!(f, "{block}:{position}")
-    }
-}
-
-/// The cursor of a list of events: the block and the position of the last transaction before the page. If the previous
-/// page ended within this transaction, also the index of its last event in the receipt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EventPlaceCursor(pub(crate) EventCursor);
-
-impl fmt::Display for EventPlaceCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EventCursor { place, index } = self.0;
-        PlaceCursor(place).fmt(f)?;
-        index.map_or(Ok(()), |index| write!(f, ":{index}"))
-    }
-}
-
-impl FromParam for EventPlaceCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "EventCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "113:0:1";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        let block_end = text.find(':').ok_or(CursorFault)?;
-        let (place, index) = match text.rsplit_once(':') {
-            Some((place, index)) if place.len() > block_end => (place, Some(position(index)?)),
-            _ => (text, None),
-        };
-        let PlaceCursor(place) = PlaceCursor::from_param(place)?;
-        Ok(Self(EventCursor { place, index }))
-    }
-}
-
-/// Reads a number of decimal digits only.
-fn position(text: &str) -> Result<u32, CursorFault> {
-    // `parse` of a `u32` accepts a plus sign.
-    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())).ok_or(CursorFault)
-}
-
-/// The text is not a cursor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CursorFault;
 
 /// Description of the valid texts of a cursor.
-pub(crate) const CURSOR: &str = "The value of next in the previous page.";
+const CURSOR: &str = "The value of next in the previous page.";
 
-impl FromParam for PlaceCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "PlaceCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "113:0";
+/// Declares cursors as members: the type, the name of the schema, and an example.
+macro_rules! cursors {
+    ($($cursor:ident, $name:literal, $example:literal;)*) => {
+        $(impl FromParam for $cursor {
+            type Fault = CursorError;
+            const NAME: &'static str = $name;
+            const DESCRIPTION: &'static str = CURSOR;
+            const EXAMPLE: &'static str = $example;
 
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        let (block, position) = text.split_once(':').ok_or(CursorFault)?;
-        let block: BlockNumber = block.parse().map_err(|_| CursorFault)?;
-        Ok(Self(HistoryPlace { block, position: self::position(position)? }))
-    }
+            fn from_param(text: &str) -> Result<Self, CursorError> {
+                text.parse()
+            }
+        })*
+    };
 }
 
-/// The cursor of a list of blocks: the first block of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BlockCursor(pub(crate) BlockNumber);
-
-impl FromParam for BlockCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "BlockCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "112";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        text.parse().map(Self).map_err(|_| CursorFault)
-    }
+cursors! {
+    PlaceCursor, "PlaceCursor", "113:0";
+    EventCursor, "EventCursor", "113:0:1";
+    TransferCursor, "TransferCursor", "113-0-1";
+    BlockCursor, "BlockCursor", "112";
+    NumberCursor, "ArrivalCursor", "7";
+    KeyCursor, "KeyCursor", "62616c616e6365731622307831221600";
+    AddressCursor, "AddressCursor", "381f4008505e940ad7681ec3468a719060caf796";
 }
 
-/// The cursor of a list in the order of numbers: the number of the last element before the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ArrivalCursor(pub(crate) u64);
-
-impl FromParam for ArrivalCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "ArrivalCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "7";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        let number: BlockNumber = text.parse().map_err(|_| CursorFault)?;
-        Ok(Self(number.get()))
-    }
+/// Returns the place of a cursor.
+pub(crate) const fn place_of(PlaceCursor { block, position }: PlaceCursor) -> HistoryPlace {
+    HistoryPlace { block, position }
 }
 
-/// The cursor of a list in the order of stored keys: the last key before the page, as hexadecimal digits of its UTF-8.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeyCursor(pub(crate) String);
-
-impl fmt::Display for KeyCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(&self.0))
-    }
-}
-
-impl FromParam for KeyCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "KeyCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "62616c616e6365731622307831221600";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        let key = hex::decode(text).ok().and_then(|key| String::from_utf8(key).ok());
-        key.map(Self).ok_or(CursorFault)
-    }
-}
-
-/// The cursor of a list in the order of addresses: the last address before the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AddressCursor(pub(crate) Address);
-
-impl fmt::Display for AddressCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromParam for AddressCursor {
-    type Fault = CursorFault;
-    const NAME: &'static str = "AddressCursor";
-    const DESCRIPTION: &'static str = CURSOR;
-    const EXAMPLE: &'static str = "381f4008505e940ad7681ec3468a719060caf796";
-
-    fn from_param(text: &str) -> Result<Self, CursorFault> {
-        text.parse().map(Self).map_err(|_| CursorFault)
-    }
+/// Returns the cursor of a place.
+pub(crate) const fn cursor_of(HistoryPlace { block, position }: HistoryPlace) -> PlaceCursor {
+    PlaceCursor { block, position }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use silica_protocol::BlockNumber;
 
     use super::*;
 
@@ -384,21 +331,9 @@ mod tests {
             assert_eq!(get(json), Ok(Example::default()));
         }
         assert_eq!(Example::default().limit.get(), 100);
-        let cursor = PlaceCursor(HistoryPlace { block: BlockNumber::new(7), position: 3 });
+        let cursor = PlaceCursor { block: BlockNumber::new(7), position: 3 };
         let all = get(json!({"cursor": cursor.to_string(), "limit": 5.0, "order": "oldest"}));
         assert_eq!(all, Ok(Example { cursor: Some(Member(cursor)), limit: Limit(5), order: Order::Oldest }));
-    }
-
-    #[test]
-    fn cursor_of_events_has_two_or_three_numbers() {
-        let place = HistoryPlace { block: BlockNumber::new(7), position: 3 };
-        for (text, index) in [("7:3", None), ("7:3:0", Some(0)), ("7:3:4294967295", Some(u32::MAX))] {
-            let cursor = EventPlaceCursor(EventCursor { place, index });
-            assert_eq!((cursor.to_string().as_str(), EventPlaceCursor::from_param(text)), (text, Ok(cursor)));
-        }
-        for text in ["", "7", "7:", ":3", "7:3:", "7::3", ":7:3", "7:3:+1", "7:+3:1", "7:3:1:1", "7:3:4294967296"] {
-            assert_eq!(EventPlaceCursor::from_param(text), Err(CursorFault), "{text}");
-        }
     }
 
     #[test]
@@ -424,5 +359,19 @@ mod tests {
         let long = get(json!({"cursor": "é".repeat(1000)})).unwrap_err();
         assert!(long.len() < 160, "{long}");
         assert!(serde_json::from_value::<Options<Example>>(json!([])).is_err());
+    }
+
+    #[test]
+    fn addresses_are_an_array_of_addresses() {
+        let address = "381f4008505e940ad7681ec3468a719060caf796";
+        let read = |value: Value| serde_json::from_value::<Addresses>(value).map_err(|error| error.to_string());
+        assert_eq!(read(json!([address, format!("0x{address}")])).unwrap().0.len(), 1);
+        let expected = "expected an array of 1 to 10000 addresses";
+        for wrong in [json!([]), json!(["x"]), json!([7]), json!(vec![address; 10_001])] {
+            assert_eq!(read(wrong).unwrap_err(), expected);
+        }
+        for wrong in [json!(7), json!("x"), json!({"a": address})] {
+            assert_eq!(read(wrong).unwrap_err(), expected);
+        }
     }
 }

@@ -5,6 +5,8 @@ use alloc::{
     string::{String, ToString},
 };
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
 use super::{TransactionRequest, TransactionRequestError};
 use crate::transaction::Transaction;
 
@@ -60,6 +62,21 @@ impl Transaction {
     }
 }
 
+impl Serialize for Transaction {
+    /// Writes the object of [`to_request_json`](Transaction::to_request_json).
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        TransactionRequest { transaction: self.clone(), priority: false }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Transaction {
+    /// Reads the object of [`from_request_json`](Transaction::from_request_json).
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = serde_json::Value::deserialize(deserializer)?;
+        Self::from_request_json(&json.to_string()).map_err(D::Error::custom)
+    }
+}
+
 /// Returns the text for a developer, with the member and the value.
 fn description(error: &TransactionRequestError) -> String {
     use TransactionRequestError as Error;
@@ -85,10 +102,22 @@ fn description(error: &TransactionRequestError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Address, ChainId, PublicKey, Qa, Signature};
 
     #[track_caller]
     fn check(json: &str, expected: &str) {
         assert_eq!(Transaction::from_request_json(json).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn serde_has_the_object_of_a_request() {
+        let payment = Transaction::payment(Address::new([7; 20]), Qa::MAX).chain_id(ChainId::ISOLATED).nonce(u64::MAX);
+        let payment = payment.build(PublicKey::new([2; 33])).unwrap().with_signature(Signature::new([3; 64]));
+        let json = serde_json::to_string(&payment).unwrap();
+        assert_eq!(json, payment.to_request_json());
+        assert_eq!(serde_json::from_str::<Transaction>(&json).unwrap(), payment);
+        let error = serde_json::from_str::<Transaction>(&json.replace("nonce", "once")).unwrap_err();
+        assert_eq!(error.to_string(), "transaction has no member nonce");
     }
 
     #[test]

@@ -279,7 +279,7 @@ impl Members<'_> {
             .ok_or_else(|| Error::Amount { got: got(amount) })?;
         let version = integral(version.get()).ok_or_else(|| Error::Version { got: got(version) })?;
 
-        // A value that cannot be read as text passes here. The checks below reject it.
+        // This check accepts a value that cannot be read as text. The checks below reject such a value.
         let pub_key = as_text(pub_key);
         if let Some(got) = pub_key.as_deref().map(str::len).filter(|got| *got != 2 * PublicKey::LEN) {
             return Err(Error::PublicKeySize { got });

@@ -71,9 +71,9 @@ pub(super) fn call(name: &str, result: Tag, arguments: Vec<Tag>) -> (Tag, Vec<Ta
     (met.next().unwrap_or_default(), met.collect())
 }
 
-/// Returns the uses in which the value with the index `place` may have a tag, with the open tag filled in. Index 0 is
-/// the result, and the other indexes are the arguments. If there are no such uses, returns all uses, with a clash at
-/// this index.
+/// Returns the uses in which the value with the index `place` may have the tag `tag`. Index 0 is the result, and the
+/// other indexes are the arguments. In each returned use, the open tag is replaced by the tag that follows from `tag`.
+/// If no use fits, returns all uses, with the tag `Inconsistent` at this index.
 fn fitting(uses: &[Use], place: usize, tag: &Tag) -> Vec<Vec<Tag>> {
     let open = |of: &Use| of.get(place).and_then(|form| form.open(tag)).map(|open| filled(of, &open));
     let fitting: Vec<_> = uses.iter().filter_map(open).collect();

@@ -124,7 +124,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the tag of the result of a function from the tag of the function.
+/// Returns the tag of the result of a call, from the tag of the called function.
 fn result(function: &Tag) -> Tag {
     match function {
         Tag::Map(result) => (**result).clone(),

@@ -21,8 +21,8 @@ pub(super) fn contract(subject: Subject<'_>) -> Result<(), Entry> {
 
 /// Returns whether statements return on every path.
 ///
-/// A match in which no branch returns ends the check, and the result is `false` even if a later statement returns.
-/// The reference also rejects such procedures.
+/// If a match has no `return` in any branch, the result is `false`, even if a `return` follows the match. The reference
+/// rejects such procedures too.
 fn returns(statements: &[Statement], text: Text<'_>) -> Result<bool, Entry> {
     for (index, statement) in statements.iter().enumerate() {
         let is_last = index + 1 == statements.len();

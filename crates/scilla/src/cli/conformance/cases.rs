@@ -177,8 +177,8 @@ fn runner(suite: &Path) -> io::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The tokens after the name of one of the four functions in [`runner`]. After the name in a definition, there are no
-/// texts as arguments, so a definition gives no case.
+/// The tokens after the name of one of the four functions that [`runner`] searches. The name also occurs in the
+/// definition of the function. No texts follow the name there, so a definition gives no case.
 struct Call<'t> {
     tokens: &'t [Token],
     suite: &'t Path,

@@ -126,7 +126,7 @@ impl<'c> Execution<'_, 'c, '_> {
     }
 }
 
-/// Returns the number of bytes of a component in the list of an exception.
+/// Returns the bytes that a component takes in the list of an exception.
 fn bytes_of(component: &ComponentCode) -> u64 {
     LISTED_ENTRY.saturating_add(component.name.base().len() as u64)
 }

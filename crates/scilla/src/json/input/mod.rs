@@ -44,14 +44,14 @@ pub enum InputError {
     Rejected(#[from] Failure),
 }
 
-/// The ending of an error text about a file.
+/// The error text for a file that is not valid JSON.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
-    /// The ending for a blockchain file.
+    /// The text for a blockchain file.
     Chain,
-    /// The ending for any other file.
+    /// The text for any other file.
     Plain,
-    /// The ending for an init file that is read for the address and the libraries of its module.
+    /// The text for an init file, if the interpreter reads only the address and the libraries of its module.
     Unable,
 }
 

@@ -480,7 +480,7 @@ fn statements_that_mean_nothing_are_reported() {
     statement_error("x <- &TIMESTAMP(a, b)", takes_one);
     statement_error("accept; _x := y", "1:9: Syntax error: Illegal assignment to _x");
     statement_error("x <- &a.(b)", "1:7: Syntax error: Remote fetch of contract parameters not yet supported");
-    // The error at the token after the name comes before the unknown name.
+    // The parser reports the wrong token after the name, and not the unknown name.
     statement_error("x <- &FOO x", "1:12: Syntax error: expected `(`, `.`, or the end of the statement, but found `x`");
 }
 

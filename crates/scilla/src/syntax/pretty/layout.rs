@@ -100,7 +100,8 @@ struct Layout<'a> {
     steps: usize,
     /// Number of pending line breaks before the next text.
     breaks: usize,
-    /// Whether an indented block begins here. No empty line comes before the first comment of a block.
+    /// Whether the layout is at the beginning of an indented block. No empty line comes before the first comment of a
+    /// block.
     opened: bool,
     /// For each open group, whether it is on one line.
     groups: Vec<bool>,

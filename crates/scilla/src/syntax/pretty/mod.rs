@@ -29,7 +29,7 @@ pub fn print_contract(module: &ContractModule) -> String {
     lay_out(&contract_ops(module), &[], &[])
 }
 
-/// Prints a library module.
+/// Prints a library with its imports.
 pub fn print_library(module: &LibraryModule) -> String {
     lay_out(&library_ops(module), &[], &[])
 }

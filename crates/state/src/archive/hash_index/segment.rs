@@ -14,7 +14,7 @@ use crate::{
 
 /// Table of the buckets in the derived database.
 pub(super) const BUCKETS: u8 = 0xf1;
-/// Maximum number of entries of one part of a bucket.
+/// Maximum number of entries in one part of a bucket.
 pub(super) const PART: usize = (MAX_VALUE - SEAL_LEN - 1) / ENTRY;
 /// Minimum number of entries of a bucket, on average over the segment. A segment with fewer entries has one bucket.
 pub(super) const MEAN: u64 = 128;

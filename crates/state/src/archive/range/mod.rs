@@ -366,13 +366,13 @@ impl RangePart {
 
 /// Makes the headers of a range, one after the other.
 struct Cursor {
-    /// Header of the newest Tx block made.
+    /// Header of the newest Tx block that the cursor has made.
     tx: TxBlockHeader,
     micro: Vec<MicroBlockHeader>,
     infos: Vec<MbInfo>,
     /// Reward and state delta hash of an ordinary block. A vacuous block has other values.
     ordinary: (Qa, StateDeltaHash),
-    /// Hash of the newest Tx block made.
+    /// Hash of the newest Tx block that the cursor has made.
     hash: BlockHash,
     /// Number of the next Tx block.
     next: u64,
@@ -461,7 +461,7 @@ impl RangeBuilder {
         Self { cursor: Cursor::new(&template), range: EmptyBlockRange { template, parts: Vec::new() } }
     }
 
-    /// Returns the number of the next block.
+    /// Returns the number of the block that the builder makes next.
     pub fn next_number(&self) -> BlockNumber {
         BlockNumber::new(self.cursor.next)
     }

@@ -1,23 +1,26 @@
 //! The thread that adds published blocks to the history index.
 
+mod blocks;
+
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     thread::{self, JoinHandle},
 };
 
 use parking_lot::{Condvar, Mutex, RwLock};
 
-use crate::{
-    archive::ArchiveError,
-    index::{HistoryIndex, read_blocks},
-    snapshot::Snapshot,
-};
+pub(crate) use self::blocks::EntrySource;
+pub use self::blocks::{BalanceChanges, BalanceRules};
+use crate::{archive::ArchiveError, index::HistoryIndex, snapshot::Snapshot};
 
 /// Number of entries that a merge handles before the thread looks for new blocks. They take about 5 ms.
 const MERGE_BUDGET: usize = 1 << 15;
 /// Maximum number of published blocks that the thread waits for after a failure.
 const LONGEST_PAUSE: u32 = 1 << 10;
+
+/// The rules of balances, which the store gets after its opening.
+pub(crate) type SharedRules = Arc<OnceLock<Arc<dyn BalanceRules>>>;
 
 /// The thread of the history index.
 #[derive(Debug)]
@@ -56,15 +59,21 @@ impl Drop for Paused {
 }
 
 impl Indexer {
-    /// Starts the thread. `published` is the newest snapshot of the store.
-    pub(crate) fn start(index: &Arc<HistoryIndex>, published: &Arc<RwLock<Snapshot>>) -> std::io::Result<Self> {
+    /// Starts the thread. `published` is the newest snapshot of the store. An index with balances gets no entries before
+    /// `rules` are set.
+    pub(crate) fn start(
+        index: &Arc<HistoryIndex>,
+        published: &Arc<RwLock<Snapshot>>,
+        rules: &SharedRules,
+    ) -> std::io::Result<Self> {
         let signal = Arc::<Signal>::default();
-        let worker = Worker { index: Arc::clone(index), published: Arc::clone(published), signal: Arc::clone(&signal) };
+        let (index, published, rules) = (Arc::clone(index), Arc::clone(published), Arc::clone(rules));
+        let worker = Worker { index: Arc::clone(&index), published, rules, signal: Arc::clone(&signal) };
         let thread = thread::Builder::new().name("silica-index".to_owned()).spawn(move || worker.run())?;
-        Ok(Self { index: Arc::clone(index), signal, thread: Some(thread) })
+        Ok(Self { index, signal, thread: Some(thread) })
     }
 
-    /// Wakes the thread after the store has published a block.
+    /// Wakes the thread after the store has published a block or a recovered chain, or has got the rules of balances.
     pub(crate) fn notify(&self) {
         let mut state = self.signal.state.lock();
         state.heads = state.heads.saturating_add(1);
@@ -110,6 +119,7 @@ impl Drop for Indexer {
 struct Worker {
     index: Arc<HistoryIndex>,
     published: Arc<RwLock<Snapshot>>,
+    rules: SharedRules,
     signal: Arc<Signal>,
 }
 
@@ -125,8 +135,11 @@ impl Worker {
                     self.wait(1);
                 }
                 Ok(Err(error)) => {
-                    // A retired handle belongs to a chain before a revert. The next step takes the new chain.
-                    if !error.is_retired() {
+                    if error.is_retired() {
+                        // The handle belongs to a chain before a revert or a recovery, which ends with a signal. After a
+                        // failed revert, no signal comes until the recovery.
+                        self.wait(1);
+                    } else {
                         self.index.note_failure(&error);
                         self.wait(pause);
                         pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
@@ -143,22 +156,31 @@ impl Worker {
 
     /// Adds blocks, and merges runs. Returns whether work remains.
     fn step(&self) -> Result<bool, ArchiveError> {
+        // In this order: a revert that is not over yet, or that begins later, makes the index reject what this step reads.
+        let reverts = self.index.reverts();
         if self.signal.state.lock().reverts > 0 {
             return Ok(false);
         }
         let snapshot = self.published.read().clone();
         let hash_of = |number| snapshot.stored_hash(number);
         self.index.open(hash_of)?;
-        self.index.finish_revert(hash_of)?;
-        let view = snapshot.archive();
+        self.index.finish_revert(reverts, hash_of)?;
         let mut is_behind = false;
-        if let Some(first) = self.index.next_block()
-            && let Some(blocks) = read_blocks(view, self.index.progress().kinds, first, u64::MAX)?
+        if let Some(source) = self.source(&snapshot)
+            && let Some(first) = self.index.next_block()
+            && let Some(blocks) = source.read(first, u64::MAX, &|address| self.index.sum(address))?
         {
-            is_behind = view.head().is_some_and(|head| head.number > blocks.last);
-            self.index.add(blocks);
+            is_behind = snapshot.head().is_some_and(|head| head.number > blocks.last);
+            self.index.add(reverts, blocks);
         }
         Ok(self.index.maintain(MERGE_BUDGET)? || is_behind)
+    }
+
+    /// Returns the source of entries, or `None` if it lacks the rules of balances.
+    fn source<'a>(&'a self, chain: &'a Snapshot) -> Option<EntrySource<'a>> {
+        let (kinds, rules) = (self.index.progress().kinds, self.rules.get().map(|rules| &**rules));
+        let rules = rules.filter(|_| kinds.balances);
+        (rules.is_some() == kinds.balances).then_some(EntrySource { chain, rules, kinds })
     }
 
     /// Waits until the store has published `heads` blocks, or the thread has to end.
