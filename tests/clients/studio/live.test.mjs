@@ -1,0 +1,139 @@
+// Open pages while the chain moves: new blocks, a revert, a restart of the node, and large lists.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { Browser, TestNode, ZIL, until } from './harness.mjs';
+import { seed } from './seed.mjs';
+
+let node, browser, chain;
+
+before(async () => {
+  node = await TestNode.start();
+  browser = await Browser.start();
+  chain = await seed(node);
+});
+
+after(async () => {
+  await browser?.stop();
+  await node?.stop();
+});
+
+const pay = (amount = 1n) => node.send({ toAddr: `0x${'ab'.repeat(20)}`, amount: String(amount) });
+
+test('a_transaction_appears_on_the_open_home_page', async (t) => {
+  const view = await browser.open(node);
+  await pay();
+  const begun = performance.now();
+  const hash = await pay(7n * ZIL);
+  await view.page.locator(`main a[href="#/tx/${hash}"]`).first().waitFor();
+  t.diagnostic(`${Math.round(performance.now() - begun)} ms from the request to the row`);
+  await view.close();
+});
+
+test('the_home_page_needs_few_requests', async (t) => {
+  const view = await browser.open(node);
+  const requests = [];
+  view.page.on('request', (request) => requests.push(request.method()));
+  await view.page.reload();
+  await view.ready();
+  const calls = requests.filter((method) => method === 'POST').length;
+  assert.ok(calls <= 6, `${calls} requests of JSON-RPC`);
+  const paint = await view.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+  t.diagnostic(`first paint after ${Math.round(paint)} ms, ${calls} requests of JSON-RPC`);
+  await view.close();
+});
+
+test('a_pending_transaction_becomes_confirmed_on_its_page', async () => {
+  await node.call('silica_setBlockMode', 'manual');
+  const hash = await pay();
+  const view = await browser.open(node, `#/tx/${hash}`);
+  await view.shows(/pending/i);
+  await node.call('silica_mine', 1);
+  await view.shows(/success|confirmed/i);
+  await view.close();
+  await node.call('silica_setBlockMode', 'instant');
+});
+
+test('a_revert_removes_the_rows_of_its_blocks', async () => {
+  const savepoint = await node.call('silica_snapshot');
+  const gone = await pay(3n);
+  const pages = ['#/', '#/transactions', `#/address/${node.accounts[0]}`];
+  const views = [];
+  for (const route of pages) {
+    const view = await browser.open(node, route);
+    await view.page.locator(`main a[href="#/tx/${gone}"]`).first().waitFor();
+    views.push(view);
+  }
+  await node.call('silica_revert', savepoint);
+  const kept = await pay(4n);
+  for (const view of views) {
+    await view.page.locator(`main a[href="#/tx/${kept}"]`).first().waitFor();
+    assert.equal(await view.page.locator(`main a[href="#/tx/${gone}"]`).count(), 0);
+    await view.close();
+  }
+});
+
+test('the_page_reconnects_after_a_restart_of_the_node', async () => {
+  const view = await browser.open(node);
+  view.expect(/ERR_CONNECTION_REFUSED|WebSocket|Failed to load resource|net::ERR/);
+  await view.page.locator('header').getByText(/^connected|connected/).first().waitFor();
+  await node.kill();
+  await view.page.locator('header').getByText('disconnected').waitFor();
+  await node.run();
+  await view.page.locator('header').getByText('disconnected').waitFor({ state: 'detached' });
+  const hash = await pay(9n);
+  await view.page.locator(`main a[href="#/tx/${hash}"]`).first().waitFor();
+  await view.close();
+});
+
+const entries = Number(process.env.STUDIO_ENTRIES ?? 20_000);
+
+test('a_large_map_scrolls_with_few_rows', async (t) => {
+  const perCall = 400;
+  const contract = await node.deploy(`scilla_version 0
+library Large
+contract Large ()
+field cells : Map Uint32 Uint32 = Emp Uint32 Uint32
+procedure Put (cell : Uint32)
+  cells[cell] := cell
+end
+transition PutAll (list : List Uint32)
+  forall list Put
+end
+`);
+  await node.call('silica_setBlockMode', 'manual');
+  for (let next = 0; next < entries; next += perCall) {
+    const list = Array.from({ length: Math.min(perCall, entries - next) }, (_, place) => String(next + place));
+    await node.invoke(contract, 'PutAll', [['list', 'List (Uint32)', list]]);
+    if (next % (perCall * 20) === 0) await node.call('silica_mine', 1);
+  }
+  await until(async () => {
+    await node.call('silica_mine', 1);
+    return (await node.call('GetPendingTxns')).Txns.length === 0;
+  });
+  await node.call('silica_setBlockMode', 'instant');
+  const view = await browser.open(node, `#/contract/${contract}?tab=state`);
+  await view.page.evaluate(() => {
+    globalThis.longTasks = [];
+    new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map(({ duration }) => duration))).observe({
+      type: 'longtask',
+    });
+  });
+  await view.page.getByText('Entries', { exact: true }).click();
+  const list = view.page.getByRole('group', { name: 'Entries of cells' });
+  let seen = 0;
+  // The list reads the next page of entries when its end comes near.
+  do {
+    await list.evaluate((element) => (element.scrollTop = element.scrollHeight));
+    await view.ready();
+    seen = Math.max(seen, await view.page.locator('main *').count());
+  } while (!(await view.text()).includes(`${entries.toLocaleString('en')} entries read, all of the map`));
+  await list.evaluate((element) => (element.scrollTop = element.scrollHeight));
+  await list.getByRole('listitem').last().getByText(/\d/).first().waitFor();
+  assert.equal(await list.getByRole('listitem').last().getAttribute('aria-posinset'), String(entries));
+  const tasks = await view.page.evaluate(() => globalThis.longTasks);
+  t.diagnostic(`${entries} entries: at most ${seen} elements, ${tasks.length} tasks over 50 ms, the longest ${Math.max(0, ...tasks)} ms`);
+  assert.ok(seen > 50 && seen < 500, `${seen} elements`);
+  await view.close();
+});
