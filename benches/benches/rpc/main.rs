@@ -95,7 +95,7 @@ fn logs(criterion: &mut Criterion) {
         }
         let answer: Value = serde_json::from_str(&node.ask(&request("CreateTransaction", &json!([payment.json()]))))
             .expect("the response is JSON");
-        let contract = answer["result"]["ContractAddress"].as_str().map(|contract| contract.parse::<Address>());
+        let contract = answer.pointer("/result/ContractAddress").and_then(Value::as_str).map(str::parse::<Address>);
         contract.transpose().expect("the node writes addresses")
     };
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
@@ -113,7 +113,7 @@ fn logs(criterion: &mut Criterion) {
         json!({"address": format!("0x{contract}"), "fromBlock": "0x0", "toBlock": format!("0x{BLOCKS_WITH_LOGS:x}")});
     let mut client = Client::connect(node.port(), &[request("eth_getLogs", &json!([filter]))]);
     let answer: Value = serde_json::from_str(&client.answer()).expect("the response is JSON");
-    let count = answer["result"].as_array().map_or(0, Vec::len);
+    let count = answer.get("result").and_then(Value::as_array).map_or(0, Vec::len);
     assert_eq!(u64::try_from(count), Ok(BLOCKS_WITH_LOGS / BLOCKS_FOR_A_LOG), "{answer}");
     let mut group = criterion.benchmark_group("rpc/eth_getLogs_10000_blocks");
     group.bench_function("1000_logs", |bencher| {

@@ -1,5 +1,5 @@
-//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and
-//! empty block ranges, while the index is behind the chain, and after the store was opened again.
+//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and empty
+//! block ranges, while the index is behind the chain, and after the store was opened again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use crate::{
     reverts::{Op, Step, apply, step},
 };
 
-pub(crate) fn options() -> StoreOptions {
+fn options() -> StoreOptions {
     StoreOptions {
         history: 4,
         checkpoint_blocks: 6,
@@ -50,7 +50,7 @@ fn roles(address: &Address, transaction: &Transaction, receipt: &Receipt) -> Vec
     all.into_iter().filter(|(has, _)| *has).map(|(_, role)| role).collect()
 }
 
-/// Reads all blocks. Returns the place and the role of each transaction of an address, the oldest first.
+/// Returns the places and roles of the transactions of an address from a read of all blocks, the oldest first.
 fn expected(net: &Net, address: &Address) -> Vec<(HistoryPlace, Vec<AddressRole>)> {
     let store = net.test.producer().store().snapshot();
     let mut found = Vec::new();
@@ -128,10 +128,12 @@ fn check_transfers(net: &Net, addresses: &[Address]) {
         while let Some(transfer) = rest.next_if(|it| it.place.block == block) {
             transfer.apply(&mut balances).unwrap();
         }
-        for address in addresses {
+        // Some of many blocks, because a comparison of all takes minutes.
+        let is_sampled = net.height() < 100 || block.get() % 41 == 0 || block.get() + 20 > net.height();
+        for address in addresses.iter().filter(|_| is_sampled) {
             match net.snapshot().balance_at(address, block) {
                 Ok(balance) => {
-                    assert_eq!(balance, balances.get(address).copied().unwrap_or_default(), "{address} {block}")
+                    assert_eq!(balance, balances.get(address).copied().unwrap_or_default(), "{address} {block}");
                 }
                 Err(BalanceAtError::NotIndexed { .. }) => {}
                 Err(BalanceAtError::NoIndex { .. }) => assert!(net.snapshot().index_progress().is_none()),

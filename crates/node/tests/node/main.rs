@@ -4,6 +4,5 @@
 mod create_transaction;
 mod harness;
 mod lifecycle;
-mod load;
 mod payment;
 mod reads;

@@ -4,7 +4,7 @@ use silica_protocol::{Address, BlockHash, BlockNumber, sha256};
 
 use super::{
     BlockEntries, HistoryIndex, State, damaged,
-    entry::{IndexKinds, IndexPosition, Key, Subject, Value},
+    entry::{IndexKinds, IndexPosition, Value},
     manifest::{self, Manifest},
     newest_of,
     page::Entry,

@@ -1,4 +1,4 @@
-//! IndexEntries of the index, and the keys of queries.
+//! Entries of the index, and the keys of queries.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,6 +18,7 @@ const POSITION_BITS: u32 = 24;
 
 /// The kinds of entries that an index has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each kind is on or off, independent of the others")]
 pub struct IndexKinds {
     /// The transactions of each address.
     pub addresses: bool,
@@ -86,7 +87,7 @@ impl fmt::Display for IndexKinds {
 /// The text of no kinds.
 const OFF: &str = "off";
 
-/// The kind of an entry: one bit each. IndexEntries with equal keys are one entry with several kinds.
+/// The kind of an entry: one bit each. Entries with equal keys are one entry with several kinds.
 pub(super) mod kind {
     /// The address has a role in the transaction.
     pub(in super::super) const ROLE: u8 = 1;
@@ -259,7 +260,7 @@ pub(super) struct Value {
     pub(super) change: u128,
 }
 
-/// IndexEntries in the order of their keys.
+/// Entries in the order of their keys.
 #[derive(Debug, Default)]
 pub(crate) struct IndexEntries(pub(super) BTreeMap<Key, Value>);
 

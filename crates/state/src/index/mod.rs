@@ -5,7 +5,7 @@
 //! blocks after they are published. Readers get the number of blocks that the index covers, and read later blocks from
 //! the record.
 //!
-//! The index is a log-structured merge tree. IndexEntries of recent blocks are in the memtable. Other entries are in *runs*:
+//! The index is a log-structured merge tree. Entries of recent blocks are in the memtable. Other entries are in *runs*:
 //! sorted sequences of pages, which are written once. Runs of similar sizes are merged.
 //!
 //! Modules in reading order:

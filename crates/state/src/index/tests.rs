@@ -540,7 +540,7 @@ fn failure_that_a_view_notices_late_does_not_close_the_next_database() {
 #[test]
 fn query_for_events_reads_no_page_of_other_transactions_of_the_address() {
     let disk = Disk::default();
-    let chain = Chain { blocks: vec![(CAPACITY as u32 * 4, 0)], reverts: 0 };
+    let chain = Chain { blocks: vec![(100 * MANY, 0)], reverts: 0 };
     let index = Arc::new(open(&disk, &chain));
     let address = address(1);
     let mut entries = IndexEntries::default();

@@ -8,7 +8,6 @@ use silica_protocol::{Address, BlockHash, BlockNumber};
 
 use super::{
     BlockEntries, HistoryIndex, State,
-    entry::{Key, Subject},
     manifest::{self, Extent, Manifest},
     newest_of,
     page::Entry,

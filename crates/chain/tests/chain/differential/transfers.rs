@@ -1,5 +1,5 @@
-//! Transfers of random chains: after every block, the sum of the transfers of every account is its balance. The lists
-//! in pages have the transfers of the whole chain.
+//! Transfers of random chains: after every block, the sum of the transfers of every account is its balance. The lists in
+//! pages have the transfers of the whole chain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use silica_chain::{
     TransferKind, TransferPlace, TransferRequest, check_balances, consensus::Input,
 };
 use silica_protocol::{Address, BlockNumber, Nonce, Qa, SimulationRequest};
-use silica_state::Store;
+use silica_state::{IndexKinds, Store, StoreOptions};
 
 use super::{accounts, number, rules, scenario::Scenario};
 use crate::{
@@ -246,7 +246,8 @@ fn run(seed: u64) -> BTreeSet<&'static str> {
     let reserve = MINING_RESERVE.get();
     config.coinbase_reward = Qa::new(scenario.choose(&[0, 1_000, 176_000 * Qa::PER_ZIL, reserve / 5, reserve - 5]));
     // One of three chains has no history index.
-    let store = if seed % 3 == 1 { memory() } else { Store::ephemeral(indexed::options()) };
+    let indexed = StoreOptions { index: IndexKinds::ALL, ..StoreOptions::default() };
+    let store = if seed % 3 == 1 { memory() } else { Store::ephemeral(indexed) };
     let mut net = if seed.is_multiple_of(3) { Net::unsealed(store, config) } else { Net::over(store, config) };
     let mut ledger = Ledger::default();
     ledger.follow(&net, &mut scenario);

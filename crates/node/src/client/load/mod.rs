@@ -13,6 +13,8 @@ mod latency;
 mod order;
 mod plan;
 mod rpc;
+#[cfg(test)]
+mod tests;
 mod token;
 
 use std::{

@@ -1,20 +1,26 @@
 //! Tests of `silica load` with a node in this process.
 
-use std::time::Duration;
-
 use clap::Parser;
-use serde_json::json;
-use silica_node::{
-    BlockMode,
-    cli::{Cli, Command, LoadArgs, LoadError, load},
-};
 
-use crate::harness::{result, start};
+use super::*;
+use crate::{BlockMode, Node, RunningNode};
+
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    args: LoadArgs,
+}
 
 fn args(text: &str) -> LoadArgs {
-    let cli = Cli::try_parse_from(["silica", "load"].into_iter().chain(text.split_whitespace())).unwrap();
-    let Some(Command::Load(args)) = cli.command else { panic!("the command is load") };
-    args
+    Line::try_parse_from(std::iter::once("load").chain(text.split_whitespace())).unwrap().args
+}
+
+async fn start(mode: BlockMode) -> RunningNode {
+    Node::builder().block_mode(mode).start().await.unwrap()
+}
+
+async fn transactions(node: &RunningNode) -> String {
+    node.request("GetNumTransactions", ()).await.unwrap()
 }
 
 async fn check(mode: BlockMode, further: &str) {
@@ -25,7 +31,7 @@ async fn check(mode: BlockMode, further: &str) {
         assert!(report.starts_with("60 payments in "), "{report}");
     }
     // Two loads with 60 payments each. Only the first load funds the seven senders, with one payment each.
-    assert_eq!(result(node.addr(), "GetNumTransactions", json!([])).await, "127");
+    assert_eq!(transactions(&node).await, "127");
     node.stop().await.unwrap();
 }
 
@@ -48,7 +54,7 @@ async fn tokens_are_transferred() {
         assert!(report.starts_with("40 transfers of tokens in "), "{report}");
         // In addition to the 40 transfers: one deployment, and one payment and one token transfer for each of the five
         // senders.
-        assert_eq!(result(node.addr(), "GetNumTransactions", json!([])).await, "51");
+        assert_eq!(transactions(&node).await, "51");
         node.stop().await.unwrap();
     }
 }
