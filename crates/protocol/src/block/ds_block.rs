@@ -286,8 +286,8 @@ fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
 }
 
 impl DsBlock {
-    /// Returns the placeholder that the C++ node returns for a DS block that does not exist (Reference:
-    /// interface#missing-block).
+    /// Returns the placeholder that the C++ node returns for a DS block that does not exist
+    /// (Reference: interface#missing-block).
     pub fn missing() -> Self {
         Self {
             header: DsBlockHeader {

@@ -227,8 +227,8 @@ impl MbInfoHash {
 }
 
 impl TxBlock {
-    /// Returns the placeholder that the C++ node returns for a Tx block that does not exist (Reference:
-    /// interface#missing-block).
+    /// Returns the placeholder that the C++ node returns for a Tx block that does not exist
+    /// (Reference: interface#missing-block).
     pub fn missing() -> Self {
         Self {
             header: TxBlockHeader {

@@ -164,14 +164,14 @@ impl TxBlockJson {
         Self::new(block, rewards).with_details(block)
     }
 
-    /// Returns the plain form of the placeholder for a Tx block that does not exist (Reference:
-    /// interface#missing-block).
+    /// Returns the plain form of the placeholder for a Tx block that does not exist
+    /// (Reference: interface#missing-block).
     pub fn missing() -> Self {
         Self::with_hash(&TxBlock::missing(), BlockHash::ZERO, RewardKind::Fees)
     }
 
-    /// Returns the verbose form of the placeholder for a Tx block that does not exist (Reference:
-    /// interface#missing-block).
+    /// Returns the verbose form of the placeholder for a Tx block that does not exist
+    /// (Reference: interface#missing-block).
     pub fn missing_verbose() -> Self {
         Self::missing().with_details(&TxBlock::missing())
     }
@@ -406,14 +406,14 @@ impl DsBlockJson {
         }
     }
 
-    /// Returns the plain form of the placeholder for a DS block that does not exist (Reference:
-    /// interface#missing-block).
+    /// Returns the plain form of the placeholder for a DS block that does not exist
+    /// (Reference: interface#missing-block).
     pub fn missing() -> Self {
         Self::from(&DsBlock::missing())
     }
 
-    /// Returns the verbose form of the placeholder for a DS block that does not exist (Reference:
-    /// interface#missing-block).
+    /// Returns the verbose form of the placeholder for a DS block that does not exist
+    /// (Reference: interface#missing-block).
     pub fn missing_verbose() -> Self {
         Self::verbose(&DsBlock::missing(), BlockHash::ZERO)
     }
