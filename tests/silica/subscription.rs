@@ -174,6 +174,35 @@ fn blocks_that_replace_others_are_notified() {
 }
 
 #[test]
+fn revert_is_notified_at_once_and_before_the_next_blocks() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    mine(&node, 2);
+    node.result("silica_snapshot", &json!([]));
+    let (mut reverts, mut both) = (Client::connect(&node), Client::connect(&node));
+    reverts.subscribe(&json!({"query": "Reverts"}));
+    both.subscribe(&json!({"query": "Reverts"}));
+    both.subscribe(&json!({"query": "NewBlock"}));
+    mine(&node, 3);
+    for _ in 0..3 {
+        assert_eq!(both.news()[0]["query"], "NewBlock");
+    }
+    let expected = json!([{"query": "Reverts", "value": {"block": "2"}}]);
+    node.result("silica_revert", &json!([1]));
+    // No block follows, so only the revert can cause the notification.
+    assert_eq!(json!(reverts.news()), expected);
+    assert_eq!(json!(both.news()), expected);
+    node.result("silica_snapshot", &json!([]));
+    mine(&node, 1);
+    assert_eq!(both.news()[0]["value"]["TxBlock"]["header"]["BlockNum"], "3");
+    reverts.subscribe(&json!({"query": "Unsubscribe", "type": "Reverts"}));
+    node.result("silica_revert", &json!([2]));
+    assert_eq!(json!(both.news()), expected);
+    // The next text for this client is a reply, so the revert had no notification.
+    let text = "fromBlock: expected no value for the topic Reverts, got \"2\"";
+    assert_eq!(reverts.ask(r#"{"query":"Reverts","fromBlock":"2"}"#), text);
+}
+
+#[test]
 fn blocks_are_notified_in_every_mode() {
     for mode in ["instant", "interval=20", "manual"] {
         let node = Node::start(&["--block-mode", mode]);

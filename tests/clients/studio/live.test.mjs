@@ -66,6 +66,10 @@ test('a_revert_removes_the_rows_of_its_blocks', async () => {
     views.push(view);
   }
   await node.call('silica_revert', savepoint);
+  // No block follows, so the pages need the notification of the revert.
+  for (const view of views) {
+    await view.page.locator(`main a[href="#/tx/${gone}"]`).first().waitFor({ state: 'detached' });
+  }
   const kept = await pay(4n);
   for (const view of views) {
     await view.page.locator(`main a[href="#/tx/${kept}"]`).first().waitFor();

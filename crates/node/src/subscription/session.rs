@@ -106,6 +106,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             let number = head.snapshot.tip().number;
             // A session that waits must not keep the state of a head in memory.
             drop(head);
+            if let Some(revert) = self.topics.take_revert() {
+                let text = serde_json::to_vec(&revert).map_err(|_| FAILED)?;
+                self.wire.send(Bytes::from(text).into()).await?;
+            }
             let behind = self.next_block().is_some_and(|next| next <= number);
             tokio::select! {
                 biased;

@@ -9,7 +9,9 @@ use std::{
 use serde_json::{Map, Value};
 use silica_protocol::{
     Address, BlockNumber,
-    rpc::subscription::{AccountTransactions, AccountTransfers, ContractEvents, Notification, Topic, TopicNews},
+    rpc::subscription::{
+        AccountTransactions, AccountTransfers, ContractEvents, Notification, RevertNews, Topic, TopicNews,
+    },
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -36,6 +38,10 @@ pub(super) struct Topics {
     contracts: Followed,
     accounts: Followed,
     transfers: Followed,
+    /// Whether the client is subscribed to reverts.
+    has_reverts: bool,
+    /// The highest block that remained after all reverts without a notification.
+    reverted_to: Option<BlockNumber>,
     /// Topics that end after the next notification, because the client has unsubscribed.
     ending: BTreeSet<Topic>,
 }
@@ -80,6 +86,12 @@ pub(super) enum QueryError {
     FromBlock {
         /// The number of the next block.
         most: BlockNumber,
+        /// The beginning of the value as JSON.
+        got: String,
+    },
+    /// A subscription to reverts has the number of a first block.
+    #[error("fromBlock: expected no value for the topic Reverts, got {got}")]
+    RevertsFromBlock {
         /// The beginning of the value as JSON.
         got: String,
     },
@@ -139,14 +151,23 @@ impl Topics {
                 return Err(QueryError::Query);
             }
             let topic = query.get("type").and_then(topic).ok_or(QueryError::Type)?;
-            if self.has(topic) {
+            if topic == Topic::Reverts {
+                (self.has_reverts, self.reverted_to) = (false, None);
+            } else if self.has(topic) {
                 self.ending.insert(topic);
             }
             return Ok(());
         };
+        if topic == Topic::Reverts {
+            if let Some(value) = first_block(query) {
+                return Err(QueryError::RevertsFromBlock { got: beginning(&value.to_string()).to_owned() });
+            }
+            self.has_reverts = true;
+            return Ok(());
+        }
         let from = from_block(query, head)?;
         let fault = match topic {
-            Topic::NewBlock => None,
+            Topic::NewBlock | Topic::Reverts => None,
             Topic::EventLog => self.follow_contracts(query, places, is_contract)?,
             Topic::TxnLog | Topic::Transfers => self.follow_accounts(topic, query, places)?,
         };
@@ -174,6 +195,15 @@ impl Topics {
     pub(super) fn revert_to(&mut self, lowest: BlockNumber) {
         self.next.values_mut().for_each(|next| *next = (*next).min(following(lowest)));
         self.replay_to = self.replay_to.map(|last| last.min(lowest));
+        if self.has_reverts {
+            self.reverted_to = Some(self.reverted_to.map_or(lowest, |earlier| earlier.min(lowest)));
+        }
+    }
+
+    /// Returns the notification of the reverts since the last call, if the client is subscribed to reverts.
+    pub(super) fn take_revert(&mut self) -> Option<Notification<'static>> {
+        let value = RevertNews { block: self.reverted_to.take()?.into() };
+        Some(Notification { values: vec![TopicNews::Reverts { value }] })
     }
 
     /// Adds the addresses of contracts. Returns the fault of the first invalid address.
@@ -290,7 +320,7 @@ impl Topics {
         for topic in std::mem::take(&mut self.ending) {
             self.next.remove(&topic);
             match topic {
-                Topic::NewBlock => {}
+                Topic::NewBlock | Topic::Reverts => {}
                 Topic::EventLog => self.contracts = Followed::default(),
                 Topic::TxnLog => self.accounts = Followed::default(),
                 Topic::Transfers => self.transfers = Followed::default(),
@@ -304,9 +334,14 @@ fn following(block: BlockNumber) -> BlockNumber {
     block.next().unwrap_or(block)
 }
 
+/// Returns the member `fromBlock`, or `None` if it is null or absent.
+fn first_block(query: &Map<String, Value>) -> Option<&Value> {
+    query.get("fromBlock").filter(|value| !value.is_null())
+}
+
 /// Reads the member `fromBlock`, which can be null or absent.
 fn from_block(query: &Map<String, Value>, head: BlockNumber) -> Result<Option<BlockNumber>, QueryError> {
-    let Some(value) = query.get("fromBlock").filter(|value| !value.is_null()) else { return Ok(None) };
+    let Some(value) = first_block(query) else { return Ok(None) };
     let most = following(head);
     let number = value.as_str().and_then(|text| text.parse().ok()).filter(|number| *number <= most);
     let refused = || QueryError::FromBlock { most, got: beginning(&value.to_string()).to_owned() };
@@ -319,6 +354,7 @@ fn topic(name: &Value) -> Option<Topic> {
         "EventLog" => Some(Topic::EventLog),
         "TxnLog" => Some(Topic::TxnLog),
         "Transfers" => Some(Topic::Transfers),
+        "Reverts" => Some(Topic::Reverts),
         _ => None,
     }
 }
@@ -652,6 +688,31 @@ mod tests {
         assert_eq!((topics.next_block(), topics.replays()), (Some(BlockNumber::new(5)), false));
         topics.revert_to(BlockNumber::new(0));
         assert_eq!(sent(&mut topics, 1), [(1, vec![Topic::NewBlock, Topic::TxnLog])]);
+    }
+
+    #[test]
+    fn client_is_notified_of_the_lowest_block_of_reverts() {
+        let mut topics = Topics::default();
+        topics.revert_to(BlockNumber::new(6));
+        assert_eq!(topics.take_revert(), None, "the client is not subscribed");
+        take(&mut topics, &json!({"query": "Reverts"})).unwrap();
+        assert_eq!(topics.take_revert(), None, "the revert was before the subscription");
+        assert_eq!(topics.next_block(), None, "no block has a notification");
+        for lowest in [5, 3, 4] {
+            topics.revert_to(BlockNumber::new(lowest));
+        }
+        let notification = serde_json::to_value(topics.take_revert()).unwrap();
+        assert_eq!(notification["values"], json!([{"query": "Reverts", "value": {"block": "3"}}]));
+        assert_eq!(topics.take_revert(), None);
+        topics.revert_to(BlockNumber::new(2));
+        take(&mut topics, &json!({"query": "Unsubscribe", "type": "Reverts"})).unwrap();
+        topics.revert_to(BlockNumber::new(1));
+        assert_eq!(topics.take_revert(), None, "the client has unsubscribed");
+        refuses(
+            &json!({"query": "Reverts", "fromBlock": "3"}),
+            "fromBlock: expected no value for the topic Reverts, got \"3\"",
+        );
+        take(&mut topics, &json!({"query": "Reverts", "fromBlock": null})).unwrap();
     }
 
     #[test]

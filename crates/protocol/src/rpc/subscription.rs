@@ -1,4 +1,4 @@
-//! Notifications to subscribed clients after each Tx block (Reference: subscriptions#notifications).
+//! Notifications to subscribed clients after each Tx block and each revert (Reference: subscriptions#notifications).
 //!
 //! The types borrow their contents where possible, because the node serialises one block for many sessions.
 
@@ -12,7 +12,7 @@ use super::{
     list::TransferJson,
     text::{Dec, Hex},
 };
-use crate::{address::Address, amount::Qa, hash::TxHash, receipt::EventLog};
+use crate::{address::Address, amount::Qa, hash::TxHash, number::BlockNumber, receipt::EventLog};
 
 /// A topic to which clients subscribe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,9 +25,11 @@ pub enum Topic {
     TxnLog,
     /// Transfers of chosen accounts: all changes of their balances. An extension of this node.
     Transfers,
+    /// Reverts of the chain. An extension of this node.
+    Reverts,
 }
 
-/// The notification of a session about a Tx block, with the data of each topic that the session subscribed to.
+/// The notification of a session about a Tx block, or about a revert, with the data of each topic that the session subscribed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub struct Notification<'a> {
@@ -63,6 +65,11 @@ pub enum TopicNews<'a> {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         value: Vec<AccountTransfers<'a>>,
     },
+    /// Data of the topic [`Topic::Reverts`]. The notification has no other topic.
+    Reverts {
+        /// The revert.
+        value: RevertNews,
+    },
     /// The topics that end with this notification.
     Unsubscribe {
         /// The topics without a further notification.
@@ -79,6 +86,13 @@ pub struct NewBlock {
     /// Hashes of the transactions of the block, by shard; empty if the block has no transactions.
     #[serde(rename = "TxHashes")]
     pub transactions: TransactionsByShard,
+}
+
+/// A revert of the chain, or several reverts since the previous notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RevertNews {
+    /// Number of the highest Tx block that remained. The chain removed all blocks above it.
+    pub block: Dec<BlockNumber>,
 }
 
 /// The events of one contract in a Tx block.
@@ -183,5 +197,12 @@ mod tests {
         let values = vec![TopicNews::EventLog { value: Vec::new() }, TopicNews::TxnLog { value: Vec::new() }];
         let text = serde_json::to_string(&Notification { values }).unwrap();
         assert_eq!(text, r#"{"type":"Notification","values":[{"query":"EventLog"},{"query":"TxnLog"}]}"#);
+    }
+
+    #[test]
+    fn revert_has_the_number_of_the_block_that_remained() {
+        let values = vec![TopicNews::Reverts { value: RevertNews { block: Dec(BlockNumber::new(7)) } }];
+        let text = serde_json::to_string(&Notification { values }).unwrap();
+        assert_eq!(text, r#"{"type":"Notification","values":[{"query":"Reverts","value":{"block":"7"}}]}"#);
     }
 }

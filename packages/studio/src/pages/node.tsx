@@ -17,7 +17,7 @@ import { Pending } from "../parts/pool.tsx";
 import { Amount, BlockLink } from "../parts/text.tsx";
 import { usePages, usePolling, useResource } from "../resource.ts";
 import { call, endpoint } from "../rpc/client.ts";
-import { afterRevert, generation, head } from "../rpc/socket.ts";
+import { generation, head } from "../rpc/socket.ts";
 import type { NodeSettings, PoolTransaction, SnapshotRow } from "../rpc/types.ts";
 import { load, save } from "../storage.ts";
 
@@ -428,7 +428,6 @@ function Savepoints() {
           action="Revert"
           run={async () => {
             await call("silica_revert", [row.id]);
-            afterRevert();
             show(`The chain is at block ${formatNumber(row.block)} again`);
           }}
         >

@@ -23,23 +23,19 @@ export const generation = signal(0);
 const firstDelay = 500;
 const longestDelay = 8_000;
 
-/**
- * Reads the lists again after a revert that this page requested. The node sends no notification of a revert, so the latest
- * block is unknown until the next one.
- */
-export function afterRevert(): void {
-  head.value = null;
-  generation.value += 1;
+interface NewBlock {
+  query: "NewBlock";
+  value: { TxBlock: { header: { BlockNum: string; NumTxns: number; Timestamp: string }; body: { BlockHash: string } } };
+}
+
+interface Revert {
+  query: "Reverts";
+  value: { block: string };
 }
 
 interface Notification {
   type: string;
-  values: Array<{
-    query: string;
-    value: {
-      TxBlock: { header: { BlockNum: string; NumTxns: number; Timestamp: string }; body: { BlockHash: string } };
-    };
-  }>;
+  values: Array<NewBlock | Revert>;
 }
 
 /** Opens the connection and keeps it open. Each failed attempt doubles the delay, up to 8 s. */
@@ -56,7 +52,7 @@ export function connect(): void {
       // Blocks of the time without a connection are unknown to the page, so it reads its lists again.
       if (opened) generation.value += 1;
       opened = true;
-      socket.send(JSON.stringify({ query: "NewBlock" }));
+      for (const query of ["Reverts", "NewBlock"]) socket.send(JSON.stringify({ query }));
     };
     socket.onmessage = (message) => receive(String(message.data));
     socket.onclose = () => {
@@ -76,12 +72,15 @@ function receive(text: string): void {
     return;
   }
   if (message.type !== "Notification") return;
-  for (const { query, value } of message.values) {
-    if (query !== "NewBlock") continue;
-    const { header, body } = value.TxBlock;
-    const number = Number(header.BlockNum);
-    // After a revert, the node sends the blocks that replace the removed ones.
-    if (head.value && number <= head.value.number) generation.value += 1;
-    head.value = { number, hash: body.BlockHash, transactions: header.NumTxns, timestamp: header.Timestamp };
+  for (const news of message.values) {
+    if (news.query === "Reverts") {
+      // The notification has no hash of the block that is now the latest, so the latest block is unknown.
+      head.value = null;
+      generation.value += 1;
+    } else if (news.query === "NewBlock") {
+      const { header, body } = news.value.TxBlock;
+      const number = Number(header.BlockNum);
+      head.value = { number, hash: body.BlockHash, transactions: header.NumTxns, timestamp: header.Timestamp };
+    }
   }
 }
