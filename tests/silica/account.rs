@@ -62,7 +62,7 @@ fn account_without_payments_does_not_exist() {
 }
 
 #[test]
-fn payment_of_nothing_creates_no_account() {
+fn payment_of_zero_creates_no_account() {
     let node = Node::start(&[]);
     let stranger = Wallet::stranger(1);
     let payment = Wallet::funded(0).payment(1, stranger.address(), 0);

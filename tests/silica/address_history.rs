@@ -93,7 +93,7 @@ fn payments_are_listed_in_both_directions() {
 }
 
 #[test]
-fn contracts_are_found_by_whatever_touched_them() {
+fn contracts_are_found_by_each_of_their_changes() {
     let mut chain = Chain::new();
     let (first, _) = chain.deploy(RELAY, &[]);
     let (second, _) = chain.deploy(RELAY, &[]);

@@ -394,7 +394,7 @@ fn gas_limit_has_a_ceiling() {
 }
 
 #[test]
-fn deployments_and_calls_of_nothing_are_refused() {
+fn empty_deployments_and_calls_are_rejected() {
     let node = Node::start(&[]);
     let deployment = payment(|payment| {
         payment.to = Address::ZERO;

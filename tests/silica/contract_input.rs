@@ -183,7 +183,7 @@ fn message(tag: &str, params: &Value) -> Value {
 }
 
 #[test]
-fn code_that_is_none_is_recorded() {
+fn invalid_code_is_in_the_receipt() {
     let mut trial = Trial::new();
     let init = init(&[]);
     let failed = json!({"0": [0, 0]});
@@ -237,7 +237,7 @@ fn code_has_a_largest_size() {
 }
 
 #[test]
-fn init_data_that_are_none_are_dropped() {
+fn invalid_init_data_are_dropped() {
     let mut trial = Trial::new();
     let twice = json!([version(), version()]).to_string();
     let unknown = json!({"constructor": "Pair", "argtypes": ["String", "ByStr20"],
@@ -340,7 +340,7 @@ fn checker_runs_out_of_gas() {
 }
 
 #[test]
-fn messages_that_are_none_are_dropped() {
+fn malformed_messages_are_dropped() {
     let mut trial = Trial::new();
     let hello = trial.hello();
     let greet = message("Greet", &json!([])).to_string();

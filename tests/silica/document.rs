@@ -140,7 +140,7 @@ fn written(params: &[String]) -> String {
 }
 
 #[test]
-fn requests_made_up_from_the_description_are_answered_as_it_says() {
+fn requests_generated_from_the_document_get_documented_responses() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openrpc.json")).unwrap();
     let document = Document::new(serde_json::from_str(&text).unwrap());
     let node = Node::start(&["--block-mode", "manual"]);

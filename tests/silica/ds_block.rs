@@ -167,7 +167,7 @@ fn missing_block_is_the_dummy_block() {
 }
 
 #[test]
-fn block_number_that_is_none_is_refused() {
+fn invalid_block_number_is_rejected() {
     let node = Node::start(&[]);
     for method in ["GetDsBlock", "GetDsBlockVerbose", "GetRawDSBlock", "GetMinerInfo"] {
         for spelling in ["", "abc", "latest"] {

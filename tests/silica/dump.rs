@@ -65,7 +65,7 @@ fn load(file: &Path, data: &Path) -> Finished {
 }
 
 #[test]
-fn loaded_chain_is_the_one_that_was_dumped_and_goes_on_like_it() {
+fn loaded_chain_equals_the_dumped_chain_and_continues() {
     let directory = Directory::new();
     let (data, copy) = (directory.path().join("data"), directory.path().join("copy"));
     let node = Node::start_in(&data, &[]);

@@ -227,7 +227,7 @@ fn body_that_is_a_scalar_is_no_request() {
 }
 
 #[test]
-fn deep_json_is_refused_and_the_node_goes_on() {
+fn deep_json_is_rejected_and_the_node_continues() {
     let node = Node::start(&[]);
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         for depth in [1_000, 100_000, 400_000] {

@@ -386,7 +386,7 @@ fn ready(node: &Node) -> (u16, String) {
 }
 
 #[test]
-fn node_without_its_directory_acknowledges_nothing_and_says_so() {
+fn node_without_its_directory_acknowledges_nothing_and_logs_it() {
     let (_directory, data) = directories();
     let node = Node::start_in(&data, &["--log", "info"]);
     pay_once(&node, 0);

@@ -153,7 +153,7 @@ fn methods_for_developers_need_an_own_host_and_an_own_origin_over_websocket() {
 }
 
 #[test]
-fn nothing_but_loopback_is_own_unless_it_is_listed() {
+fn only_loopback_and_listed_origins_are_own() {
     let node = Node::start(&[]);
     let mut connection = node.connect();
     for (headers, words) in [
@@ -235,7 +235,7 @@ fn other_callers_of_ordinary_methods_see_no_change() {
 }
 
 #[test]
-fn start_says_whether_methods_for_developers_are_on() {
+fn start_prints_whether_methods_for_developers_are_on() {
     let node = Node::start(&[]);
     node.wait_for("developers ON");
     node.wait_for("methods for developers are ON");

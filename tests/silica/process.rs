@@ -475,7 +475,7 @@ fn stop_on_a_full_disk_stores_what_fits_and_reports_the_lost_rest() {
 }
 
 #[test]
-fn start_on_a_full_disk_reads_and_goes_on_by_itself_when_there_is_room() {
+fn node_on_a_full_disk_serves_reads_and_recovers_with_space() {
     if !is_root("mount a small disk") {
         return;
     }

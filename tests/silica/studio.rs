@@ -157,7 +157,7 @@ fn foreign_pages_get_nothing_of_the_studio() {
 }
 
 #[test]
-fn paths_beyond_any_use_get_an_error_and_the_node_goes_on() {
+fn overlong_paths_get_an_error_and_the_node_continues() {
     let node = Node::start(&[]);
     for path in ["/studio/../../etc/passwd", "/studio/%2e%2e/%2e%2e/etc/passwd", "/studio//index.html", "/studio/%00"] {
         assert_eq!(get(node.address(), path, "").status, 404, "{path}");

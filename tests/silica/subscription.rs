@@ -118,7 +118,7 @@ pub(crate) fn prefixed(address: impl std::fmt::Display) -> String {
 }
 
 #[test]
-fn every_block_is_notified_in_order_however_many_come_at_once() {
+fn every_block_of_a_burst_is_notified_in_order() {
     let node = Node::start(&["--block-mode", "manual"]);
     let mut client = Client::connect(&node);
     mine(&node, 3);
@@ -306,7 +306,7 @@ fn topics_travel_together_and_end_with_a_last_message() {
 }
 
 #[test]
-fn messages_that_are_none_are_answered_in_plain_text() {
+fn malformed_messages_get_a_plain_text_reply() {
     let node = Node::start(&[]);
     let mut client = Client::connect(&node);
     let deep = "[".repeat(100_000);
@@ -346,7 +346,7 @@ fn json_rpc_is_answered_between_notifications() {
 }
 
 #[test]
-fn large_answer_comes_in_pieces_that_make_one_message() {
+fn large_response_has_several_frames_of_one_message() {
     const PAYMENTS: usize = 400;
     let node = Node::start(&["--block-mode", "manual"]);
     let payer = Wallet::funded(0);
@@ -372,7 +372,7 @@ fn large_answer_comes_in_pieces_that_make_one_message() {
 }
 
 #[test]
-fn requests_differ_from_queries_as_over_http() {
+fn requests_differ_from_subscriptions_as_over_http() {
     let node = Node::start(&[]);
     let mut client = Client::connect(&node);
     let request = r#"{"id": 7, "jsonrpc": "2.0", "method": "GetNetworkId", "params": []}"#;

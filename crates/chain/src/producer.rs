@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_outlives_a_flush_that_failed_and_gets_the_block_that_it_would_have_got() {
+    fn pending_transactions_get_the_same_block_after_a_failed_flush() {
         let later = AT.next().unwrap();
         let ((chain, mut producer), (reference, mut unfailing)) = (chain(), chain());
         pay(&chain, 1..=3);

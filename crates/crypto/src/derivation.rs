@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_shows_nothing_of_the_key() {
+    fn debug_hides_the_key() {
         assert_eq!(format!("{:?}", DerivableKey::from_seed(&[1; 16]).unwrap()), "DerivableKey(..)");
     }
 }

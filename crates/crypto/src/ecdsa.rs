@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn error_names_the_invalid_part() {
         let (signature, _, key) = signed();
         assert_eq!(recover_ecdsa(MESSAGE, &signature, 4), Err(EcdsaError::RecoveryId));
         assert_eq!(recover_ecdsa(MESSAGE, &[0; 64], 0), Err(EcdsaError::Unrecoverable));

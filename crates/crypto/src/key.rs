@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_secret_is_shown() {
+    fn secrets_are_not_printed() {
         let pair = KeyPair::generate(&mut Digests(0));
         let secret = pair.secret().to_hex();
         let array = format!("{:?}", *pair.secret().to_bytes());

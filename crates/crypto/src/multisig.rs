@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregation_says_what_is_wrong() {
+    fn aggregation_names_the_invalid_part() {
         let key = signers(1)[0].public_key();
         let [prefix, x @ ..] = key.to_bytes();
         let bad = compressed(prefix, [0xff; 32]);

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn long_search_goes_on_where_it_ended() {
+    fn long_search_continues_at_its_end() {
         let (at, mut hashes) = (chain(9), BlockHashes::default());
         for oldest in [6, 3, 0] {
             let unseen = HashLookup::NotScanned(BlockNumber::new(oldest));

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_goes_on_from_the_block_whose_time_was_set() {
+    fn clock_continues_from_the_block_with_a_set_time() {
         let (clock, start) = (Clock::default(), now());
         let time = plus(start, 1_000_000);
         clock.set_next(time, start).unwrap();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_goes_on_from_a_moment_to_which_it_is_taken_back() {
+    fn clock_continues_from_an_earlier_time() {
         let (clock, start) = (Clock::default(), now());
         clock.advance(100).unwrap();
         clock.set_next(plus(start, 500), start).unwrap();

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_says_what_a_wallet_needs_and_escapes_it() {
+    fn page_has_the_data_for_a_wallet_escaped() {
         let home = Home {
             version: Version::of_chain(ChainId::new(222)),
             url: "http://127.0.0.1:5555".to_owned(),

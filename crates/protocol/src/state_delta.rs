@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn increase_by_nothing_is_refused() {
+    fn increase_by_zero_is_rejected() {
         let value = |expected: &str, got: &str| DecodeError::Value {
             field: "Account.numbersign",
             expected: expected.to_owned(),

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_the_longest_time_is_forgotten() {
+    fn cache_evicts_the_least_recently_used_program() {
         let cache = CodeCache::with_bound(code().weight() * 2);
         for number in [1, 2, 1, 3] {
             make(&cache, number);

@@ -1230,7 +1230,7 @@ fn block_that_is_held_is_one_the_checkpoints_do_not_pass() {
 }
 
 #[test]
-fn what_was_taken_back_is_not_recovered() {
+fn reverted_head_is_not_recovered() {
     let mut fixture = Fixture::new(3);
     (0..4).for_each(|seed| fixture.commit(seed).unwrap());
     fixture.savepoint();
@@ -1251,7 +1251,7 @@ fn what_was_taken_back_is_not_recovered() {
 /// The revert takes the state from memory. Opening the store would find that the state diffs are lost, and would
 /// require a replay.
 #[test]
-fn what_a_hold_has_kept_is_not_computed_again() {
+fn savepoint_keeps_the_state_without_replay() {
     let mut fixture = Fixture::new(3);
     fixture.options.checkpoint_blocks = 1_000;
     fixture.options.checkpoint_bytes = 1 << 20;
@@ -1332,7 +1332,7 @@ fn keys_of_undone_blocks_are_not_remembered() {
 }
 
 #[test]
-fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
+fn savepoint_writes_a_checkpoint_if_many_blocks_are_in_memory() {
     let mut fixture = Fixture::new(3);
     // With these limits, no commit begins a checkpoint.
     fixture.options = StoreOptions { checkpoint_bytes: 1 << 20, checkpoint_blocks: 64, ..fixture.options };

@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_leaves_the_shelf() {
+    fn shelf_evicts_the_least_recently_used_module() {
         let mut shelf = Shelf::with_bound(MOST_BYTES);
         // The cache has room for three of these four modules.
         let contract_cache = [1, 2, 3, 4].map(|number| module(number, MOST_BYTES / INIT_WEIGHT * 3 / 10));

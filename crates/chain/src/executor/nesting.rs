@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_too_deep_is_text() {
+    fn value_with_too_many_levels_becomes_text() {
         let (deepest, deeper) = (nested(MOST_LEVELS), nested(MOST_LEVELS + 1));
         assert_eq!(readable(deepest.clone()), deepest);
         assert_eq!(readable(deeper.clone()), json!(deeper.to_string()));

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_only_read_or_written_back_is_no_change() {
+    fn account_that_keeps_its_value_is_no_change() {
         let mut overlay = overlay();
         overlay.account(&address(1)).unwrap();
         overlay.set(&address(2), account(21)).unwrap();
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_since_a_mark_can_be_taken_back() {
+    fn revert_to_a_mark_removes_later_writes() {
         let mut overlay = overlay();
         overlay.set_entry(&address(1), &key("a"), Some(b"1")).unwrap();
         overlay.begin();
@@ -640,7 +640,7 @@ mod tests {
 
     /// A failed transaction pays for its reads. Its gas does not depend on the size of a removed map.
     #[test]
-    fn removal_of_a_large_map_that_is_taken_back_looks_at_none_of_it() {
+    fn revert_of_the_removal_of_a_large_map_reads_no_entry() {
         let entries: Model = (0..5000).map(|at_| (at(&["m", "x", &format!("{at_:05}")]), vec![1])).collect();
         let mut overlay = Overlay::new(Stored { entries: entries.clone(), reads: Cell::new(0) });
         let (map, outer) = (at(&["m", "x"]), at(&["m"]));
@@ -663,7 +663,7 @@ mod tests {
 
     /// One transaction removes many entries and pays for them. Later transactions pay only for their own reads.
     #[test]
-    fn entries_that_are_gone_are_passed_over_once() {
+    fn removed_entries_are_skipped_once() {
         let entries: Model = (0..1000).map(|at_| (at(&["m", &format!("{at_:04}")]), vec![1])).collect();
         let mut overlay = Overlay::new(Stored { entries: entries.clone(), reads: Cell::new(0) });
         for key in entries.keys().skip(1).take(900) {

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_does_not_create_an_account() {
+    fn payment_of_zero_does_not_create_an_account() {
         let mut run = run(&with(ZIL), UnsignedTransaction { amount: Qa::ZERO, ..good() });
         assert!(matches!(run.outcome, Outcome::Recorded(_)));
         assert_eq!(balance(&mut run, &address(2)), None);

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_made_up_to_a_limit() {
+    fn text_is_written_up_to_a_limit() {
         check(&Value::string("a\"b").unwrap(), r#""a\"b""#);
         check(&Value::from(7_u32), r#""7""#);
         check(

@@ -258,7 +258,7 @@ fn a_nonce_that_another_lane_used_up_wakes_the_lane_that_waited_for_it() {
 }
 
 #[test]
-fn what_a_block_made_stale_is_dropped() {
+fn transaction_with_a_used_nonce_is_dropped() {
     let (stale, next) = (tx(1, 2, 0), tx(1, 3, 0));
     let mut pool = filled(&[stale.clone(), next.clone()]);
     settle(&mut pool, 3, &[tx(1, 2, 7)]);
@@ -267,7 +267,7 @@ fn what_a_block_made_stale_is_dropped() {
 }
 
 #[test]
-fn what_found_no_room_keeps_its_place_and_those_behind_it_wait() {
+fn postponed_transaction_keeps_its_place_and_later_nonces_wait() {
     let all = [tx(1, 1, 0), tx(1, 2, 0)];
     let mut pool = filled(&all);
     let postponed = [(all[0].clone(), Postponed::GasExceeded)];
@@ -376,7 +376,7 @@ fn members(contents: Contents) -> Vec<(Transaction, BlockNumber, bool)> {
 }
 
 #[test]
-fn what_was_exported_is_imported() {
+fn exported_transactions_are_imported() {
     let (expected, bytes) = exported();
     let contents = import(&bytes).unwrap();
     assert_eq!(contents.damaged, 0);

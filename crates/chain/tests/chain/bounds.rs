@@ -136,7 +136,7 @@ fn emitted_bytes_are_proportional_to_the_gas() {
 }
 
 #[test]
-fn what_is_written_has_a_limit() {
+fn written_data_have_a_limit() {
     let mut bulk = Bulk::new();
     let before = bulk.entries();
     // Each of 1,000 keys has three of ten texts. Together they have 75 MB.
@@ -150,7 +150,7 @@ fn what_is_written_has_a_limit() {
 }
 
 #[test]
-fn what_is_looked_for_has_a_limit() {
+fn searched_keys_have_a_limit() {
     let mut bulk = Bulk::new();
     let before = bulk.entries();
     // The first call searches under 1,000 paths. Each path has four of the ten names, of 18,000 bytes each, so the keys

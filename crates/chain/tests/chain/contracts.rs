@@ -394,7 +394,7 @@ fn fields_of_other_contracts_are_read_as_they_are_now() {
 }
 
 #[test]
-fn what_a_contract_cannot_do_is_recorded() {
+fn failures_of_a_contract_are_in_the_receipt() {
     let mut world = World::new();
     let contract = world.hello();
     let mut check = |tag: &str, params: &[serde_json::Value], expected: &str| {
@@ -442,7 +442,7 @@ fn deployments_that_fail_are_recorded_and_leave_no_account() {
 }
 
 #[test]
-fn what_cannot_even_be_tried_is_dropped() {
+fn invalid_deployment_is_dropped() {
     let mut world = World::new();
     let contract = world.hello();
     let mut deploy = |data: &str, gas: u64| {

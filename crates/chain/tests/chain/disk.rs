@@ -27,7 +27,7 @@ fn load(net: &mut Net, blocks: u64) {
 }
 
 #[test]
-fn a_chain_on_disk_goes_on_after_a_stop() {
+fn chain_on_disk_continues_after_a_stop() {
     let dir = tempfile::tempdir().unwrap();
     let mut net = on_disk(dir.path(), config(2, 5));
     load(&mut net, 12);
@@ -45,7 +45,7 @@ fn a_chain_on_disk_goes_on_after_a_stop() {
 }
 
 #[test]
-fn what_was_committed_is_there_after_a_stop_without_closing() {
+fn committed_blocks_survive_a_stop_without_close() {
     let dir = tempfile::tempdir().unwrap();
     let mut net = on_disk(dir.path(), config(1, 5));
     load(&mut net, 13);
@@ -190,7 +190,7 @@ fn a_check_finds_what_was_forged() {
 
 /// On a full disk, the write of a file of state diffs fails first.
 #[test]
-fn what_waits_outlives_a_block_that_could_not_be_written() {
+fn pending_transactions_survive_a_failed_write_of_a_block() {
     let dir = tempfile::tempdir().unwrap();
     let options = StoreOptions { durability: Durability::Flush, ..options() };
     let (changes, away) = (dir.path().join("changes"), dir.path().join("away"));

@@ -87,7 +87,7 @@ fn each_published_block_of_a_step_calls_the_listener() {
 }
 
 #[test]
-fn what_does_not_fit_one_block_goes_to_the_next_at_once() {
+fn transactions_above_the_gas_limit_get_the_next_block_at_once() {
     let mut config = ChainConfig::isolated();
     config.shard_gas_limit = silica_protocol::Gas::new(100);
     let mut net = Net::new(config);
@@ -100,7 +100,7 @@ fn what_does_not_fit_one_block_goes_to_the_next_at_once() {
 }
 
 #[test]
-fn what_the_price_has_risen_above_is_dropped_without_block() {
+fn transaction_below_a_raised_gas_price_is_dropped_without_a_block() {
     let mut net = instant(100);
     let high = net.submit(payment(1, 1, user(2), 5, PRICE + 1));
     net.test.producer_mut().set_minimum_gas_price(GasPrice::new(Qa::new(PRICE + 2))).unwrap();
@@ -364,7 +364,7 @@ fn duplicates_are_refused_while_they_wait_and_after() {
 }
 
 #[test]
-fn what_is_in_a_block_stays_confirmed_when_it_comes_in_again() {
+fn confirmed_transaction_stays_confirmed_after_a_second_request() {
     let mut net = Net::new(config(1, 100));
     let verified = net.test.chain().admit(payment(1, 1, user(9), 1, PRICE), false).unwrap();
     let at = net.later();

@@ -59,7 +59,7 @@ fn only_demanded_blocks_move_the_number() {
 }
 
 #[test]
-fn number_goes_on_from_where_it_is_when_every_block_moves_it() {
+fn block_number_continues_if_each_block_changes_it() {
     let mut net = on_demand(100);
     pay(&mut net);
     pay(&mut net);

@@ -11,7 +11,7 @@ fn refusal(store: Store, config: ChainConfig, member: silica_protocol::PublicKey
 }
 
 #[test]
-fn a_chain_goes_on_where_it_was() {
+fn chain_continues_at_its_head() {
     let config = config(2, 5);
     let mut net = Net::new(config.clone());
     for _ in 0..8 {
@@ -108,7 +108,7 @@ fn imported_transactions_may_wait_for_others_where_new_ones_may_not() {
 }
 
 #[test]
-fn what_is_no_longer_admissible_is_left_out() {
+fn import_rejects_transactions_that_are_no_longer_admissible() {
     let config = config(1, 5);
     let mut net = Net::new(config.clone());
     let transaction = payment(1, 1, user(9), 1, PRICE);

@@ -177,7 +177,7 @@ fn calls_with_events_messages_and_changes() {
 }
 
 #[test]
-fn what_would_be_refused_is_refused() {
+fn simulation_rejects_what_admission_rejects() {
     let mut world = World::new();
     let hello = world.hello();
     let greet = call(2, hello, "Greet", &[], 0);
@@ -270,7 +270,7 @@ fn estimates_are_enough_and_no_more() {
 }
 
 #[test]
-fn what_fails_with_any_gas_limit_has_no_estimate() {
+fn call_that_always_fails_has_no_estimate() {
     let mut world = World::new();
     let hello = world.hello();
     let mine = call(2, hello, "SetGreeting", &[text_param("text", "Mine")], 0);

@@ -224,7 +224,7 @@ fn there_are_no_proofs_outside_the_window_or_of_users() {
 }
 
 #[test]
-fn a_block_that_the_store_has_let_go_is_expired_and_no_fault_of_ours() {
+fn block_outside_the_window_is_expired_and_no_fault() {
     let options = silica_state::StoreOptions { history: 10, ..Default::default() };
     let mut net = Net::over(silica_state::Store::ephemeral(options), ChainConfig::isolated());
     net.demand(20);

@@ -290,7 +290,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn errors_show_nothing_of_a_key(key in "[0-9a-f]{20,90}[^0-9a-f]?") {
+        fn errors_hide_the_key(key in "[0-9a-f]{20,90}[^0-9a-f]?") {
             if let Err(error) = read_key(VARIABLE, &key) {
                 let texts = format!("{error} {:?} {}", error, std::error::Error::source(&error).unwrap());
                 prop_assert!(!texts.contains(&key[..8]), "{}", texts);

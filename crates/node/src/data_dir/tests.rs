@@ -77,7 +77,7 @@ fn interrupted_first_start_is_taken_up_again() {
 }
 
 #[test]
-fn store_without_manifest_is_not_taken_for_a_new_chain() {
+fn store_without_manifest_is_no_new_chain() {
     let parent = tempfile::tempdir().unwrap();
     fs::create_dir(parent.path().join(STORE)).unwrap();
     let error = DataDir::create(parent.path()).unwrap_err();

@@ -73,7 +73,7 @@ fn first_head_has_the_numbering_of_the_mode() {
 }
 
 #[tokio::test]
-async fn what_a_failure_left_behind_gets_its_block_when_it_is_sent_again() {
+async fn transaction_of_a_failed_block_gets_a_block_after_a_second_request() {
     let (chain, producer, engine) = chain();
     let payment = payment(&chain);
     let engine = Fails { times: 1, engine };
@@ -87,7 +87,7 @@ async fn what_a_failure_left_behind_gets_its_block_when_it_is_sent_again() {
 }
 
 #[tokio::test]
-async fn what_waits_gets_its_block_when_nothing_is_to_wait() {
+async fn pending_transaction_gets_its_block_in_instant_mode() {
     let (chain, producer, engine) = chain();
     let payment = payment(&chain);
     let clock = Clock::default();
@@ -115,7 +115,7 @@ impl Engine for Admits {
 }
 
 #[tokio::test]
-async fn what_comes_after_a_waiting_one_is_admitted_until_that_has_its_block() {
+async fn next_nonce_is_admitted_until_the_pending_transaction_has_its_block() {
     let (chain, producer, engine) = chain();
     let (engine, clock) = (Admits { chain: chain.clone(), engine }, Clock::default());
     let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, clock, None).unwrap();
@@ -129,7 +129,7 @@ async fn what_comes_after_a_waiting_one_is_admitted_until_that_has_its_block() {
 
 /// The test sends no transaction again, and requests no block.
 #[tokio::test]
-async fn what_a_failure_left_behind_gets_its_block_by_itself() {
+async fn transaction_of_a_failed_block_gets_a_block_without_a_request() {
     let (chain, producer, engine) = chain();
     let payment = payment(&chain);
     let engine = Fails { times: 2, engine };

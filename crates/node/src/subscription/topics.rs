@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_are_none_are_refused() {
+    fn malformed_messages_are_rejected() {
         for query in [json!(null), json!([]), json!("NewBlock"), json!({}), json!({"query": 1})] {
             refuses(&query, "invalid query field");
         }
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn contracts_that_are_none_are_passed_over() {
+    fn addresses_without_a_contract_are_ignored() {
         refuses(&json!({"query": "EventLog", "addresses": [STRANGER]}), "no contract found in list");
         refuses(&json!({"query": "EventLog", "addresses": [STRANGER, "0x12", CONTRACT]}), "no contract found in list");
         let mut topics = Topics::default();
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn no_contract_is_lost_where_one_cannot_be_looked_for() {
+    fn failed_lookup_of_a_contract_adds_no_address() {
         let mut topics = Topics::default();
         let query = json!({"query": "EventLog", "addresses": [CONTRACT, OTHER]});
         let other: Address = OTHER.parse().unwrap();
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_a_bad_address_is_taken() {
+    fn addresses_before_an_invalid_one_are_accepted() {
         let digit = format!("0x{}", "g".repeat(40));
         for (topic, bad, text) in [
             ("EventLog", &CONTRACT[2..], "Invalid hex address"),
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn client_follows_only_so_many_addresses() {
+    fn addresses_of_a_client_have_a_limit() {
         let mut topics = Topics::default();
         let addresses = |from: usize, to: usize| -> Vec<String> { (from..to).map(|i| format!("0x{i:040x}")).collect() };
         take(&mut topics, &json!({"query": "TxnLog", "addresses": addresses(0, MOST_ADDRESSES)})).unwrap();
@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn all_clients_together_follow_only_so_many_addresses() {
+    fn addresses_of_all_clients_have_a_limit() {
         let places = Arc::new(Semaphore::new(3));
         let follow = |topics: &mut Topics, topic: &str, addresses: &[&str]| {
             topics.take(&json!({"query": topic, "addresses": addresses}), HEAD, &places, |_| Ok(true))
@@ -716,7 +716,7 @@ mod tests {
     }
 
     #[test]
-    fn topic_ends_when_its_last_news_are_sent() {
+    fn topic_ends_after_its_last_notification() {
         let mut topics = Topics::default();
         take(&mut topics, &json!({"query": "NewBlock"})).unwrap();
         take(&mut topics, &json!({"query": "TxnLog", "addresses": [CONTRACT]})).unwrap();

@@ -240,7 +240,7 @@ async fn exchanged_store_is_noticed() {
 }
 
 #[tokio::test]
-async fn lost_store_is_not_taken_for_a_new_chain() {
+async fn lost_store_is_no_new_chain() {
     let dir = tempfile::tempdir().unwrap();
     start_in(dir.path()).await.stop().await.unwrap();
     fs::remove_dir_all(dir.path().join("store")).unwrap();

@@ -463,7 +463,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn receipts_say_what_their_stored_text_says(receipt in any_receipt()) {
+    fn receipts_equal_their_stored_text(receipt in any_receipt()) {
         let stored: Value = serde_json::from_str(&receipt.to_styled_json()).unwrap();
         let shape = ReceiptJson::from(receipt);
         check_round_trip(&shape);

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_copied_past_what_is_kept() {
+    fn shared_value_above_the_cache_limit_is_copied() {
         let long = Value::ByStr(vec![7; KEPT / 3].into());
         let mut value = pair(&Value::nat(100), &long);
         for _ in 0..6 {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_shared_tree_are_gone_through_once() {
+    fn parts_of_a_shared_tree_are_visited_once() {
         let tree = (0..16).fold(Value::nat(0), |half, _| pair(&half, &half));
         let (bytes, values) = shared(&tree);
         assert_eq!(bytes.len(), 4 * ((1 << 16) - 1) + 4 * (1 << 16));

@@ -253,7 +253,7 @@ fn types_that_grow_end_with_the_gas() {
 }
 
 #[test]
-fn large_types_are_gone_through_in_proportion_to_the_gas() {
+fn visits_of_large_types_are_proportional_to_the_gas() {
     let with = |uses: usize| {
         let mut text = String::from("let f = tfun 'A => fun (x : 'A) => x in ");
         text += &"let f = tfun 'A => @f ('A -> 'A) in ".repeat(12);
@@ -434,7 +434,7 @@ fn a_contract_without_constraint_in_whose_scope_true_is_no_truth_value_is_reject
 }
 
 #[test]
-fn what_was_in_scope_at_an_error_can_be_seen_later() {
+fn variable_of_a_failed_entry_stays_in_scope() {
     // The body of the function is invalid, but the next entry can still use the type of its parameter.
     check(
         "library L\nlet f = fun (x : Bool) => builtin add x x\nlet g = x\ncontract C ()",
@@ -816,7 +816,7 @@ fn contracts_that_send_and_never_accept_money_get_warnings() {
 }
 
 #[test]
-fn what_procedures_return_is_checked() {
+fn return_values_of_procedures_are_checked() {
     let with = |result: &str, body: &str| format!("contract C ()\nprocedure p () {result}\n{body}\nend\n");
     let map = with(": Map String Bool", "");
     check(&map, &["3:11 Type procedure is not a legal return type: Map (String) (Bool)"]);

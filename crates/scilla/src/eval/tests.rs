@@ -956,7 +956,7 @@ fn values_of_large_types_in_a_loop_are_refused() {
 }
 
 #[test]
-fn what_is_read_from_the_state_is_gone_through() {
+fn values_from_the_state_are_checked_for_size() {
     let mut world =
         World::new("scilla_version 0 contract C () field f : Nat = Zero transition T() x <- f end", &[]).unwrap();
     // A value of size 0 with 2²⁰ parts.
@@ -1087,7 +1087,7 @@ impl Host for Sparing {
 }
 
 #[test]
-fn what_cannot_be_paid_for_need_not_be_read() {
+fn value_is_not_read_without_gas_for_it() {
     let uint = || Type::from(Primitive::Uint(crate::types::Width::W32));
     let entries = |count: u32| {
         let mut map = Map::new(uint(), uint());

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_missing_is_null_or_itself() {
+    fn optional_part_is_null_or_itself() {
         let (x, y) = (id("x"), id("y"));
         let body = format!(r#"[["Var",{y}],null]"#);
         assert_eq!(expression("let x = y in y"), format!(r#"[["Let",{x},null,{body},{body}],null]"#));

@@ -738,7 +738,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_reference_gives_up_the_failure_is_internal() {
+    fn failure_that_aborts_the_reference_is_internal() {
         for (ty, json) in [("ByStr20", r#""12""#), ("ByStr", r#""0x1""#), ("ByStr", r#""0xgg""#), ("List", "[]")] {
             assert!(matches!(read(ty, json), Err(ValueError::Internal(_))), "{ty} {json}");
         }

@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_compared_and_dropped_once() {
+    fn shared_values_are_compared_and_dropped_once() {
         let (one, other) = (shared(Value::nat(0), 60), shared(Value::nat(0), 60));
         assert!(one == other);
         assert!(one != shared(Value::nat(1), 60));

@@ -166,7 +166,7 @@ fn bid_of_contract(world: &mut World) {
 }
 
 #[test]
-fn what_is_sold_is_a_token() {
+fn sold_address_must_be_a_token() {
     let mut world = prepare();
     world.deploy("hello", "hello_world", &[("owner", "alice")]);
     let with = |token| {

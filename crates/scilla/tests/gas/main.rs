@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn runs_are_all_alike_whatever_the_order_in_which_maps_were_filled(seed: u64) {
+    fn runs_do_not_depend_on_the_order_of_map_insertions(seed: u64) {
         let Some(subject) = Subject::new(&programs::contract(seed)) else { return Ok(()) };
         let mut once = host(subject.fields.clone());
         let first = subject.call(LIMIT, &mut once);

@@ -724,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn lock_that_is_given_up_soon_is_waited_for() {
+    fn open_waits_for_a_lock_that_is_released_soon() {
         let locked = || DbError::Io(io::Error::other("could not acquire lock on \"db\""));
         let (mut tries, free_at) = (0, 4);
         let open = || {

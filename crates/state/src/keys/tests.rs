@@ -179,7 +179,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn what_is_undone_was_never_noted(
+    fn reverted_changes_leave_no_keys(
         versions in vec(vec((any::<bool>(), 0..12_u8), 0..8), 1..12),
         held in any::<prop::sample::Index>(),
         reverts in vec(any::<prop::sample::Index>(), 1..4),

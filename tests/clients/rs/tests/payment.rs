@@ -44,7 +44,7 @@ async fn new_account_is_paid_and_everything_is_read_back() {
     an_account_without_payments_is_not_created(&client).await;
     let hash = an_account_is_paid_and_pays_in_turn(&client, &payer, fee).await;
     the_payment_is_found_again(&client, &hash).await;
-    a_refusal_says_why(&client, &payer).await;
+    rejection_has_a_reason(&client, &payer).await;
     blocks_listings_and_statistics_agree(&client).await;
     the_committee_is_one_node(&client).await;
     an_account_without_code_has_nothing_to_prove(&client, &payer).await;
@@ -103,7 +103,7 @@ async fn the_payment_is_found_again(client: &impl Middleware, hash: &TxHash) {
     assert_eq!((status.modification_state, status.status), (2, 3));
 }
 
-async fn a_refusal_says_why(client: &impl Middleware, payer: &LocalWallet) {
+async fn rejection_has_a_reason(client: &impl Middleware, payer: &LocalWallet) {
     let nonce = client.get_balance(&payer.address).await.unwrap().nonce;
     let payment = TransactionBuilder::default().nonce(nonce).pay(1, payer.address.clone()).build();
     let refused = refusal(client.send_transaction_without_confirm::<CreateTransactionResponse>(payment).await);

@@ -72,7 +72,7 @@ async fn so_many_answers_are_compressed_at_once_and_others_go_as_they_are() {
 }
 
 #[tokio::test]
-async fn answer_that_breaks_is_not_ended() {
+async fn failed_response_has_no_last_chunk() {
     let server = start(calm()).await;
     let answer = exchange(server.addr, &post_of("pieces -5", "")).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("xxx"), "{}", &answer[..200]);

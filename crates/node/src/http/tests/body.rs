@@ -52,7 +52,7 @@ async fn endless_body_is_cut_off() {
 }
 
 #[tokio::test]
-async fn broken_request_line_is_400_and_the_server_goes_on() {
+async fn broken_request_line_is_400_and_the_server_continues() {
     let server = start(calm()).await;
     let answer = exchange(server.addr, "what is this\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");

@@ -44,7 +44,7 @@ async fn connection_is_upgraded_and_outlives_the_timeouts_of_http() {
 }
 
 #[tokio::test]
-async fn handshake_that_is_none_is_refused() {
+async fn invalid_handshake_is_rejected() {
     for (correct, wrong) in [
         ("Version: 13", "Version: 8"),
         ("Connection: Upgrade", "Connection: close"),

@@ -56,7 +56,7 @@ async fn large_text_is_one_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_pings_and_does_not_read_is_given_up() {
+async fn client_that_only_pings_is_disconnected() {
     let (here, mut there) = duplex(1000);
     let (_stop, stopped) = watch::channel(false);
     let mut wire =
@@ -76,7 +76,7 @@ async fn who_pings_and_does_not_read_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pings_are_answered_and_a_message_is_kept_meanwhile() {
+async fn ping_during_a_message_gets_a_pong() {
     let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
     let requests = async {
         client.send(Message::Ping(Bytes::from_static(b"?"))).await.unwrap();
@@ -102,7 +102,7 @@ async fn close_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn last_message_comes_though_something_was_not_read() {
+async fn last_message_arrives_although_the_client_left_data_unread() {
     let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
     let large = Message::binary(vec![0; LARGEST_MESSAGE + 1]);
     let (sent, end) = tokio::join!(timeout(QUICK.unread, client.send(large)), async {
@@ -125,7 +125,7 @@ async fn silent_client_gets_a_ping_and_is_disconnected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_reads_for_long_is_not_taken_for_silent() {
+async fn slow_reader_is_not_disconnected() {
     let pair = quick_pair().await;
     let text = pair.text(5 * CHUNK).await;
     let Pair { mut wire, mut client, stop: _stop } = pair;
@@ -140,7 +140,7 @@ async fn who_reads_for_long_is_not_taken_for_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_read_is_given_up_and_not_waited_for_at_a_stop() {
+async fn client_that_does_not_read_is_disconnected_and_delays_no_stop() {
     let mut pair = quick_pair().await;
     let text = pair.text(2000).await;
     assert!(matches!(pair.wire.send(text).await, Err(End::Gone)));
@@ -157,7 +157,7 @@ async fn who_does_not_read_is_given_up_and_not_waited_for_at_a_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answer_in_the_making_is_given_time_at_a_stop() {
+async fn running_request_gets_its_response_during_a_stop() {
     let Pair { mut wire, client: _client, stop } = quick_pair().await;
     stop.send_replace(true);
     assert_eq!(wire.meanwhile(sleep(QUICK.finish / 2).map(|()| 7)).await.unwrap(), 7);
@@ -166,7 +166,7 @@ async fn answer_in_the_making_is_given_time_at_a_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_holds_memory_and_does_not_read_gives_way() {
+async fn client_that_holds_memory_and_does_not_read_is_disconnected() {
     let limits = HttpLimits {
         body_bytes: 1000,
         bodies_bytes: 4 * CHUNK,
@@ -200,7 +200,7 @@ fn little_memory() -> HttpLimits {
 const SLOW: Times = Times { silence: Duration::from_hours(1), unread: Duration::from_hours(1), ..QUICK };
 
 #[tokio::test(start_paused = true)]
-async fn long_message_holds_memory_until_it_was_worked_on() {
+async fn long_message_holds_memory_until_its_request_ends() {
     let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
     let long = Message::text("x".repeat(LARGEST_MESSAGE));
     let (message, _) = tokio::join!(wire.next(), client.send(long));
@@ -215,7 +215,7 @@ async fn long_message_holds_memory_until_it_was_worked_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn message_is_not_read_on_without_memory() {
+async fn message_without_memory_is_not_read() {
     let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
     let mut others = wire.lease.memory();
     assert!(others.reserve(LARGEST_MESSAGE).await);
@@ -237,7 +237,7 @@ async fn message_without_memory_for_too_long_ends_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_a_long_message_gives_way() {
+async fn unfinished_long_message_is_disconnected_for_memory() {
     let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
     let half = tokio::spawn(async move {
         let head = [&[0x81, 0xff][..], &(LARGEST_MESSAGE as u64).to_be_bytes(), &[0; 4]].concat();

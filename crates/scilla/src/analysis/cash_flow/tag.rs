@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_inconsistent_where_it_differs() {
+    fn different_tags_are_inconsistent_at_the_differing_part() {
         assert_eq!(Tag::Money.join(&Tag::NotMoney), Tag::Inconsistent);
         assert_eq!(Tag::map(Tag::Money).join(&Tag::map(Tag::NotMoney)), Tag::map(Tag::Inconsistent));
         assert_eq!(Tag::map(Tag::Money).join(&Tag::option(Tag::Money)), Tag::Inconsistent);

@@ -53,7 +53,7 @@ const OPTIONS: &str = "field f : Option Uint128 = None {Uint128} field g : Optio
 const MAP: &str = "field f : Uint128 = Uint128 0 field m : Map ByStr20 Uint128 = Emp ByStr20 Uint128";
 
 #[test]
-fn what_comes_with_a_message_and_what_is_left_are_money() {
+fn amount_and_balance_are_money() {
     check(F, "f := _amount", "f: Money");
     check(F, "x <- _balance; f := x", "f: Money");
     check("field f : ByStr20 = 0x1234567890123456789012345678901234567890", "f := _sender", "f: NotMoney");
@@ -63,7 +63,7 @@ fn what_comes_with_a_message_and_what_is_left_are_money() {
 }
 
 #[test]
-fn what_goes_into_a_message_is_money_or_none() {
+fn entries_of_a_message_are_money_or_not_money() {
     check(
         "field f : Uint128 = Uint128 0 field r : ByStr20 = 0x1234567890123456789012345678901234567890 \
          field t : String = \"\" field o : Uint128 = Uint128 0",
@@ -73,7 +73,7 @@ fn what_goes_into_a_message_is_money_or_none() {
 }
 
 #[test]
-fn what_is_read_of_the_chain_is_no_money() {
+fn block_number_is_not_money() {
     check("field f : BNum = BNum 0", "x <- & BLOCKNUMBER; f := x", "f: NotMoney");
 }
 
@@ -92,7 +92,7 @@ fn a_variable_ties_the_fields_it_is_read_from_and_stored_in() {
 }
 
 #[test]
-fn what_a_chain_of_variables_says_comes_round_by_round() {
+fn tag_spreads_over_a_chain_of_variables_in_rounds() {
     let links = repeat(50, |n| format!("x{} = x{n};\n", n + 1));
     check(F, &format!("x0 = _amount;\n{links}f := x50"), "f: Money");
 }
@@ -125,7 +125,7 @@ fn keys_and_whether_they_are_there_are_no_money() {
 }
 
 #[test]
-fn a_value_that_is_a_key_too_is_forgotten_to_be_no_money() {
+fn value_that_is_also_a_key_has_no_tag() {
     let fields = "field f : Uint128 = Uint128 0 field m : Map Uint128 Uint128 = Emp Uint128 Uint128";
     check(fields, "x <- f; m[x] := x", "f: NoInfo, m: (Map NoInfo)");
 }
@@ -182,7 +182,7 @@ fn values_of_expressions_are_followed() {
 }
 
 #[test]
-fn what_a_function_gives_is_followed() {
+fn result_of_a_function_has_its_tag() {
     check(F, "h = fun (n : Uint128) => _amount; x = h a; f := x", "f: Money");
     check(FG, "x <- g; h = fun (n : Uint128) => x; y = h a; f := y; f := _amount", "f: Money, g: Money");
     check(F, "x = let h = tfun 'A => fun (n : Uint128) => _amount in let i = @h Uint128 in i a; f := x", "f: Money");
@@ -245,7 +245,7 @@ fn parameters_of_the_contract_are_followed() {
 }
 
 #[test]
-fn what_is_read_of_other_contracts_is_not_followed() {
+fn fields_of_other_contracts_have_no_tag() {
     check(FG, "x <- & c.n; f := x; g := x; f := _amount", "f: Money, g: NoInfo");
     check(FG, "x <- f; x <- & c.n; g := _amount", "f: NoInfo, g: Money");
 }

@@ -457,7 +457,7 @@ fn write<'a>(choices: &'a [u8], messy: bool, what: impl FnOnce(&mut Writer<'a>))
 
 proptest! {
     #[test]
-    fn what_is_printed_reads_back(choices in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn printed_source_parses_to_the_same_tree(choices in prop::collection::vec(any::<u8>(), 0..600)) {
         let text = write(&choices, false, Writer::contract);
         let module = parse_contract("c.scilla", text.as_bytes()).map_err(|failure| failure.to_string());
         let printed = print_contract(&module.expect(&text));
@@ -638,7 +638,7 @@ end
 }
 
 #[test]
-fn what_constructors_take_stands_below_each_other_if_there_is_much_of_it() {
+fn long_arguments_of_constructors_have_a_line_each() {
     check(
         "scilla_version 0 library L type T = | A of (ByStr20 with contract field balances : Map ByStr20 Uint128,
          field open : Option Bool end) Uint32 | B of (List Uint32) (ByStr20 with end) contract C ()",

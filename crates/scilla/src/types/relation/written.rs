@@ -119,7 +119,7 @@ fn chains_go_one_way() {
 }
 
 #[test]
-fn what_contains_follows_what_it_contains() {
+fn composite_types_follow_the_order_of_their_parts() {
     for chain in CHAINS {
         for whole in [
             "List _",
@@ -161,7 +161,7 @@ fn maps_follow_keys_and_values() {
 }
 
 #[test]
-fn what_both_narrows_and_widens_does_not_fit() {
+fn type_that_narrows_and_widens_is_unrelated() {
     check_apart(&["Pair ByStr20 (ByStr20 with end)", "Pair (ByStr20 with end) ByStr20"]);
     check_apart(&["ByStr20 -> ByStr20", "ByStr20 with end -> ByStr20 with end"]);
     check_apart(&[

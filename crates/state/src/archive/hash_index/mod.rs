@@ -436,7 +436,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
         #[test]
-        fn everything_added_is_found_whatever_happens_between(ops in vec(op(), 1..60)) {
+        fn added_entries_are_found_after_any_operations(ops in vec(op(), 1..60)) {
             let (disk, mut counts) = (Disk::default(), Vec::new());
             let mut index = open(&disk, &counts);
             // The undo log has entries of the blocks from this number on.
