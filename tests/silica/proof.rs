@@ -184,8 +184,46 @@ fn own_node_proves_values_and_absence_at_blocks_of_the_window() {
     let root = "11".repeat(32);
     check(&[&args(&[])[..], &["--root", &root]].concat(), "", REFUTED, &["state root", &root]);
     let stranger = Wallet::stranger(5).hex();
+    check(&["--url", &url, "--address", &stranger], "", PROVEN, &["absent       the proof shows that the account"]);
     let args = ["--url", &url, "--address", &stranger, "--variable", "x"];
     check(&args, "", NOTHING_TO_CHECK, &["Address does not exist in requested epoch"]);
+}
+
+#[test]
+fn balance_of_any_account_is_proven() {
+    let mut chain = Chain::new();
+    let (contract, _) = chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]);
+    chain.call(1, contract, "Greet", &json!([]));
+    let sender = Wallet::funded(1).address();
+    for block in ["1", "2"] {
+        let balance = chain.node.result("silica_getBalanceAt", &json!([sender.to_string(), block]));
+        let line = format!("  balance      {} Qa", balance["balance"].as_str().unwrap());
+        check_at(&chain.node, &sender, &[], block, &[&line]);
+    }
+    let key = StorageKey::field(&contract, "greeting").variable_hash().to_string();
+    let of_variable = chain.node.result("GetStateProof", &json!([contract.to_string(), key, "2"]));
+    let of_account = chain.node.result("silica_getAccountProof", &json!([contract.to_string(), "latest"]));
+    assert_eq!(of_account, json!({"accountProof": of_variable["accountProof"]}));
+    for (params, problem) in [
+        (json!([sender.to_string(), "3"]), (-1, "Requested txBlock not mined yet")),
+        (json!(["12", "1"]), (-8, "address: expected an account, as bech32")),
+        (json!([sender.to_string(), "x"]), (-8, "block: expected ")),
+    ] {
+        let error = chain.node.error("silica_getAccountProof", &params);
+        assert!(error.0 == problem.0 && error.1.starts_with(problem.1), "{params}: {error:?}");
+    }
+    let root = chain.node.result("GetTxBlock", &json!(["2"]))["header"]["StateRootHash"].as_str().unwrap().to_owned();
+    let proof = chain.node.result("silica_getAccountProof", &json!([sender.to_string(), "2"])).to_string();
+    let args = ["--root", &root, "--address", &sender.to_string()];
+    check(&args, &proof, PROVEN, &["nonce        1"]);
+    let digits: Vec<usize> =
+        proof.char_indices().filter(|(_, it)| it.is_ascii_hexdigit() && !it.is_lowercase()).map(|(at, _)| at).collect();
+    for at in digits.iter().step_by(digits.len() / 7) {
+        let mut changed = proof.clone();
+        let other = if &changed[*at..=*at] == "0" { "1" } else { "0" };
+        changed.replace_range(*at..=*at, other);
+        check(&args, &changed, REFUTED, &["accountProof"]);
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ static METHODS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// Methods whose documented results do not determine the shape of other results, each with the reason.
-const WITHOUT_FORM: [(&str, &str); 12] = [
+const WITHOUT_FORM: [(&str, &str); 13] = [
     ("GetRawDSBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     ("GetRawTxBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     (
@@ -38,6 +38,7 @@ const WITHOUT_FORM: [(&str, &str); 12] = [
     ("eth_getFilterChanges", "a log has data of a length of its own; the tests of events compare all members"),
     ("eth_getFilterLogs", "a log has data of a length of its own; the tests of events compare all members"),
     ("eth_getLogs", "a log has data of a length of its own; the tests of events compare all members"),
+    ("silica_getAccountProof", "each node of a trie has a length of its own; the tests of proofs verify them"),
     ("silica_getEvents", "each event has parameters of its own; the tests of events compare all members"),
     (
         "silica_getTransactionSummaries",
@@ -54,21 +55,21 @@ const UNDOCUMENTED: [(&str, &str); 19] = [
     ("eth_unsubscribe", "over WebSocket alone"),
     ("rpc.discover", "the OpenRPC document of the interface"),
     ("silica_addBalance", "for developers: a faucet"),
-    ("silica_dropAllTransactions", "for developers: empties the pool"),
-    ("silica_dropTransaction", "for developers: takes a transaction out of the pool"),
+    ("silica_dropAllTransactions", "for developers: removes all transactions from the pool"),
+    ("silica_dropTransaction", "for developers: removes a transaction from the pool"),
     ("silica_dump", "for developers: writes the chain to a file"),
     ("silica_estimateGas", "the gas that a transaction needs"),
-    ("silica_increaseTime", "for developers: puts the clock forward"),
+    ("silica_increaseTime", "for developers: moves the clock forward"),
     ("silica_mine", "for developers: makes blocks"),
-    ("silica_revert", "for developers: takes the chain back"),
+    ("silica_revert", "for developers: removes blocks"),
     ("silica_sendTransaction", "for developers: sends a transaction without a signature"),
     ("silica_setBalance", "for developers: edits an account"),
-    ("silica_setBlockMode", "for developers: says when blocks are made"),
+    ("silica_setBlockMode", "for developers: sets when the node makes blocks"),
     ("silica_setContractField", "for developers: edits a contract"),
     ("silica_setNextBlockTimestamp", "for developers: sets the clock"),
     ("silica_setNonce", "for developers: edits an account"),
-    ("silica_simulateTransaction", "what a transaction would do"),
-    ("silica_snapshot", "for developers: keeps the chain as it is"),
+    ("silica_simulateTransaction", "the result that a transaction would have"),
+    ("silica_snapshot", "for developers: creates a savepoint"),
 ];
 
 /// Methods whose documented result is null if the value does not exist.

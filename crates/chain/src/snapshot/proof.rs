@@ -1,7 +1,7 @@
-//! Proofs of the state of a contract.
+//! Proofs of accounts, and of the state of a contract.
 
 use silica_protocol::{Address, BlockNumber, VariableHash};
-use silica_state::{HistoryError, StateError, proof::StateProof};
+use silica_state::{HistoryError, StateError, StateView, proof::StateProof};
 
 use super::Snapshot;
 
@@ -19,22 +19,37 @@ impl Snapshot {
         variable: &VariableHash,
         block: Option<BlockNumber>,
     ) -> Result<StateProof, ProofError> {
+        self.prove(block, |view| {
+            let account = view.account(address)?.ok_or(ProofError::UnknownAccount)?;
+            let contract = account.contract.ok_or(ProofError::NotAContract)?;
+            contract.storage_root.ok_or(ProofError::NoStorage)?;
+            Ok(view.storage_proof(address, variable)?)
+        })
+    }
+
+    /// Proves the account at `address`, or its absence, in the state after the Tx block `block`. `None` means the latest
+    /// block.
+    ///
+    /// # Errors
+    ///
+    /// [`ProofError`]: the block is outside the proof window, or the state could not be read.
+    pub fn account_proof(&self, address: &Address, block: Option<BlockNumber>) -> Result<StateProof, ProofError> {
+        self.prove(block, |view| Ok(view.account_proof(address)?))
+    }
+
+    fn prove(
+        &self,
+        block: Option<BlockNumber>,
+        prove: impl FnOnce(StateView) -> Result<StateProof, ProofError>,
+    ) -> Result<StateProof, ProofError> {
         let block = self.proof_block(block)?;
-        let proof = self.prove(address, variable, block);
+        let proof = self.published.state.at(block).map_err(ProofError::from).and_then(prove);
         if let Err(ProofError::State(StateError::Expired)) = proof {
             // The block left the proof window while its state was read.
             let head = self.shared.published().head.number();
             return Err(ProofError::Expired { earliest: self.shared.earliest_proof(head) });
         }
         proof
-    }
-
-    fn prove(&self, address: &Address, variable: &VariableHash, block: BlockNumber) -> Result<StateProof, ProofError> {
-        let view = self.published.state.at(block)?;
-        let account = view.account(address)?.ok_or(ProofError::UnknownAccount)?;
-        let contract = account.contract.ok_or(ProofError::NotAContract)?;
-        contract.storage_root.ok_or(ProofError::NoStorage)?;
-        Ok(view.storage_proof(address, variable)?)
     }
 
     /// Returns the number of the block for a proof if the block is in the proof window. `None` means the latest block.

@@ -202,7 +202,7 @@ fn a_dropped_transaction_is_remembered_with_its_reason() {
 }
 
 #[test]
-fn there_are_no_proofs_outside_the_window_or_of_users() {
+fn variables_have_no_proof_outside_the_window_or_without_a_contract() {
     let mut config = ChainConfig::isolated();
     config.policy.proof_window = std::num::NonZeroU64::new(10).unwrap();
     let mut net = Net::new(config);
@@ -221,6 +221,9 @@ fn there_are_no_proofs_outside_the_window_or_of_users() {
     assert!(net.snapshot().proof_block(Some(number(10))).is_err());
     let error = net.snapshot().state_proof(&user(1), &VariableHash::ZERO, Some(number(3))).unwrap_err();
     assert!(matches!(error, ProofError::Expired { earliest } if earliest == number(11)));
+    for block in [10, 21] {
+        assert!(net.snapshot().account_proof(&user(1), Some(number(block))).is_err(), "{block}");
+    }
 }
 
 #[test]

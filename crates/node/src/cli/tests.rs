@@ -9,7 +9,7 @@ use silica_scilla::rules::Edition;
 use super::{usage::without_env, *};
 use crate::{
     block_mode::BlockMode,
-    client::VerifyArgs,
+    client::{GetProofArgs, VerifyArgs},
     config::{Config, Durability, Settings, When},
     listen::WebSocketPort,
     parent::Parent,
@@ -97,6 +97,10 @@ fn subcommands_are_recognised() {
     assert!(matches!(parse("db rebuild").unwrap().command, Some(Command::Db(DbCommand::Rebuild(_)))));
     assert!(matches!(parse("load --payments 5").unwrap().command, Some(Command::Load(LoadArgs { payments: 5, .. }))));
     assert!(matches!(parse("openrpc").unwrap().command, Some(Command::Openrpc)));
+    assert!(matches!(
+        parse(&format!("proof get {ADDRESS}")).unwrap().command,
+        Some(Command::Proof(ProofCommand::Get(GetProofArgs { variable: None, .. })))
+    ));
     assert!(matches!(
         parse(&format!("proof verify --root {ROOT} --address {ADDRESS} proof.json")).unwrap().command,
         Some(Command::Proof(ProofCommand::Verify(VerifyArgs { file: Some(_), url: None, .. })))

@@ -6,18 +6,25 @@ use silica_chain::BalanceAtError;
 use silica_protocol::{
     Address, BlockNumber,
     rpc::{
-        account::{Balance, BalanceAt},
+        account::{Balance, BalanceAt, StateProof},
         error::{RpcError, RpcErrorCode},
     },
 };
 
 use crate::{
     head::Context,
-    rpc::{CallError, Entry, Method, params::Text},
+    rpc::{
+        CallError, Entry, Method,
+        params::{BlockOrLatest, Text},
+    },
 };
 
 /// Rows of the method table for the methods in this file.
-pub(super) const ENTRIES: &[Entry] = &[Entry::of::<GetBalance>(), Entry::slow::<GetBalanceAt>().of_weight(5)];
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::of::<GetBalance>(),
+    Entry::slow::<GetBalanceAt>().of_weight(5),
+    Entry::slow::<GetAccountProof>().of_weight(5),
+];
 
 /// Balance and nonce of an account.
 ///
@@ -74,5 +81,32 @@ impl From<BalanceAtError> for CallError {
             BalanceAtError::State(error) => error.into(),
             error => Self::internal(error),
         }
+    }
+}
+
+/// Proof of an account, or of its absence, in the state after a Tx block. An extension of this node.
+///
+/// The proof has the nodes of the account trie, as `accountProof` of `GetStateProof`. The account does not need a contract.
+/// The node serves proofs for the latest 50 Tx blocks, or for as many as `--proof-window` sets.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct GetAccountProof {
+    /// Address of the account.
+    address: Text<Address>,
+    /// Number of the Tx block, or `latest`.
+    block: Text<BlockOrLatest>,
+}
+
+impl Method for GetAccountProof {
+    const NAME: &'static str = "silica_getAccountProof";
+    type Output = StateProof;
+
+    fn call(self, at: &Context) -> Result<StateProof, CallError> {
+        let address = self.address.named("address")?;
+        let block = match self.block.named("block")? {
+            BlockOrLatest::Number(number) => Some(number),
+            BlockOrLatest::Latest => None,
+        };
+        let proof = at.snapshot.account_proof(&address, block)?;
+        Ok(StateProof::new(proof.account, proof.state))
     }
 }

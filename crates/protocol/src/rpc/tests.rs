@@ -157,6 +157,7 @@ fn documented_answers_are_reproduced() {
     check_all::<StatePageJson>(&documented("silica_getSmartContractStatePage"));
     check_all::<TokenPageJson>(&documented("silica_getTokens"));
     check_all::<TransactionPageJson>(&documented("silica_getTransactionSummaries"));
+    check_all::<StateProof>(&documented("silica_getAccountProof"));
     check_all::<BalanceAt>(&documented("silica_getBalanceAt"));
     check_all::<TransferPageJson>(&documented("silica_getTransfers"));
     check_all::<AddressHistoryJson>(&documented("silica_getTransactionsForAddress"));

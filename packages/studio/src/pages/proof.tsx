@@ -1,4 +1,4 @@
-// Proofs of the state: an account of a contract, a field, an entry of a map, or an absence. This browser verifies them.
+// Proofs of the state: an account, a field, an entry of a map, or an absence. This browser verifies them.
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { parseAddress } from "../format/address.ts";
@@ -148,8 +148,8 @@ function Question({ question, onAsk }: { question: Question | null; onAsk: () =>
     <Section title="What to prove">
       <form class="narrow" onSubmit={submit}>
         <TextField
-          label="Contract"
-          hint="The node has proofs of contracts and of their fields. It has no proof of an account without a contract."
+          label="Address"
+          hint="An account or a contract. Only a contract has fields."
           placeholder="zil1… or 0x…"
           value={address.value}
           error={error.value}
@@ -330,7 +330,7 @@ function Own({ text, onText, verify, question }: { text: string; onText: (text: 
     try {
       const pasted = parsePasted(content);
       if (pasted.kind === "bundle") verify({ claim: pasted.given.claim, block: undefined, given: pasted.given });
-      else if (!question) throw new Error("expected a request with the form “What to prove” first: an answer alone does not name its contract and field");
+      else if (!question) throw new Error("expected a request with the form “What to prove” first: an answer alone does not name its address and field");
       else verify({ ...question, given: { claim: question.claim, proof: pasted.proof } });
       scrollTo(0, 0);
     } catch (cause) {
@@ -341,8 +341,8 @@ function Own({ text, onText, verify, question }: { text: string; onText: (text: 
     <Section title="Verify a proof that you have">
       <div id="own">
         <p>
-          An answer of <code>GetStateProof</code> of any node, data of this page, or a downloaded file. This page uses its own verifier and your pinned
-          DS block. An answer alone is about the contract, field, keys and block of the latest request with the form above.
+          An answer of <code>GetStateProof</code> or <code>silica_getAccountProof</code> of any node, data of this page, or a downloaded file. This page uses its own verifier and your pinned
+          DS block. An answer alone is about the address, field, keys and block of the latest request with the form above.
         </p>
         <Field label="File" hint="Choose a file, or drop one into the text.">
           {(attributes) => <input {...attributes} type="file" accept=".json,.html" onChange={(event) => read(event.currentTarget.files?.[0])} />}

@@ -1,12 +1,8 @@
 // The data of a check: from the node, or from a text of the reader.
-import { decodeDsBlock, type ProofBundle, variableHash } from "silica-proof";
+import { decodeDsBlock, type ProofBundle } from "silica-proof";
 import { parseAddress } from "../format/address.ts";
-import { call, RpcError } from "../rpc/client.ts";
-import { absent } from "../rpc/errors.ts";
+import { call } from "../rpc/client.ts";
 import { type Claim, hashOf, type Pin, type Source } from "./check.ts";
-
-/** The variable of a request for the proof of an account: each contract has it. */
-const anyVariable = "_addr";
 
 /** The node as source. Each answer is read once. */
 export function nodeSource(number: string, claim: Claim | undefined, signal?: AbortSignal): Source {
@@ -21,13 +17,9 @@ export function nodeSource(number: string, claim: Claim | undefined, signal?: Ab
     },
     proof: once(async () => {
       if (!claim) throw new Error("expected an account, got none");
-      const hash = hashOf(claim);
-      const variable = hash ?? variableHash(claim.address, anyVariable);
-      const answer = await call("GetStateProof", [claim.address, variable, number], signal).catch((error: Error) => {
-        if (!(error instanceof RpcError) || error.code !== absent.account) throw error;
-        throw new Error(`The node has no proof of the account 0x${claim.address} after Tx block ${number}: ${error.message}. The node has proofs of contracts only.`);
-      });
-      return hash === undefined ? { accountProof: answer.accountProof } : answer;
+      const variable = hashOf(claim);
+      if (variable === undefined) return call("silica_getAccountProof", [claim.address, number], signal);
+      return call("GetStateProof", [claim.address, variable, number], signal);
     }),
   };
 }
@@ -73,13 +65,13 @@ export function givenSource({ proof, txBlock, dsBlocks = [], committee }: Given,
 /** Maximum length of a text of the reader, in UTF-16 units. */
 export const longestText = 8_000_000;
 
-/** What a text of the reader contains: a bundle with its own claim, or an answer of `GetStateProof` alone. */
+/** What a text of the reader contains: a bundle with its own claim, or an answer of the node alone. */
 export type Pasted = { kind: "bundle"; given: Given } | { kind: "answer"; proof: unknown };
 
 const object = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Reads a text of the reader: the answer of `GetStateProof` with or without its envelope, a bundle, or a downloaded
+ * Reads a text of the reader: a state proof with or without its envelope, a bundle, or a downloaded
  * file. Throws an error that names the wrong part.
  */
 export function parsePasted(text: string): Pasted {

@@ -1063,6 +1063,7 @@ export interface Methods {
   silica_dropTransaction: { params: [hash: TransactionHash]; result: boolean };
   silica_dump: { params: [name: DumpName]; result: DumpReport };
   silica_estimateGas: { params: [transaction: SimulatedTransaction]; result: GasEstimate };
+  silica_getAccountProof: { params: [address: Address, block: BlockNumberOrLatest]; result: StateProof };
   silica_getBalanceAt: { params: [address: Address, block: BlockNumber]; result: BalanceAt };
   silica_getBlockRange: { params: [options?: BlockRangeOptions | null]; result: BlockPage };
   silica_getBlocks: { params: [from: BlockNumber, to: BlockNumber, options?: BlocksOptions | null]; result: Array<TxBlockWithTransactions> };

@@ -31,7 +31,7 @@ const TX_BLOCK: &str = "GetTxBlock";
 pub(super) struct Fetched {
     pub(super) block: BlockNumber,
     pub(super) root: StateRoot,
-    /// The whole JSON-RPC response to `GetStateProof`.
+    /// The whole JSON-RPC response to `GetStateProof` or `silica_getAccountProof`.
     pub(super) answer: String,
 }
 
@@ -39,7 +39,7 @@ pub(super) async fn fetch(
     url: &NodeUrl,
     block: WhichBlock,
     address: &Address,
-    variable: &VariableHash,
+    variable: Option<&VariableHash>,
 ) -> Result<Fetched, VerifyError> {
     let fetched = tokio::time::timeout(TIMEOUT, Node::ask(url, block, address, variable)).await;
     let late = HttpError::Timeout { limit: TIMEOUT };
@@ -56,14 +56,14 @@ impl Node<'_> {
         url: &NodeUrl,
         block: WhichBlock,
         address: &Address,
-        variable: &VariableHash,
+        variable: Option<&VariableHash>,
     ) -> Result<Fetched, VerifyError> {
         let client = Client::connect(url).await;
         let client = client.map_err(|source| VerifyError::Connection { url: url.to_string(), source })?;
         let mut node = Node { url, client };
         let (block, root) = node.block(block).await?;
-        let params = [address.to_string(), variable.to_string(), block.to_string()];
-        let answer = node.post("GetStateProof", &params).await?.to_owned();
+        let (method, params) = proof_request(address, variable, block.to_string());
+        let answer = node.post(method, &params).await?.to_owned();
         Ok(Fetched { block, root, answer })
     }
 
@@ -125,6 +125,18 @@ impl Node<'_> {
         let mut request = Vec::new();
         write_request(&mut request, &Id::from(1), method, params).map_err(|error| unfit(method, &error.to_string()))?;
         self.client.post(&request).await.map_err(|source| VerifyError::Connection { url: url.to_string(), source })
+    }
+}
+
+/// Returns the method and the parameters of a request for the proof of a variable, or of an account.
+pub(super) fn proof_request(
+    address: &Address,
+    variable: Option<&VariableHash>,
+    block: String,
+) -> (&'static str, Vec<String>) {
+    match variable {
+        Some(variable) => ("GetStateProof", vec![address.to_string(), variable.to_string(), block]),
+        None => ("silica_getAccountProof", vec![address.to_string(), block]),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `silica proof`: the verification of a response of `GetStateProof`.
+//! `silica proof`: the verification of a response of `GetStateProof` or `silica_getAccountProof`.
 //!
 //! The response comes from a file, from standard input, or from a node. The verification does not depend on the source.
 //! The output states what the response proves.
@@ -28,7 +28,8 @@ use super::{
 /// Commands for state proofs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProofCommand {
-    /// Verify a response of `GetStateProof` against the state root of a Tx block, and print what it proves.
+    /// Verify a response of `GetStateProof` or `silica_getAccountProof` against the state root of a Tx block, and print
+    /// what it proves.
     ///
     /// The command does not trust the response. The proof of an account has its balance, nonce, code hash and storage
     /// root. The proof of a variable has its value. A proof can also show that an account or a variable does not exist.
@@ -37,7 +38,7 @@ pub(crate) enum ProofCommand {
                             verify: wrong use, an unreadable file, or no connection."
     )]
     Verify(VerifyArgs),
-    /// Get a proof of a contract's variable from a node, and print it as JSON.
+    /// Get a proof of an account or of a contract's variable from a node, and print it as JSON.
     ///
     /// The command does not verify the proof. For that, use `silica proof verify`.
     Get(GetProofArgs),
@@ -53,7 +54,7 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Read the block and the proof from the node at this URL.
-    #[arg(long, value_name = "URL", requires = "key")]
+    #[arg(long, value_name = "URL")]
     pub url: Option<NodeUrl>,
     /// Number of the Tx block whose state the proof is for, or `latest`.
     #[arg(long, value_name = "NUMBER", default_value = "latest", requires = "url")]
@@ -116,7 +117,7 @@ pub(crate) enum VerifyError {
     /// The response has more than 64 MiB.
     #[error("expected a response of at most {MAX_ANSWER} bytes, got a larger one")]
     TooLong,
-    /// The response is an error of the node, or does not have the form of a result of `GetStateProof`.
+    /// The response is an error of the node, or does not have the form of a state proof.
     #[error(transparent)]
     Answer(#[from] ResponseError),
     /// The state root of the node's block differs from the trusted root.
@@ -149,7 +150,7 @@ impl VerifyError {
     }
 }
 
-/// Verifies a response of `GetStateProof` from a file or a node, and returns the proven state.
+/// Verifies a state proof from a file or a node, and returns the proven state.
 ///
 /// # Errors
 ///
@@ -159,16 +160,15 @@ pub(crate) async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, Verif
     let named = args.variable.clone().map(|name| Variable::Named(name, args.index.clone()));
     let variable = named.or(args.variable_hash.map(Variable::Hashed));
     let hash = variable.as_ref().map(|variable| variable.hash(&address));
-    let (block, root, text) = match (&args.url, &hash) {
-        (Some(url), Some(hash)) => {
-            let fetched = fetch::fetch(url, args.block, &address, hash).await?;
+    let (block, root, text) = match &args.url {
+        Some(url) => {
+            let fetched = fetch::fetch(url, args.block, &address, hash.as_ref()).await?;
             if let Some(expected) = args.root.filter(|root| *root != fetched.root) {
                 return Err(VerifyError::OtherBlock { expected, got: fetched.root });
             }
             (Some(fetched.block), fetched.root, fetched.answer)
         }
-        (Some(_), None) => return Err(VerifyError::WhichVariable),
-        (None, _) => (None, args.root.unwrap_or(StateRoot::ZERO), read(args)?),
+        None => (None, args.root.unwrap_or(StateRoot::ZERO), read(args)?),
     };
     let proof: StateProof = text.parse()?;
     let (account, value) = match &hash {

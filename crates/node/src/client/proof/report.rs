@@ -8,7 +8,7 @@ use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, Vari
 
 use crate::terminal::visible;
 
-/// The state that a response of `GetStateProof` proves.
+/// The state that a response proves.
 #[derive(Clone, Debug)]
 pub(crate) struct ProofReport {
     /// The block number that the node reported; `None` if the response is from a file.
