@@ -156,7 +156,7 @@ for (const [host, recipient, allowed] of [
   });
 }
 
-test('the page of the node shows its URL, and loads nothing else', async () => {
+test('the page of a node without Studio shows its URL, and loads nothing else', async () => {
   const page = await browser.newPage();
   const requests = [];
   const faults = [];
