@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::Duration,
@@ -322,4 +323,35 @@ fn pages_that_are_read_during_reverts_have_each_element_that_stays_once() {
             assert_eq!(busy.all(walk.0)[..kept.len()], kept, "{walk:?}");
         }
     });
+}
+
+/// The log names a failure of the index. The lists are complete during the failure and after its end.
+#[test]
+fn failure_of_the_index_is_logged_and_repaired() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let busy = Busy::new(Node::start_in(&data, &["--block-mode", "manual"]));
+    busy.grow(10);
+    let expected = WALKS.map(|walk| busy.pages((walk.0, "oldest"), 1000, Value::Null));
+    let Busy { node, contract, nonce } = busy;
+    node.stop();
+    let index = data.join("store/index");
+    fs::remove_dir_all(&index).unwrap();
+    fs::write(&index, "no directory").unwrap();
+    let busy = Busy { node: Node::start_in(&data, &["--block-mode", "manual"]), contract, nonce };
+    busy.node.wait_for("the history index failed");
+    let is_complete = |busy: &Busy| {
+        for (walk, expected) in WALKS.iter().zip(&expected) {
+            assert_eq!(&oldest_first(*walk, busy.pages(*walk, 7, Value::Null)), expected, "{walk:?}");
+        }
+    };
+    assert_eq!(busy.indexed(), 0);
+    is_complete(&busy);
+    fs::remove_file(&index).unwrap();
+    // After a failure, the node waits for some blocks before it opens the index again.
+    while busy.indexed() <= height(&busy.node) {
+        busy.mine(1);
+        thread::sleep(Duration::from_millis(5));
+    }
+    is_complete(&busy);
 }

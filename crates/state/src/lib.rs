@@ -110,7 +110,10 @@ pub use crate::{
     db::{DbError, Durability, is_engine_panic},
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, HistoryError, OpenError, RecoverError, RevertError, StateError},
-    index::{IndexKey, IndexKinds, IndexKindsError, IndexLost, IndexOrder, IndexPosition, IndexProgress, IndexView},
+    index::{
+        IndexFailure, IndexKey, IndexKinds, IndexKindsError, IndexLost, IndexOrder, IndexPosition, IndexProgress,
+        IndexView,
+    },
     indexer::{BalanceChanges, BalanceRules},
     savepoints::Savepoint,
     snapshot::Snapshot,

@@ -14,7 +14,7 @@ use crate::{
     },
     diff::StateDiff,
     error::{HistoryError, StateError},
-    index::{HistoryIndex, IndexProgress, IndexView},
+    index::{HistoryIndex, IndexFailure, IndexProgress, IndexView},
     versioned_trie::pages::PageStore,
     view::StateView,
     window::{RecomputedStates, Window},
@@ -75,6 +75,11 @@ impl Snapshot {
     /// Returns the progress of the history index, or `None` if the store has no such index.
     pub fn index_progress(&self) -> Option<IndexProgress> {
         self.core.index.as_ref().map(|index| index.progress())
+    }
+
+    /// Returns the latest failure of the history index since the store was opened, if there is one.
+    pub fn index_failure(&self) -> Option<IndexFailure> {
+        self.core.index.as_ref()?.failure()
     }
 
     /// Returns the hash of a block of the record, also if the block is after the newest block of the snapshot.

@@ -11,7 +11,9 @@ use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, GasPrice, Nonce, Qa, StateRoot,
     TxBlock,
 };
-use silica_state::{ArchiveError, IndexKey, IndexOrder, IndexPosition, IndexProgress, RecordRow, StateError};
+use silica_state::{
+    ArchiveError, IndexFailure, IndexKey, IndexOrder, IndexPosition, IndexProgress, RecordRow, StateError,
+};
 
 pub use self::{
     blocks::{BlockTransactionsError, Listing, ListingError, PositionsPage, TransactionsPage},
@@ -195,6 +197,11 @@ impl Snapshot {
     /// Returns the progress of the history index, or `None` if the store has no such index.
     pub fn index_progress(&self) -> Option<IndexProgress> {
         self.state().index_progress()
+    }
+
+    /// Returns the latest failure of the history index since the chain was opened, if there is one.
+    pub fn index_failure(&self) -> Option<IndexFailure> {
+        self.state().index_failure()
     }
 
     /// Finds a Tx block by its hash in the history index. Returns the number of the block, if the index has the block.

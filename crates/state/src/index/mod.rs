@@ -70,6 +70,7 @@ pub(crate) struct HistoryIndex {
     state: RwLock<Arc<State>>,
     /// Locked by the operations that change runs. They never run at the same time.
     upkeep: Mutex<Upkeep>,
+    failure: Mutex<Option<IndexFailure>>,
 }
 
 /// The state that readers use. A change replaces it as a whole.
@@ -153,15 +154,36 @@ pub struct IndexProgress {
     pub blocks: u64,
 }
 
+/// The latest failure of the history index. The node works without the index, and repairs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexFailure {
+    /// Number of failures since the store was opened.
+    pub count: u64,
+    /// Description of the latest failure.
+    pub message: String,
+}
+
 impl HistoryIndex {
     /// Makes an index that covers no blocks, until [`HistoryIndex::open`] reads the database.
     pub(crate) fn new(kinds: IndexKinds, files: Files) -> Self {
-        Self { kinds, files, state: RwLock::default(), upkeep: Mutex::default() }
+        Self { kinds, files, state: RwLock::default(), upkeep: Mutex::default(), failure: Mutex::default() }
     }
 
     /// Returns the kinds of entries, and the number of blocks that the index covers.
     pub(crate) fn progress(&self) -> IndexProgress {
         IndexProgress { kinds: self.kinds, blocks: self.state().covered() }
+    }
+
+    /// Returns the latest failure since the store was opened, if there is one.
+    pub(crate) fn failure(&self) -> Option<IndexFailure> {
+        self.failure.lock().clone()
+    }
+
+    /// Counts a failure.
+    pub(crate) fn count_failure(&self, message: String) {
+        let mut failure = self.failure.lock();
+        let count = failure.as_ref().map_or(0, |earlier| earlier.count).saturating_add(1);
+        *failure = Some(IndexFailure { count, message });
     }
 
     /// Returns the size of the database on disk in bytes, or 0 if it is not open.

@@ -546,6 +546,7 @@ fn failure_that_a_view_notices_late_does_not_close_the_next_database() {
     chain.feed(&index);
     late.note_failure(&damaged("found before the index was made again"));
     assert_eq!(index.progress().blocks, 3);
+    assert_eq!(index.failure().map(|failure| failure.count), Some(1));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Changes of the index: the indexer adds blocks, writes the memtable, merges runs, and removes the entries of reverted
 //! blocks.
 
-use std::sync::Arc;
+use std::{error::Error, iter, sync::Arc};
 
 use parking_lot::RwLock;
 use silica_protocol::{Address, BlockHash, BlockNumber};
@@ -296,6 +296,8 @@ impl HistoryIndex {
 
     /// Holds the lock until the files are removed. Otherwise the indexer could open them before their removal.
     fn give_up(&self, upkeep: &mut Upkeep, error: &ArchiveError) {
+        let causes = iter::successors(error.source(), |&cause| cause.source());
+        self.count_failure(causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")));
         self.close_with(upkeep);
         if error.is_damage() {
             // If the removal fails, the next opening finds the damage again.

@@ -147,6 +147,9 @@ impl Worker {
                 }
                 // The store works without the index: readers use the record.
                 Err(_) => {
+                    self.index.count_failure(
+                        "the thread of the index has panicked; it starts again with the node".to_owned(),
+                    );
                     self.index.close();
                     return;
                 }
