@@ -360,6 +360,45 @@ fn tokens_of_all_pages_are_those_with_a_balance() {
 }
 
 #[test]
+fn contracts_are_listed_and_found_by_their_names() {
+    let mut chain = Chain::new();
+    let param = |name: &str, ty: &str, value: &str| json!({"vname": name, "type": ty, "value": value});
+    let named = [param("name", "String", "Coin"), param("symbol", "String", "XYZ"), param("decimals", "Uint32", "12")];
+    let old = [param("name", "Uint32", "7"), param("decimals", "String", "12")];
+    let [coin, old, counts, single] = [(NAMED, &named[..]), (OLD_IDS, &old), (NO_TOKENS[0], &[]), (NO_TOKENS[2], &[])]
+        .map(|(code, params)| chain.deploy(code, params).0.to_string());
+    let rows = all(&chain.node, "silica_listContracts", "contracts", json!({"limit": 3}));
+    assert_eq!(rows.len(), 4);
+    for (contract, name, token) in [
+        (&coin, "Named", json!({"decimals": 12, "name": "Coin", "standard": "ZRC-2", "symbol": "XYZ"})),
+        (&old, "OldIds", json!({"decimals": null, "name": null, "standard": "ZRC-1", "symbol": null})),
+        (&counts, "A", Value::Null),
+        (&single, "C", Value::Null),
+    ] {
+        let row = rows.iter().find(|row| row["address"] == **contract).unwrap();
+        assert_eq!((&row["name"], &row["token"]), (&json!(name), &token));
+    }
+    let search = |text: &str| {
+        let result = chain.node.result("silica_search", &json!([text]));
+        assert_eq!(result["complete"], true);
+        let matches = result["matches"].as_array().unwrap();
+        assert!(matches.iter().all(|found| found["kind"] == "contract"), "{result}");
+        let mut found: Vec<_> = matches.iter().map(|found| (found["id"].clone(), found["label"].clone())).collect();
+        found.sort_unstable_by_key(|found| found.1.to_string());
+        found
+    };
+    let coin = (json!(coin), json!("Named (Coin, XYZ)"));
+    for text in ["named", "Nam", "coin", "xy", "XYZ"] {
+        assert_eq!(search(text), [coin.clone()], "{text}");
+    }
+    assert_eq!(search("c"), [(json!(single), json!("C")), coin]);
+    assert_eq!(search("oldids"), [(json!(old), json!("OldIds"))]);
+    for text in ["amed", "Named (", "12", "oin"] {
+        assert_eq!(search(text), [], "{text}");
+    }
+}
+
+#[test]
 fn search_finds_blocks_transactions_and_accounts() {
     let node = Node::start(&["--block-mode", "manual"]);
     let hashes: Vec<String> = (1..=40).map(|nonce| pay(&node, nonce, 5)).collect();

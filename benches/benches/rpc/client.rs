@@ -28,7 +28,7 @@ impl Client {
             stream
         };
         let mut connections: Vec<_> = (0..CONNECTIONS).map(connect).collect();
-        let head = "POST / HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length:";
+        let head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length:";
         let request = |body: &String| format!("{head} {}\r\n\r\n{body}", body.len()).into_bytes();
         let requests: Vec<_> = bodies.iter().map(request).collect();
         let first = connections.first_mut().expect("there are connections");

@@ -1,9 +1,9 @@
-//! The lists of all accounts and of all contracts, in the order of their addresses.
+//! The list of all accounts in the order of their addresses.
 
-use silica_protocol::{Account, Address, BlockNumber, InitData, TxHash};
+use silica_protocol::{Account, Address, BlockNumber};
 use silica_state::StateError;
 
-use crate::{executor::InitFacts, snapshot::Snapshot, transaction_search::HistoryPlace};
+use crate::snapshot::Snapshot;
 
 /// A page of a list in the order of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,24 +15,6 @@ pub struct AddressPage<T> {
     /// The last address of the page, or `None` on the last page.
     pub next: Option<Address>,
 }
-
-/// A deployed contract or library.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContractRow {
-    /// Address of the contract.
-    pub address: Address,
-    /// Address of the sender of the deployment.
-    pub creator: Address,
-    /// Hash of the deployment.
-    pub hash: TxHash,
-    /// Place of the deployment in the record.
-    pub place: HistoryPlace,
-    /// Whether it is a library.
-    pub is_library: bool,
-}
-
-/// Bytes of code and init data after which a page of contracts ends.
-const PAGE_BYTES: usize = 4 << 20;
 
 impl Snapshot {
     /// Returns a page of at most `limit` accounts after the address `after`. A `limit` of 0 means 1.
@@ -56,43 +38,6 @@ impl Snapshot {
             elements.push(account?);
         }
         Ok(AddressPage { block, elements, next: None })
-    }
-
-    /// Returns a page of at most `limit` contracts and libraries after the address `after`. A `limit` of 0 means 1. The
-    /// page ends early when the code and the init data that it reads have 4 MiB.
-    ///
-    /// # Errors
-    ///
-    /// [`StateError`]: the record could not be read.
-    pub fn contract_list(&self, after: Option<Address>, limit: usize) -> Result<AddressPage<ContractRow>, StateError> {
-        let block = self.latest_tx_block().header.number;
-        let limit = limit.max(1);
-        let rows = self.state().deployments(after.as_ref(), limit.saturating_add(1))?;
-        let (mut elements, mut bytes) = (Vec::new(), 0_usize);
-        for (address, block_of, position) in rows {
-            if elements.len() >= limit || bytes >= PAGE_BYTES {
-                let next = elements.last().map(|row: &ContractRow| row.address);
-                return Ok(AddressPage { block, elements, next });
-            }
-            let found = self.state().transactions(block_of, position..position.saturating_add(1))?.unwrap_or_default();
-            let Some((transaction, _)) = found.first() else { continue };
-            bytes = bytes.saturating_add(transaction.code.len()).saturating_add(transaction.data.len());
-            elements.push(ContractRow {
-                address,
-                creator: transaction.sender(),
-                hash: transaction.hash(),
-                place: HistoryPlace { block: block_of, position },
-                is_library: self.has_library_init(&transaction.data),
-            });
-        }
-        Ok(AddressPage { block, elements, next: None })
-    }
-
-    /// Returns whether the init data of a deployment declare a library.
-    pub(crate) fn has_library_init(&self, init_data: &str) -> bool {
-        let rules = self.shared().network.config.rules.scilla;
-        let init = InitData::parse(init_data).ok();
-        init.and_then(|init| InitFacts::of(&init, rules)).is_some_and(|facts| facts.is_library)
     }
 }
 

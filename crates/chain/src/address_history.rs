@@ -9,7 +9,9 @@ use silica_state::ArchiveError;
 
 use crate::{
     snapshot::Snapshot,
-    transaction_search::{BlockSpan, HistoryOrder, HistoryPlace, SearchBounds, SearchPage, SearchSubject},
+    transaction_search::{
+        BlockSpan, HistoryOrder, HistoryPlace, SearchBounds, SearchPage, SearchSubject, SearchedTransaction,
+    },
 };
 
 /// A request for transactions of an address.
@@ -80,7 +82,7 @@ impl Snapshot {
         let HistoryRequest { address, order, after, limit, effort } = *request;
         let (subject, within) = (SearchSubject::Address(&address), BlockSpan::ALL);
         let bounds = SearchBounds { subject, order, after, within, limit, effort };
-        let select = |place, transaction: &Transaction, receipt: &Receipt| {
+        let select = |SearchedTransaction { place, transaction, receipt, .. }: SearchedTransaction<'_>| {
             let roles = roles(&address, transaction, receipt);
             (!roles.is_empty()).then(|| AddressTransaction {
                 place,

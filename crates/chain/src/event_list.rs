@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use silica_protocol::{Address, BlockNumber, EventLog, Receipt, Timestamp, Transaction, TxHash};
+use silica_protocol::{Address, BlockHash, BlockNumber, EventLog, Receipt, Timestamp, TxHash};
 use silica_state::ArchiveError;
 
 use crate::{
     snapshot::Snapshot,
-    transaction_search::{BlockSpan, HistoryOrder, HistoryPlace, SearchBounds, SearchSubject},
+    transaction_search::{BlockSpan, HistoryOrder, HistoryPlace, SearchBounds, SearchSubject, SearchedTransaction},
 };
 
 /// A request for a page of the list of events.
@@ -62,6 +62,8 @@ pub struct ListedEvent {
     pub number: Option<u32>,
     /// Hash of the transaction.
     pub hash: TxHash,
+    /// Hash of the block.
+    pub block_hash: BlockHash,
     /// Timestamp of the block.
     pub timestamp: Timestamp,
     /// The contract, the name and the parameters.
@@ -80,7 +82,7 @@ impl Snapshot {
         request: &EventListRequest<'_>,
         accepts: impl FnMut(&EventLog) -> bool,
     ) -> Result<EventListPage, ArchiveError> {
-        let EventListRequest { contract, name, blocks, order, after, effort, numbered, .. } = *request;
+        let EventListRequest { contract, name, blocks, order, after, effort, .. } = *request;
         let subject = match (&contract, name) {
             (Some(contract), _) => SearchSubject::EventsOf(contract),
             (None, Some(name)) => SearchSubject::EventsNamed(name),
@@ -89,50 +91,23 @@ impl Snapshot {
         let after = after.and_then(|after| resume(after, order));
         // `take` returns a value when the page is full. So the search ends at the first value.
         let bounds = SearchBounds { subject, order, after, within: blocks, limit: 1, effort };
-        let mut walk = Walk { request, accepts, events: Vec::new(), cut: None, seen: None };
-        let page = self.search_transactions(&bounds, |place, transaction: &Transaction, receipt: &Receipt| {
-            walk.take(place, transaction, receipt)
-        })?;
-        let Walk { mut events, cut, .. } = walk;
-        let mut next = cut.or(page.next.map(|place| EventCursor { place, index: None }));
-        if numbered && let Some(end) = self.number(&mut events, effort)? {
-            next = Some(end);
+        let mut walk = Walk {
+            snapshot: self,
+            request,
+            accepts,
+            events: Vec::new(),
+            cut: None,
+            seen: None,
+            numbers: None,
+            left: None,
+            failure: None,
+        };
+        let page = self.search_transactions(&bounds, |transaction| walk.take(transaction))?;
+        if let Some(failure) = walk.failure {
+            return Err(failure);
         }
-        let mut time = (None, Timestamp::default());
-        for event in &mut events {
-            let block = event.place.block;
-            if time.0 != Some(block) {
-                time = (Some(block), self.state().time_of(block)?.unwrap_or_default());
-            }
-            event.timestamp = time.1;
-        }
-        Ok(EventListPage { events, next })
-    }
-
-    /// Sets the missing numbers of the events in their blocks. Reads the receipts of each block with a missing number,
-    /// within `effort` steps. Reads at least one block. If the steps do not suffice, removes the events of the
-    /// remaining blocks, and returns the place after the last remaining event.
-    fn number(&self, events: &mut Vec<ListedEvent>, effort: usize) -> Result<Option<EventCursor>, ArchiveError> {
-        let (mut left, mut done) = (None, 0_usize);
-        for block in events.chunk_by_mut(|one, other| one.place.block == other.place.block) {
-            if let Some(missing) = block.iter().find(|event| event.number.is_none()) {
-                let first = left.is_none();
-                let left = left.get_or_insert(effort);
-                let steps = if first { usize::MAX } else { *left };
-                let Some(numbers) = self.block_numbers(missing.place.block, steps)? else { break };
-                *left = left.saturating_sub(numbers.steps);
-                for event in block.iter_mut() {
-                    let first = numbers.firsts.get(&event.place.position);
-                    event.number = first.map(|first| first.saturating_add(event.index));
-                }
-            }
-            done = done.saturating_add(block.len());
-        }
-        if done == events.len() {
-            return Ok(None);
-        }
-        events.truncate(done);
-        Ok(events.last().map(|last| EventCursor { place: last.place, index: None }))
+        let next = walk.cut.or(page.next.map(|place| EventCursor { place, index: None }));
+        Ok(EventListPage { events: walk.events, next })
     }
 
     /// Returns the numbers of the events of a block, or `None` if `effort` steps do not suffice.
@@ -146,7 +121,7 @@ impl Snapshot {
             effort,
         };
         let mut next = 0_u32;
-        let page = self.search_transactions(&bounds, |place, _, receipt| {
+        let page = self.search_transactions(&bounds, |SearchedTransaction { place, receipt, .. }| {
             let first = next;
             next = next.saturating_add(count(receipt));
             (next > first).then_some((place.position, first))
@@ -186,20 +161,28 @@ fn count(receipt: &Receipt) -> u32 {
 
 /// The events of the page so far.
 struct Walk<'a, A> {
+    snapshot: &'a Snapshot,
     request: &'a EventListRequest<'a>,
     accepts: A,
     events: Vec<ListedEvent>,
-    /// The end of the page, if the page ends within a transaction.
+    /// The end of the page, if the page ends within a transaction, or because of the steps for numbers.
     cut: Option<EventCursor>,
     /// The first place of a block that the walk has not read, and the number of events before this place in the block.
     /// `None` unless the walk has read all earlier transactions of the block.
     seen: Option<(HistoryPlace, u32)>,
+    /// The numbers of the events of a block, if a further search has read them.
+    numbers: Option<(BlockNumber, BlockNumbers)>,
+    /// Number of steps left for further searches; `None` before the first one.
+    left: Option<usize>,
+    /// The failure of a further search, which ends the walk.
+    failure: Option<ArchiveError>,
 }
 
 impl<A: FnMut(&EventLog) -> bool> Walk<'_, A> {
-    /// Adds the selected events of a transaction. Returns a value if the page is full.
-    fn take(&mut self, place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) -> Option<()> {
-        let first = self.first_number(place, receipt);
+    /// Adds the selected events of a transaction. Returns a value if the page ends.
+    fn take(&mut self, searched: SearchedTransaction<'_>) -> Option<()> {
+        let SearchedTransaction { place, block, transaction, receipt } = searched;
+        let mut first = self.first_number(place, receipt);
         if !receipt.success {
             return None;
         }
@@ -217,16 +200,44 @@ impl<A: FnMut(&EventLog) -> bool> Walk<'_, A> {
                 self.cut = self.events.last().map(|last| EventCursor { place, index: Some(last.index) });
                 return Some(());
             }
+            if self.request.numbered && first.is_none() {
+                // The walk has just read the block, so the caches of the store have it.
+                match self.searched_number(place) {
+                    Ok(Some(number)) => first = Some(number),
+                    Ok(None) => {
+                        self.cut = self.events.last().map(|last| EventCursor { place: last.place, index: None });
+                        return Some(());
+                    }
+                    Err(failure) => {
+                        self.failure = Some(failure);
+                        return Some(());
+                    }
+                }
+            }
             self.events.push(ListedEvent {
                 place,
                 index,
                 number: first.map(|first| first.saturating_add(index)),
                 hash: *hash.get_or_insert_with(|| transaction.hash()),
-                timestamp: Timestamp::default(),
+                block_hash: block.hash,
+                timestamp: block.timestamp,
                 event: event.clone(),
             });
         }
         (self.events.len() >= limit).then_some(())
+    }
+
+    /// Returns how many events of the block precede the events of a transaction, by a search through the block. Returns
+    /// `None` if the steps do not suffice. They suffice for one block at least.
+    fn searched_number(&mut self, HistoryPlace { block, position }: HistoryPlace) -> Result<Option<u32>, ArchiveError> {
+        if self.numbers.as_ref().is_none_or(|(of, _)| *of != block) {
+            let steps = self.left.unwrap_or(usize::MAX);
+            let Some(numbers) = self.snapshot.block_numbers(block, steps)? else { return Ok(None) };
+            let left = self.left.unwrap_or(self.request.effort);
+            self.left = Some(left.saturating_sub(numbers.steps));
+            self.numbers = Some((block, numbers));
+        }
+        Ok(self.numbers.as_ref().and_then(|(_, numbers)| numbers.firsts.get(&position).copied()))
     }
 
     fn selects(&mut self, place: HistoryPlace, index: u32, event: &EventLog) -> bool {

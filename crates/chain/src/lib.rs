@@ -92,9 +92,9 @@
 //!   - `transfer` derives the changes of balances from the record.
 //! - `transaction_search`: walks over the transactions of the record.
 //! - `transfer_parts`: finds the parts of blocks with transfers of some addresses in the history index.
-//! - `account_list`, `address_history`, `balance_at`, `balance_rules`, `block_list`, [`consensus`], `event_list`,
-//!   `transaction_list`, `transfer_list`:
-//!   - `account_list` lists accounts and contracts.
+//! - `account_list`, `address_history`, `balance_at`, `balance_rules`, `block_list`, [`consensus`], `contract_list`,
+//!   `event_list`, `transaction_list`, `transfer_list`:
+//!   - `account_list` lists accounts, and `contract_list` lists contracts and finds them by name.
 //!   - `address_history` lists the transactions of an address.
 //!   - `balance_at` has the balances after earlier blocks.
 //!   - `balance_rules` gives the changes of balances to the history index.
@@ -148,6 +148,7 @@ mod builder;
 pub mod config;
 pub mod consensus;
 mod contract;
+mod contract_list;
 pub mod difficulty;
 mod drop_reason;
 mod edit;
@@ -204,7 +205,7 @@ pub use silica_scilla as scilla;
 pub use silica_state as state;
 
 pub use crate::{
-    account_list::{AddressPage, ContractRow},
+    account_list::AddressPage,
     accounts_file::{AccountEntry, AccountsFile, GenesisError},
     address_history::{AddressRole, AddressTransaction, HistoryPage, HistoryRequest},
     admission::{AdmissionError, InvalidTransaction, Routing, VerifiedTransaction},
@@ -215,6 +216,7 @@ pub use crate::{
     config::{ChainConfig, ConfigError},
     consensus::{CommitError, EngineError, PassError, ProposeError, SealError},
     contract::{ContractEntries, ContractField, variable_key},
+    contract_list::{ContractRow, TokenDescription},
     drop_reason::DropReason,
     edit::Edit,
     epoch::Epochs,

@@ -5,10 +5,10 @@
 //! proportional to the number of contracts, not of tokens.
 
 use serde_json::Value as Json;
-use silica_protocol::{Address, BlockNumber, InitData, StorageKey, stored_value};
+use silica_protocol::{Address, BlockNumber, StorageKey, stored_value};
 use silica_state::StateError;
 
-use crate::{contract::variable_key, executor::TokenStandard, snapshot::Snapshot};
+use crate::{contract::variable_key, contract_list::TokenDescription, executor::TokenStandard, snapshot::Snapshot};
 
 /// A page of the tokens of a holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,16 +26,10 @@ pub struct TokensPage {
 pub struct HeldToken {
     /// The contract of the token.
     pub contract: Address,
-    /// The standard whose fields the contract has.
-    pub standard: TokenStandard,
+    /// The token, as its contract describes it.
+    pub token: TokenDescription,
     /// The balance in decimal digits: an amount of fungible tokens, or a number of non-fungible tokens. It is not 0.
     pub balance: String,
-    /// The parameter `name` of the deployment, or `None` if there is no such text.
-    pub name: Option<String>,
-    /// The parameter `symbol` of the deployment, or `None` if there is no such text.
-    pub symbol: Option<String>,
-    /// The parameter `decimals` of the deployment, or `None` if there is no such number.
-    pub decimals: Option<u32>,
 }
 
 /// Maximum number of contracts that a page reads. It bounds the time of a page without tokens.
@@ -63,16 +57,11 @@ impl Snapshot {
             last = Some(contract);
             for standard in TokenStandard::ALL {
                 let Some(balance) = self.token_balance(&contract, standard, &key)? else { continue };
-                let (token, size) = self.described(HeldToken {
-                    contract,
-                    standard,
-                    balance,
-                    name: None,
-                    symbol: None,
-                    decimals: None,
-                })?;
-                bytes = bytes.saturating_add(size);
-                tokens.push(token);
+                let deployed = self.contract(&contract)?;
+                let (code, init) = deployed.map(|it| (it.code.len(), it.init_data)).unwrap_or_default();
+                bytes = bytes.saturating_add(code).saturating_add(init.len());
+                let token = TokenDescription::new(standard, &init);
+                tokens.push(HeldToken { contract, token, balance });
                 break;
             }
         }
@@ -87,29 +76,13 @@ impl Snapshot {
         holder: &str,
     ) -> Result<Option<String>, StateError> {
         let read = |key: &StorageKey| self.view().storage_value(contract, &key.variable_hash());
-        let (name, ty) = standard.balances();
+        let (name, _) = standard.balances();
         // Most contracts do not have the entry, so it comes before the types.
         let Some(stored) = read(&variable_key(contract, name, &[holder.to_owned()]))? else { return Ok(None) };
-        for (name, ty) in [(name, ty)].into_iter().chain(standard.owners()) {
-            if read(&StorageKey::type_of(contract, name))?.is_none_or(|stored| stored != ty.as_bytes()) {
-                return Ok(None);
-            }
+        if !self.has_fields_of(contract, standard)? {
+            return Ok(None);
         }
         let Json::String(balance) = stored_value(&stored) else { return Ok(None) };
         Ok(Some(balance).filter(|balance| balance.bytes().any(|digit| digit != b'0')))
-    }
-
-    /// Adds the parameters of the deployment. Returns the number of bytes that the function has read, too.
-    fn described(&self, token: HeldToken) -> Result<(HeldToken, usize), StateError> {
-        let Some(deployed) = self.contract(&token.contract)? else { return Ok((token, 0)) };
-        let bytes = deployed.code.len().saturating_add(deployed.init_data.len());
-        let params = InitData::parse(&deployed.init_data).map(|init| init.params()).unwrap_or_default();
-        let text = |name: &str, ty: &str| {
-            let found = params.iter().find(|param| param.name == name && param.type_name == ty)?;
-            Some(found.value.as_str()?.to_owned())
-        };
-        let decimals = text("decimals", "Uint32").and_then(|decimals| decimals.parse().ok());
-        let (name, symbol) = (text("name", "String"), text("symbol", "String"));
-        Ok((HeldToken { name, symbol, decimals, ..token }, bytes))
     }
 }

@@ -1,12 +1,14 @@
 //! The list of the transactions in the chain or in a block, with the fields that a table of transactions shows.
 
 use serde::Deserialize;
-use silica_protocol::{Address, BlockNumber, Qa, Receipt, Timestamp, Transaction, TransactionKind, TxHash};
+use silica_protocol::{Address, BlockNumber, Qa, Timestamp, TransactionKind, TxHash};
 use silica_state::ArchiveError;
 
 use crate::{
     snapshot::Snapshot,
-    transaction_search::{BlockSpan, HistoryOrder, HistoryPlace, SearchBounds, SearchPage, SearchSubject},
+    transaction_search::{
+        BlockSpan, HistoryOrder, HistoryPlace, SearchBounds, SearchPage, SearchSubject, SearchedTransaction,
+    },
 };
 
 /// A request for a page of the list of transactions.
@@ -86,28 +88,20 @@ impl Snapshot {
         let TransactionListRequest { block, order, after, limit, effort } = *request;
         let within = block.map_or(BlockSpan::ALL, BlockSpan::of);
         let bounds = SearchBounds { subject: SearchSubject::Any, order, after, within, limit, effort };
-        let select = |place, transaction: &Transaction, receipt: &Receipt| Some(summary(place, transaction, receipt));
-        let SearchPage { found: mut transactions, next, .. } = self.search_transactions(&bounds, select)?;
-        let mut time = (None, Timestamp::default());
-        for transaction in &mut transactions {
-            let block = transaction.place.block;
-            if time.0 != Some(block) {
-                time = (Some(block), self.state().time_of(block)?.unwrap_or_default());
-            }
-            transaction.timestamp = time.1;
-        }
+        let SearchPage { found: transactions, next, .. } =
+            self.search_transactions(&bounds, |transaction| Some(summary(transaction)))?;
         Ok(TransactionListPage { transactions, next })
     }
 }
 
-/// Returns the summary of a transaction. Its timestamp is 0.
-fn summary(place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) -> TransactionSummary {
+fn summary(searched: SearchedTransaction<'_>) -> TransactionSummary {
+    let SearchedTransaction { place, block, transaction, receipt } = searched;
     let kind = transaction.kind();
     let is_call = kind == Some(TransactionKind::Call);
     TransactionSummary {
         place,
         hash: transaction.hash(),
-        timestamp: Timestamp::default(),
+        timestamp: block.timestamp,
         sender: transaction.sender(),
         recipient: transaction.to,
         contract: transaction.contract_address(),

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use silica_protocol::{Address, BlockNumber, Receipt, Transaction};
-use silica_state::{ArchiveError, IndexKey, IndexOrder, IndexPosition, IndexView, TransactionGroup};
+use silica_state::{ArchiveError, Head, IndexKey, IndexOrder, IndexPosition, IndexView, TransactionGroup};
 
 use crate::snapshot::Snapshot;
 
@@ -61,6 +61,16 @@ pub(crate) struct SearchPage<T> {
     pub(crate) next: Option<HistoryPlace>,
     /// Number of steps of the walk, in the unit of [`SearchBounds::effort`].
     pub(crate) steps: usize,
+}
+
+/// A transaction that a search reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SearchedTransaction<'a> {
+    pub(crate) place: HistoryPlace,
+    /// Hash and timestamp of the block, among others.
+    pub(crate) block: &'a Head,
+    pub(crate) transaction: &'a Transaction,
+    pub(crate) receipt: &'a Receipt,
 }
 
 /// The transactions that a search is about. A search calls its `select` for each such transaction within its bounds. It
@@ -120,7 +130,7 @@ impl Snapshot {
     pub(crate) fn search_transactions<T>(
         &self,
         bounds: &SearchBounds<'_>,
-        select: impl FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>,
+        select: impl FnMut(SearchedTransaction<'_>) -> Option<T>,
     ) -> Result<SearchPage<T>, ArchiveError> {
         let index = bounds.subject.query().zip(self.state().index());
         let index = index.map(|(query, view)| Indexed { covered: view.covered(query), query, view });
@@ -205,7 +215,7 @@ struct Search<'a, T, S> {
     last: Option<HistoryPlace>,
 }
 
-impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, T, S> {
+impl<T, S: FnMut(SearchedTransaction<'_>) -> Option<T>> Search<'_, T, S> {
     /// Searches towards older transactions. Returns whether the search read the oldest transaction.
     fn backward(&mut self) -> Result<bool, ArchiveError> {
         let BlockSpan { first, last } = self.bounds.within;
@@ -346,7 +356,9 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
         else {
             return Ok(true);
         };
-        let read = self.snapshot.state().transactions(block, first..last.saturating_add(1))?.unwrap_or_default();
+        let state = self.snapshot.state();
+        let read = state.transactions(block, first..last.saturating_add(1))?.unwrap_or_default();
+        let Some(head) = state.head_at(block)? else { return Ok(true) };
         for place in places {
             if self.is_full() {
                 return Ok(false);
@@ -354,7 +366,8 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
             let at = usize::try_from(place.position.saturating_sub(first)).unwrap_or(usize::MAX);
             if let Some((transaction, receipt)) = read.get(at) {
                 self.looked_at = self.looked_at.saturating_add(weight);
-                self.look_at(HistoryPlace { block, position: place.position }, transaction, receipt);
+                let place = HistoryPlace { block, position: place.position };
+                self.look_at(SearchedTransaction { place, block: &head, transaction, receipt });
             }
         }
         Ok(true)
@@ -377,7 +390,9 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
         if self.is_full() {
             return Ok(false);
         }
-        let read = self.snapshot.state().transactions(block, positions.clone())?.unwrap_or_default();
+        let state = self.snapshot.state();
+        let read = state.transactions(block, positions.clone())?.unwrap_or_default();
+        let Some(head) = state.head_at(block)? else { return Ok(true) };
         let mut read: Vec<_> = positions.zip(&read).collect();
         if self.bounds.order == HistoryOrder::NewestFirst {
             read.reverse();
@@ -387,14 +402,15 @@ impl<T, S: FnMut(HistoryPlace, &Transaction, &Receipt) -> Option<T>> Search<'_, 
                 return Ok(false);
             }
             self.looked_at = self.looked_at.saturating_add(weight);
-            self.look_at(HistoryPlace { block, position }, transaction, receipt);
+            let place = HistoryPlace { block, position };
+            self.look_at(SearchedTransaction { place, block: &head, transaction, receipt });
         }
         Ok(true)
     }
 
-    fn look_at(&mut self, place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) {
-        self.last = Some(place);
-        self.found.extend((self.select)(place, transaction, receipt));
+    fn look_at(&mut self, transaction: SearchedTransaction<'_>) {
+        self.last = Some(transaction.place);
+        self.found.extend((self.select)(transaction));
     }
 
     /// Returns the number of transactions in a block.

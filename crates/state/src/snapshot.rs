@@ -181,6 +181,16 @@ impl Snapshot {
         self.archive.hash_of(number)
     }
 
+    /// Returns the fields of a Tx block that most queries need, or `None` if no block has this number yet. Signs no
+    /// block.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn head_at(&self, number: BlockNumber) -> Result<Option<Head>, ArchiveError> {
+        self.archive.head_at(number)
+    }
+
     /// Returns the timestamp of a Tx block, or `None` if no block has this number yet. Signs no block.
     ///
     /// # Errors

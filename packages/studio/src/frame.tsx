@@ -112,7 +112,7 @@ function Search() {
       <input
         id="search"
         type="search"
-        placeholder="Block, hash, address"
+        placeholder="Block, hash, address, name"
         value={text.value}
         autocomplete="off"
         spellcheck={false}

@@ -104,7 +104,8 @@ impl Events {
         let at = self.net.snapshot();
         let mut all = Vec::new();
         for block in (0..=at.latest_tx_block().header.number.get()).map(BlockNumber::new) {
-            let timestamp = at.tx_block(block).unwrap().unwrap().timestamp;
+            let (timestamp, block_hash) =
+                (at.tx_block(block).unwrap().unwrap().timestamp, at.tx_block_hash(block).unwrap().unwrap());
             let mut number = 0;
             for ((transaction, receipt), position) in at.block_bodies(block, 0..u32::MAX).unwrap().into_iter().zip(0..)
             {
@@ -112,7 +113,7 @@ impl Events {
                 for (event, index) in receipt.event_logs.into_iter().zip(0..) {
                     let place = HistoryPlace { block, position };
                     let hash = transaction.hash();
-                    all.push(ListedEvent { place, index, number: Some(number), hash, timestamp, event });
+                    all.push(ListedEvent { place, index, number: Some(number), hash, block_hash, timestamp, event });
                     number += 1;
                 }
             }

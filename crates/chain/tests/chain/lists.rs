@@ -329,9 +329,13 @@ fn contracts_of_all_pages_are_the_deployments_of_the_chain() {
     let at = world.net.snapshot();
     for summary in transactions(&at).into_iter().filter(|of| of.success) {
         let Some(address) = summary.contract else { continue };
-        let is_library = at.contract(&address).unwrap().unwrap().code.contains("library Numbers");
+        let code = at.contract(&address).unwrap().unwrap().code;
+        let is_library = code.contains("library Numbers");
+        let head = |name: &str| code.contains(&format!("contract {name}")) || is_library && name == "Numbers";
+        let name = ["Numbers", "HelloWorld", "Relay"].into_iter().find(|name| head(name)).map(str::to_owned);
+        assert!(name.is_some(), "{code}");
         let TransactionSummary { sender: creator, hash, place, .. } = summary;
-        expected.push(ContractRow { address, creator, hash, place, is_library });
+        expected.push(ContractRow { address, creator, hash, place, is_library, name, token: None });
     }
     expected.sort_unstable_by_key(|row| row.address);
     assert_eq!((expected.len(), expected.iter().filter(|row| row.is_library).count()), (10, 2));
@@ -347,6 +351,14 @@ fn contracts_of_all_pages_are_the_deployments_of_the_chain() {
             }
         }
         assert_eq!(all, expected, "{limit}");
+    }
+    for (text, most) in [("hello", 9), ("HELLOWORLD", 3), ("Relay", 4), ("numbers", 1), ("n", 20), ("elay", 5)] {
+        let is_named = |row: &&ContractRow| row.name.as_ref().unwrap().to_lowercase().starts_with(&text.to_lowercase());
+        let named: Vec<_> = expected.iter().filter(is_named).cloned().collect();
+        let found = world.net.snapshot().contracts_named(text, most).unwrap();
+        assert_eq!(found.elements, named[..named.len().min(most)], "{text}");
+        assert!(found.next.is_none() || named.len() >= most, "{text}: the search has not read all contracts");
+        assert!(found.next.is_some() || named.len() <= most, "{text}: contracts are missing");
     }
     // An earlier snapshot does not have later contracts.
     world.hello();
@@ -478,7 +490,7 @@ proptest! {
                 loop {
                     let page = snapshot.tokens_of(&user(holder), after, limit).unwrap();
                     prop_assert!(page.tokens.len() <= limit.max(1));
-                    found.extend(page.tokens.into_iter().map(|token| (token.contract, token.standard, token.balance)));
+                    found.extend(page.tokens.into_iter().map(|token| (token.contract, token.token.standard, token.balance)));
                     after = page.next;
                     if after.is_none() {
                         break;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use silica_chain::{
-    AddressPage, BlockRow, ContractRow, HeldToken, Holder, HoldersError, StatePageError, TokenKind, TokensPage,
-    TransactionListRequest, TransactionSummary,
+    AddressPage, BlockRow, ContractRow, HeldToken, Holder, HoldersError, StatePageError, TokenDescription, TokenKind,
+    TokensPage, TransactionListRequest, TransactionSummary,
 };
 use silica_protocol::{
     Account, Address, BlockNumber, TransactionKind, TxHash,
@@ -13,8 +13,8 @@ use silica_protocol::{
         error::RpcErrorCode,
         list::{
             AccountPageJson, AccountRowJson, BlockPageJson, BlockRowJson, ContractPageJson, ContractRowJson,
-            HeldTokenJson, HolderJson, HolderPageJson, TokenPageJson, TransactionKindJson, TransactionPageJson,
-            TransactionSummaryJson,
+            HeldTokenJson, HolderJson, HolderPageJson, TokenDescriptionJson, TokenPageJson, TransactionKindJson,
+            TransactionPageJson, TransactionSummaryJson,
         },
     },
 };
@@ -221,15 +221,23 @@ impl Method for ListContracts {
     }
 }
 
-fn contract_row(ContractRow { address, creator, hash, place, is_library }: ContractRow) -> ContractRowJson {
+fn contract_row(row: ContractRow) -> ContractRowJson {
+    let ContractRow { address, creator, hash, place, is_library, name, token } = row;
     ContractRowJson {
         address: address.into(),
         block: place.block.into(),
         creator: creator.into(),
         hash: hash.into(),
         library: is_library,
+        name,
         position: place.position,
+        token: token.map(token_description),
     }
+}
+
+fn token_description(token: TokenDescription) -> TokenDescriptionJson {
+    let TokenDescription { standard: of, name, symbol, decimals } = token;
+    TokenDescriptionJson { decimals, name, standard: standard(of), symbol }
 }
 
 /// Accounts in the order of their addresses, in pages, with balance and nonce. An extension of this node.
@@ -369,6 +377,7 @@ impl Method for GetTokens {
 }
 
 fn held_token(token: HeldToken) -> HeldTokenJson {
-    let HeldToken { contract, standard: of, balance, name, symbol, decimals } = token;
-    HeldTokenJson { balance, contract: contract.into(), decimals, name, standard: standard(of), symbol }
+    let HeldToken { contract, token, balance } = token;
+    let TokenDescriptionJson { decimals, name, standard, symbol } = token_description(token);
+    HeldTokenJson { balance, contract: contract.into(), decimals, name, standard, symbol }
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use silica_chain::{AddressPage, ContractRow};
 use silica_protocol::{
     Address, BlockHash, BlockNumber, DsBlockNumber,
     rpc::list::{MatchKindJson, SearchMatchJson, SearchResultJson},
@@ -25,7 +26,8 @@ pub(super) const ENTRIES: &[Entry] = &[Entry::command::<Search>().of_weight(20)]
 /// Blocks, transactions, accounts and contracts that a text names, at most 20. An extension of this node.
 ///
 /// The text is a block number, an address in any form, a hash of a transaction or block, or at least six digits at the
-/// beginning of a transaction hash. A text without a match has an empty result.
+/// beginning of a transaction hash. Other texts are the beginning of the name of a contract or library, or of the name or
+/// symbol of its token. A text without a match has an empty result.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Search {
     /// The text, from 1 to 100 characters.
@@ -87,6 +89,13 @@ fn search(node: &NodeHandle, text: &str) -> Result<SearchResultJson, CallError> 
         matches.extend(found);
         complete = is_certain;
     }
+    // An address or a hash without a match names nothing.
+    let can_be_name = Address::parse(text).is_err() && digits.parse::<BlockHash>().is_err();
+    if matches.is_empty() && can_be_name {
+        let AddressPage { elements, next, .. } = at.snapshot.contracts_named(text, MOST)?;
+        complete = next.is_none();
+        matches.extend(elements.into_iter().map(named_contract));
+    }
     Ok(SearchResultJson { complete, matches })
 }
 
@@ -127,6 +136,14 @@ fn account(at: &Context, text: &str) -> Result<Option<SearchMatchJson>, CallErro
     let Some(account) = at.snapshot.account(&address)? else { return Ok(None) };
     let kind = if account.contract.is_some() { MatchKindJson::Contract } else { MatchKindJson::Account };
     Ok(Some(SearchMatchJson { id: address.to_string(), kind, label: address.to_bech32() }))
+}
+
+/// Returns a contract that the search has found by a name.
+fn named_contract(row: ContractRow) -> SearchMatchJson {
+    let token = row.token.map(|token| [token.name, token.symbol].into_iter().flatten().collect::<Vec<_>>());
+    let token = token.filter(|names| !names.is_empty()).map(|names| format!("({})", names.join(", ")));
+    let label = [row.name, token].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    SearchMatchJson { id: row.address.to_string(), kind: MatchKindJson::Contract, label }
 }
 
 /// Returns the block with a hash, and whether the search is complete: either it found the block, or no block has the

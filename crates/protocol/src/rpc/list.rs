@@ -235,8 +235,27 @@ pub struct ContractRowJson {
     pub hash: Hex<TxHash>,
     /// Whether it is a library.
     pub library: bool,
+    /// Name of the contract or library in its code; null if the code has no name.
+    pub name: Option<String>,
     /// Position of the deployment among the transactions of its block, from 0.
     pub position: u32,
+    /// The token; null if the contract does not have the fields of a token standard.
+    pub token: Option<TokenDescriptionJson>,
+}
+
+/// The description of a token by its contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "TokenDescription"))]
+pub struct TokenDescriptionJson {
+    /// The parameter `decimals` of the deployment; null if there is no such parameter of type `Uint32`.
+    pub decimals: Option<u32>,
+    /// The parameter `name` of the deployment; null if there is no such parameter of type `String`.
+    pub name: Option<String>,
+    /// The standard whose fields the contract has.
+    pub standard: TokenStandardJson,
+    /// The parameter `symbol` of the deployment; null if there is no such parameter of type `String`.
+    pub symbol: Option<String>,
 }
 
 /// A page of the list of accounts.
@@ -400,9 +419,9 @@ pub struct PoolTransactionJson {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "SearchResult"))]
 pub struct SearchResultJson {
-    /// Whether there are no further matches. It is false if there are more than 20 matches, or if the block with the
-    /// hash can be older than the blocks that the search has read. In the second case, a repeated request continues the
-    /// search.
+    /// Whether there are no further matches. It is false if there are more than 20 matches, if the search has not read
+    /// all contracts, or if the block with the hash can be older than the blocks that the search has read. In the last
+    /// case, a repeated request continues the search.
     pub complete: bool,
     /// The matches, at most 20.
     pub matches: Vec<SearchMatchJson>,
@@ -418,7 +437,8 @@ pub struct SearchMatchJson {
     /// Kind of the object.
     pub kind: MatchKindJson,
     /// Another name of the object: the hash of a block, block and position of a transaction, the bech32 form of an
-    /// address.
+    /// address. For a contract that the search has found by its name: the name of the contract, and the name and the
+    /// symbol of its token in brackets.
     pub label: String,
 }
 

@@ -20,7 +20,7 @@ mod tree;
 mod walk;
 
 pub(crate) use self::address_fields::address_fields;
-pub use self::outline::{Outline, Part, PartKind, is_library};
+pub use self::outline::{Outline, Part, PartKind, is_library, module_name};
 pub use self::parser::{
     MAX_ERRORS, MAX_NESTING, MAX_TEXT, parse_contract, parse_expression, parse_library, parse_statements, parse_type,
 };

@@ -9,7 +9,7 @@ use super::{
     ast::{ComponentKind, ContractModule, Library, LibraryEntry, LibraryModule},
     lexer::Lexer,
     pretty::contents,
-    token::TokenKind,
+    token::{Token, TokenKind},
 };
 use crate::source::{Location, Source};
 
@@ -98,17 +98,44 @@ impl Outline {
 
 /// Returns whether a text is a library module. A text that is neither a library nor a contract counts as a contract.
 pub fn is_library(text: &[u8]) -> bool {
-    let mut lexer = Lexer::new(text);
-    let (mut has_library, mut before) = (false, TokenKind::End);
-    loop {
-        let kind = lexer.next_token().kind;
-        // The `contract` of an address type follows `with`.
-        let is_contract = kind == TokenKind::Contract && before != TokenKind::With;
-        if is_contract || kind == TokenKind::End {
-            return has_library && !is_contract;
+    ModuleHead::of(text).kind == Some(PartKind::Library)
+}
+
+/// Returns the name of the contract or of the library module in a text, or `None` if the text has no such name.
+pub fn module_name(text: &[u8]) -> Option<String> {
+    ModuleHead::of(text).name
+}
+
+/// The kind and the name of a module.
+#[derive(Default)]
+struct ModuleHead {
+    kind: Option<PartKind>,
+    name: Option<String>,
+}
+
+impl ModuleHead {
+    /// Reads a text up to the name of the contract, or to the end.
+    fn of(text: &[u8]) -> Self {
+        let name = |token: &Token| {
+            let part = text.get(token.span.start as usize..token.span.end as usize)?;
+            (token.kind == TokenKind::Cid).then(|| String::from_utf8_lossy(part).into_owned())
+        };
+        let mut lexer = Lexer::new(text);
+        let (mut library, mut before) = (Self::default(), TokenKind::End);
+        loop {
+            let token = lexer.next_token();
+            // The `contract` of an address type follows `with`.
+            if token.kind == TokenKind::Contract && before != TokenKind::With {
+                return Self { kind: Some(PartKind::Contract), name: name(&lexer.next_token()) };
+            }
+            match token.kind {
+                TokenKind::End => return library,
+                TokenKind::Library => library.kind = Some(PartKind::Library),
+                TokenKind::Cid if before == TokenKind::Library => library.name = name(&token),
+                _ => {}
+            }
+            before = token.kind;
         }
-        has_library |= kind == TokenKind::Library;
-        before = kind;
     }
 }
 
@@ -290,6 +317,17 @@ transition Close () end
         assert!(!is_library(SOURCE.as_bytes()));
         for neither in ["", "contract", "library L contract", "(* library L", "scilla_version 0", "\"library\""] {
             assert!(!is_library(neither.as_bytes()), "{neither}");
+        }
+    }
+
+    #[test]
+    fn module_has_the_name_of_its_contract_or_library() {
+        let of = |text: &str| module_name(text.as_bytes());
+        assert_eq!(of(SOURCE).as_deref(), Some("Box"));
+        assert_eq!(of("library L let f = fun (a : ByStr20 with contract end) => a").as_deref(), Some("L"));
+        assert_eq!(of("library L contract C (library : Uint32)").as_deref(), Some("C"));
+        for without in ["", "contract", "contract c ()", "library", "(* contract C *)", "\"contract C\""] {
+            assert_eq!(of(without), None, "{without}");
         }
     }
 }

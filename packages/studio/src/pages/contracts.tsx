@@ -1,5 +1,4 @@
 // All contracts and libraries, in the order of their addresses.
-import { contractFacts, type ContractFacts } from "../contracts.ts";
 import { type Column, Paged, Table } from "../parts/data.tsx";
 import { Page } from "../parts/page.tsx";
 import { Address, BlockLink, ChainText, TransactionLink } from "../parts/text.tsx";
@@ -8,36 +7,30 @@ import { link } from "../router.ts";
 import { call } from "../rpc/client.ts";
 import type { ContractRow } from "../rpc/types.ts";
 
-type Row = ContractRow & { facts: ContractFacts | null };
-
-const columns: Array<Column<Row>> = [
+const columns: Array<Column<ContractRow>> = [
   {
     title: "Name",
     cell: (row) => (
       <a href={link(["contract", `0x${row.address}`])}>
-        <ChainText text={row.facts?.name || "without a name"} limit={60} />
+        <ChainText text={row.name || "without a name"} limit={60} />
       </a>
     ),
   },
-  { title: "Kind", cell: (row) => [row.library ? "library" : "contract", ...(row.facts?.standards ?? [])].join(", ") },
+  { title: "Kind", cell: (row) => [row.library ? "library" : "contract", row.token?.standard].filter(Boolean).join(", ") },
   { title: "Address", cell: (row) => <Address hex={row.address} /> },
   { title: "Creator", cell: (row) => <Address hex={row.creator} /> },
   { title: "Block", cell: (row) => <BlockLink number={row.block} /> },
   { title: "Deployment", cell: (row) => <TransactionLink hash={row.hash} /> },
 ];
 
-/** Each row needs a request for its name. */
-const limit = 25;
+const limit = 50;
 
 export default function Contracts() {
   const contracts = usePages(
     "contracts",
     async (cursor, signal) => {
       const page = await call("silica_listContracts", [{ limit, cursor: cursor ?? null }], signal);
-      // A row without a name is better than no list.
-      const facts = page.contracts.map(({ address }) => contractFacts(address).catch(() => null));
-      const rows = await Promise.all(page.contracts.map(async (row, index): Promise<Row> => ({ ...row, facts: await facts[index]! })));
-      return { rows, next: page.next ?? null };
+      return { rows: page.contracts, next: page.next ?? null };
     },
     { live: true },
   );

@@ -67,7 +67,7 @@ export default function Search() {
             )}
             {!complete && (
               <p class="hint">
-                The list can be incomplete: there are more results, or older blocks were not searched yet.{" "}
+                The list can be incomplete: there are more results, or older blocks or further contracts were not searched yet.{" "}
                 <button type="button" class="link" onClick={found.reload}>
                   Continue
                 </button>
@@ -87,9 +87,8 @@ const Nothing = () => (
       <li>the number of a Tx block or DS block</li>
       <li>the hash of a transaction, of a Tx block or of a DS block; of a transaction, the first 6 digits are enough</li>
       <li>an address as bech32 (zil1…) or 40 hexadecimal digits</li>
-      <li>
-        a name that you gave an address on its page; <a href="#/contracts">contracts</a> and <a href="#/tokens">tokens</a> have lists with their names
-      </li>
+      <li>the beginning of the name of a contract or library, or of the name or symbol of a token</li>
+      <li>a name that you gave an address on its page</li>
     </ul>
   </>
 );

@@ -1,17 +1,15 @@
-// The contracts with the fields and transitions of a token standard.
-import { contractFacts, tokenFacts, type TokenFacts } from "../contracts.ts";
+// The contracts with the fields of a token standard.
 import { type Column, Paged, Table } from "../parts/data.tsx";
 import { Page } from "../parts/page.tsx";
 import { Address, ChainText } from "../parts/text.tsx";
 import { usePages } from "../resource.ts";
 import { link } from "../router.ts";
 import { call } from "../rpc/client.ts";
-import type { TokenStandard } from "../rpc/types.ts";
+import type { TokenDescription } from "../rpc/types.ts";
 
 interface Row {
   address: string;
-  standards: TokenStandard[];
-  facts: TokenFacts;
+  token: TokenDescription;
 }
 
 const columns: Array<Column<Row>> = [
@@ -19,18 +17,18 @@ const columns: Array<Column<Row>> = [
     title: "Token",
     cell: (row) => (
       <a href={link(["token", `0x${row.address}`])}>
-        <ChainText text={row.facts.name || "without a name"} limit={60} />
+        <ChainText text={row.token.name || "without a name"} limit={60} />
       </a>
     ),
   },
-  { title: "Symbol", cell: (row) => (row.facts.symbol ? <ChainText text={row.facts.symbol} limit={20} /> : <span class="muted">none</span>) },
-  { title: "Standard", cell: (row) => row.standards.join(", ") },
-  { title: "Decimals", numeric: true, cell: (row) => row.facts.decimals ?? <span class="muted">none</span> },
+  { title: "Symbol", cell: (row) => (row.token.symbol ? <ChainText text={row.token.symbol} limit={20} /> : <span class="muted">none</span>) },
+  { title: "Standard", cell: (row) => row.token.standard },
+  { title: "Decimals", numeric: true, cell: (row) => row.token.decimals ?? <span class="muted">none</span> },
   { title: "Contract", cell: (row) => <Address hex={row.address} /> },
 ];
 
 /** Contracts in a request, and requests for a page of tokens. The node has no list of tokens. */
-const limit = 25;
+const limit = 200;
 const requests = 4;
 
 export default function Tokens() {
@@ -41,13 +39,7 @@ export default function Tokens() {
       let next = cursor ?? null;
       for (let request = 0; request < requests; request += 1) {
         const page = await call("silica_listContracts", [{ limit, cursor: next }], signal);
-        const found = await Promise.all(
-          page.contracts.map(async ({ address, library }): Promise<Row | null> => {
-            const standards = library ? [] : ((await contractFacts(address).catch(() => null))?.standards ?? []);
-            return standards.length ? { address, standards, facts: await tokenFacts(address, signal) } : null;
-          }),
-        );
-        rows.push(...found.filter((row) => row !== null));
+        for (const { address, token } of page.contracts) if (token) rows.push({ address, token });
         next = page.next ?? null;
         if (next === null || rows.length) break;
       }
@@ -58,7 +50,7 @@ export default function Tokens() {
   return (
     <Page
       title="Tokens"
-      lead="Contracts with the fields and transitions of ZRC-1, ZRC-2 or ZRC-6. The node does not verify their behaviour."
+      lead="Contracts with the fields of ZRC-1, ZRC-2 or ZRC-6. The node does not verify their behaviour."
     >
       <Paged of={tokens} empty="The chain has no tokens.">
         {(rows) => <Table caption="Tokens" columns={columns} rows={rows} id={(row) => row.address} />}

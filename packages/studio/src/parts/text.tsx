@@ -81,7 +81,7 @@ export const Amount = ({ qa, unit = "ZIL" }: { qa: string; unit?: Unit }) => (
 /** The age of a block, with its time as title. A whole time has both as text. */
 export const Age = ({ timestamp, whole = false }: { timestamp: string; whole?: boolean }) => (
   <time dateTime={toDate(timestamp).toISOString()} title={formatTime(timestamp)}>
-    {formatAge(timestamp, now.value)}
+    {formatAge(timestamp, now())}
     {whole && ` (${formatTime(timestamp)})`}
   </time>
 );

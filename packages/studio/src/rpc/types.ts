@@ -202,7 +202,9 @@ export type ContractRow = {
   creator: string;
   hash: string;
   library: boolean;
+  name?: string | null;
   position: number;
+  token?: TokenDescription | null;
 };
 
 export type CreateTransactionResult = {
@@ -715,6 +717,13 @@ export type SwInfo = {
 export type SwVersion = [number, number, number, string, number];
 
 export type Time = string;
+
+export type TokenDescription = {
+  decimals?: number | null;
+  name?: string | null;
+  standard: TokenStandard;
+  symbol?: string | null;
+};
 
 export type TokenOptions = {
   cursor?: AddressCursor | null;

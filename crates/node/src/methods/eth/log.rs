@@ -147,11 +147,14 @@ pub(super) struct LogWriter {
 const KEPT_TOPICS: usize = 64;
 
 impl LogWriter {
-    /// Returns the log of an event in the block with a hash. Returns `None` for an event without a number.
-    pub(super) fn log(&mut self, listed: &ListedEvent, hash: BlockHash) -> Option<Log> {
-        let ListedEvent { place, number, hash: transaction, event, .. } = listed;
-        let place =
-            LogPlace { block: (place.block, hash), transaction: (*transaction, place.position), number: (*number)? };
+    /// Returns the log of an event. Returns `None` for an event without a number.
+    pub(super) fn log(&mut self, listed: &ListedEvent) -> Option<Log> {
+        let ListedEvent { place, number, hash: transaction, block_hash, event, .. } = listed;
+        let place = LogPlace {
+            block: (place.block, *block_hash),
+            transaction: (*transaction, place.position),
+            number: (*number)?,
+        };
         Some(self.log_at(&place, event))
     }
 

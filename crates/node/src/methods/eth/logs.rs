@@ -297,23 +297,16 @@ fn logs(at: &Snapshot, filter: &LogFilter, blocks: BlockSpan) -> Result<Vec<Log>
     if let Some(next) = page.next {
         return Err(EthFault::TooMuchWork { block: next.place.block }.into());
     }
-    Ok(written(at, &page.events, usize::MAX)?.0)
+    Ok(written(&page.events, usize::MAX)?.0)
 }
 
 /// Writes the logs of events until they have `most` bytes. Also returns the place of the last log, if events remain.
-fn written(at: &Snapshot, events: &[ListedEvent], most: usize) -> Result<(Vec<Log>, Option<EventCursor>), CallError> {
+fn written(events: &[ListedEvent], most: usize) -> Result<(Vec<Log>, Option<EventCursor>), CallError> {
     let (mut writer, mut logs) = (LogWriter::default(), Vec::with_capacity(events.len()));
-    let (mut bytes, mut latest) = (0_usize, None);
+    let mut bytes = 0_usize;
     for event in events {
-        let block = event.place.block;
-        let hash = match latest {
-            Some((of, hash)) if of == block => hash,
-            _ => hash_of(at, block)?,
-        };
-        latest = Some((block, hash));
-        let log = writer
-            .log(event, hash)
-            .ok_or_else(|| CallError::internal(format!("event of {} has no number", event.hash)))?;
+        let log =
+            writer.log(event).ok_or_else(|| CallError::internal(format!("event of {} has no number", event.hash)))?;
         bytes = bytes.saturating_add(log.bytes());
         logs.push(log);
         if bytes >= most && logs.len() < events.len() {
@@ -347,7 +340,7 @@ fn changes(at: &Snapshot, followed: &Followed, progress: &mut Progress) -> Resul
             let blocks = progress.blocks(*range, head);
             let request = request(filter, blocks, progress.after, MOST_LOGS);
             let page = at.event_list(&request, |event| filter.matches(&event.address, &event.name))?;
-            let (logs, end) = written(at, &page.events, POLL_BYTES)?;
+            let (logs, end) = written(&page.events, POLL_BYTES)?;
             let (next, after) = match end.or(page.next) {
                 Some(end) => (end.place.block, Some(end)),
                 None => (following(head), None),
