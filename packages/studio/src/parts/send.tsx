@@ -156,7 +156,7 @@ export function Send({ what, draft, accounts, source, showLine }: SendProps) {
           <Failure error={current.error} retry={simulation.reload} />
         ) : result ? (
           <>
-            <SimulationView simulation={result} source={source} showLine={showLine} />
+            <SimulationView simulation={result} amount={transaction?.amount ?? "0"} source={source} showLine={showLine} />
             {transaction && !transaction.code && (
               <a href={link(["debug", "simulation"])} onClick={() => keepSimulation(transaction)}>
                 Step through the simulation
@@ -206,8 +206,10 @@ function WalletChoice({ account, onAccount }: { account: string | null; onAccoun
 }
 
 /** The result that a transaction would have. */
-export function SimulationView({ simulation, source, showLine }: {
+export function SimulationView({ simulation, amount, source, showLine }: {
   simulation: Simulation;
+  /** The amount of the transaction in Qa. */
+  amount: string;
   source?: string | undefined;
   showLine?: ((line: number) => ComponentChildren) | undefined;
 }) {
@@ -219,7 +221,7 @@ export function SimulationView({ simulation, source, showLine }: {
           ["Result", <Outcome success={receipt.success} />],
           ["Gas", formatNumber(simulation.gasUsed)],
           ["Fee", <Amount qa={simulation.fee} />],
-          receipt.accepted !== null && receipt.accepted !== undefined && ["Amount", receipt.accepted ? "accepted by the contract" : "not accepted by the contract"],
+          amount !== "0" && typeof receipt.accepted === "boolean" && ["Amount", receipt.accepted ? "accepted by the contract" : "not accepted by the contract"],
           simulation.contractAddress ? ["New contract", <Address hex={simulation.contractAddress} />] : null,
         ]}
       />
