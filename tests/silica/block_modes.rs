@@ -260,7 +260,7 @@ fn paused_node_stops_in_good_order_and_keeps_what_waits() {
 }
 
 #[test]
-fn manual_mode_waits_for_the_order() {
+fn manual_mode_makes_blocks_on_request_only() {
     let node = Node::start(&["--block-mode", "manual"]);
     let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5);
     node.result("CreateTransaction", &json!([payment.json()]));

@@ -152,7 +152,7 @@ fn request_has_one_name_in_answer_and_log() {
 }
 
 #[test]
-fn peer_that_asks_too_often_has_to_wait() {
+fn peer_above_the_rate_limit_is_rejected() {
     let node = Node::start(&["--rate-limit", "3"]);
     let body = call("GetNetworkId", &json!([]));
     // The burst passes at once. Further requests pass at the rate of the limit.

@@ -272,7 +272,7 @@ impl Chain {
 }
 
 #[test]
-fn every_method_is_there_and_no_other() {
+fn method_table_has_exactly_the_documented_methods() {
     let node = Node::start(&[]);
     let document = node.result("rpc.discover", &json!([]));
     let described: BTreeSet<&str> =

@@ -183,7 +183,7 @@ fn banner_as_json_has_the_real_ports_and_no_secret() {
 }
 
 #[test]
-fn banner_can_be_left_out() {
+fn banner_can_be_switched_off() {
     let directory = Directory::new();
     let ready = directory.path().join("ready.json");
     let args = ["--ephemeral", "--listen", "127.0.0.1:0", "--banner", "none", "--ready-file", ready.to_str().unwrap()];
@@ -197,7 +197,7 @@ fn banner_can_be_left_out() {
 }
 
 #[test]
-fn ready_file_is_there_while_the_node_answers() {
+fn ready_file_exists_while_the_node_serves() {
     let directory = Directory::new();
     let ready = directory.path().join("ready.json");
     fs::write(&ready, "of an earlier node").unwrap();

@@ -487,7 +487,7 @@ fn trace_has_no_time_of_the_block_itself() {
 }
 
 #[test]
-fn trace_leaves_out_large_values() {
+fn trace_omits_large_values() {
     let mut chain = Chain::new();
     let contract = greeter(&mut chain);
     let text = "x".repeat(20_000);

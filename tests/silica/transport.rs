@@ -80,7 +80,7 @@ fn head_has_the_answer_of_get_without_its_body() {
 }
 
 #[test]
-fn older_http_is_answered_and_closed_unless_it_asks_otherwise() {
+fn http_1_0_connection_closes_without_keep_alive() {
     let node = Node::start(&[]);
     let mut connection = node.connect();
     let request = |further: &str| {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn file_is_there_from_ready_to_stop_and_leaves_nothing() {
+    fn ready_file_exists_from_start_to_stop_only() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ready.json");
         fs::write(&path, "of an earlier node").unwrap();

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_neither_left_out_nor_added() {
+    fn proof_with_a_missing_or_additional_node_is_rejected() {
         for case in valid() {
             for list in 0..2 {
                 for node in 0..case.clone().lists()[list].len() {

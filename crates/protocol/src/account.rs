@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_root_is_left_out() {
+    fn zero_root_is_omitted() {
         let contract = ContractAccount { code_hash: CodeHash::new([7; 32]), storage_root: Some(StorageRoot::ZERO) };
         let account = Account { contract: Some(contract), ..Account::default() };
         let mut bytes = account.encode();

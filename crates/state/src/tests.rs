@@ -996,7 +996,7 @@ fn reading_all_entries_finds_a_lost_key() {
 
 /// A span can begin before its prefix. A reader of the span returns no keys before the prefix.
 #[test]
-fn keys_before_a_prefix_are_left_out() {
+fn keys_before_a_prefix_are_skipped() {
     let mut fixture = Fixture::new(2);
     let address = contract(0);
     let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };

@@ -98,7 +98,7 @@ fn pages_of_any_size_and_effort_have_each_transaction_once() {
 }
 
 #[test]
-fn page_looks_at_no_more_than_it_may() {
+fn page_reads_no_more_than_its_effort() {
     let mut net = net();
     let (_, transactions) = expected(&net, &user(5));
     assert_eq!(transactions, 312);

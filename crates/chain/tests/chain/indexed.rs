@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn so_it_does_on_disk(steps in vec(step(), 1..30), more in vec(step(), 1..10)) {
+    fn index_on_disk_agrees_with_a_read_of_all_blocks(steps in vec(step(), 1..30), more in vec(step(), 1..10)) {
         let dir = tempfile::tempdir().unwrap();
         let open = |options| Net::over(Store::open(dir.path(), options).unwrap(), config(2, 5));
         let mut net = open(options());

@@ -172,7 +172,7 @@ fn every_member_of_the_ds_block_is_compared() {
 }
 
 #[test]
-fn the_price_is_exact_where_the_operator_has_no_say() {
+fn gas_price_is_exact_without_an_operator_price() {
     let mut config = config(1, 4);
     config.operator_price = false;
     let mut proposer = Net::new(config.clone());

@@ -323,7 +323,7 @@ fn transaction_that_finds_no_room_goes_first_in_the_next_block() {
 }
 
 #[test]
-fn transaction_left_out_that_was_replaced_has_no_privilege() {
+fn replaced_transaction_loses_the_privilege_of_a_skipped_one() {
     let mut calls = Calls::new(1, 8);
     calls.submit_all(&[1, 2, 3, 4], 2, 40);
     let large = calls.submit(5, 5, 1);
@@ -362,7 +362,7 @@ fn attempt_without_room_leaves_room_to_other_committees() {
 }
 
 #[test]
-fn committee_leaves_room_to_a_transaction_that_was_left_out() {
+fn committee_reserves_room_for_a_skipped_transaction() {
     let mut calls = Calls::new(2, 4);
     let (inner, outer) = calls.by_committee(2);
     let early = calls.submit_all(&inner[..3], 2, 20);

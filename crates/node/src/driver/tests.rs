@@ -363,7 +363,7 @@ async fn demands_are_met_whole_and_in_turn() {
 }
 
 #[tokio::test]
-async fn blocks_at_intervals_go_on_while_others_are_demanded() {
+async fn interval_blocks_continue_during_blocks_on_demand() {
     let (chain, producer, engine) = chain();
     let demands = Arc::new(Mutex::new(Vec::new()));
     let engine = Counts { demands: Arc::clone(&demands), engine };

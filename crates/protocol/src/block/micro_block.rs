@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn ds_block_zero_is_left_out_unlike_that_of_a_tx_block() {
+    fn ds_block_zero_is_omitted_and_tx_block_zero_is_not() {
         let mut zero = block().header;
         zero.ds_block = DsBlockNumber::new(0);
         assert_eq!(block().header.encode().len() - zero.encode().len(), 2);

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn most_members_may_be_left_out() {
+    fn most_members_are_optional() {
         let sender = Address::from_bech32(SENDER).unwrap();
         let least = read(&json!({"senderAddr": SENDER, "toAddr": "0x".to_owned() + &"Ab".repeat(20)})).unwrap();
         let expected = SimulationRequest {

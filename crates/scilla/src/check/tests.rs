@@ -203,7 +203,7 @@ fn pairs_of_constructors_are_distinguished() {
 }
 
 #[test]
-fn messages_are_what_their_labels_say() {
+fn messages_match_their_labels() {
     check_expression("let z = Uint128 0 in { _tag : \"\"; _amount : z }", "Message");
     check_expression("{ _eventname : \"e\"; _exception : \"x\" }", "Event");
     check_expression("{ _exception : \"x\"; n : Uint32 1 }", "Exception");
@@ -386,7 +386,7 @@ fn a_wrong_procedure_is_not_known_below() {
 }
 
 #[test]
-fn parameters_and_fields_hold_what_they_may() {
+fn parameters_and_fields_accept_storable_types_only() {
     check(
         "contract C (f : Bool -> Bool, m : Map String Bool)\nfield g : Bool -> Bool = fun (x : Bool) => x\n\
          transition t (m : Message)\nend\nprocedure p (m : Message) : Message\n_return := m\nend",

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_extension_says_what_is_written_as_a_tree() {
+    fn file_extension_selects_the_form_of_the_tree() {
         let write =
             |file: &str, text: &str| tree(file, text.as_bytes(), true).map(|tree| Form::Sexp.write(&tree, false));
         assert_eq!(write("a.scilexp", "x").unwrap(), "((Var (Ident (SimpleLocal x) ())) ())\n");

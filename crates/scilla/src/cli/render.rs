@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_has_its_end_left_out() {
+    fn long_message_is_cut_at_its_end() {
         assert_eq!(shortened("short"), "short");
         assert_eq!(shortened(&"é".repeat(2000)), "é".repeat(LONGEST_MESSAGE) + "…");
     }

@@ -171,7 +171,7 @@ fn an_exception_has_its_trace() {
 }
 
 #[test]
-fn an_exception_lists_what_the_rules_say() {
+fn exception_has_the_fields_of_the_rules() {
     let directory = directory();
     let text =
         CONTRACT.replace("transition Fail ()\n  throw", "procedure No ()\n throw\nend\n\ntransition Fail ()\n  No");
@@ -351,7 +351,7 @@ fn bad_json_ends_in_a_place_or_the_name_of_what_is_wrong() {
 }
 
 #[test]
-fn of_a_member_that_is_there_twice_the_first_counts() {
+fn first_of_two_equal_members_counts() {
     let directory = directory();
     let twice = message("Add").replacen('{', r#"{"_tag":"Fail","#, 1);
     fs::write(directory.path().join("twice.json"), twice).unwrap();

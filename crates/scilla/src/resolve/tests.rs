@@ -112,7 +112,7 @@ fn the_address_of_a_module_comes_from_its_origin() {
 }
 
 #[test]
-fn a_library_may_know_itself_under_another_address_than_its_importer() {
+fn library_can_have_another_address_for_itself_than_its_importer_has() {
     let shelf = Shelf::default().with_origin("L", VALUES, origin("0xcc", &[]));
     let program = resolve("scilla_version 0 import L contract C ()", &shelf).unwrap();
     assert_eq!(&*program.imports[0].address, "0xcc");
@@ -309,7 +309,7 @@ fn types_and_constructors_are_known_by_their_module() {
 }
 
 #[test]
-fn a_type_does_not_know_itself() {
+fn type_is_not_in_scope_in_its_own_definition() {
     let text = "scilla_version 0 library M type T = | A of T contract C ()";
     let program = resolve(text, &Shelf::default()).unwrap();
     let LibraryEntry::Type { constructors, .. } = &program.main.library.as_ref().unwrap().entries[0] else { panic!() };

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_looks_at_kinds_and_types() {
+    fn equality_compares_kinds_and_types() {
         let bytes: Arc<[u8]> = Arc::from([1, 2]);
         assert_ne!(Value::ByStr(Arc::clone(&bytes)), Value::ByStrX(bytes));
         assert_ne!(Value::none(Type::bool()), Value::none(Type::nat()));

@@ -208,7 +208,7 @@ fn a_wallet_pays_a_wallet() {
 }
 
 #[test]
-fn enough_owners_are_there() {
+fn deployment_needs_enough_owners() {
     for (owners, threshold) in [("[alice]", "0"), ("[alice, bob]", "3"), ("[alice, alice]", "2"), ("[]", "0")] {
         let parameters = [("initial_owners", owners), ("initial_threshold", threshold)];
         let deployed = World::with(&[]).try_deploy("wallet", "multisig_wallet", &parameters);

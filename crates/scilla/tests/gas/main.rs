@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn random_programs_cost_what_the_rules_say(seed: u64, thousandths in proptest::collection::vec(0..1_000_u64, 6)) {
+    fn random_programs_cost_the_gas_of_the_rules(seed: u64, thousandths in proptest::collection::vec(0..1_000_u64, 6)) {
         check(seed, &thousandths);
     }
 }

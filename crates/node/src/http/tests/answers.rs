@@ -180,7 +180,7 @@ async fn unread_answers(addr: SocketAddr) -> [TcpStream; 2] {
 }
 
 #[tokio::test]
-async fn large_answer_without_memory_is_503_and_small_ones_go_on() {
+async fn large_response_without_memory_is_503_and_small_ones_are_served() {
     let server = start(HttpLimits { bodies_timeout: MOMENT, ..large_answers() }).await;
     let unread = unread_answers(server.addr).await;
     let refused = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;

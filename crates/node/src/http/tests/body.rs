@@ -104,7 +104,7 @@ async fn large_bodies_wait_for_memory_in_turn() {
 }
 
 #[tokio::test]
-async fn large_body_without_memory_is_503_and_small_ones_go_on() {
+async fn large_body_without_memory_is_503_and_small_ones_are_served() {
     let server = start(HttpLimits { bodies_timeout: MOMENT, ..large() }).await;
     let begun = Instant::now();
     let first = [half_of_a_large_body(server.addr).await, half_of_a_large_body(server.addr).await];

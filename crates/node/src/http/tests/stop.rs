@@ -6,7 +6,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn stop_waits_for_no_request_that_has_not_come_whole() {
+async fn stop_does_not_wait_for_incomplete_requests() {
     let server = start(large()).await;
     let mut halves = Vec::new();
     for half in

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn members_may_be_left_out() {
+    fn members_are_optional() {
         for json in [json!(null), json!({}), json!({"cursor": null, "limit": null, "order": null})] {
             assert_eq!(get(json), Ok(Example::default()));
         }

@@ -828,7 +828,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_asks_for_the_needed_members() {
+    fn schema_requires_the_needed_members() {
         let schema = SchemaGenerator::default().into_root_schema_for::<SubmittedTransaction>();
         let mut required: Vec<_> = schema.get("required").unwrap().as_array().unwrap().iter().collect();
         required.sort_by_key(ToString::to_string);

@@ -115,7 +115,7 @@ fn maps_are_followed_through_their_values() {
 }
 
 #[test]
-fn keys_and_whether_they_are_there_are_no_money() {
+fn keys_and_existence_are_no_amounts() {
     let fields = "field k : ByStr20 = 0x1234567890123456789012345678901234567890 field e : Bool = True \
                   field m : Map ByStr20 Uint128 = Emp ByStr20 Uint128";
     check(fields, "x <- k; delete m[x]", "k: NotMoney, e: NotMoney, m: (Map NoInfo)");

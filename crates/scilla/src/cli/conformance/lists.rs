@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_left_out() {
+    fn comments_are_skipped() {
         let tokens = tokens(LIST);
         let (name, value) = definitions(&tokens).first().copied().expect("the list is defined first");
         assert_eq!(name, "explist");

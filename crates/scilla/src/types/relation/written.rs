@@ -112,7 +112,7 @@ fn order_of_fields_does_not_matter() {
 }
 
 #[test]
-fn chains_go_one_way() {
+fn each_chain_has_its_widest_type_first() {
     for chain in CHAINS {
         check_widest_first(chain);
     }
