@@ -389,7 +389,7 @@ fn contracts_are_listed_and_found_by_their_names() {
     };
     let coin = (json!(coin), json!("Named (Coin, XYZ)"));
     for text in ["named", "Nam", "coin", "xy", "XYZ"] {
-        assert_eq!(search(text), [coin.clone()], "{text}");
+        assert_eq!(search(text), std::slice::from_ref(&coin), "{text}");
     }
     assert_eq!(search("c"), [(json!(single), json!("C")), coin]);
     assert_eq!(search("oldids"), [(json!(old), json!("OldIds"))]);

@@ -94,7 +94,7 @@ impl Snapshot {
     /// [`StateError`]: the record could not be read.
     pub fn contract_list(&self, after: Option<Address>, limit: usize) -> Result<AddressPage<ContractRow>, StateError> {
         let limit = limit.max(1);
-        self.contracts_that(after, &Effort { limit, contracts: limit, bytes: PAGE_BYTES }, |_| true)
+        self.contracts_where(after, &Effort { limit, contracts: limit, bytes: PAGE_BYTES }, |_| true)
     }
 
     /// Returns at most `limit` contracts and libraries whose name, or whose token's name or symbol, begins with a text. The
@@ -106,10 +106,10 @@ impl Snapshot {
     /// [`StateError`]: the record could not be read.
     pub fn contracts_named(&self, text: &str, limit: usize) -> Result<AddressPage<ContractRow>, StateError> {
         let effort = Effort { limit: limit.max(1), contracts: SEARCHED_CONTRACTS, bytes: SEARCHED_BYTES };
-        self.contracts_that(None, &effort, |row| row.begins_with(text))
+        self.contracts_where(None, &effort, |row| row.begins_with(text))
     }
 
-    fn contracts_that(
+    fn contracts_where(
         &self,
         after: Option<Address>,
         effort: &Effort,

@@ -107,15 +107,17 @@ transition PutAll (list : List Uint32)
 end
 `);
   await node.call('silica_setBlockMode', 'manual');
+  const mineAll = () =>
+    until(async () => {
+      await node.call('silica_mine', 1);
+      return (await node.call('GetPendingTxns')).Txns.length === 0;
+    });
   for (let next = 0; next < entries; next += perCall) {
     const list = Array.from({ length: Math.min(perCall, entries - next) }, (_, place) => String(next + place));
     await node.invoke(contract, 'PutAll', [['list', 'List (Uint32)', list]]);
-    if (next % (perCall * 20) === 0) await node.call('silica_mine', 1);
+    if (next % (perCall * 20) === 0) await mineAll();
   }
-  await until(async () => {
-    await node.call('silica_mine', 1);
-    return (await node.call('GetPendingTxns')).Txns.length === 0;
-  });
+  await mineAll();
   await node.call('silica_setBlockMode', 'instant');
   const view = await browser.open(node, `#/contract/${contract}?tab=state`);
   await view.page.evaluate(() => {

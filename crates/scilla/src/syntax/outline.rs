@@ -128,11 +128,13 @@ impl ModuleHead {
             if token.kind == TokenKind::Contract && before != TokenKind::With {
                 return Self { kind: Some(PartKind::Contract), name: name(&lexer.next_token()) };
             }
-            match token.kind {
-                TokenKind::End => return library,
-                TokenKind::Library => library.kind = Some(PartKind::Library),
-                TokenKind::Cid if before == TokenKind::Library => library.name = name(&token),
-                _ => {}
+            if token.kind == TokenKind::End {
+                return library;
+            }
+            if token.kind == TokenKind::Library {
+                library.kind = Some(PartKind::Library);
+            } else if before == TokenKind::Library {
+                library.name = name(&token);
             }
             before = token.kind;
         }
