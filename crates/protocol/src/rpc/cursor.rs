@@ -210,8 +210,15 @@ impl FromStr for KeyCursor {
     }
 }
 
-/// Reads a block number. The type accepts decimal digits only.
+/// Number of digits of the highest block number.
+const MOST_DIGITS: usize = 20;
+
+/// Reads a block number. The type accepts decimal digits only, with zeros at the beginning. A longer text can be an address
+/// of decimal digits.
 fn number(text: &str) -> Result<BlockNumber, CursorError> {
+    if text.len() > MOST_DIGITS {
+        return Err(CursorError);
+    }
     text.parse().map_err(|_| CursorError)
 }
 
@@ -268,7 +275,7 @@ mod tests {
         refuses::<EventCursor>(&["7:3:4294967296", "7-3-1", "::", ":"]);
         refuses::<TransferCursor>(&["", "1", "1-2", "1-2-3-4", "1--2", "-1-2", "1-+2-3", "1-2-+3", "1-2-4294967296"]);
         refuses::<TransferCursor>(&["1-End-0", "1:2:3", "1-start-", "-start-1", "--"]);
-        refuses::<BlockCursor>(&["", "-1", "+1", "1:0", "18446744073709551616"]);
+        refuses::<BlockCursor>(&["", "-1", "+1", "1:0", "18446744073709551616", "000000000000000000007"]);
         refuses::<NumberCursor>(&["", "-1", "+1", "1:0", "18446744073709551616"]);
         refuses::<AddressCursor>(&["", "7", "ff", "fffffffffffffffffffffffffffffffffffffffg"]);
         refuses::<KeyCursor>(&["7", "7:3", "ff", "6g"]);
