@@ -92,16 +92,18 @@
 //!   - `transfer` derives the changes of balances from the record.
 //! - `transaction_search`: walks over the transactions of the record.
 //! - `transfer_parts`: finds the parts of blocks with transfers of some addresses in the history index.
-//! - `account_list`, `address_history`, `balance_at`, `balance_rules`, `block_list`, [`consensus`], `contract_list`,
-//!   `event_list`, `transaction_list`, `transfer_list`:
-//!   - `account_list` lists accounts, and `contract_list` lists contracts and finds them by name.
+//! - `account_list`, `address_history`, `balance_at`, `balance_rules`, `block_list`, [`consensus`], `event_list`,
+//!   `transaction_list`, `transfer_list`:
+//!   - `account_list` lists accounts.
 //!   - `address_history` lists the transactions of an address.
 //!   - `balance_at` has the balances after earlier blocks.
 //!   - `balance_rules` gives the changes of balances to the history index.
 //!   - `block_list` lists blocks, and `transaction_list` lists transactions.
 //!   - `consensus` is the interface of consensus.
 //!   - `event_list` lists events, and `transfer_list` lists transfers.
-//! - `contract`: queries about contracts.
+//! - `contract`, `contract_list`:
+//!   - `contract` has the queries about a contract.
+//!   - `contract_list` lists contracts, and finds them by name.
 //! - `balance_check`, `replay`, `simulation`, `state_page`:
 //!   - `balance_check` compares balances with transfers.
 //!   - `replay` executes stored blocks again.

@@ -12,7 +12,7 @@ use silica_protocol::{
     },
 };
 
-use super::VerifyError;
+use super::{VerifyError, request::proof_request};
 use crate::{
     client::{
         http::{Client, HttpError},
@@ -125,18 +125,6 @@ impl Node<'_> {
         let mut request = Vec::new();
         write_request(&mut request, &Id::from(1), method, params).map_err(|error| unfit(method, &error.to_string()))?;
         self.client.post(&request).await.map_err(|source| VerifyError::Connection { url: url.to_string(), source })
-    }
-}
-
-/// Returns the method and the parameters of a request for the proof of a variable, or of an account.
-pub(super) fn proof_request(
-    address: &Address,
-    variable: Option<&VariableHash>,
-    block: String,
-) -> (&'static str, Vec<String>) {
-    match variable {
-        Some(variable) => ("GetStateProof", vec![address.to_string(), variable.to_string(), block]),
-        None => ("silica_getAccountProof", vec![address.to_string(), block]),
     }
 }
 

@@ -4,7 +4,7 @@ use clap::Args;
 use silica_chain::variable_key;
 use silica_protocol::Address;
 
-use super::fetch::proof_request;
+use super::request::proof_request;
 use crate::client::{Answer, block::tx_block, error::ClientError, node::NodeArgs};
 use crate::{
     client::values::{WhichBlock, variable_name},

@@ -6,6 +6,7 @@
 mod fetch;
 pub(super) mod get;
 mod report;
+mod request;
 
 use std::{
     fs::File,
