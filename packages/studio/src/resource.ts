@@ -72,50 +72,49 @@ export function useResource<T>(
 }
 
 export interface Pages<T> extends Resource<T[]> {
-  /** Reads the next page; undefined on the last page. */
-  more: (() => void) | undefined;
-  /** Reads the latest first page; defined if a live list does not follow new blocks. */
-  restart: (() => void) | undefined;
+  /** The number of the shown page, from 1. */
+  page: number;
+  /** Reads the first page; undefined on the first page. */
+  first: (() => void) | undefined;
+  /** Reads the page before; undefined on the first page. */
+  previous: (() => void) | undefined;
+  /** Reads the page after; undefined on the last page. */
+  next: (() => void) | undefined;
 }
 
 /**
- * Reads a list in pages, and keeps the pages that were read. A revert or reconnection starts with the first page. A live
- * list follows new blocks until the reader asks for a second page.
+ * Reads a list in pages, and shows one page. The rows stay until another page arrives. A revert or reconnection starts
+ * with the first page. The first page of a live list follows new blocks.
  */
 export function usePages<T>(
   key: string,
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<{ rows: T[]; next: string | null }>,
   { live = false }: { live?: boolean } = {},
 ): Pages<T> {
-  const rest = useSignal<{ of: unknown; rows: T[]; next: string | null; loading: boolean; error?: Error } | null>(null);
-  const hasLater = useRef(false);
-  const first = useResource(key, (signal) => load(undefined, signal), { live: () => live && !hasLater.current });
-  // Later pages belong to one first page. If the first page changes, they are dropped.
-  const later = rest.value && rest.value.of === first.value ? rest.value : null;
-  hasLater.current = later !== null;
-  const next = later ? later.next : (first.value?.next ?? null);
-  const more = () => {
-    if (!first.value || next === null || later?.loading) return;
-    const of = first.value;
-    const rows = later?.rows ?? [];
-    rest.value = { of, rows, next, loading: true };
-    load(next, new AbortController().signal).then(
-      (page) => {
-        if (rest.peek()?.of === of) rest.value = { of, rows: [...rows, ...page.rows], next: page.next, loading: false };
-      },
-      (error: unknown) => {
-        const cause = error instanceof Error ? error : new Error(String(error));
-        if (rest.peek()?.of === of) rest.value = { of, rows, next, loading: false, error: cause };
-      },
-    );
-  };
+  // The cursors of the pages after the first one, up to the current page.
+  const way = useSignal<{ key: string; cursors: string[] }>({ key, cursors: [] });
+  const cursors = way.value.key === key ? way.value.cursors : [];
+  const cursor = cursors.at(-1);
+  const current = useResource(JSON.stringify([key, cursor]), (signal) => load(cursor, signal), { live: live && cursor === undefined });
+  const go = (next: string[]) => (way.value = { key, cursors: next });
+  const seen = useRef<number>(undefined);
+  useSignalEffect(() => {
+    // A cursor can be a position in a block that was removed.
+    if (seen.current !== undefined && seen.current !== generation.value) go([]);
+    seen.current = generation.value;
+  });
+
+  const last = useRef<{ key: string; page: number; rows: T[] }>(undefined);
+  if (current.value) last.current = { key, page: cursors.length + 1, rows: current.value.rows };
+  const shown = last.current?.key === key ? last.current : undefined;
+  const next = current.value?.next ?? null;
   return {
-    value: first.value && [...first.value.rows, ...(later?.rows ?? [])],
-    error: later?.error ?? first.error,
-    loading: first.loading || (later?.loading ?? false),
-    reload: first.reload,
-    more: next === null ? undefined : more,
-    restart: live && later ? first.reload : undefined,
+    ...current,
+    value: shown?.rows,
+    page: shown?.page ?? 1,
+    first: cursor === undefined ? undefined : () => go([]),
+    previous: cursor === undefined ? undefined : () => go(cursors.slice(0, -1)),
+    next: next === null ? undefined : () => go([...cursors, next]),
   };
 }
 

@@ -6,6 +6,7 @@ import { load } from "./bundle.mjs";
 const { formatAmount, formatDecimal, formatNumber, parseAmount } = await load("format/amount.ts");
 const { parseAddress, toBech32 } = await load("format/address.ts");
 const { toChecksum } = await load("format/checksum.ts");
+const { formatAge, formatTime } = await load("format/time.ts");
 const { parseNumber } = await load("format/block.ts");
 const { messageTree, parseData } = await load("format/messages.ts");
 const { receiptErrors, statusWords } = await load("format/status.ts");
@@ -50,6 +51,38 @@ test("amounts are exact at every size", () => {
   assert.equal(parseAmount("1.5", "ZIL"), 1_500_000_000_000n);
   assert.equal(parseAmount("1,000.000000000001", "ZIL"), 1_000_000_000_000_001n);
   for (const text of ["", "-1", "1e3", ".5", "0.0000000000001", "١"]) assert.throws(() => parseAmount(text, "ZIL"), /expected/);
+});
+
+test("numbers have separators between thousands", () => {
+  const expected = new Intl.NumberFormat("en");
+  for (const value of [0, 7, 999, 1_000, 12_345, 123_456, 1_234_567, -1, -999, -1_000, 10n ** 30n, -(10n ** 30n)]) {
+    assert.equal(formatNumber(value), expected.format(value));
+  }
+});
+
+test("an age is rounded to one unit", () => {
+  const now = 1_700_000_000_000;
+  const age = (milliseconds) => formatAge(`${BigInt(now + milliseconds) * 1000n}`, now);
+  const second = 1000;
+  const minute = 60 * second;
+  const hour = 60 * minute;
+  const day = 24 * hour;
+  assert.equal(age(0), "now");
+  assert.equal(age(-400), "now");
+  assert.equal(age(-1 * second), "1 sec. ago");
+  assert.equal(age(59 * second), "in 59 sec.");
+  assert.equal(age(-59_600), "1 min. ago");
+  assert.equal(age(-90 * second), "2 min. ago");
+  assert.equal(age(-23 * hour), "23 hr. ago");
+  assert.equal(age(-24 * hour), "1 day ago");
+  assert.equal(age(-364 * day), "364 days ago");
+  assert.equal(age(-365 * day), "1 yr. ago");
+  assert.equal(age(3650 * day), "in 10 yr.");
+});
+
+test("a time has the zone of the browser", () => {
+  const date = new Date(2026, 0, 31, 8, 5, 9);
+  assert.equal(formatTime(`${date.getTime()}000`), "2026-01-31 08:05:09");
 });
 
 test("a block number has decimal digits and is no mark of an absent block", () => {

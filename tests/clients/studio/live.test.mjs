@@ -37,6 +37,7 @@ test('the_home_page_needs_few_requests', async (t) => {
   view.page.on('request', (request) => requests.push(request.method()));
   await view.page.reload();
   await view.ready();
+  await view.shows(/Supply/);
   const calls = requests.filter((method) => method === 'POST').length;
   assert.ok(calls <= 6, `${calls} requests of JSON-RPC`);
   const paint = await view.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
@@ -91,13 +92,58 @@ test('the_page_reconnects_after_a_restart_of_the_node', async () => {
   await view.close();
 });
 
+test('a_long_list_shows_one_page', async () => {
+  const recipient = `0x${'cd'.repeat(20)}`;
+  const payTo = () => node.send({ toAddr: recipient, amount: '1' });
+  await node.call('silica_setBlockMode', 'manual');
+  for (let payment = 0; payment < 120; payment += 1) await payTo();
+  await node.call('silica_mine', 1);
+  await node.call('silica_setBlockMode', 'instant');
+  const view = await browser.open(node, `#/address/${recipient}`);
+  const list = view.page.getByRole('table', { name: 'Transactions of the address' });
+  const hashes = () => list.locator('tbody td:first-child a').evaluateAll((links) => links.map((link) => link.textContent));
+  const go = async (name, page) => {
+    await view.page.getByRole('button', { name, exact: true }).click();
+    await view.shows(`Page ${page}`);
+    await view.ready();
+  };
+  const first = await hashes();
+  await go('Next', 2);
+  const second = await hashes();
+  // The page begins at the top, with the first row in view.
+  assert.ok((await list.boundingBox()).y >= 0);
+  await go('Next', 3);
+  const third = await hashes();
+  assert.deepEqual([first.length, second.length, third.length], [50, 50, 20]);
+  assert.equal(new Set([...first, ...second, ...third]).size, 120);
+  assert.ok(await view.page.getByRole('button', { name: 'Next', exact: true }).isDisabled());
+  await go('Previous', 2);
+  assert.deepEqual(await hashes(), second);
+  // 50 rows are one step of a reader. More elements need more time than a reader notices.
+  const elements = await list.locator('tbody *').count();
+  assert.ok(elements <= 50 * 22, `${elements} elements in 50 rows`);
+
+  const savepoint = await node.call('silica_snapshot');
+  const later = await payTo();
+  const link = view.page.locator(`main a[href="#/tx/${later}"]`);
+  assert.deepEqual(await hashes(), second);
+  await go('First', 1);
+  await link.first().waitFor();
+  await go('Next', 2);
+  // The cursor of this page can be a position in a removed block.
+  await node.call('silica_revert', savepoint);
+  await view.shows('Page 1');
+  await view.ready();
+  assert.deepEqual(await hashes(), first);
+  await view.close();
+});
+
 const entries = Number(process.env.STUDIO_ENTRIES ?? 20_000);
 
-test('a_large_map_scrolls_with_few_rows', async (t) => {
-  const perCall = 400;
-  const contract = await node.deploy(`scilla_version 0
-library Large
-contract Large ()
+/** A contract with a map that its calls fill. */
+const cells = `scilla_version 0
+library Cells
+contract Cells ()
 field cells : Map Uint32 Uint32 = Emp Uint32 Uint32
 procedure Put (cell : Uint32)
   cells[cell] := cell
@@ -105,7 +151,34 @@ end
 transition PutAll (list : List Uint32)
   forall list Put
 end
-`);
+`;
+
+test('the_latest_change_of_an_entry_is_found', async () => {
+  const contract = await node.deploy(cells);
+  const put = (...list) => node.invoke(contract, 'PutAll', [['list', 'List (Uint32)', list]]);
+  const first = await put('1', '2');
+  const second = await put('2', '3');
+  // A write of the same value changes nothing.
+  await put('3');
+  const view = await browser.open(node, `#/contract/${contract}?tab=state`);
+  await view.page.getByText('Entries', { exact: true }).click();
+  const change = async (entry) => {
+    await view.page.getByRole('listitem').getByRole('button', { name: new RegExp(`^${entry}`) }).click();
+    const dialog = view.page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Find the latest change' }).click();
+    await dialog.getByText('Changed in block').waitFor();
+    const href = await dialog.locator('a[href^="#/tx/"]').getAttribute('href');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    return href;
+  };
+  assert.equal(await change(2), `#/tx/${first}`);
+  assert.equal(await change(3), `#/tx/${second}`);
+  await view.close();
+});
+
+test('a_large_map_scrolls_with_few_rows', async (t) => {
+  const perCall = 400;
+  const contract = await node.deploy(cells);
   await node.call('silica_setBlockMode', 'manual');
   const mineAll = () =>
     until(async () => {

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 
-import { Browser, TestNode } from './harness.mjs';
+import { Browser, source, TestNode } from './harness.mjs';
 import { direction, routes, seed } from './seed.mjs';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -89,6 +89,41 @@ test('text_of_contracts_is_shown_as_text', async () => {
     await view.shows('U+202E');
     assert.ok(!(await view.text()).includes(direction));
   }
+  await view.close();
+});
+
+test('the_editor_colours_the_text_in_its_place', async () => {
+  const view = await browser.open(node, '#/deploy', { theme: 'dark' });
+  const token = await source('contracts/fungible_token/fungible_token.scilla');
+  // The last line is longer than the window.
+  const text = `${token}\n(* a string over lines, and a comment (* inside *) *) let x = "one\n\ttwo" ${'wide '.repeat(60)}`;
+  const area = view.page.getByLabel('Source', { exact: true });
+  await area.fill(text);
+  for (const [top, left] of [[0, 0], [700, 0], [1e6, 300]]) {
+    await area.evaluate((element, to) => element.scrollTo(...to), [left, top]);
+    await view.rendered();
+    const { colours, shown, offset, widths } = await area.evaluate((element) => {
+      const pre = document.querySelector('.editor-colours');
+      const lines = [...pre.children];
+      const place = Math.round((lines[0].getBoundingClientRect().top - element.getBoundingClientRect().top - 4 + element.scrollTop) / 19);
+      return {
+        colours: pre.textContent,
+        shown: [Math.floor(element.scrollTop / 19), Math.ceil((element.scrollTop + element.clientHeight) / 19)],
+        offset: place,
+        widths: [element.scrollLeft, element.getBoundingClientRect().left - pre.getBoundingClientRect().left],
+      };
+    });
+    const lines = text.split('\n');
+    const count = colours.split('\n').length - 1;
+    assert.equal(colours, `${lines.slice(offset, offset + count).join('\n')}\n`);
+    assert.ok(offset <= shown[0] && offset + count >= Math.min(shown[1], lines.length), `${offset} ${count} ${shown}`);
+    assert.ok(Math.abs(widths[0] - widths[1]) < 1, `moved by ${widths[1]} px instead of ${widths[0]} px`);
+  }
+  // Coloured letters are as wide as the letters of the text area.
+  const [behind, above] = await area.evaluate((element) => [document.querySelector('.editor-colours').scrollWidth, element.scrollWidth]);
+  assert.ok(Math.abs(behind - above) <= 10, `${behind} px of colours behind ${above} px of text`);
+  assert.ok((await view.page.locator('.editor-colours .token-string').count()) > 0);
+  assert.deepEqual(await violations(view.page), []);
   await view.close();
 });
 

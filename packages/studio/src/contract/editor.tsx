@@ -1,11 +1,12 @@
 // An editor for a source text: a text area with line numbers, and the diagnostics of the checker.
+import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { formatNumber } from "../format/amount.ts";
 import { Field } from "../parts/form.tsx";
 import { ChainText } from "../parts/text.tsx";
 import type { Diagnostic, SourcePosition } from "../rpc/types.ts";
-import { indexOfColumn } from "../scilla/highlight.ts";
+import { editorLines, indexOfColumn } from "../scilla/highlight.ts";
 
 /** The way to the text area of an editor. */
 export type EditorRef = RefObject<HTMLTextAreaElement | null>;
@@ -42,8 +43,34 @@ interface EditorProps {
   limit: number | undefined;
 }
 
+/** The height of a line in pixels, as in the style sheet. */
+const lineHeight = 19;
+const spareLines = 10;
+
+/** The colours of the visible lines, behind the transparent text of the text area. */
+function Colours({ source, scroll }: { source: string; scroll: { top: number; left: number; height: number } }) {
+  const element = useRef<HTMLPreElement>(null);
+  const lines = useMemo(() => editorLines(source), [source]);
+  const first = Math.max(0, Math.floor(scroll.top / lineHeight) - spareLines);
+  const end = Math.ceil((scroll.top + scroll.height) / lineHeight) + spareLines;
+  useLayoutEffect(() => {
+    element.current!.style.transform = `translate(${-scroll.left}px, ${first * lineHeight - scroll.top}px)`;
+  });
+  return (
+    <pre ref={element} class="editor-colours" aria-hidden="true">
+      {lines.slice(first, end).map((line, offset) => (
+        <div key={first + offset}>
+          {line.map(({ kind, text }) => (kind === "space" || kind === "name" || kind === "sign" ? text : <span class={`token-${kind}`}>{text}</span>))}
+          {"\n"}
+        </div>
+      ))}
+    </pre>
+  );
+}
+
 export function Editor({ source, onSource, editor, diagnostics, limit }: EditorProps) {
   const gutter = useRef<HTMLPreElement>(null);
+  const scroll = useSignal({ top: 0, left: 0, height: 600 });
   const bytes = useMemo(() => new TextEncoder().encode(source).length, [source]);
   const numbers = useMemo(() => {
     const marks = new Map<number, string>();
@@ -74,25 +101,29 @@ export function Editor({ source, onSource, editor, diagnostics, limit }: EditorP
             <pre ref={gutter} aria-hidden="true">
               {numbers}
             </pre>
-            <textarea
-              {...attributes}
-              ref={editor}
-              wrap="off"
-              rows={24}
-              spellcheck={false}
-              autocapitalize="off"
-              autocomplete="off"
-              value={source}
-              onInput={(event) => onSource(event.currentTarget.value)}
-              onScroll={(event) => {
-                if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop;
-              }}
-              onDrop={(event) => {
-                if (!event.dataTransfer?.files.length) return;
-                event.preventDefault();
-                read(event.dataTransfer.files[0]);
-              }}
-            />
+            <div class="editor-text">
+              <Colours source={source} scroll={scroll.value} />
+              <textarea
+                {...attributes}
+                ref={editor}
+                wrap="off"
+                rows={24}
+                spellcheck={false}
+                autocapitalize="off"
+                autocomplete="off"
+                value={source}
+                onInput={(event) => onSource(event.currentTarget.value)}
+                onScroll={({ currentTarget: { scrollTop: top, scrollLeft: left, clientHeight: height } }) => {
+                  scroll.value = { top, left, height };
+                  if (gutter.current) gutter.current.scrollTop = top;
+                }}
+                onDrop={(event) => {
+                  if (!event.dataTransfer?.files.length) return;
+                  event.preventDefault();
+                  read(event.dataTransfer.files[0]);
+                }}
+              />
+            </div>
           </div>
         )}
       </Field>

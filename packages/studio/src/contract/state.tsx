@@ -16,6 +16,7 @@ import { head } from "../rpc/socket.ts";
 import type { ContractInterface, FieldInfo, StateEntry } from "../rpc/types.ts";
 import { innermost, keyTypes, parseType, printType, type Type } from "../scilla/types.ts";
 import { type DataTypes, emptyForm, type Form, fromJson, toJson } from "../scilla/values.ts";
+import { LastChange } from "./changed.tsx";
 import { Entries } from "./entries.ts";
 
 interface StateProps {
@@ -331,6 +332,7 @@ function EntryDialog({ address, field, block, keys, value, type, known, reload, 
           </p>
         </>
       )}
+      <LastChange address={address} field={field.vname} keys={keys} block={block} />
       {settings.value?.developerMethods && (
         <EditEntry address={address} field={field.vname} keys={keys} value={value} type={valueType} known={known} done={() => (reload(), close())} />
       )}

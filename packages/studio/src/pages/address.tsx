@@ -1,5 +1,6 @@
 // An address: its kind, balance and spellings, its history, transfers, tokens and contracts, and actions of a developer.
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { parseAddress, toBech32 } from "../format/address.ts";
 import { formatDecimal, formatNumber } from "../format/amount.ts";
 import { toChecksum } from "../format/checksum.ts";
@@ -195,6 +196,7 @@ const transferColumns = (hex: string): Array<Column<Transfer>> => [
 ];
 
 function Transfers({ hex }: { hex: string }) {
+  const columns = useMemo(() => transferColumns(hex), [hex]);
   const transfers = usePages(
     hex,
     async (cursor, signal) => {
@@ -211,9 +213,9 @@ function Transfers({ hex }: { hex: string }) {
           // A transaction can have several transfers of one kind, so the rows have numbers.
           <Table
             caption="Transfers of the address"
-            columns={transferColumns(hex)}
+            columns={columns}
             rows={rows}
-            id={(row) => String(rows.indexOf(row))}
+            id={(_, place) => String(place)}
           />
         )}
       </Paged>

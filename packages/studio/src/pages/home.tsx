@@ -1,6 +1,7 @@
 // The home page: the state of the chain, pending and latest transactions, latest blocks, accounts, and block production.
 import { useSignal } from "@preact/signals";
 import { nullAddress } from "../format/address.ts";
+import { parseAmount } from "../format/amount.ts";
 import { settings, readSettings } from "../node.ts";
 import { Facts, Loaded } from "../parts/data.tsx";
 import { Action, Field, TextField } from "../parts/form.tsx";
@@ -10,7 +11,7 @@ import { PendingTransactions } from "../parts/pool.tsx";
 import { Address, Amount, BlockLink } from "../parts/text.tsx";
 import { useResource } from "../resource.ts";
 import { link } from "../router.ts";
-import { call } from "../rpc/client.ts";
+import { call, callAll } from "../rpc/client.ts";
 import type { AccountRow } from "../rpc/types.ts";
 
 const limit = 15;
@@ -22,7 +23,7 @@ export default function Home() {
   const blocks = useResource("blocks", (signal) => call("silica_getBlockRange", [{ limit }], signal), live);
   const latest = useResource("transactions", (signal) => call("silica_getTransactionSummaries", [{ limit }], signal), live);
   const accounts = useResource("accounts", (signal) => call("silica_listAccounts", [{ limit: 10 }], signal), live);
-  const price = useResource("price", (signal) => call("GetMinimumGasPrice", [], signal), live);
+  const money = useResource("money", (signal) => callAll(["GetMinimumGasPrice", "GetTotalCoinSupply"], signal), live);
   const node = settings.value;
   // The latest row of blocks is newer than the settings.
   const dsBlock = blocks.value?.blocks[0]?.dsBlock ?? node?.latestDsBlock;
@@ -35,7 +36,8 @@ export default function Home() {
             node && ["Chain id", node.chainId],
             node && ["Block mode", node.paused ? `${node.blockMode}, paused` : node.blockMode],
             dsBlock !== undefined && ["DS block", <BlockLink number={dsBlock} kind="ds" />],
-            price.value !== undefined && ["Minimum gas price", <Amount qa={price.value} unit="Li" />],
+            money.value !== undefined && ["Minimum gas price", <Amount qa={money.value[0]} unit="Li" />],
+            money.value !== undefined && ["Supply", <Amount qa={parseAmount(money.value[1], "ZIL")} />],
             node && ["Profile", node.profile],
           ]}
         />

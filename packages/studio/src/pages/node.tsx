@@ -472,7 +472,7 @@ function Pool() {
     },
     { live: true },
   );
-  usePolling(!list.restart, list);
+  usePolling(list.page === 1, list);
   const columns: Array<Column<PoolTransaction>> = [
     shared.hash,
     shared.kind,

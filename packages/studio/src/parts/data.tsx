@@ -1,6 +1,9 @@
 // States of data: loading, error, empty, pages.
-import type { ComponentChildren } from "preact";
+import { useSignal } from "@preact/signals";
+import { Component, type ComponentChildren, Fragment } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Pages, Resource } from "../resource.ts";
+import { announce } from "./live.tsx";
 
 /** Shows data when it is there, and otherwise why it is not. */
 export function Loaded<T>({ of, children }: { of: Resource<T>; children: (value: T) => ComponentChildren }) {
@@ -34,31 +37,45 @@ export function Failure({ error, retry }: { error: Error; retry?: () => void }) 
   );
 }
 
-/** A list in pages: the rows, and a button for more rows. */
+/** A list in pages: the rows of one page, and buttons for the others. */
 export function Paged<T>({ of, empty, children }: { of: Pages<T>; empty: string; children: (rows: T[]) => ComponentChildren }) {
+  const { page, first, previous, next } = of;
+  const start = useRef<HTMLDivElement>(null);
+  const before = useRef(page);
+  useLayoutEffect(() => {
+    if (before.current === page) return;
+    before.current = page;
+    announce(`Page ${page}`);
+    // The buttons are below the rows.
+    if (start.current && start.current.getBoundingClientRect().top < 0) start.current.scrollIntoView();
+  }, [page]);
   return (
-    <Loaded of={of}>
-      {(rows) => (
-        <>
-          {of.restart && (
-            <p class="hint">
-              The list does not follow new blocks.{" "}
-              <button type="button" class="link" onClick={of.restart}>
-                Show the latest
-              </button>
-            </p>
-          )}
-          {rows.length ? children(rows) : !of.more && <p class="muted">{empty}</p>}
-          {of.more && (
-            <button type="button" disabled={of.loading} onClick={of.more}>
-              {of.loading ? "Loading…" : "Show more"}
-            </button>
-          )}
-        </>
+    <div ref={start} class="pages">
+      <Loaded of={of}>
+        {(rows) => (
+          <Fragment key={page}>
+            {rows.length ? children(rows) : <p class="muted">{next ? "This page has no rows." : empty}</p>}
+          </Fragment>
+        )}
+      </Loaded>
+      {(previous ?? next) && (
+        <nav class="bar" aria-label="Pages of the list">
+          <PageButton go={first}>First</PageButton>
+          <PageButton go={previous}>Previous</PageButton>
+          <span class="muted">Page {page}</span>
+          <PageButton go={next}>Next</PageButton>
+          {of.loading && <span class="muted">Loading…</span>}
+        </nav>
       )}
-    </Loaded>
+    </div>
   );
 }
+
+const PageButton = ({ go, children }: { go: (() => void) | undefined; children: string }) => (
+  <button type="button" disabled={!go} onClick={go}>
+    {children}
+  </button>
+);
 
 export interface Column<T> {
   title: string;
@@ -67,13 +84,39 @@ export interface Column<T> {
   cell: (row: T) => ComponentChildren;
 }
 
+/** Rows that the page gets in one task. A task of more than 50 ms delays the keys and clicks of the reader. */
+const rowsOfTask = 10;
+
+/** Returns how many of `count` rows to show now. The number grows with each frame. */
+function useGrowth(count: number): number {
+  const shown = useSignal(rowsOfTask);
+  useEffect(() => {
+    if (shown.value >= count) {
+      // The next longer list grows again.
+      shown.value = Math.max(count, rowsOfTask);
+      return;
+    }
+    const frame = requestAnimationFrame(() => (shown.value += rowsOfTask));
+    return () => cancelAnimationFrame(frame);
+  }, [shown.value, count]);
+  return Math.min(shown.value, count);
+}
+
+interface TableProps<T> {
+  caption: string;
+  columns: Array<Column<T>>;
+  rows: T[];
+  id: (row: T, place: number) => string;
+}
+
 /**
  * A table with a caption. On a narrow screen, each row is a list with the titles of the columns. The roles keep the
  * meaning of the table there, because browsers drop it with the layout.
  */
-export function Table<T>({ caption, columns, rows, id }: { caption: string; columns: Array<Column<T>>; rows: T[]; id: (row: T) => string }) {
+export function Table<T>({ caption, columns, rows, id }: TableProps<T>) {
+  const shown = useGrowth(rows.length);
   return (
-    <table role="table">
+    <table role="table" aria-busy={shown < rows.length}>
       <caption class="visually-hidden">{caption}</caption>
       <thead>
         <tr role="row">
@@ -85,18 +128,36 @@ export function Table<T>({ caption, columns, rows, id }: { caption: string; colu
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
-          <tr key={id(row)} role="row">
-            {columns.map((column) => (
-              <td key={column.title} role="cell" data-title={column.title} class={column.numeric ? "number" : undefined}>
-                {column.cell(row)}
-              </td>
-            ))}
-          </tr>
+        {rows.slice(0, shown).map((row, place) => (
+          <Row key={id(row, place)} row={row} columns={columns} />
         ))}
       </tbody>
     </table>
   );
+}
+
+interface RowProps<T> {
+  row: T;
+  columns: Array<Column<T>>;
+}
+
+/** A row of a table. It stays as it is while other rows come. */
+class Row<T> extends Component<RowProps<T>> {
+  override shouldComponentUpdate(next: RowProps<T>) {
+    return next.row !== this.props.row || next.columns !== this.props.columns;
+  }
+
+  override render({ row, columns }: RowProps<T>) {
+    return (
+      <tr role="row">
+        {columns.map((column) => (
+          <td key={column.title} role="cell" data-title={column.title} class={column.numeric ? "number" : undefined}>
+            {column.cell(row)}
+          </td>
+        ))}
+      </tr>
+    );
+  }
 }
 
 /** Names and values. */

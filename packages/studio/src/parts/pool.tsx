@@ -41,7 +41,7 @@ function Pool() {
     },
     { live: true },
   );
-  usePolling(!pool.restart, pool);
+  usePolling(pool.page === 1, pool);
   return (
     <Section title="Pending">
       <Paged of={pool} empty={empty}>

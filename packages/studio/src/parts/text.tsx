@@ -19,18 +19,10 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
   };
   return (
     <button type="button" class="copy" aria-label={label} title={label} onClick={copy}>
-      {done.value ? "✓" : <CopyIcon />}
+      {done.value && "✓"}
     </button>
   );
 }
-
-// Not every system font has a character for this.
-const CopyIcon = () => (
-  <svg viewBox="0 0 16 16" width="14" height="14" fill="none" stroke="currentColor" stroke-width="1.5" aria-hidden="true">
-    <rect x="5.5" y="5.5" width="8" height="8" rx="1" />
-    <path d="M10.5 5.5v-3h-8v8h3" />
-  </svg>
-);
 
 /** Shortens the middle of a text. */
 export const shorten = (text: string, start = 8, end = 6): string =>
@@ -72,7 +64,7 @@ export function Address({ hex, whole = false }: { hex: string; whole?: boolean }
 }
 
 /** An amount of money. */
-export const Amount = ({ qa, unit = "ZIL" }: { qa: string; unit?: Unit }) => (
+export const Amount = ({ qa, unit = "ZIL" }: { qa: string | bigint; unit?: Unit }) => (
   <span class="number" title={formatAmount(qa, "Qa")}>
     {formatAmount(qa, unit)}
   </span>

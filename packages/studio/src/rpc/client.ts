@@ -53,16 +53,40 @@ export async function exchange(body: string, signal?: AbortSignal): Promise<Exch
   }
 }
 
-/** Calls a method by a name that is known at run time only. */
-export async function request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
-  const { status, text } = await exchange(requestBody(method, params), signal);
+interface Answer {
+  id?: unknown;
+  result?: unknown;
+  error?: { code: number; message: string; data?: unknown };
+}
+
+/** Sends a request or a batch, and returns what the node answers. */
+async function answer(body: string, signal?: AbortSignal): Promise<Answer | Answer[]> {
+  const { status, text } = await exchange(body, signal);
   if (status === 429) throw new RpcError("the node is busy; try again", 429);
-  let answer: { result?: unknown; error?: { code: number; message: string; data?: unknown } };
   try {
-    answer = JSON.parse(text) as typeof answer;
+    return JSON.parse(text) as Answer | Answer[];
   } catch {
     throw new RpcError(`expected an answer of JSON-RPC, got status ${status}`, status);
   }
-  if (answer.error) throw new RpcError(answer.error.message, answer.error.code, answer.error.data);
-  return answer.result;
+}
+
+function resultOf({ error, result }: Answer): unknown {
+  if (error) throw new RpcError(error.message, error.code, error.data);
+  return result;
+}
+
+/** Calls a method by a name that is known at run time only. */
+export async function request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+  return resultOf((await answer(requestBody(method, params), signal)) as Answer);
+}
+
+/** Calls methods without parameters in one batch. Throws an `RpcError` if one of them fails. */
+export async function callAll<M extends Array<keyof Methods>>(
+  methods: [...M],
+  signal?: AbortSignal,
+): Promise<{ [I in keyof M]: Methods[M[I]]["result"] }> {
+  const answers = await answer(`[${methods.map((method) => requestBody(method, [])).join()}]`, signal);
+  // The node refuses a whole batch with one answer.
+  const list = Array.isArray(answers) ? answers : [answers];
+  return list.map(resultOf) as { [I in keyof M]: Methods[M[I]]["result"] };
 }

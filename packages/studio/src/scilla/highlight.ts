@@ -73,22 +73,28 @@ export function tokens(source: string): Token[] {
   return found;
 }
 
-/**
- * Returns the tokens of each line, without the line breaks. As in the positions of the node, a line break in a string
- * literal does not begin a line.
- */
-export function tokenLines(source: string): Token[][] {
+/** Returns the tokens in lines, without the line breaks. `split` cuts the text of a token at its line breaks. */
+function inLines(source: string, split: (token: Token) => string[]): Token[][] {
   let line: Token[] = [];
   const lines = [line];
-  for (const { kind, text } of tokens(source)) {
-    const parts = kind === "string" ? [text] : text.split(/\r\n|\r|\n/);
-    parts.forEach((part, index) => {
+  for (const token of tokens(source)) {
+    split(token).forEach((text, index) => {
       if (index > 0) lines.push((line = []));
-      if (part) line.push({ kind, text: part });
+      if (text) line.push({ kind: token.kind, text });
     });
   }
   return lines;
 }
+
+/**
+ * Returns the tokens of each line, without the line breaks. As in the positions of the node, a line break in a string
+ * literal does not begin a line.
+ */
+export const tokenLines = (source: string): Token[][] =>
+  inLines(source, ({ kind, text }) => (kind === "string" ? [text] : text.split(/\r\n|\r|\n/)));
+
+/** Returns the tokens of each line of a text area, where each line feed begins a line. */
+export const editorLines = (source: string): Token[][] => inLines(source, ({ text }) => text.split("\n"));
 
 /** Returns the index in a line of a column, which counts bytes from 1. */
 export function indexOfColumn(line: string, column: number): number {
