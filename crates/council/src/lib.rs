@@ -1,0 +1,36 @@
+//! The agreement of several validators of a Zilliqa network, as far as it is pure: the network file.
+//!
+//! The crate is a library. The node does not use it, and there is no program that runs a network.
+//!
+//! # Modules
+//!
+//! Layers, lowest first:
+//!
+//! - `bounds`, `wire`:
+//!   - `bounds` has the largest sizes of messages and committees.
+//!   - `wire` has the primitives of canonical bytes.
+//! - `network`: [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
+//!
+//! # Invariants
+//!
+//! - The crate has no clock, no socket and no random numbers of its own. No result depends on the order of a hash map.
+//! - A value has one byte form only. A decoder rejects every other form, and never panics.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
+mod bounds;
+mod network;
+#[cfg(test)]
+mod testing;
+mod wire;
+
+pub use crate::{
+    bounds::{MAX_COSIGN_MESSAGE, MAX_MEMBERS},
+    network::{
+        AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, NetworkId, Parameters, PeerId,
+        PeerIdError,
+    },
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
