@@ -1,4 +1,5 @@
-//! The agreement of several validators of a Zilliqa network, as far as it is pure: the network file.
+//! The agreement of several validators of a Zilliqa network, as far as it is pure: the network file, and
+//! the entries that a committee decides.
 //!
 //! The crate is a library. The node does not use it, and there is no program that runs a network.
 //!
@@ -10,6 +11,7 @@
 //!   - `bounds` has the largest sizes of messages and committees.
 //!   - `wire` has the primitives of canonical bytes.
 //! - `network`: [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
+//! - `entry`: [`Body`] and [`Seal`], with their canonical bytes and their [`EntryId`]s.
 //!
 //! # Invariants
 //!
@@ -18,6 +20,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod bounds;
+mod entry;
 mod network;
 #[cfg(test)]
 mod testing;
@@ -25,6 +28,7 @@ mod wire;
 
 pub use crate::{
     bounds::{MAX_COSIGN_MESSAGE, MAX_MEMBERS},
+    entry::{Blocks, BlocksError, Body, BodyLimits, EntryId, EntryKind, Height, ItemSignatures, Seal, SealError},
     network::{
         AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, NetworkId, Parameters, PeerId,
         PeerIdError,

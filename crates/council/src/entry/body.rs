@@ -1,0 +1,393 @@
+//! The body of a Tx block: everything except co-signatures.
+
+use silica_protocol::{
+    CoSignatures, DecodeError, DsBlock, DsBlockHeader, MbInfo, MicroBlock, MicroBlockHeader, Timestamp, Transaction,
+    TxBlock, TxBlockHeader,
+};
+
+use super::{EntryKind, Height};
+use crate::{
+    network::Parameters,
+    wire::{Reader, Writer, value},
+};
+
+/// Lowest gas of a transaction (`NORMAL_TRAN_GAS`).
+const PAYMENT_GAS: u64 = 50;
+
+/// The body of a Tx block.
+///
+/// The type has each fact once. The list of micro blocks and the transaction hashes follow from the micro block headers
+/// and the transactions. All blocks of a body have one timestamp. A body has no edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Creation time of all blocks of the body.
+    pub timestamp: Timestamp,
+    /// Header of the DS block before the Tx block, if one is due.
+    pub ds_header: Option<DsBlockHeader>,
+    /// Header of the Tx block.
+    pub header: TxBlockHeader,
+    /// Headers of the micro blocks, ascending by shard.
+    pub micro_headers: Vec<MicroBlockHeader>,
+    /// The transactions of all micro blocks in order. `tx_count` of each header is the number of its transactions.
+    pub transactions: Vec<Transaction>,
+}
+
+/// The blocks of one Tx epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// The DS block before the Tx block, if one is due.
+    pub ds: Option<DsBlock>,
+    /// The Tx block.
+    pub tx: TxBlock,
+    /// The micro blocks, ascending by shard.
+    pub micro: Vec<MicroBlock>,
+}
+
+/// Reason why blocks have no body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlocksError {
+    /// A block has another timestamp than the Tx block.
+    #[error("timestamp: expected {expected} in each block, got {got}")]
+    Timestamp {
+        /// Timestamp of the Tx block.
+        expected: Timestamp,
+        /// The other timestamp.
+        got: Timestamp,
+    },
+    /// The list of micro blocks in the Tx block is not the list of their headers.
+    #[error("list of micro blocks: expected the micro blocks in their order, got another list")]
+    MicroBlocks,
+    /// The transaction hashes of the micro blocks are not the hashes of the transactions.
+    #[error("transaction hashes: expected the hashes of the transactions in their order, got other hashes")]
+    Transactions,
+}
+
+/// Largest sizes of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Largest number of bytes.
+    pub bytes: usize,
+    /// Largest number of micro blocks.
+    pub micro_blocks: usize,
+    /// Largest number of transactions.
+    pub transactions: usize,
+}
+
+impl Parameters {
+    /// Returns the largest sizes of a body on this network. A transaction uses at least 50 gas.
+    pub fn body_limits(&self) -> BodyLimits {
+        let gas =
+            u64::from(self.shards).saturating_mul(self.shard_gas_limit.get()).saturating_add(self.ds_gas_limit.get());
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        BodyLimits {
+            bytes: size(self.max_body.into()),
+            micro_blocks: size(u64::from(self.shards).saturating_add(1)),
+            transactions: size(gas / PAYMENT_GAS),
+        }
+    }
+}
+
+impl Body {
+    /// Creates the body of blocks. Their co-signatures are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`BlocksError`] if the blocks repeat a fact with another value.
+    pub fn of_blocks(blocks: Blocks, transactions: Vec<Transaction>) -> Result<Self, BlocksError> {
+        let Blocks { ds, tx, micro } = blocks;
+        let timestamps = ds.iter().map(|block| block.timestamp).chain(micro.iter().map(|block| block.timestamp));
+        if let Some(got) = timestamps.into_iter().find(|timestamp| *timestamp != tx.timestamp) {
+            return Err(BlocksError::Timestamp { expected: tx.timestamp, got });
+        }
+        let hashes: Vec<Vec<_>> = micro.iter().map(|block| block.tx_hashes.clone()).collect();
+        let body = Self {
+            timestamp: tx.timestamp,
+            ds_header: ds.map(|block| block.header),
+            header: tx.header,
+            micro_headers: micro.into_iter().map(|block| block.header).collect(),
+            transactions,
+        };
+        let made = body.blocks();
+        if made.tx.micro_blocks != tx.micro_blocks {
+            return Err(BlocksError::MicroBlocks);
+        }
+        let count = hashes.iter().map(Vec::len).fold(0, usize::saturating_add);
+        let is_equal = made.micro.iter().map(|block| &block.tx_hashes).eq(&hashes);
+        if is_equal && count == body.transactions.len() { Ok(body) } else { Err(BlocksError::Transactions) }
+    }
+
+    /// Returns the blocks, without signatures.
+    pub fn blocks(&self) -> Blocks {
+        let unsigned = || CoSignatures::unsigned(1);
+        let mut rest = self.transactions.iter();
+        let micro_block = |header: &MicroBlockHeader| MicroBlock {
+            header: header.clone(),
+            tx_hashes: rest.by_ref().take(count(header.tx_count)).map(|transaction| transaction.hash()).collect(),
+            cosignatures: unsigned(),
+            timestamp: self.timestamp,
+        };
+        let micro: Vec<_> = self.micro_headers.iter().map(micro_block).collect();
+        let info =
+            |header: &MicroBlockHeader| MbInfo { hash: header.hash(), tx_root: header.tx_root, shard: header.shard };
+        let ds_block = |header: &DsBlockHeader| DsBlock {
+            header: header.clone(),
+            cosignatures: unsigned(),
+            timestamp: self.timestamp,
+        };
+        Blocks {
+            ds: self.ds_header.as_ref().map(ds_block),
+            tx: TxBlock {
+                header: self.header.clone(),
+                micro_blocks: self.micro_headers.iter().map(info).collect(),
+                cosignatures: unsigned(),
+                timestamp: self.timestamp,
+            },
+            micro,
+        }
+    }
+
+    /// Returns what the committee signs: the serialised headers of the DS block, the micro blocks and the Tx block, in
+    /// this order.
+    pub fn items(&self) -> Vec<Vec<u8>> {
+        let ds = self.ds_header.iter().map(DsBlockHeader::encode);
+        let micro = self.micro_headers.iter().map(MicroBlockHeader::encode);
+        ds.chain(micro).chain([self.header.encode()]).collect()
+    }
+
+    /// Returns the canonical bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.u64(self.timestamp.get());
+        writer.u8(u8::from(self.ds_header.is_some()));
+        if let Some(header) = &self.ds_header {
+            writer.bytes(&header.encode());
+        }
+        writer.bytes(&self.header.encode());
+        writer.count(self.micro_headers.len());
+        for header in &self.micro_headers {
+            writer.bytes(&header.encode());
+        }
+        writer.count(self.transactions.len());
+        for transaction in &self.transactions {
+            writer.bytes(&transaction.encode());
+        }
+        writer.finish()
+    }
+
+    /// Reads the canonical bytes of the body at a height. Encoding the result returns the same bytes.
+    ///
+    /// The function does not check what the headers state about the chain and the transactions.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if `bytes` are not canonical or exceed a limit, if the height is that of a seal or of another
+    /// Tx block, or if the transaction counts of the micro blocks are false.
+    pub fn decode(height: Height, bytes: &[u8], limits: &BodyLimits) -> Result<Self, DecodeError> {
+        if height.kind() != EntryKind::Body {
+            return Err(value("Body.height", "an odd height".to_owned(), height));
+        }
+        if bytes.len() > limits.bytes {
+            return Err(value("Body", format!("at most {} bytes", limits.bytes), bytes.len()));
+        }
+        let mut reader = Reader::new(bytes);
+        let timestamp = Timestamp::new(reader.u64("Body.timestamp")?);
+        let ds_header = match reader.u8("Body.has_ds_header")? {
+            0 => None,
+            1 => Some(DsBlockHeader::decode(reader.bytes("Body.ds_header", limits.bytes)?)?),
+            got => return Err(value("Body.has_ds_header", "0 or 1".to_owned(), got)),
+        };
+        let header = TxBlockHeader::decode(reader.bytes("Body.header", limits.bytes)?)?;
+        if header.number != height.block() {
+            return Err(value("Body.header.blocknum", height.block().to_string(), header.number));
+        }
+        let micro_headers = (0..reader.count("Body.micro_headers", limits.micro_blocks)?)
+            .map(|_| MicroBlockHeader::decode(reader.bytes("Body.micro_headers", limits.bytes)?))
+            .collect::<Result<Vec<_>, _>>()?;
+        let transactions = (0..reader.count("Body.transactions", limits.transactions)?)
+            .map(|_| Transaction::decode(reader.bytes("Body.transactions", limits.bytes)?))
+            .collect::<Result<Vec<_>, _>>()?;
+        reader.finish("Body")?;
+        let counted = micro_headers.iter().fold(0_u64, |sum, header| sum.saturating_add(header.tx_count.into()));
+        if u64::try_from(transactions.len()) != Ok(counted) {
+            let expected = format!("{counted}, the sum of the micro blocks");
+            return Err(value("Body.transactions", expected, transactions.len()));
+        }
+        Ok(Self { timestamp, ds_header, header, micro_headers, transactions })
+    }
+}
+
+fn count(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use silica_protocol::{BlockHash, BlockNumber, ShardId, Signature};
+
+    use super::*;
+    use crate::{EntryId, NetworkFile, NetworkId, testing};
+
+    const LIMITS: BodyLimits = BodyLimits { bytes: 1 << 20, micro_blocks: 3, transactions: 100 };
+
+    fn height(block: u64) -> Height {
+        Height::of_body(BlockNumber::new(block)).unwrap()
+    }
+
+    fn id(body: &Body) -> EntryId {
+        EntryId::of_body(&NetworkId::new([7; 32]), height(1), &body.encode())
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Body, String> {
+        Body::decode(height(9), bytes, &LIMITS).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn bodies_round_trip() {
+        for (with_ds, transactions) in [(false, 0), (false, 3), (true, 0), (true, 5)] {
+            let body = testing::body(9, with_ds, transactions);
+            assert_eq!(decode(&body.encode()), Ok(body.clone()));
+            assert_eq!(Body::of_blocks(body.blocks(), body.transactions.clone()), Ok(body));
+        }
+    }
+
+    #[test]
+    fn each_fact_changes_the_id() {
+        let body = testing::body(9, true, 3);
+        let mut bodies = vec![body.clone(); 10];
+        bodies[1].timestamp = Timestamp::new(1);
+        bodies[2].ds_header = None;
+        bodies[3].ds_header.as_mut().unwrap().prev_hash = BlockHash::new([1; 32]);
+        bodies[4].header.tx_count += 1;
+        bodies[5].micro_headers[0].tx_count += 1;
+        bodies[6].micro_headers.swap(0, 1);
+        bodies[7].transactions.swap(0, 1);
+        bodies[8].transactions.pop();
+        // The signature is no part of the transaction hash.
+        let transaction = bodies[9].transactions.pop().unwrap();
+        bodies[9].transactions.push(transaction.into_unsigned().with_signature(Signature::new([9; 64])));
+        let mut ids: Vec<_> = bodies.iter().map(id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), bodies.len());
+    }
+
+    #[test]
+    fn items_are_the_headers_in_the_order_of_signing() {
+        let body = testing::body(9, true, 0);
+        let blocks = body.blocks();
+        let micro = blocks.micro.iter().map(|block| block.header.encode());
+        let expected: Vec<_> =
+            [blocks.ds.unwrap().header.encode()].into_iter().chain(micro).chain([blocks.tx.header.encode()]).collect();
+        assert_eq!(body.items(), expected);
+        assert_eq!(testing::body(9, false, 0).items().len(), expected.len() - 1);
+    }
+
+    #[test]
+    fn blocks_that_contradict_each_other_have_no_body() {
+        let body = testing::body(9, true, 3);
+        let make = |change: &dyn Fn(&mut Blocks)| {
+            let mut blocks = body.blocks();
+            change(&mut blocks);
+            Body::of_blocks(blocks, body.transactions.clone())
+        };
+        let timestamp = Err(BlocksError::Timestamp { expected: body.timestamp, got: Timestamp::new(1) });
+        assert_eq!(make(&|blocks| blocks.ds.as_mut().unwrap().timestamp = Timestamp::new(1)), timestamp);
+        assert_eq!(make(&|blocks| blocks.micro[1].timestamp = Timestamp::new(1)), timestamp);
+        assert_eq!(make(&|blocks| blocks.tx.micro_blocks.swap(0, 1)), Err(BlocksError::MicroBlocks));
+        assert_eq!(make(&|blocks| blocks.tx.micro_blocks[0].shard = ShardId::new(7)), Err(BlocksError::MicroBlocks));
+        assert_eq!(make(&|blocks| blocks.micro[0].tx_hashes.swap(0, 1)), Err(BlocksError::Transactions));
+        let fewer = body.transactions[..2].to_vec();
+        assert_eq!(Body::of_blocks(body.blocks(), fewer), Err(BlocksError::Transactions));
+        let more = [&body.transactions[..], &body.transactions[..1]].concat();
+        assert_eq!(Body::of_blocks(body.blocks(), more), Err(BlocksError::Transactions));
+    }
+
+    #[test]
+    fn limits_are_kept() {
+        let body = testing::body(9, true, 3);
+        let bytes = body.encode();
+        let check = |limits: BodyLimits, expected: &str| {
+            assert_eq!(Body::decode(height(9), &bytes, &limits).unwrap_err().to_string(), expected);
+        };
+        let len = bytes.len();
+        assert!(Body::decode(height(9), &bytes, &BodyLimits { bytes: len, ..LIMITS }).is_ok());
+        check(BodyLimits { bytes: len - 1, ..LIMITS }, &format!("Body: expected at most {} bytes, got {len}", len - 1));
+        check(BodyLimits { micro_blocks: 1, ..LIMITS }, "Body.micro_headers: expected at most 1, got 2");
+        check(BodyLimits { transactions: 2, ..LIMITS }, "Body.transactions: expected at most 2, got 3");
+    }
+
+    #[test]
+    fn limits_follow_from_the_network_file() {
+        let file = NetworkFile::parse(&testing::network_file(4)).unwrap();
+        let expected = BodyLimits { bytes: 4 << 20, micro_blocks: 2, transactions: 18_000 };
+        assert_eq!(file.parameters().body_limits(), expected);
+    }
+
+    #[test]
+    fn a_body_belongs_to_its_height() {
+        let bytes = testing::body(9, false, 0).encode();
+        let error = |height| Body::decode(height, &bytes, &LIMITS).unwrap_err().to_string();
+        assert_eq!(error(height(8)), "Body.header.blocknum: expected 8, got 9");
+        assert_eq!(error(height(9).next().unwrap()), "Body.height: expected an odd height, got 18");
+    }
+
+    #[test]
+    fn other_spellings_are_rejected() {
+        let body = testing::body(9, false, 2);
+        let bytes = body.encode();
+        let changed = |at: usize, byte: u8| {
+            let mut bytes = bytes.clone();
+            bytes[at] = byte;
+            decode(&bytes)
+        };
+        assert_eq!(changed(8, 2), Err("Body.has_ds_header: expected 0 or 1, got 2".to_owned()));
+        assert_eq!(
+            decode(&[&bytes[..], &[0]].concat()),
+            Err("Body: expected no bytes after the last field, got 1 bytes".to_owned())
+        );
+        let mut wrong = body.clone();
+        wrong.micro_headers[0].tx_count += 1;
+        assert_eq!(
+            decode(&wrong.encode()),
+            Err("Body.transactions: expected 3, the sum of the micro blocks, got 2".to_owned())
+        );
+        // The first header with its first field repeated: readable, but not canonical.
+        let header = body.header.encode();
+        let twice = [&header[..2 + usize::from(header[1])], &header].concat();
+        let mut writer = Writer::default();
+        writer.fixed(&bytes[..9]);
+        writer.bytes(&twice);
+        writer.fixed(&bytes[9 + 4 + header.len()..]);
+        let error = decode(&writer.finish()).unwrap_err();
+        assert!(error.starts_with("ProtoTxBlock.TxBlockHeader: expected the canonical form"), "{error}");
+    }
+
+    #[test]
+    fn every_shorter_text_is_rejected() {
+        let bytes = testing::body(9, true, 2).encode();
+        for len in 0..bytes.len() {
+            assert!(decode(&bytes[..len]).is_err(), "{len} bytes");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_changed_byte_changes_the_body_or_is_rejected(at in any::<prop::sample::Index>(), bit in 0_u8..8) {
+            let body = testing::body(9, true, 2);
+            let mut bytes = body.encode();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            if let Ok(decoded) = decode(&bytes) {
+                prop_assert_eq!(decoded.encode(), bytes);
+                prop_assert_ne!(decoded, body);
+            }
+        }
+
+        #[test]
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(decode(&bytes).is_err());
+        }
+    }
+}
