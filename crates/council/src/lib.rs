@@ -1,5 +1,5 @@
-//! The agreement of several validators of a Zilliqa network, as far as it is pure: the network file, and
-//! the entries that a committee decides.
+//! The agreement of several validators of a Zilliqa network, as far as it is pure: the network file, the
+//! entries that a committee decides, and the bytes and rules of their agreement.
 //!
 //! The crate is a library. The node does not use it, and there is no program that runs a network.
 //!
@@ -12,6 +12,10 @@
 //!   - `wire` has the primitives of canonical bytes.
 //! - `network`: [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
 //! - `entry`: [`Body`] and [`Seal`], with their canonical bytes and their [`EntryId`]s.
+//! - `amnesia`, `time`, `vote`:
+//!   - `amnesia` has the rule for a member that has lost its agreement files.
+//!   - `time` has the rule for the timestamp of a body.
+//!   - `vote` has the bytes that members sign.
 //!
 //! # Invariants
 //!
@@ -19,20 +23,26 @@
 //! - A value has one byte form only. A decoder rejects every other form, and never panics.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod amnesia;
 mod bounds;
 mod entry;
 mod network;
 #[cfg(test)]
 mod testing;
+mod time;
+mod vote;
 mod wire;
 
 pub use crate::{
+    amnesia::votes_from,
     bounds::{MAX_COSIGN_MESSAGE, MAX_MEMBERS},
     entry::{Blocks, BlocksError, Body, BodyLimits, EntryId, EntryKind, Height, ItemSignatures, Seal, SealError},
     network::{
         AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, NetworkId, Parameters, PeerId,
         PeerIdError,
     },
+    time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, next_timestamp},
+    vote::{EntryProposal, Vote, VoteKind},
 };
 
 #[cfg(doctest)]

@@ -1,0 +1,132 @@
+//! The rule for the timestamp of a body.
+//!
+//! A verdict that depends on a clock is never [`TimeVerdict::Invalid`], because the members would disagree. A member
+//! withholds its vote instead, and the round passes.
+
+use std::time::Duration;
+
+use silica_protocol::Timestamp;
+
+/// The limits of the rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeRule {
+    /// Maximum difference between the clocks of two members.
+    pub drift: Duration,
+    /// Time for a proposal in the round.
+    pub propose_timeout: Duration,
+}
+
+/// How a member reacts to the timestamp of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeVerdict {
+    /// The timestamp is valid.
+    Valid,
+    /// The timestamp is in the future. It is valid from this time on, if it is not too old then.
+    Later(Timestamp),
+    /// The timestamp is too old for a first proposal. The member sends no verdict.
+    Withheld,
+    /// The timestamp is not after the head. Every member has this verdict at all times.
+    Invalid,
+}
+
+/// Returns the timestamp of the next body: the time, or one microsecond after the head if that is later. Returns `None`
+/// at the end of the range.
+pub fn next_timestamp(head: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    head.get().checked_add(1).map(|least| Timestamp::new(least.max(now.get())))
+}
+
+/// Returns the verdict on the timestamp of a first proposal, that is one without a valid round.
+pub fn judge_first_proposal(timestamp: Timestamp, head: Timestamp, now: Timestamp, rule: &TimeRule) -> TimeVerdict {
+    let verdict = judge_decided(timestamp, head);
+    if verdict != TimeVerdict::Valid {
+        return verdict;
+    }
+    let drift = microseconds(rule.drift);
+    let oldest = now.get().saturating_sub(drift).saturating_sub(microseconds(rule.propose_timeout));
+    if timestamp.get() > now.get().saturating_add(drift) {
+        TimeVerdict::Later(Timestamp::new(timestamp.get().saturating_sub(drift)))
+    } else if timestamp.get() < oldest {
+        TimeVerdict::Withheld
+    } else {
+        TimeVerdict::Valid
+    }
+}
+
+/// Returns the verdict on the timestamp of any other body: of a proposal with a valid round, of a decided body from
+/// another member, or of a stored body. A quorum has accepted its timestamp before, so only the order counts.
+pub fn judge_decided(timestamp: Timestamp, head: Timestamp) -> TimeVerdict {
+    if timestamp > head { TimeVerdict::Valid } else { TimeVerdict::Invalid }
+}
+
+fn microseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const RULE: TimeRule = TimeRule { drift: Duration::from_micros(20), propose_timeout: Duration::from_micros(100) };
+
+    fn judge(timestamp: u64, head: u64, now: u64) -> TimeVerdict {
+        judge_first_proposal(Timestamp::new(timestamp), Timestamp::new(head), Timestamp::new(now), &RULE)
+    }
+
+    #[test]
+    fn a_first_proposal_is_near_the_clock() {
+        let cases = [
+            (1_000, TimeVerdict::Valid),
+            (1_020, TimeVerdict::Valid),
+            (1_021, TimeVerdict::Later(Timestamp::new(1_001))),
+            (5_000, TimeVerdict::Later(Timestamp::new(4_980))),
+            (880, TimeVerdict::Valid),
+            (879, TimeVerdict::Withheld),
+            (501, TimeVerdict::Withheld),
+            (500, TimeVerdict::Invalid),
+            (0, TimeVerdict::Invalid),
+        ];
+        for (timestamp, expected) in cases {
+            assert_eq!(judge(timestamp, 500, 1_000), expected, "{timestamp}");
+        }
+    }
+
+    #[test]
+    fn other_bodies_need_no_clock() {
+        assert_eq!(judge_decided(Timestamp::new(501), Timestamp::new(500)), TimeVerdict::Valid);
+        assert_eq!(judge_decided(Timestamp::new(u64::MAX), Timestamp::new(500)), TimeVerdict::Valid);
+        assert_eq!(judge_decided(Timestamp::new(500), Timestamp::new(500)), TimeVerdict::Invalid);
+    }
+
+    #[test]
+    fn timestamps_ascend_without_a_clock() {
+        assert_eq!(next_timestamp(Timestamp::new(5), Timestamp::new(9)), Some(Timestamp::new(9)));
+        assert_eq!(next_timestamp(Timestamp::new(9), Timestamp::new(5)), Some(Timestamp::new(10)));
+        assert_eq!(next_timestamp(Timestamp::new(u64::MAX), Timestamp::new(5)), None);
+    }
+
+    proptest! {
+        /// Members with clocks within the drift accept the proposal of each other, if it arrives in time.
+        #[test]
+        fn honest_proposals_are_valid(now in 200_u64..1 << 60, drift in 0_u64..=20, late in 0_u64..=100, ahead: bool) {
+            let head = now - 150;
+            let proposed = next_timestamp(Timestamp::new(head), Timestamp::new(now)).unwrap().get();
+            let clock = if ahead { now + drift } else { now - drift } + late;
+            prop_assert_eq!(judge(proposed, head, clock), TimeVerdict::Valid);
+        }
+
+        /// The verdict `Invalid` is the same at all times, and `Later` names a time at which it is valid.
+        #[test]
+        fn verdicts_of_a_clock_are_not_final(timestamp: u64, head: u64, now: u64) {
+            match judge(timestamp, head, now) {
+                TimeVerdict::Invalid => prop_assert_eq!(judge(timestamp, head, 0), TimeVerdict::Invalid),
+                TimeVerdict::Later(at) => {
+                    prop_assert!(at.get() > now);
+                    prop_assert_eq!(judge(timestamp, head, at.get()), TimeVerdict::Valid);
+                }
+                TimeVerdict::Valid | TimeVerdict::Withheld => prop_assert!(timestamp > head),
+            }
+        }
+    }
+}
