@@ -55,6 +55,7 @@ use crate::{
     curve::{Scalar, is_point, sum, sum_of_points},
     error::{AggregateError, PossessionError, ResponseError, RoundValueError, SignError, VerifyError},
     key::{KeyPair, SecretKey, random_scalar},
+    nonce::Nonces,
     number::{NoSum, join, reduce},
     schnorr::{self, Domain, challenge, respond, verify_in},
 };
@@ -72,6 +73,14 @@ impl CommitSecret {
     /// challenge would differ from the first, and two responses with the same nonce reveal the key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         Self(random_scalar(rng))
+    }
+
+    /// Creates a nonce from random bytes, the key of the signer, and the context of the signature.
+    ///
+    /// The context names the message, the attempt and the round of the signature, and is used once. If the random
+    /// number generator is broken, the nonces of different contexts still differ, and stay secret.
+    pub fn hedged(key: &SecretKey, context: &[u8], rng: &mut impl CryptoRng) -> Self {
+        Self(Nonces::commit(key, context, rng).next_nonce())
     }
 
     /// Returns the point that the signer commits to.
@@ -308,6 +317,18 @@ mod tests {
         let verdict = verify(message, signature, key);
         assert_eq!(verdict.is_ok(), slow_verify(&[0x11], message, signature, key), "{verdict:?}");
         verdict
+    }
+
+    #[test]
+    fn hedged_nonces_depend_on_key_context_and_random_numbers() {
+        let [key, other] = [0, 1].map(|seed| KeyPair::generate(&mut Digests(seed << 32)));
+        let point =
+            |key: &KeyPair, context, seed| CommitSecret::hedged(key.secret(), context, &mut Digests(seed)).point();
+        let points = [point(&key, b"a", 5), point(&key, b"b", 5), point(&key, b"a", 6), point(&other, b"a", 5)];
+        for (position, point) in points.iter().enumerate() {
+            assert!(!points[..position].contains(point), "point {position} repeats");
+        }
+        assert_eq!(points[0], point(&key, b"a", 5));
     }
 
     #[test]

@@ -23,6 +23,10 @@ const ZILLIQA_JS_ALGORITHM: &[u8; 16] = b"Schnorr+SHA256  ";
 /// differ for all random bytes.
 const COLLECTIVE: &[u8] = b"multisignature by a committee of one";
 
+/// Part of the seed for the nonce of one signer among several. The seed also has 32 random bytes, so it differs from the
+/// seeds of [`Nonces::hedged`] and of a committee of one for all random bytes.
+const COMMIT: &[u8] = b"multisignature by several signers";
+
 /// A sequence of nonces for one signature. The first nonce almost always gives a valid signature. Otherwise, the signer
 /// tries the next nonce.
 #[derive(Debug)]
@@ -55,6 +59,15 @@ impl Nonces {
     /// signatures had the same nonce, they would reveal the key. Therefore collective signatures have a separate seed.
     pub(crate) fn collective(key: &SecretKey, message: &[u8]) -> Self {
         Self::rfc6979(key, message, COLLECTIVE)
+    }
+
+    /// Derives a nonce of one signer among several from the key, the context of the signature, and 32 random bytes. If
+    /// the random number generator is broken, nonces of different contexts still differ.
+    pub(crate) fn commit(key: &SecretKey, context: &[u8], rng: &mut impl CryptoRng) -> Self {
+        let mut random = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *random);
+        let context = sha256(&[context]);
+        Self(HmacDrbg::new(&[key.scalar().as_bytes(), &context, &*random, COMMIT]))
     }
 
     fn rfc6979(key: &SecretKey, message: &[u8], additional: &[u8]) -> Self {
@@ -184,6 +197,10 @@ mod tests {
             first(Nonces::hedged(&other, b"a", &mut Digests(0))),
             first(Nonces::collective(&key, b"a")),
             first(Nonces::collective(&key, b"b")),
+            first(Nonces::commit(&key, b"a", &mut Digests(0))),
+            first(Nonces::commit(&key, b"b", &mut Digests(0))),
+            first(Nonces::commit(&key, b"a", &mut Digests(1))),
+            first(Nonces::commit(&other, b"a", &mut Digests(0))),
         ];
         for (position, nonce) in nonces.iter().enumerate() {
             assert!(!nonces[..position].contains(nonce), "nonce {position} repeats");
