@@ -16,6 +16,7 @@
 //!   - `amnesia` has the rule for a member that has lost its agreement files.
 //!   - `time` has the rule for the timestamp of a body.
 //!   - `vote` has the bytes that members sign.
+//! - `cosign`: [`Session`], the part of a member in the co-signature of a body.
 //!
 //! # Invariants
 //!
@@ -25,6 +26,7 @@
 
 mod amnesia;
 mod bounds;
+mod cosign;
 mod entry;
 mod network;
 #[cfg(test)]
@@ -36,6 +38,10 @@ mod wire;
 pub use crate::{
     amnesia::votes_from,
     bounds::{MAX_COSIGN_MESSAGE, MAX_MEMBERS},
+    cosign::{
+        CoSignMessage, CoSignRound, CoSignTask, Content, EarlyReadys, Effect, ItemHashes, MAX_ATTEMPTS, Recipient,
+        Rejected, Session, SessionFailure, SessionId, SignedReady, Timer, TimerKind,
+    },
     entry::{Blocks, BlocksError, Body, BodyLimits, EntryId, EntryKind, Height, ItemSignatures, Seal, SealError},
     network::{
         AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, NetworkId, Parameters, PeerId,

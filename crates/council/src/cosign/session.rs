@@ -1,0 +1,237 @@
+//! The part of one member in the co-signature of a body: as a signer, and as the leader of some rounds.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use rand_core::CryptoRng;
+use silica_crypto::KeyPair;
+
+use super::{
+    early::{EarlyReadys, verify},
+    error::{Rejected, SessionFailure},
+    leader::{Action, Leader},
+    member::Signer,
+    message::{CoSignMessage, Content, SessionId},
+    set::CoSignTask,
+};
+use crate::entry::Seal;
+
+/// Largest number of attempts of a round.
+pub const MAX_ATTEMPTS: u8 = 8;
+
+/// The kind of a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimerKind {
+    /// The time for members that are later than a quorum, some 50 ms.
+    Stragglers,
+    /// The time for a step of the session: 200 ms in a local network, 1 s elsewhere.
+    Step,
+}
+
+/// A timer. A timer of an earlier step has no effect when it ends, so the caller needs not cancel it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timer {
+    /// The kind.
+    pub kind: TimerKind,
+    round: u32,
+    step: u32,
+}
+
+/// The recipients of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipient {
+    /// All other members.
+    All,
+    /// One other member.
+    One(usize),
+}
+
+/// What the caller does for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Send a message.
+    Send(Recipient, CoSignMessage),
+    /// Start a timer, and call [`Session::timer`] when it ends.
+    Timer(Timer),
+    /// Propose this seal. It verifies.
+    Sealed(Seal),
+    /// The leader of this round proposes nothing.
+    Failed(SessionFailure),
+    /// A member sent a false value. The signed message is the evidence.
+    Fault {
+        /// Position of the member.
+        member: usize,
+        /// The fault.
+        reason: Rejected,
+        /// The message.
+        evidence: CoSignMessage,
+    },
+}
+
+/// A member that co-signs a decided body.
+///
+/// The session has no clock and no random numbers of its own. It keeps nonces in memory only. After a restart, the
+/// member creates a new session, which has new nonces and answers nothing of the earlier session.
+#[derive(Debug)]
+pub struct Session {
+    task: Arc<CoSignTask>,
+    key: KeyPair,
+    index: usize,
+    round: u32,
+    signer: Option<Signer>,
+    leader: Option<Leader>,
+    early: EarlyReadys,
+    own_ready: Option<CoSignMessage>,
+}
+
+impl Session {
+    /// Creates the session of the member at position `index`. `early` has the messages that arrived before the member
+    /// decided the body.
+    pub fn new(task: CoSignTask, key: KeyPair, index: usize, early: EarlyReadys) -> Self {
+        let task = Arc::new(task);
+        Self { task, key, index, round: 0, signer: None, leader: None, early, own_ready: None }
+    }
+
+    /// Begins a round with this leader. The nonces of the earlier round are dropped. The session of an earlier round
+    /// fails if this member leads it. A round that is not above the current one has no effect.
+    pub fn start_round(&mut self, round: u32, leader: usize, rng: &mut impl CryptoRng) -> Vec<Effect> {
+        if self.signer.is_some() && round <= self.round {
+            return Vec::new();
+        }
+        let mut run = Run::default();
+        run.effects.extend(self.end());
+        self.round = round;
+        self.own_ready = None;
+        self.signer = Some(Signer::new(Arc::clone(&self.task), self.key.clone(), self.index, round, leader));
+        let early = self.early.take(self.task.height, round);
+        if leader == self.index {
+            let (leader, actions) = Leader::new(Arc::clone(&self.task), self.index);
+            self.leader = Some(leader);
+            self.act(actions, None, rng, &mut run);
+        } else if let Some(ready) = self.signer.as_mut().and_then(|signer| signer.open(0, rng)) {
+            run.effects.push(Effect::Send(Recipient::One(leader), ready));
+        }
+        run.queue.extend(early);
+        self.run(rng, &mut run);
+        run.effects
+    }
+
+    /// Ends the round, for example because the time for a proposal is over. Returns the failure of an open session of
+    /// this leader.
+    pub fn end(&mut self) -> Option<Effect> {
+        self.signer = None;
+        self.leader.take().and_then(|mut leader| leader.end()).map(Effect::Failed)
+    }
+
+    /// Handles a message of another member.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] names the reason. The caller drops the message, and can count it.
+    pub fn receive(&mut self, message: CoSignMessage, rng: &mut impl CryptoRng) -> Result<Vec<Effect>, Rejected> {
+        verify(&message, &self.task.network, &self.task.committee)?;
+        let got = message.session;
+        let expected = SessionId { height: self.task.height, round: self.round, attempt: got.attempt };
+        if got > expected || (got == expected && self.signer.is_none()) {
+            self.early.keep(message, &self.task.network, &self.task.committee)?;
+            return Ok(Vec::new());
+        }
+        if got != expected {
+            return Err(Rejected::Session { expected, got });
+        }
+        let mut run = Run::default();
+        self.handle(&message, rng, &mut run)?;
+        self.run(rng, &mut run);
+        Ok(run.effects)
+    }
+
+    /// Handles the end of a timer.
+    pub fn timer(&mut self, timer: Timer, rng: &mut impl CryptoRng) -> Vec<Effect> {
+        let mut run = Run::default();
+        if let Some(leader) = self.leader.as_mut().filter(|_| timer.round == self.round) {
+            let actions = leader.timer(timer.kind, timer.step);
+            self.act(actions, None, rng, &mut run);
+            self.run(rng, &mut run);
+        }
+        run.effects
+    }
+
+    /// Handles early messages, and messages of this member to itself, until none is left.
+    fn run(&mut self, rng: &mut impl CryptoRng, run: &mut Run) {
+        while let Some(message) = run.queue.pop_front() {
+            // An early message can be about another body. It is dropped, as if it had arrived now.
+            let _rejected = self.handle(&message, rng, run);
+        }
+    }
+
+    fn handle(&mut self, message: &CoSignMessage, rng: &mut impl CryptoRng, run: &mut Run) -> Result<(), Rejected> {
+        let is_for_leader = match message.content {
+            Content::Points(..) | Content::Responses(..) => true,
+            Content::Ready { .. } => self.leader.is_some(),
+            Content::Set { .. } | Content::Challenge(..) | Content::First(_) => false,
+        };
+        if is_for_leader {
+            let actions = self.leader.as_mut().ok_or(Rejected::NotDue)?.receive(message)?;
+            self.act(actions, Some(message), rng, run);
+            return Ok(());
+        }
+        let signer = self.signer.as_mut().ok_or(Rejected::NotDue)?;
+        if let Some(answer) = signer.receive(message, rng)? {
+            self.answer(message.from, answer, run);
+        }
+        Ok(())
+    }
+
+    /// Sends an answer to the leader, which can be this member.
+    fn answer(&self, leader: usize, answer: CoSignMessage, run: &mut Run) {
+        if leader == self.index {
+            run.queue.push_back(answer);
+        } else {
+            run.effects.push(Effect::Send(Recipient::One(leader), answer));
+        }
+    }
+
+    /// Executes the actions of the leader. `cause` is the message that led to them.
+    fn act(&mut self, actions: Vec<Action>, cause: Option<&CoSignMessage>, rng: &mut impl CryptoRng, run: &mut Run) {
+        for action in actions {
+            match action {
+                Action::Open(attempt) => {
+                    self.own_ready = self.signer.as_mut().and_then(|signer| signer.open(attempt, rng));
+                    if let Some(ready) = &self.own_ready {
+                        run.effects.push(Effect::Send(Recipient::All, ready.clone()));
+                        run.queue.push_back(ready.clone());
+                    }
+                }
+                Action::Remind(member) => {
+                    let to = member.map_or(Recipient::All, Recipient::One);
+                    run.effects.extend(self.own_ready.clone().map(|ready| Effect::Send(to, ready)));
+                }
+                Action::Send(content) => {
+                    let Some(leader) = &self.leader else { continue };
+                    let session = SessionId { height: self.task.height, round: self.round, attempt: leader.attempt() };
+                    let message = CoSignMessage::new(&self.task.network, session, self.index, content, &self.key);
+                    run.effects.push(Effect::Send(Recipient::All, message.clone()));
+                    run.queue.push_back(message);
+                }
+                Action::Timer(kind) => {
+                    let step = self.leader.as_ref().map_or(0, Leader::step);
+                    run.effects.push(Effect::Timer(Timer { kind, round: self.round, step }));
+                }
+                Action::Fault(member, reason) => {
+                    run.effects.extend(cause.map(|message| Effect::Fault { member, reason, evidence: message.clone() }))
+                }
+                Action::Sealed(seal) => {
+                    debug_assert_eq!(seal.verify(&self.task.items, &self.task.committee), Ok(()));
+                    run.effects.push(Effect::Sealed(seal));
+                }
+                Action::Failed(failure) => run.effects.push(Effect::Failed(failure)),
+            }
+        }
+    }
+}
+
+/// Effects for the caller, and messages of this member to itself.
+#[derive(Debug, Default)]
+struct Run {
+    effects: Vec<Effect>,
+    queue: VecDeque<CoSignMessage>,
+}
