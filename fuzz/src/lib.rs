@@ -5,6 +5,7 @@
 //! compiler. It runs `check` over the seeds, and over every input that failed before.
 
 pub mod address;
+pub mod council;
 pub mod cursors;
 pub mod proof;
 pub mod request;
@@ -15,8 +16,11 @@ pub mod transaction;
 pub type Target = (&'static str, fn(&[u8]), fn() -> Vec<Vec<u8>>);
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 12] = [
     ("address", address::check, address::seeds),
+    ("council_cosign", council::cosign::check, council::cosign::seeds),
+    ("council_entry", council::entry::check, council::entry::seeds),
+    ("council_network", council::network::check, council::network::seeds),
     ("cursors", cursors::check, cursors::seeds),
     ("proof", proof::check, proof::seeds),
     ("request", request::check, request::seeds),
