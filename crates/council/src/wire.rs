@@ -2,6 +2,8 @@
 //!
 //! A value has one byte form only. A reader rejects every other form, and names the field with the fault.
 
+use std::fmt::Display;
+
 use silica_protocol::DecodeError;
 
 /// Writes fields to a buffer.
@@ -132,7 +134,7 @@ impl<'b> Reader<'b> {
 }
 
 /// Returns the error for a field with an invalid value.
-pub(crate) fn value(field: &'static str, expected: String, got: impl ToString) -> DecodeError {
+pub(crate) fn value(field: &'static str, expected: String, got: impl Display) -> DecodeError {
     DecodeError::Value { field, expected, got: got.to_string() }
 }
 

@@ -151,15 +151,21 @@ impl CoSignMessage {
             Content::Points(_, points) => write_points(writer, points),
             Content::Challenge(_, points) => {
                 writer.count(points.len());
-                points.iter().for_each(|points| write_points(writer, points));
+                for points in points {
+                    write_points(writer, points);
+                }
             }
             Content::Responses(_, responses) => {
                 writer.count(responses.len());
-                responses.iter().for_each(|response| writer.fixed(response.as_bytes()));
+                for response in responses {
+                    writer.fixed(response.as_bytes());
+                }
             }
             Content::First(signatures) => {
                 writer.count(signatures.len());
-                signatures.iter().for_each(|signature| writer.fixed(signature.as_bytes()));
+                for signature in signatures {
+                    writer.fixed(signature.as_bytes());
+                }
             }
         }
     }
@@ -220,7 +226,9 @@ fn write_hashes(writer: &mut Writer, hashes: &[ItemHashes]) {
 
 fn write_points(writer: &mut Writer, points: &[CommitPoint]) {
     writer.count(points.len());
-    points.iter().for_each(|point| writer.fixed(point.as_bytes()));
+    for point in points {
+        writer.fixed(point.as_bytes());
+    }
 }
 
 fn read_content(kind: u8, reader: &mut Reader<'_>) -> Result<Content, DecodeError> {

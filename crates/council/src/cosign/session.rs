@@ -217,7 +217,8 @@ impl Session {
                     run.effects.push(Effect::Timer(Timer { kind, round: self.round, step }));
                 }
                 Action::Fault(member, reason) => {
-                    run.effects.extend(cause.map(|message| Effect::Fault { member, reason, evidence: message.clone() }))
+                    let fault = |message: &CoSignMessage| Effect::Fault { member, reason, evidence: message.clone() };
+                    run.effects.extend(cause.map(fault));
                 }
                 Action::Sealed(seal) => {
                     debug_assert_eq!(seal.verify(&self.task.items, &self.task.committee), Ok(()));

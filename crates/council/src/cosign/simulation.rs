@@ -1,6 +1,11 @@
 //! Seeded simulations of sessions: messages are lost, repeated and reordered, and members are silent, lie or crash.
 //!
 //! A run is a function of its seed. `COUNCIL_SEEDS=1000` runs more seeds, and `COUNCIL_SEED=7` one of them.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    clippy::needless_pass_by_value,
+    reason = "a test handles the cases that it is about"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -381,7 +386,7 @@ impl World {
     }
 }
 
-/// Returns the next number below `below`, by the generator SplitMix64.
+/// Returns the next number below `below`, by the generator `SplitMix64`.
 fn next(state: &mut u64, below: u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;

@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn each_fact_changes_the_id() {
         let body = testing::body(9, true, 3);
-        let mut bodies = vec![body.clone(); 10];
+        let mut bodies = vec![body; 10];
         bodies[1].timestamp = Timestamp::new(1);
         bodies[2].ds_header = None;
         bodies[3].ds_header.as_mut().unwrap().prev_hash = BlockHash::new([1; 32]);

@@ -182,7 +182,7 @@ mod tests {
         let bytes = seal.encode();
         let error = |bytes: &[u8], members| Seal::decode(bytes, members).unwrap_err().to_string();
         assert_eq!(error(&bytes, 5), "Seal.signers: expected 5 bits, got 4");
-        let more = Seal { signers: vec![true; 4], ..seal.clone() };
+        let more = Seal { signers: vec![true; 4], ..seal };
         assert_eq!(error(&more.encode(), 4), "Seal.signers: expected 3 signers, got 4");
         let mut padded = bytes.clone();
         padded[2] |= 1;

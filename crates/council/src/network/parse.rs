@@ -19,7 +19,7 @@ const MIN_MEMBERS: usize = 2;
 const MAX_NAME: usize = 64;
 const NAME: &str = "1 to 64 lower-case letters, digits and hyphens";
 const KEY: &str = "66 hexadecimal digits of a compressed point of secp256k1";
-const HOUR: Duration = Duration::from_secs(3_600);
+const HOUR: Duration = Duration::from_hours(1);
 /// Gas of a payment, the lowest useful gas limit of a block (`NORMAL_TRAN_GAS`).
 const PAYMENT_GAS: u64 = 50;
 

@@ -1,6 +1,7 @@
 //! Tables and fields of a TOML text, with the line of each.
+#![expect(clippy::wildcard_enum_match_arm, reason = "a field accepts one or two types of TOML, and rejects all others")]
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Display};
 
 use toml::de::{DeTable, DeValue};
 
@@ -86,7 +87,7 @@ pub(super) struct Field<'t> {
 
 impl<'t> Field<'t> {
     /// Returns the error for this field. `got` is cut to a readable length.
-    pub(super) fn error(&self, expected: impl Into<String>, got: impl ToString) -> NetworkFileError {
+    pub(super) fn error(&self, expected: impl Into<String>, got: impl Display) -> NetworkFileError {
         let got = got.to_string().chars().take(SHOWN).collect();
         NetworkFileError::Field { line: self.line, field: self.name.clone(), expected: expected.into(), got }
     }
@@ -113,7 +114,12 @@ impl<'t> Field<'t> {
     pub(super) fn text(&self, expected: &str) -> Result<&'t str, NetworkFileError> {
         match self.value {
             DeValue::String(text) => Ok(text),
-            _ => Err(self.wrong(expected)),
+            DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => Err(self.wrong(expected)),
         }
     }
 

@@ -60,7 +60,7 @@ fn fields_with_a_default_can_be_omitted() {
 #[test]
 fn blocks_on_demand_have_options_of_their_own() {
     let text = text().replace("blocks = \"interval\"\ninterval = \"1s\"", "blocks = \"on-demand\"\nmin-gap = \"0ms\"");
-    let timing = BlockTiming::OnDemand { max_idle: Duration::from_secs(60), min_gap: Duration::ZERO };
+    let timing = BlockTiming::OnDemand { max_idle: Duration::from_mins(1), min_gap: Duration::ZERO };
     assert_eq!(parse(&text).parameters().blocks, timing);
 }
 

@@ -31,7 +31,7 @@ mod tests {
     fn a_number_has_one_unit() {
         assert_eq!(duration("250ms"), Some(Duration::from_millis(250)));
         assert_eq!(duration("1s"), Some(Duration::from_secs(1)));
-        assert_eq!(duration("2m"), Some(Duration::from_secs(120)));
+        assert_eq!(duration("2m"), Some(Duration::from_mins(2)));
         assert_eq!(size("512KiB"), Some(512 * 1024));
         assert_eq!(size("4MiB"), Some(4 * 1024 * 1024));
         for text in ["", "1", "s", "1 s", "-1s", "+1s", "1.5s", "1h", "1S", "1sms", "18446744073709551615s", "é1s"] {
