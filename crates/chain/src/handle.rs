@@ -265,7 +265,7 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`PoolImportError`]: the bytes are not from [`export_pool`](Self::export_pool). Then the pool stays as it is.
+    /// [`PoolImportError`]: the bytes are not from [`export_pool`](Self::export_pool). Then the pool does not change.
     pub fn import_pool(&self, bytes: &[u8], at: Timestamp) -> Result<PoolImport, PoolImportError> {
         let Contents { entries, damaged } = pool::import(bytes)?;
         let mut report = PoolImport { damaged, ..PoolImport::default() };

@@ -73,8 +73,8 @@ pub(crate) struct SearchedTransaction<'a> {
     pub(crate) receipt: &'a Receipt,
 }
 
-/// The transactions that a search is about. A search calls its `select` for each such transaction within its bounds. It
-/// can also call `select` for other transactions, so `select` decides.
+/// The transactions that a search reads. A search calls its `select` for each of these transactions within its bounds.
+/// The search can also call `select` for other transactions, so `select` has to check each transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchSubject<'a> {
     /// All transactions.
@@ -105,7 +105,7 @@ impl<'a> SearchSubject<'a> {
 /// The bounds of a walk for one page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchBounds<'a> {
-    /// The transactions that the walk is about.
+    /// The transactions that the walk reads.
     pub(crate) subject: SearchSubject<'a>,
     /// The order of the transactions.
     pub(crate) order: HistoryOrder,

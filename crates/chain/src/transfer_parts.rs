@@ -36,8 +36,10 @@ pub(crate) struct IndexedParts<'a> {
 
 impl<'a> IndexedParts<'a> {
     /// Returns the parts from block `first` to block `last`, as far as the index covers these blocks. Returns `None` if a
-    /// walk without the index is cheaper: if the index has no block, if a query for each address takes more than `effort`
-    /// steps, or more steps than the blocks and transactions.
+    /// walk without the index is cheaper:
+    ///
+    /// - The index has no block.
+    /// - A query for each address takes more than `effort` steps, or more steps than the blocks and transactions.
     pub(crate) fn new(
         snapshot: &Snapshot,
         addresses: &'a BTreeSet<Address>,

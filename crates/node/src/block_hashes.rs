@@ -3,13 +3,13 @@
 //! The history index of the store finds a Tx block by its hash. A search reads the latest blocks that this index does
 //! not have yet.
 //!
-//! Without the history index (`--index`), and while it is far behind the head, a search reads blocks from the latest
-//! one downwards, and keeps their hashes in an index in memory. Later searches read the blocks that are not in the
-//! index.
+//! A node can have no history index (`--index`), or a history index that is far behind the head. Then a search reads
+//! blocks from the latest one downwards, and keeps their hashes in an index in memory. Later searches read the blocks
+//! that are not in the index in memory.
 //!
-//! One such search reads a limited number of blocks. The next search continues at the block where this search ended,
-//! until the index has 1,000,000 blocks. Older blocks are not found. When new blocks exceed the limit, the index drops
-//! the oldest blocks.
+//! One search reads a limited number of blocks. The next search continues at the block where this search ended, until
+//! the index in memory has 1,000,000 blocks. A search does not find older blocks. When new blocks exceed the limit, the
+//! index drops the oldest blocks.
 
 use std::collections::BTreeSet;
 

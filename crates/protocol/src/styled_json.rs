@@ -315,7 +315,7 @@ fn push_scalar(out: &mut impl Output, value: &Value) {
     }
 }
 
-/// Writes a string with the escapes of jsoncpp, which writes `/`, DEL and all characters beyond ASCII as they are.
+/// Writes a string with the escapes of jsoncpp, which does not escape `/`, DEL and characters beyond ASCII.
 fn push_string(out: &mut impl Output, text: &str) {
     out.push_str("\"");
     let mut rest = text;

@@ -1,5 +1,6 @@
-//! Queries that use the history index, compared with a read of all blocks: on random chains with reverts, edits and empty
-//! block ranges, while the index is behind the chain, and after the store was opened again.
+//! The tests compare queries that use the history index with a read of all blocks. The chains are random, with reverts,
+//! edits and empty block ranges. The tests also make queries while the index is behind the chain, and after the store was
+//! opened again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

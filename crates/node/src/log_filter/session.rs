@@ -11,7 +11,7 @@ use super::criteria::{LogFilter, Room, following};
 /// Maximum number of subscriptions of a session.
 const MOST_SUBSCRIPTIONS: usize = 100;
 
-/// What a subscription follows.
+/// The subject of the notifications of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subscribed {
     /// The headers of new blocks.

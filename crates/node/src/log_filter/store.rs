@@ -21,7 +21,7 @@ const MOST_FILTERS: usize = 1000;
 /// Time without a request for a filter after which the node removes the filter.
 const EXPIRY: Duration = Duration::from_mins(5);
 
-/// What a filter follows.
+/// The subject of a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Followed {
     /// The hashes of new blocks.
@@ -33,9 +33,9 @@ pub(crate) enum Followed {
 /// A filter of a client.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    /// What the filter follows.
+    /// The subject of the filter.
     pub(crate) followed: Followed,
-    /// What the client has received. A poll holds the lock until its response is complete, so that no event is in two
+    /// The data that the client has received. A poll holds the lock until its response is complete, so that no event is in two
     /// responses.
     pub(crate) progress: Arc<tokio::sync::Mutex<Progress>>,
     _room: OwnedSemaphorePermit,

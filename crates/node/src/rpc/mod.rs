@@ -77,12 +77,14 @@ impl Default for RpcLimits {
     }
 }
 
-/// Calls of a batch, and bytes of its response, after which the task yields to other connections.
+/// Number of calls of a batch after which the task yields to other connections.
 const TURN: usize = 16;
+/// Number of bytes of the response to a batch after which the task yields to other connections.
 const TURN_BYTES: usize = 64 << 10;
 
-/// Initial capacities in bytes: for the response to a single request, and for each response in a batch.
+/// Initial capacity for the response to a single request, in bytes.
 const USUAL_ANSWER: usize = 1024;
+/// Initial capacity for each response in a batch, in bytes.
 const SHORT_ANSWER: usize = 128;
 
 /// The JSON-RPC service: finds the method, calls it, and writes the response.

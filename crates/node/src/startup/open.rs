@@ -254,7 +254,7 @@ fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
     if config.genesis_accounts.is_empty() {
         return Ok(text);
     }
-    // A text that is not an object stays as it is. Its parser returns the error.
+    // The function returns a text that is not an object without a change. The parser of the accounts rejects this text.
     let Ok(mut accounts) = serde_json::from_str::<Map<String, Value>>(&text) else { return Ok(text) };
     for (address, balance) in &config.genesis_accounts {
         // The file can spell the address in several ways.

@@ -64,7 +64,7 @@ pub enum CallError {
 
 /// A deployed contract with its state in memory.
 ///
-/// Each call has a separate gas limit. A failed call leaves the state as it is. The instance does not deliver messages,
+/// Each call has a separate gas limit. A failed call does not change the state. The instance does not deliver messages,
 /// so the caller reads them from the [`CallOutcome`].
 #[derive(Clone, Debug)]
 pub struct Instance {

@@ -89,7 +89,8 @@ struct State {
     /// After a revert: the number of blocks that the chain kept. Until the indexer has removed the entries of later
     /// blocks, readers use only the entries of these blocks.
     kept: Option<u64>,
-    /// Number of reverts that have begun. What was read from the record before a revert is not added after it.
+    /// Number of reverts that have begun. If this number changes after a thread has read blocks, the index rejects the
+    /// entries of these blocks.
     reverts: u64,
     /// A counter that increases with every change of `runs`, and with every revert.
     generation: u64,
