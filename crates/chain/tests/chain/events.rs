@@ -1,5 +1,5 @@
-//! The list of events. All pages together are equal to a read of all receipts. The tests vary the order, the contract, the
-//! name, the span of blocks, the limit and the effort. Blocks also arrive between two pages.
+//! The list of events. All pages together are equal to a read of all receipts. The tests vary the order, the contract,
+//! the name, the span of blocks, the limit and the effort. Blocks also arrive between two pages.
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! The tests compare queries that use the history index with a read of all blocks. The chains are random, with reverts,
-//! edits and empty block ranges. The tests also make queries while the index is behind the chain, and after the store was
-//! opened again.
+//! edits and empty block ranges. The tests also make queries while the index is behind the chain, and after the store
+//! was opened again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -35,8 +35,8 @@ pub(crate) enum Followed {
 pub(crate) struct Kept {
     /// The subject of the filter.
     pub(crate) followed: Followed,
-    /// The data that the client has received. A poll holds the lock until its response is complete, so that no event is in two
-    /// responses.
+    /// The data that the client has received. A poll holds the lock until its response is complete, so that no event is
+    /// in two responses.
     pub(crate) progress: Arc<tokio::sync::Mutex<Progress>>,
     _room: OwnedSemaphorePermit,
 }

@@ -56,8 +56,9 @@ struct Merge {
 }
 
 impl HistoryIndex {
-    /// Opens the database, if it is not open. `hash_of` returns the hash of a block of the record. Removes all entries if
-    /// the newest block of the index is not in the record, or if the index has other kinds. Removes a damaged database.
+    /// Opens the database, if it is not open. `hash_of` returns the hash of a block of the record. Removes all entries
+    /// if the newest block of the index is not in the record, or if the index has other kinds. Removes a damaged
+    /// database.
     pub(crate) fn open(
         &self,
         hash_of: impl Fn(BlockNumber) -> Result<Option<BlockHash>, ArchiveError>,
