@@ -10,6 +10,7 @@ mod disk;
 mod edits;
 mod epochs;
 mod events;
+mod golden;
 mod harness;
 mod indexed;
 mod ledger;
