@@ -1,5 +1,34 @@
-//! The bytes that a member of a network reads: entries, co-signature messages and the network file. A decoded value
-//! encodes to the same bytes.
+//! The bytes that a member of a network reads: batches of transactions, entries, co-signature messages and the network
+//! file. A decoded value encodes to the same bytes.
+
+pub mod batch {
+    //! Batches of transactions.
+
+    use silica_council::TransactionBatch;
+    use silica_protocol::{Address, ChainId, PublicKey, Qa, Signature, Transaction};
+
+    /// Decodes bytes as a batch.
+    pub fn check(data: &[u8]) {
+        let Ok(transactions) = TransactionBatch::decode(data) else { return };
+        assert_eq!(of(&transactions), data, "one batch has one encoding");
+    }
+
+    /// Returns batches of up to seven payments. Their signatures are false, which a decoder does not check.
+    pub fn seeds() -> Vec<Vec<u8>> {
+        let payment = |nonce: u64| {
+            let payment = Transaction::payment(Address::new([7; 20]), Qa::new(5)).chain_id(ChainId::new(333));
+            let key = PublicKey::new([2; 33]);
+            payment.nonce(nonce).build(key).expect("the fields are complete").with_signature(Signature::new([1; 64]))
+        };
+        (0..8).map(|count| of(&(0..count).map(payment).collect::<Vec<_>>())).collect()
+    }
+
+    fn of(transactions: &[Transaction]) -> Vec<u8> {
+        let mut batch = TransactionBatch::default();
+        assert!(transactions.iter().all(|transaction| batch.push(transaction)), "the batch has room");
+        batch.take()
+    }
+}
 
 pub mod cosign {
     //! Messages of co-signature sessions.

@@ -16,8 +16,9 @@ pub mod transaction;
 pub type Target = (&'static str, fn(&[u8]), fn() -> Vec<Vec<u8>>);
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     ("address", address::check, address::seeds),
+    ("council_batch", council::batch::check, council::batch::seeds),
     ("council_cosign", council::cosign::check, council::cosign::seeds),
     ("council_entry", council::entry::check, council::entry::seeds),
     ("council_network", council::network::check, council::network::seeds),

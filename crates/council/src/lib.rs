@@ -10,7 +10,9 @@
 //! - `bounds`, `wire`:
 //!   - `bounds` has the largest sizes of messages and committees.
 //!   - `wire` has the primitives of canonical bytes.
-//! - `network`: [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
+//! - `batch`, `network`:
+//!   - `batch` has [`TransactionBatch`], the transactions that a member sends to the other members.
+//!   - `network` has [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
 //! - `entry`: [`Body`] and [`Seal`], with their canonical bytes and their [`EntryId`]s.
 //! - `amnesia`, `time`, `vote`:
 //!   - `amnesia` has the rule for a member that has lost its agreement files.
@@ -25,6 +27,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod amnesia;
+mod batch;
 mod bounds;
 mod cosign;
 mod entry;
@@ -37,6 +40,7 @@ mod wire;
 
 pub use crate::{
     amnesia::votes_from,
+    batch::{MAX_BATCH, TransactionBatch},
     bounds::{MAX_COSIGN_MESSAGE, MAX_MEMBERS},
     cosign::{
         CoSignMessage, CoSignRound, CoSignTask, Content, EarlyReadys, Effect, ItemHashes, MAX_ATTEMPTS, Recipient,

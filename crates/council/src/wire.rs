@@ -7,10 +7,14 @@ use std::fmt::Display;
 use silica_protocol::DecodeError;
 
 /// Writes fields to a buffer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn finish(self) -> Vec<u8> {
         self.0
     }
