@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
 use parking_lot::Mutex;
-use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transaction};
+use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transaction, TxBlock};
 use silica_state::{Append, BlockRecord, StateDiff, Store};
 
 use crate::{
@@ -251,6 +251,10 @@ impl Producer {
 }
 
 impl Application for Producer {
+    fn head(&self) -> Arc<TxBlock> {
+        Arc::clone(&self.tip().head.tx_block)
+    }
+
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
         let block = self.build(at, cause, None)?;
         if block.transactions.is_empty() && self.written.published.is_none() {

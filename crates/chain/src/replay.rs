@@ -297,8 +297,9 @@ impl Tip {
         let results = |range: &EmptyBlockRange| (range.last_hash(), range.last_ds_block());
         if results(&ours) != results(range) {
             let field = |range: &EmptyBlockRange| format!("{:?}", results(range));
-            let (expected, got) = (field(&ours), field(range));
-            return Err(invalid(InvalidBlock::Field { block: "block range", field: "last block", expected, got }));
+            let (expected, got, state_root) = (field(&ours), field(range), ours.state_root());
+            let (block, field) = ("block range", "last block");
+            return Err(invalid(InvalidBlock::Field { block, field, expected, got, state_root }));
         }
         Ok((ours, states))
     }

@@ -1,8 +1,8 @@
 //! The verification of a block: the verifier computes each member of its headers again and compares the results.
 
 use silica_protocol::{
-    DsBlock, DsBlockHeader, GasPrice, MicroBlock, MicroBlockHeader, ShardId, Transaction, TxBlock, TxBlockHeader,
-    TxHash,
+    DsBlock, DsBlockHeader, GasPrice, MicroBlock, MicroBlockHeader, ShardId, StateRoot, Transaction, TxBlock,
+    TxBlockHeader, TxHash,
 };
 use silica_state::{Snapshot, Store};
 
@@ -154,7 +154,7 @@ fn verify(placed: &Placed<'_>, config: &ChainConfig) -> Result<VerifiedTransacti
 
 /// Returns an error for the first listed member with different values. The pattern must list all members.
 macro_rules! compare_members {
-    ($block:literal, $expected:expr, $got:expr, $type:ident { $($field:ident),* $(,)? } ignoring { $($ignored:ident),* }) => {{
+    ($block:literal, $root:expr, $expected:expr, $got:expr, $type:ident { $($field:ident),* $(,)? } ignoring { $($ignored:ident),* }) => {{
         let $type { $($field,)* $($ignored: _,)* } = $expected;
         $(
             if *$field != $got.$field {
@@ -163,6 +163,7 @@ macro_rules! compare_members {
                     field: stringify!($field),
                     expected: format!("{:?}", $field),
                     got: format!("{:?}", $got.$field),
+                    state_root: $root,
                 });
             }
         )*
@@ -171,40 +172,42 @@ macro_rules! compare_members {
 
 /// Compares a proposal with the result of its execution, without the signatures.
 fn compare(expected: &Blocks, got: &Proposal) -> Result<(), InvalidBlock> {
+    let root = expected.tx.header.state_root;
     if let (Some(expected), Some(got)) = (&expected.ds, &got.ds_block) {
-        compare_ds_block(expected, got)?;
+        compare_ds_block(root, expected, got)?;
     }
     for (expected, got) in expected.micro.iter().zip(&got.micro_blocks) {
-        compare_micro_block(expected, got)?;
+        compare_micro_block(root, expected, got)?;
     }
     compare_tx_block(&expected.tx, &got.tx_block)
 }
 
 fn compare_tx_block(expected: &TxBlock, got: &TxBlock) -> Result<(), InvalidBlock> {
-    compare_members!("Tx block", &expected.header, got.header, TxBlockHeader {
+    let root = expected.header.state_root;
+    compare_members!("Tx block", root, &expected.header, got.header, TxBlockHeader {
         version, committee_hash, prev_hash, gas_limit, gas_used, rewards, number, state_root, state_delta_hash,
         mb_info_hash, tx_count, miner, ds_block,
     } ignoring {});
-    compare_members!("Tx block", expected, got, TxBlock { micro_blocks, timestamp } ignoring { header, cosignatures });
+    compare_members!("Tx block", root, expected, got, TxBlock { micro_blocks, timestamp } ignoring { header, cosignatures });
     Ok(())
 }
 
-fn compare_micro_block(expected: &MicroBlock, got: &MicroBlock) -> Result<(), InvalidBlock> {
-    compare_members!("micro block", &expected.header, got.header, MicroBlockHeader {
+fn compare_micro_block(root: StateRoot, expected: &MicroBlock, got: &MicroBlock) -> Result<(), InvalidBlock> {
+    compare_members!("micro block", root, &expected.header, got.header, MicroBlockHeader {
         version, committee_hash, prev_hash, shard, gas_limit, gas_used, rewards, epoch, tx_root, tx_count, miner,
         ds_block, state_delta_hash, receipts_hash,
     } ignoring {});
-    compare_members!("micro block", expected, got, MicroBlock { tx_hashes, timestamp } ignoring {
+    compare_members!("micro block", root, expected, got, MicroBlock { tx_hashes, timestamp } ignoring {
         header, cosignatures
     });
     Ok(())
 }
 
-fn compare_ds_block(expected: &DsBlock, got: &DsBlock) -> Result<(), InvalidBlock> {
-    compare_members!("DS block", &expected.header, got.header, DsBlockHeader {
+fn compare_ds_block(root: StateRoot, expected: &DsBlock, got: &DsBlock) -> Result<(), InvalidBlock> {
+    compare_members!("DS block", root, &expected.header, got.header, DsBlockHeader {
         version, committee_hash, prev_hash, ds_difficulty, difficulty, leader, number, epoch, gas_price, software,
         pow_winners, sharding_hash, reserved, removed, proposals,
     } ignoring {});
-    compare_members!("DS block", expected, got, DsBlock { timestamp } ignoring { header, cosignatures });
+    compare_members!("DS block", root, expected, got, DsBlock { timestamp } ignoring { header, cosignatures });
     Ok(())
 }

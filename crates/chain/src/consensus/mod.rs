@@ -10,7 +10,7 @@ mod solo;
 
 use std::{ops::RangeInclusive, sync::Arc};
 
-use silica_protocol::{BlockNumber, Timestamp};
+use silica_protocol::{BlockNumber, Timestamp, TxBlock};
 
 pub(crate) use self::seal::{Signed, seal_as};
 pub use self::{
@@ -28,6 +28,9 @@ use crate::{
 
 /// The functions of the chain that an engine calls.
 pub trait Application {
+    /// Returns the Tx block on top of which the next block is built.
+    fn head(&self) -> Arc<TxBlock>;
+
     /// Builds the next block on top of the head, with pending transactions, at the time `at`.
     ///
     /// The timestamp is the later of `at` and one microsecond after the timestamp of the head. The function drops

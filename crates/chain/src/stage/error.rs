@@ -1,6 +1,6 @@
 //! The errors of building and verifying a block.
 
-use silica_protocol::{BlockNumber, TxHash};
+use silica_protocol::{BlockNumber, StateRoot, TxHash};
 use silica_state::{ArchiveError, StateError};
 
 use crate::admission::InvalidTransaction;
@@ -29,6 +29,17 @@ pub enum BuildError {
     Supply,
 }
 
+impl BuildError {
+    /// Returns whether the cause is this node, such as a failed read. Every other error is the same on all nodes with
+    /// this head.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::State(_) | Self::Archive(_) | Self::Failed => true,
+            Self::End | Self::Gas | Self::Supply => false,
+        }
+    }
+}
+
 /// Reason why a block of another node is not the next block of this chain.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -44,6 +55,8 @@ pub enum InvalidBlock {
         expected: String,
         /// The given value.
         got: String,
+        /// The state root that the execution gives.
+        state_root: StateRoot,
     },
     /// The number, the parent hash or the timestamp does not follow the head.
     #[error("Tx block: {field}: expected {expected}, got {got}")]
@@ -102,6 +115,24 @@ pub enum InvalidBlock {
     /// The execution of the block failed.
     #[error("failed to execute the block")]
     Build(#[from] BuildError),
+}
+
+impl InvalidBlock {
+    /// Returns whether the cause is this node, such as a failed read, and not the block. Every other error is the same
+    /// on all nodes with this head.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Build(error) => error.is_local(),
+            Self::Field { .. }
+            | Self::Order { .. }
+            | Self::DsBlock { .. }
+            | Self::MicroBlocks { .. }
+            | Self::Transactions { .. }
+            | Self::Transaction { .. }
+            | Self::Edits { .. }
+            | Self::RepeatedNumber => false,
+        }
+    }
 }
 
 fn presence(present: bool) -> &'static str {

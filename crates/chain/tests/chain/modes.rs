@@ -14,7 +14,7 @@ use silica_chain::{
         Application, Cause, CommitError, Effect, Engine, Input, MAX_DEMAND, PassError, ProposeError, Solo, seal_alone,
     },
 };
-use silica_protocol::{BlockNumber, GasPrice, Qa, Timestamp, Transaction};
+use silica_protocol::{BlockNumber, GasPrice, Qa, Timestamp, Transaction, TxBlock};
 
 use crate::{
     blocks,
@@ -128,6 +128,10 @@ impl LateArrival<'_> {
 }
 
 impl Application for LateArrival<'_> {
+    fn head(&self) -> Arc<TxBlock> {
+        self.net.test.producer().head()
+    }
+
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
         let block = self.net.test.producer_mut().propose(at, cause)?;
         self.arrive();
