@@ -83,7 +83,7 @@ pub mod entry {
             if let Ok(body) = Body::decode(height, bytes, &LIMITS) {
                 assert_eq!(body.encode(), bytes, "one body has one encoding");
                 assert_eq!(body.items().len(), body.micro_headers.len() + 1 + usize::from(body.ds_header.is_some()));
-                assert_eq!(Body::of_blocks(body.blocks(), body.transactions.clone()), Ok(body));
+                assert_eq!(Body::of_proposal(body.clone().into_proposal()), Ok(body));
             }
         }
         if let Ok(seal) = Seal::decode(bytes, usize::from(*first)) {

@@ -14,8 +14,9 @@
 //!   - `batch` has [`TransactionBatch`], the transactions that a member sends to the other members.
 //!   - `network` has [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
 //! - `entry`: [`Body`] and [`Seal`], with their canonical bytes and their [`EntryId`]s.
-//! - `amnesia`, `time`, `vote`:
+//! - `amnesia`, `record`, `time`, `vote`:
 //!   - `amnesia` has the rule for a member that has lost its agreement files.
+//!   - `record` reads the entries of committed blocks.
 //!   - `time` has the rule for the timestamp of a body.
 //!   - `vote` has the bytes that members sign.
 //! - `cosign`: [`Session`], the part of a member in the co-signature of a body.
@@ -32,6 +33,7 @@ mod bounds;
 mod cosign;
 mod entry;
 mod network;
+mod record;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -46,11 +48,12 @@ pub use crate::{
         CoSignMessage, CoSignRound, CoSignTask, Content, EarlyReadys, Effect, ItemHashes, MAX_ATTEMPTS, Recipient,
         Rejected, Session, SessionFailure, SessionId, SignedReady, Timer, TimerKind,
     },
-    entry::{Blocks, BlocksError, Body, BodyLimits, EntryId, EntryKind, Height, ItemSignatures, Seal, SealError},
+    entry::{BlocksError, Body, BodyLimits, EntryId, EntryKind, Height, ItemSignatures, Seal, SealError},
     network::{
         AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, NetworkId, Parameters, PeerId,
         PeerIdError,
     },
+    record::{RecordError, entry_bytes},
     time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, next_timestamp},
     vote::{EntryProposal, Vote, VoteKind},
 };

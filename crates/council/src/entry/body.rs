@@ -1,8 +1,9 @@
 //! The body of a Tx block: everything except co-signatures.
 
+use silica_chain::{Proposal, state::StateDiff};
 use silica_protocol::{
     CoSignatures, DecodeError, DsBlock, DsBlockHeader, MbInfo, MicroBlock, MicroBlockHeader, Timestamp, Transaction,
-    TxBlock, TxBlockHeader,
+    TxBlock, TxBlockHeader, TxHash,
 };
 
 use super::{EntryKind, Height};
@@ -32,18 +33,7 @@ pub struct Body {
     pub transactions: Vec<Transaction>,
 }
 
-/// The blocks of one Tx epoch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Blocks {
-    /// The DS block before the Tx block, if one is due.
-    pub ds: Option<DsBlock>,
-    /// The Tx block.
-    pub tx: TxBlock,
-    /// The micro blocks, ascending by shard.
-    pub micro: Vec<MicroBlock>,
-}
-
-/// Reason why blocks have no body.
+/// Reason why a proposal has no body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlocksError {
@@ -61,6 +51,12 @@ pub enum BlocksError {
     /// The transaction hashes of the micro blocks are not the hashes of the transactions.
     #[error("transaction hashes: expected the hashes of the transactions in their order, got other hashes")]
     Transactions,
+    /// The block has edits.
+    #[error("edits: expected none on a network, got at least one")]
+    Edits,
+    /// The block repeats the logical block number.
+    #[error("logical block number: expected an increase with each block, got a repeated number")]
+    RepeatedNumber,
 }
 
 /// Largest sizes of a body.
@@ -89,62 +85,72 @@ impl Parameters {
 }
 
 impl Body {
-    /// Creates the body of blocks. Their co-signatures are left out.
+    /// Creates the body of a proposal. Co-signatures are left out.
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] if the blocks repeat a fact with another value.
-    pub fn of_blocks(blocks: Blocks, transactions: Vec<Transaction>) -> Result<Self, BlocksError> {
-        let Blocks { ds, tx, micro } = blocks;
-        let timestamps = ds.iter().map(|block| block.timestamp).chain(micro.iter().map(|block| block.timestamp));
-        if let Some(got) = timestamps.into_iter().find(|timestamp| *timestamp != tx.timestamp) {
-            return Err(BlocksError::Timestamp { expected: tx.timestamp, got });
+    /// [`BlocksError`] if the blocks repeat a fact with another value, or have a feature that networks do not permit.
+    pub fn of_proposal(proposal: Proposal) -> Result<Self, BlocksError> {
+        let Proposal { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number } = proposal;
+        if !edits.is_empty() {
+            return Err(BlocksError::Edits);
         }
-        let hashes: Vec<Vec<_>> = micro.iter().map(|block| block.tx_hashes.clone()).collect();
-        let body = Self {
-            timestamp: tx.timestamp,
-            ds_header: ds.map(|block| block.header),
-            header: tx.header,
-            micro_headers: micro.into_iter().map(|block| block.header).collect(),
-            transactions,
-        };
-        let made = body.blocks();
-        if made.tx.micro_blocks != tx.micro_blocks {
+        if repeats_number {
+            return Err(BlocksError::RepeatedNumber);
+        }
+        let ds_time = ds_block.iter().map(|block| block.timestamp);
+        let mut timestamps = ds_time.chain(micro_blocks.iter().map(|block| block.timestamp));
+        if let Some(got) = timestamps.find(|timestamp| *timestamp != tx_block.timestamp) {
+            return Err(BlocksError::Timestamp { expected: tx_block.timestamp, got });
+        }
+        let (micro_headers, hashes): (Vec<_>, Vec<_>) =
+            micro_blocks.into_iter().map(|block| (block.header, block.tx_hashes)).unzip();
+        let (timestamp, ds_header) = (tx_block.timestamp, ds_block.map(|block| block.header));
+        let body = Self { timestamp, ds_header, header: tx_block.header, micro_headers, transactions };
+        if body.micro_block_infos() != tx_block.micro_blocks {
             return Err(BlocksError::MicroBlocks);
         }
         let count = hashes.iter().map(Vec::len).fold(0, usize::saturating_add);
-        let is_equal = made.micro.iter().map(|block| &block.tx_hashes).eq(&hashes);
-        if is_equal && count == body.transactions.len() { Ok(body) } else { Err(BlocksError::Transactions) }
+        if body.tx_hashes() != hashes || count != body.transactions.len() {
+            return Err(BlocksError::Transactions);
+        }
+        Ok(body)
     }
 
-    /// Returns the blocks, without signatures.
-    pub fn blocks(&self) -> Blocks {
+    /// Returns the proposal with this body, without co-signatures.
+    pub fn into_proposal(self) -> Proposal {
         let unsigned = || CoSignatures::unsigned(1);
-        let mut rest = self.transactions.iter();
-        let micro_block = |header: &MicroBlockHeader| MicroBlock {
-            header: header.clone(),
-            tx_hashes: rest.by_ref().take(count(header.tx_count)).map(|transaction| transaction.hash()).collect(),
+        let (timestamp, infos, hashes) = (self.timestamp, self.micro_block_infos(), self.tx_hashes());
+        let micro_blocks = self.micro_headers.into_iter().zip(hashes).map(|(header, tx_hashes)| MicroBlock {
+            header,
+            tx_hashes,
             cosignatures: unsigned(),
-            timestamp: self.timestamp,
-        };
-        let micro: Vec<_> = self.micro_headers.iter().map(micro_block).collect();
+            timestamp,
+        });
+        Proposal {
+            tx_block: TxBlock { header: self.header, micro_blocks: infos, cosignatures: unsigned(), timestamp },
+            micro_blocks: micro_blocks.collect(),
+            ds_block: self.ds_header.map(|header| DsBlock { header, cosignatures: unsigned(), timestamp }),
+            transactions: self.transactions,
+            edits: StateDiff::default(),
+            repeats_number: false,
+        }
+    }
+
+    /// Returns the list of micro blocks in the Tx block.
+    fn micro_block_infos(&self) -> Vec<MbInfo> {
         let info =
             |header: &MicroBlockHeader| MbInfo { hash: header.hash(), tx_root: header.tx_root, shard: header.shard };
-        let ds_block = |header: &DsBlockHeader| DsBlock {
-            header: header.clone(),
-            cosignatures: unsigned(),
-            timestamp: self.timestamp,
+        self.micro_headers.iter().map(info).collect()
+    }
+
+    /// Returns the transaction hashes of each micro block.
+    fn tx_hashes(&self) -> Vec<Vec<TxHash>> {
+        let mut rest = self.transactions.iter();
+        let of_block = |header: &MicroBlockHeader| {
+            rest.by_ref().take(count(header.tx_count)).map(|transaction| transaction.hash()).collect()
         };
-        Blocks {
-            ds: self.ds_header.as_ref().map(ds_block),
-            tx: TxBlock {
-                header: self.header.clone(),
-                micro_blocks: self.micro_headers.iter().map(info).collect(),
-                cosignatures: unsigned(),
-                timestamp: self.timestamp,
-            },
-            micro,
-        }
+        self.micro_headers.iter().map(of_block).collect()
     }
 
     /// Returns what the committee signs: the serialised headers of the DS block, the micro blocks and the Tx block, in
@@ -224,7 +230,7 @@ fn count(number: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use silica_protocol::{BlockHash, BlockNumber, ShardId, Signature};
+    use silica_protocol::{Account, Address, BlockHash, BlockNumber, ShardId, Signature};
 
     use super::*;
     use crate::{EntryId, NetworkFile, NetworkId, testing};
@@ -248,7 +254,7 @@ mod tests {
         for (with_ds, transactions) in [(false, 0), (false, 3), (true, 0), (true, 5)] {
             let body = testing::body(9, with_ds, transactions);
             assert_eq!(decode(&body.encode()), Ok(body.clone()));
-            assert_eq!(Body::of_blocks(body.blocks(), body.transactions.clone()), Ok(body));
+            assert_eq!(Body::of_proposal(body.clone().into_proposal()), Ok(body));
         }
     }
 
@@ -276,10 +282,10 @@ mod tests {
     #[test]
     fn items_are_the_headers_in_the_order_of_signing() {
         let body = testing::body(9, true, 0);
-        let blocks = body.blocks();
-        let micro = blocks.micro.iter().map(|block| block.header.encode());
-        let expected: Vec<_> =
-            [blocks.ds.unwrap().header.encode()].into_iter().chain(micro).chain([blocks.tx.header.encode()]).collect();
+        let blocks = body.clone().into_proposal();
+        let micro = blocks.micro_blocks.iter().map(|block| block.header.encode());
+        let ds = [blocks.ds_block.unwrap().header.encode()];
+        let expected: Vec<_> = ds.into_iter().chain(micro).chain([blocks.tx_block.header.encode()]).collect();
         assert_eq!(body.items(), expected);
         assert_eq!(testing::body(9, false, 0).items().len(), expected.len() - 1);
     }
@@ -287,21 +293,33 @@ mod tests {
     #[test]
     fn blocks_that_contradict_each_other_have_no_body() {
         let body = testing::body(9, true, 3);
-        let make = |change: &dyn Fn(&mut Blocks)| {
-            let mut blocks = body.blocks();
+        let make = |change: &dyn Fn(&mut Proposal)| {
+            let mut blocks = body.clone().into_proposal();
             change(&mut blocks);
-            Body::of_blocks(blocks, body.transactions.clone())
+            Body::of_proposal(blocks)
         };
         let timestamp = Err(BlocksError::Timestamp { expected: body.timestamp, got: Timestamp::new(1) });
-        assert_eq!(make(&|blocks| blocks.ds.as_mut().unwrap().timestamp = Timestamp::new(1)), timestamp);
-        assert_eq!(make(&|blocks| blocks.micro[1].timestamp = Timestamp::new(1)), timestamp);
-        assert_eq!(make(&|blocks| blocks.tx.micro_blocks.swap(0, 1)), Err(BlocksError::MicroBlocks));
-        assert_eq!(make(&|blocks| blocks.tx.micro_blocks[0].shard = ShardId::new(7)), Err(BlocksError::MicroBlocks));
-        assert_eq!(make(&|blocks| blocks.micro[0].tx_hashes.swap(0, 1)), Err(BlocksError::Transactions));
-        let fewer = body.transactions[..2].to_vec();
-        assert_eq!(Body::of_blocks(body.blocks(), fewer), Err(BlocksError::Transactions));
-        let more = [&body.transactions[..], &body.transactions[..1]].concat();
-        assert_eq!(Body::of_blocks(body.blocks(), more), Err(BlocksError::Transactions));
+        assert_eq!(make(&|blocks| blocks.ds_block.as_mut().unwrap().timestamp = Timestamp::new(1)), timestamp);
+        assert_eq!(make(&|blocks| blocks.micro_blocks[1].timestamp = Timestamp::new(1)), timestamp);
+        assert_eq!(make(&|blocks| blocks.tx_block.micro_blocks.swap(0, 1)), Err(BlocksError::MicroBlocks));
+        assert_eq!(
+            make(&|blocks| blocks.tx_block.micro_blocks[0].shard = ShardId::new(7)),
+            Err(BlocksError::MicroBlocks)
+        );
+        assert_eq!(make(&|blocks| blocks.micro_blocks[0].tx_hashes.swap(0, 1)), Err(BlocksError::Transactions));
+        assert_eq!(make(&|blocks| blocks.transactions.truncate(2)), Err(BlocksError::Transactions));
+        let first = body.transactions[0].clone();
+        assert_eq!(make(&|blocks| blocks.transactions.push(first.clone())), Err(BlocksError::Transactions));
+    }
+
+    #[test]
+    fn a_body_has_no_edits_and_repeats_no_number() {
+        let blocks = testing::body(9, true, 3).into_proposal();
+        let repeats = Proposal { repeats_number: true, ..blocks.clone() };
+        assert_eq!(Body::of_proposal(repeats), Err(BlocksError::RepeatedNumber));
+        let accounts = [(Address::new([1; 20]), Account::default())].into();
+        let edits = Proposal { edits: StateDiff { accounts, ..StateDiff::default() }, ..blocks };
+        assert_eq!(Body::of_proposal(edits), Err(BlocksError::Edits));
     }
 
     #[test]

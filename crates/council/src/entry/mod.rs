@@ -10,7 +10,7 @@ use std::fmt;
 use silica_protocol::{BlockNumber, hex, sha256};
 
 pub use self::{
-    body::{Blocks, BlocksError, Body, BodyLimits},
+    body::{BlocksError, Body, BodyLimits},
     seal::{ItemSignatures, Seal, SealError},
 };
 use crate::{network::NetworkId, wire::Writer};

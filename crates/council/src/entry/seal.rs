@@ -1,5 +1,6 @@
 //! The seal of a body: its co-signatures.
 
+use silica_chain::Proposal;
 use silica_crypto::{CoSignatureError, cosign};
 use silica_protocol::{CoSignatures, DecodeError, PublicKey, Signature};
 
@@ -52,6 +53,28 @@ pub enum SealError {
 }
 
 impl Seal {
+    /// Returns the seal of signed blocks. Returns `None` if the blocks or the two rounds have different signers.
+    pub fn of_proposal(proposal: &Proposal) -> Option<Self> {
+        let ds = proposal.ds_block.iter().map(|block| &block.cosignatures);
+        let micro = proposal.micro_blocks.iter().map(|block| &block.cosignatures);
+        let items = ds.chain(micro).chain([&proposal.tx_block.cosignatures]);
+        let signers = &proposal.tx_block.cosignatures.b2;
+        let item = |item: &CoSignatures| {
+            let is_same = item.b1 == *signers && item.b2 == *signers;
+            is_same.then_some(ItemSignatures { cs1: item.cs1, cs2: item.cs2 })
+        };
+        let items = items.map(item).collect::<Option<_>>()?;
+        Some(Self { signers: signers.clone(), items })
+    }
+
+    /// Copies the co-signatures to the blocks of the body.
+    pub fn sign(&self, proposal: &mut Proposal) {
+        let ds = proposal.ds_block.iter_mut().map(|block| &mut block.cosignatures);
+        let micro = proposal.micro_blocks.iter_mut().map(|block| &mut block.cosignatures);
+        let blocks = ds.chain(micro).chain([&mut proposal.tx_block.cosignatures]);
+        blocks.zip(self.cosignatures()).for_each(|(block, cosignatures)| *block = cosignatures);
+    }
+
     /// Returns the co-signatures of each block of the body, in the order of the items.
     pub fn cosignatures(&self) -> impl Iterator<Item = CoSignatures> {
         self.items.iter().map(|item| CoSignatures {
@@ -140,6 +163,24 @@ mod tests {
         let (committee, items, seal) = sealed();
         assert_eq!(seal.verify(&items, &committee), Ok(()));
         assert_eq!(Seal::decode(&seal.encode(), 4), Ok(seal));
+    }
+
+    #[test]
+    fn blocks_keep_their_seal() {
+        let (_, _, seal) = sealed();
+        let mut blocks = testing::body(9, true, 2).into_proposal();
+        seal.sign(&mut blocks);
+        assert_eq!(Seal::of_proposal(&blocks), Some(seal));
+        let different = |change: &dyn Fn(&mut Proposal)| {
+            let mut blocks = blocks.clone();
+            change(&mut blocks);
+            Seal::of_proposal(&blocks)
+        };
+        let bits = vec![true, true, true, false];
+        assert_eq!(different(&|blocks| blocks.micro_blocks[1].cosignatures.b1 = bits.clone()), None);
+        assert_eq!(different(&|blocks| blocks.micro_blocks[1].cosignatures.b2 = bits.clone()), None);
+        assert_eq!(different(&|blocks| blocks.tx_block.cosignatures.b2 = bits.clone()), None);
+        assert_eq!(different(&|blocks| blocks.ds_block.as_mut().unwrap().cosignatures.b1 = bits.clone()), None);
     }
 
     #[test]
