@@ -14,8 +14,9 @@
 //!   - `batch` has [`TransactionBatch`], the transactions that a member sends to the other members.
 //!   - `network` has [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
 //! - `entry`: [`Body`] and [`Seal`], with their canonical bytes and their [`EntryId`]s.
-//! - `amnesia`, `record`, `time`, `vote`:
+//! - `amnesia`, `proposer`, `record`, `time`, `vote`:
 //!   - `amnesia` has the rule for a member that has lost its agreement files.
+//!   - `proposer` has the rule for the proposer of a round.
 //!   - `record` reads the entries of committed blocks.
 //!   - `time` has the rule for the timestamp of a body.
 //!   - `vote` has the bytes that members sign.
@@ -33,6 +34,7 @@ mod bounds;
 mod cosign;
 mod entry;
 mod network;
+mod proposer;
 mod record;
 #[cfg(test)]
 mod testing;
@@ -53,6 +55,7 @@ pub use crate::{
         AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, NetworkId, Parameters, PeerId,
         PeerIdError,
     },
+    proposer::proposer,
     record::{RecordError, entry_bytes},
     time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, next_timestamp},
     vote::{EntryProposal, Vote, VoteKind},

@@ -7,6 +7,14 @@ use std::time::Duration;
 
 use silica_protocol::Timestamp;
 
+use crate::network::Parameters;
+
+/// Increase of the time for a proposal with each round.
+const ROUND_STEP: Duration = Duration::from_millis(500);
+
+/// Longest time for a proposal.
+const LONGEST: Duration = Duration::from_secs(30);
+
 /// The limits of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRule {
@@ -14,6 +22,20 @@ pub struct TimeRule {
     pub drift: Duration,
     /// Time for a proposal in the round.
     pub propose_timeout: Duration,
+}
+
+impl Parameters {
+    /// Returns the time for a proposal in a round: 500 ms more in each round, and at most 30 s.
+    pub fn propose_timeout_of(&self, round: u32) -> Duration {
+        self.propose_timeout.saturating_add(ROUND_STEP.saturating_mul(round)).min(LONGEST)
+    }
+}
+
+impl TimeRule {
+    /// Returns the rule in a round.
+    pub fn of_round(parameters: &Parameters, round: u32) -> Self {
+        Self { drift: parameters.drift, propose_timeout: parameters.propose_timeout_of(round) }
+    }
 }
 
 /// How a member reacts to the timestamp of a body.
@@ -67,6 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::{NetworkFile, testing};
 
     const RULE: TimeRule = TimeRule { drift: Duration::from_micros(20), propose_timeout: Duration::from_micros(100) };
 
@@ -97,6 +120,14 @@ mod tests {
         assert_eq!(judge_decided(Timestamp::new(501), Timestamp::new(500)), TimeVerdict::Valid);
         assert_eq!(judge_decided(Timestamp::new(u64::MAX), Timestamp::new(500)), TimeVerdict::Valid);
         assert_eq!(judge_decided(Timestamp::new(500), Timestamp::new(500)), TimeVerdict::Invalid);
+    }
+
+    #[test]
+    fn later_rounds_have_more_time() {
+        let file = NetworkFile::parse(&testing::network_file(4)).unwrap();
+        let time = |round| TimeRule::of_round(file.parameters(), round).propose_timeout.as_millis();
+        let expected = [(0, 1_000), (1, 1_500), (57, 29_500), (58, 30_000), (59, 30_000), (u32::MAX, 30_000)];
+        assert_eq!(expected.map(|(round, _)| (round, time(round))), expected);
     }
 
     #[test]

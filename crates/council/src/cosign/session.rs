@@ -13,7 +13,7 @@ use super::{
     message::{CoSignMessage, Content, SessionId},
     set::CoSignTask,
 };
-use crate::entry::Seal;
+use crate::entry::{Height, Seal};
 
 /// Largest number of attempts of a round.
 pub const MAX_ATTEMPTS: u8 = 8;
@@ -27,11 +27,12 @@ pub enum TimerKind {
     Step,
 }
 
-/// A timer. A timer of an earlier step has no effect when it ends, so the caller needs not cancel it.
+/// A timer. A timer of an earlier step, round or height has no effect when it ends, so the caller needs not cancel it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
     /// The kind.
     pub kind: TimerKind,
+    height: Height,
     round: u32,
     step: u32,
 }
@@ -91,6 +92,16 @@ impl Session {
         Self { task, key, index, round: 0, signer: None, leader: None, early, own_ready: None }
     }
 
+    /// Returns what the committee signs.
+    pub fn task(&self) -> &CoSignTask {
+        &self.task
+    }
+
+    /// Ends the session, and returns the messages that arrived early for later heights.
+    pub fn into_early(self) -> EarlyReadys {
+        self.early
+    }
+
     /// Begins a round with this leader. The nonces of the earlier round are dropped. The session of an earlier round
     /// fails if this member leads it. A round that is not above the current one has no effect.
     pub fn start_round(&mut self, round: u32, leader: usize, rng: &mut impl CryptoRng) -> Vec<Effect> {
@@ -147,7 +158,8 @@ impl Session {
     /// Handles the end of a timer.
     pub fn timer(&mut self, timer: Timer, rng: &mut impl CryptoRng) -> Vec<Effect> {
         let mut run = Run::default();
-        if let Some(leader) = self.leader.as_mut().filter(|_| timer.round == self.round) {
+        let is_due = (timer.height, timer.round) == (self.task.height, self.round);
+        if let Some(leader) = self.leader.as_mut().filter(|_| is_due) {
             let actions = leader.timer(timer.kind, timer.step);
             self.act(actions, None, rng, &mut run);
             self.run(rng, &mut run);
@@ -214,7 +226,7 @@ impl Session {
                 }
                 Action::Timer(kind) => {
                     let step = self.leader.as_ref().map_or(0, Leader::step);
-                    run.effects.push(Effect::Timer(Timer { kind, round: self.round, step }));
+                    run.effects.push(Effect::Timer(Timer { kind, height: self.task.height, round: self.round, step }));
                 }
                 Action::Fault(member, reason) => {
                     let fault = |message: &CoSignMessage| Effect::Fault { member, reason, evidence: message.clone() };
