@@ -1,7 +1,18 @@
 //! The agreement of several validators of a Zilliqa network, as far as it is pure: the network file, the
-//! entries that a committee decides, and the bytes and rules of their agreement.
+//! entries that a committee decides, and the state machine of a member.
 //!
 //! The crate is a library. The node does not use it, and there is no program that runs a network.
+//!
+//! # The life of a block
+//!
+//! ```text
+//!             height 2t − 1                             height 2t
+//! pool ─▶ body ─▶ candidate ─▶ decided body ─▶ session ─▶ seal ─▶ committed block
+//!         propose  judge       decide          messages   judge   decide
+//! ```
+//!
+//! A [`Council`] is one member. Its caller runs the agreement on ids: it broadcasts entries, votes, keeps a journal,
+//! and calls the council on the thread that owns the chain.
 //!
 //! # Modules
 //!
@@ -21,17 +32,24 @@
 //!   - `time` has the rule for the timestamp of a body.
 //!   - `vote` has the bytes that members sign.
 //! - `cosign`: [`Session`], the part of a member in the co-signature of a body.
+//! - `council`: [`Council`], the state machine of a member.
 //!
 //! # Invariants
 //!
 //! - The crate has no clock, no socket and no random numbers of its own. No result depends on the order of a hash map.
 //! - A value has one byte form only. A decoder rejects every other form, and never panics.
+//! - The verdict [`Verdict::Invalid`] is a function of the chain and the bytes. A clock or a failure of this node leads
+//!   to another verdict.
+//! - A member answers no challenge before it has decided the body of the session.
+//! - A block of the chain is the result of two decisions: of its body, and of its seal. No rule of this crate changes a
+//!   byte of them.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod amnesia;
 mod batch;
 mod bounds;
 mod cosign;
+mod council;
 mod entry;
 mod network;
 mod proposer;
@@ -50,6 +68,7 @@ pub use crate::{
         CoSignMessage, CoSignRound, CoSignTask, Content, EarlyReadys, Effect, ItemHashes, MAX_ATTEMPTS, Recipient,
         Rejected, Session, SessionFailure, SessionId, SignedReady, Timer, TimerKind,
     },
+    council::{Council, DecideError, Decided, Entry, InvalidEntry, NotMember, ProposalError, Rule, Verdict, Withheld},
     entry::{BlocksError, Body, BodyLimits, EntryId, EntryKind, Height, ItemSignatures, Seal, SealError},
     network::{
         AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, NetworkId, Parameters, PeerId,

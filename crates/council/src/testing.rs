@@ -3,18 +3,24 @@
 use std::fmt::Write as _;
 
 use rand_core::{Infallible, TryCryptoRng, TryRng};
+use silica_chain::{
+    Chain, ChainConfig, Genesis, Producer,
+    config::NoncePolicy,
+    state::{Store, StoreOptions},
+};
 use silica_crypto::{
     KeyPair,
     multisig::{self, Challenge, CommitPoint, CommitSecret},
 };
 use silica_protocol::{
-    Address, BlockHash, BlockNumber, ChainId, CoSignatures, CommitteeHash, DsBlockHeader, DsBlockNumber, Gas,
-    MicroBlockHeader, Qa, ReceiptsHash, ShardId, StateDeltaHash, Timestamp, Transaction, TxBlockHeader, TxRoot, sha256,
+    Account, Address, BlockHash, BlockNumber, ChainId, CoSignatures, CommitteeHash, DsBlockHeader, DsBlockNumber, Gas,
+    GasPrice, MbInfoHash, MicroBlockHeader, Peer, Qa, ReceiptsHash, Reserved, ShardId, ShardingHash, Signature,
+    StateDeltaHash, StateRoot, SwInfo, SwVersion, Timestamp, Transaction, TxBlockHeader, TxRoot, Votes, sha256,
 };
 
 use crate::{
     entry::{Body, ItemSignatures, Seal},
-    network::{Member, PeerId},
+    network::{Member, NetworkFile, PeerId},
 };
 
 /// Returns the key pairs of `count` members.
@@ -66,6 +72,60 @@ max-body = "4MiB"
     }
     text.push_str("\n[[address]]\nname = \"m0\"\nagreement = \"10.0.0.1:4211\"\nstream = \"https://a.example:4201\"\n");
     text
+}
+
+/// Returns a network with `count` members, DS epochs of five blocks, and other changes to the text of its file.
+pub(crate) fn network(count: usize, changes: &[(&str, &str)]) -> NetworkFile {
+    let mut text = network_file(count);
+    for (from, to) in [("blocks-per-ds-epoch = 100", "blocks-per-ds-epoch = 5")].iter().chain(changes) {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    NetworkFile::parse(&text).unwrap()
+}
+
+/// Number of accounts with money.
+pub(crate) const PAYERS: usize = 8;
+
+/// Returns the key of an account with money.
+pub(crate) fn payer(number: usize) -> KeyPair {
+    KeyPair::from_hex(&format!("{:064x}", 0x0202_0202 + number % PAYERS)).unwrap()
+}
+
+/// Returns the payment of a payer with this nonce.
+pub(crate) fn payment(number: usize, nonce: u64, amount: u128) -> Transaction {
+    let payment = Transaction::payment(Address::new([9; 20]), Qa::new(amount)).chain_id(ChainId::new(333));
+    payment.nonce(nonce).sign(&payer(number)).unwrap()
+}
+
+/// Returns the accounts of the genesis.
+pub(crate) fn genesis() -> Genesis {
+    let account = Account::with_balance(Qa::new(10_u128.pow(18)));
+    Genesis::new((0..PAYERS).map(|number| (payer(number).address(), account)).collect()).unwrap()
+}
+
+/// Opens the chain of a network.
+pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
+    let parameters = network.parameters();
+    let mut config = ChainConfig {
+        chain_id: parameters.chain_id,
+        shards: parameters.shards,
+        blocks_per_ds_epoch: parameters.blocks_per_ds_epoch,
+        shard_gas_limit: parameters.shard_gas_limit,
+        ds_gas_limit: parameters.ds_gas_limit,
+        minimum_gas_price: parameters.minimum_gas_price,
+        operator_price: false,
+        edits: false,
+        coinbase_reward: parameters.coinbase_reward,
+        ..ChainConfig::isolated()
+    };
+    config.policy.nonces = NoncePolicy::Queue;
+    silica_chain::open(store, config, &genesis(), parameters.genesis_key, parameters.genesis_time).unwrap()
+}
+
+/// Opens the chain of a network on an empty store in memory.
+pub(crate) fn new_chain(network: &NetworkFile) -> (Chain, Producer) {
+    open(Store::ephemeral(StoreOptions::default()), network)
 }
 
 /// A random number generator. Each request returns the SHA-256 of a counter.
@@ -161,4 +221,84 @@ pub(crate) fn seal_with_seed(keys: &[KeyPair], signers: &[bool], items: &[Vec<u8
         ItemSignatures { cs1, cs2: sign(&first.message_for_second_round(header).unwrap()) }
     };
     Seal { signers: signers.to_vec(), items: items.iter().map(&mut sign_item).collect() }
+}
+
+/// A change of a body.
+pub(crate) type Change = Box<dyn Fn(&mut Body)>;
+
+/// Returns changes with names. Each of them makes a false body of a valid body with transactions and a DS block: a
+/// change of each member of each header, and of the transactions.
+pub(crate) fn false_bodies() -> Vec<(&'static str, Change)> {
+    let key = keys(9)[8].public_key();
+    let mut changes: Vec<(&'static str, Change)> = Vec::new();
+    macro_rules! change {
+        ($($place:ident . $field:ident = $value:expr;)*) => {$(
+            changes.push((concat!(stringify!($place), ".", stringify!($field)), Box::new(move |body: &mut Body| {
+                let header = change!(@$place body);
+                header.$field = $value;
+            })));
+        )*};
+        (@tx $body:ident) => { &mut $body.header };
+        (@micro $body:ident) => { &mut $body.micro_headers[0] };
+        (@ds $body:ident) => { $body.ds_header.as_mut().unwrap() };
+    }
+    change! {
+        tx.version = 99;
+        tx.committee_hash = CommitteeHash::new([1; 32]);
+        tx.prev_hash = BlockHash::new([1; 32]);
+        tx.gas_limit = Gas::new(1);
+        tx.gas_used = Gas::new(1);
+        tx.rewards = Qa::new(1);
+        tx.number = BlockNumber::new(77);
+        tx.state_root = StateRoot::new([1; 32]);
+        tx.state_delta_hash = StateDeltaHash::new([1; 32]);
+        tx.mb_info_hash = MbInfoHash::new([1; 32]);
+        tx.tx_count = 77;
+        tx.miner = key;
+        tx.ds_block = DsBlockNumber::new(77);
+        micro.version = 99;
+        micro.committee_hash = CommitteeHash::new([1; 32]);
+        micro.prev_hash = BlockHash::new([1; 32]);
+        micro.shard = ShardId::new(1);
+        micro.gas_limit = Gas::new(1);
+        micro.gas_used = Gas::new(1);
+        micro.rewards = Qa::new(1);
+        micro.epoch = BlockNumber::new(77);
+        micro.tx_root = TxRoot::new([1; 32]);
+        micro.tx_count = 77;
+        micro.miner = key;
+        micro.ds_block = DsBlockNumber::new(77);
+        micro.state_delta_hash = StateDeltaHash::new([1; 32]);
+        micro.receipts_hash = ReceiptsHash::new([1; 32]);
+        ds.version = 99;
+        ds.committee_hash = CommitteeHash::new([1; 32]);
+        ds.prev_hash = BlockHash::new([1; 32]);
+        ds.ds_difficulty = 99;
+        ds.difficulty = 99;
+        ds.leader = key;
+        ds.number = DsBlockNumber::new(77);
+        ds.epoch = BlockNumber::new(77);
+        ds.gas_price = GasPrice::new(Qa::new(77));
+        ds.software = SwInfo { node: SwVersion { major: 77, ..SwVersion::default() }, ..SwInfo::default() };
+        ds.pow_winners = [(key, Peer::default())].into();
+        ds.sharding_hash = ShardingHash::new([1; 32]);
+        ds.reserved = Reserved::new([1; Reserved::LEN]);
+        ds.removed = vec![key];
+        ds.proposals = [(1, Votes::default())].into();
+    }
+    changes.push(("no DS block", Box::new(|body| body.ds_header = None)));
+    changes.push(("one micro block less", Box::new(|body| body.micro_headers.truncate(1))));
+    changes.push(("one transaction less", Box::new(|body| body.transactions.truncate(3))));
+    changes.push(("transactions in another order", Box::new(|body| body.transactions.swap(0, 1))));
+    changes.push(("a transaction twice", Box::new(|body| body.transactions[1] = body.transactions[0].clone())));
+    changes.push(("another transaction", Box::new(|body| body.transactions[0] = payment(0, 1, 77))));
+    changes.push(("a transaction with a nonce gap", Box::new(|body| body.transactions[0] = payment(0, 50, 1))));
+    changes.push((
+        "a transaction with a false signature",
+        Box::new(|body| {
+            let transaction = body.transactions[0].clone().into_unsigned();
+            body.transactions[0] = transaction.with_signature(Signature::new([9; 64]));
+        }),
+    ));
+    changes
 }
