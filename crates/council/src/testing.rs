@@ -1,11 +1,13 @@
 //! Helpers of the tests.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::RangeInclusive, sync::Arc};
 
 use rand_core::{Infallible, TryCryptoRng, TryRng};
 use silica_chain::{
-    Chain, ChainConfig, Genesis, Producer,
+    BuildError, Chain, ChainConfig, CommitError, CommittedBlock, Edit, EditError, ExecutedBlock, Genesis, InvalidBlock,
+    PassError, Producer, Proposal, ProposeError, SealedBlock,
     config::NoncePolicy,
+    consensus::{Application, Cause},
     state::{Store, StoreOptions},
 };
 use silica_crypto::{
@@ -15,7 +17,8 @@ use silica_crypto::{
 use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, ChainId, CoSignatures, CommitteeHash, DsBlockHeader, DsBlockNumber, Gas,
     GasPrice, MbInfoHash, MicroBlockHeader, Peer, Qa, ReceiptsHash, Reserved, ShardId, ShardingHash, Signature,
-    StateDeltaHash, StateRoot, SwInfo, SwVersion, Timestamp, Transaction, TxBlockHeader, TxRoot, Votes, sha256,
+    StateDeltaHash, StateRoot, SwInfo, SwVersion, Timestamp, Transaction, TxBlock, TxBlockHeader, TxRoot, Votes,
+    sha256,
 };
 
 use crate::{
@@ -126,6 +129,60 @@ pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
 /// Opens the chain of a network on an empty store in memory.
 pub(crate) fn new_chain(network: &NetworkFile) -> (Chain, Producer) {
     open(Store::ephemeral(StoreOptions::default()), network)
+}
+
+/// A chain whose disk can fail.
+pub(crate) struct Disk {
+    pub(crate) producer: Producer,
+    pub(crate) is_full: bool,
+    pub(crate) executions: usize,
+}
+
+impl Disk {
+    pub(crate) fn new(producer: Producer) -> Self {
+        Self { producer, is_full: false, executions: 0 }
+    }
+}
+
+impl Application for Disk {
+    fn head(&self) -> Arc<TxBlock> {
+        self.producer.head()
+    }
+
+    fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
+        self.producer.propose(at, cause)
+    }
+
+    fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError> {
+        self.producer.propose_edit(at, edit)
+    }
+
+    fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
+        self.executions += 1;
+        if self.is_full { Err(BuildError::Failed.into()) } else { self.producer.verify(proposal) }
+    }
+
+    fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError> {
+        let number = block.tx_block().header.number;
+        let source = silica_chain::state::CommitError::NotReplaying;
+        if self.is_full { Err(CommitError::Store { number, source }) } else { self.producer.commit(block) }
+    }
+
+    fn write(&mut self, block: SealedBlock) -> Result<(), CommitError> {
+        self.producer.write(block)
+    }
+
+    fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError> {
+        self.producer.flush()
+    }
+
+    fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError> {
+        self.producer.pass(at, blocks)
+    }
+
+    fn has_candidates(&self) -> bool {
+        self.producer.has_candidates()
+    }
 }
 
 /// A random number generator. Each request returns the SHA-256 of a counter.

@@ -43,10 +43,12 @@ use crate::{
 
 /// A member of a network: it proposes, judges and commits entries, and co-signs bodies.
 ///
-/// The caller runs the agreement, and keeps what has to survive a crash: the bytes of a body before this member votes
-/// for the body, and the decision of a body before the next height. After a restart, the caller creates a new council
-/// on the reopened chain. If the journal of the caller has a decided body after the head, the caller passes the bytes
-/// of this body to [`decide`](Self::decide) again.
+/// The caller runs the agreement, and keeps what has to survive a crash: the bytes of an entry before this member votes
+/// for the entry, and the decision of a body before the next height. Seals are no exception: if a quorum votes for a
+/// seal whose bytes are lost, no other seal can be decided. After a restart, the caller creates a new council on the
+/// reopened chain. If the journal of the caller has a decided body after the head, the caller passes the bytes of this
+/// body to [`decide`](Self::decide) again. Then the caller passes its own proposals of the next height to
+/// [`restore_own`](Self::restore_own), and other entries to [`judge`](Self::judge).
 ///
 /// The methods ignore an entry of another height than [`next_height`](Self::next_height), and return its number.
 #[derive(Debug)]
@@ -181,15 +183,17 @@ impl Council {
         Ok(entry)
     }
 
-    /// Restores a body that this member proposed before a restart, so that [`propose`](Self::propose) returns the body
-    /// again. Returns the verdict on the body. The member proposes only a valid body again.
+    /// Restores an entry that this member proposed before a restart, so that [`propose`](Self::propose) returns the
+    /// entry again. Returns the verdict on the entry. The member proposes only a valid entry again.
     pub fn restore_own(&mut self, application: &mut dyn Application, height: Height, bytes: &[u8]) -> Verdict {
         let verdict = self.judge(application, height, bytes, Rule::Accepted);
-        if let (Verdict::Valid(id), EntryKind::Body) = (&verdict, height.kind())
-            && let Ok(body) = Body::decode(height, bytes, &self.parameters.body_limits())
-        {
-            let entry = Entry { id: *id, bytes: bytes.into() };
-            self.next.own = Some(OwnBody { entry, timestamp: body.timestamp, round: None });
+        if let Verdict::Valid(id) = verdict {
+            let entry = Entry { id, bytes: bytes.into() };
+            if let Some(decided) = &mut self.next.decided {
+                decided.own = Some(entry);
+            } else if let Ok(body) = Body::decode(height, bytes, &self.parameters.body_limits()) {
+                self.next.own = Some(OwnBody { entry, timestamp: body.timestamp, round: None });
+            }
         }
         verdict
     }

@@ -1,70 +1,19 @@
 //! Tests of one member with its chain.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::ops::RangeInclusive;
 
-use silica_chain::{
-    BuildError, Chain, CommitError, CommittedBlock, Edit, ExecutedBlock, InvalidBlock, PassError, Producer, Proposal,
-    ProposeError, SealedBlock,
-    consensus::{Application, Cause},
-};
-use silica_protocol::{BlockNumber, StateRoot, Timestamp, TxBlock};
+use silica_chain::Chain;
+use silica_protocol::{StateRoot, Timestamp};
 
 use super::*;
 use crate::{
+    cosign::{CoSignRound, Content, Recipient},
     entry::{EntryKind, ItemSignatures, Seal},
     record::entry_bytes,
-    testing,
+    testing::{self, Disk},
 };
 
-/// A chain whose disk can fail.
-struct Disk {
-    producer: Producer,
-    is_full: bool,
-    executions: usize,
-}
-
-impl Application for Disk {
-    fn head(&self) -> Arc<TxBlock> {
-        self.producer.head()
-    }
-
-    fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
-        self.producer.propose(at, cause)
-    }
-
-    fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, silica_chain::EditError> {
-        self.producer.propose_edit(at, edit)
-    }
-
-    fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
-        self.executions += 1;
-        if self.is_full { Err(BuildError::Failed.into()) } else { self.producer.verify(proposal) }
-    }
-
-    fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError> {
-        let number = block.tx_block().header.number;
-        let source = silica_chain::state::CommitError::NotReplaying;
-        if self.is_full { Err(CommitError::Store { number, source }) } else { self.producer.commit(block) }
-    }
-
-    fn write(&mut self, block: SealedBlock) -> Result<(), CommitError> {
-        self.producer.write(block)
-    }
-
-    fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError> {
-        self.producer.flush()
-    }
-
-    fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError> {
-        self.producer.pass(at, blocks)
-    }
-
-    fn has_candidates(&self) -> bool {
-        self.producer.has_candidates()
-    }
-}
-
-/// The member at position 0 of a network with four members.
+/// A member of a network with its chain.
 struct Member {
     network: NetworkFile,
     chain: Chain,
@@ -79,16 +28,20 @@ impl Member {
     }
 
     fn of(network: NetworkFile) -> Self {
+        Self::at(network, 0)
+    }
+
+    fn at(network: NetworkFile, index: usize) -> Self {
         let (chain, producer) = testing::new_chain(&network);
-        let council = Council::new(&network, testing::keys(1).remove(0)).unwrap();
+        let council = Council::new(&network, testing::keys(4).remove(index)).unwrap();
         let now = network.parameters().genesis_time.get() + 5_000_000;
-        Self { network, chain, disk: Disk { producer, is_full: false, executions: 0 }, council, now }
+        Self { network, chain, disk: Disk::new(producer), council, now }
     }
 
     fn restart(self) -> Self {
         let (chain, producer) = testing::open(self.disk.producer.into_store(), &self.network);
         let council = Council::new(&self.network, testing::keys(1).remove(0)).unwrap();
-        Self { chain, disk: Disk { producer, is_full: false, executions: 0 }, council, ..self }
+        Self { chain, disk: Disk::new(producer), council, ..self }
     }
 
     fn pay(&self, nonces: RangeInclusive<u64>) {
@@ -217,6 +170,11 @@ fn heights_alternate_and_survive_a_restart() {
     member.decide(body.id, Some(&body.bytes)).unwrap();
     assert_eq!(member.height().get(), 2);
     let bytes = member.seal(7).encode();
+    assert!(matches!(member.propose(0, 0), Err(ProposalError::NoSeal)));
+    let second = member.height();
+    let verdict = member.council.restore_own(&mut member.disk, second, &bytes);
+    assert!(matches!(verdict, Verdict::Valid(id) if id == member.seal_id(&bytes)));
+    assert_eq!(&*member.propose(3, 0).unwrap().bytes, &bytes[..]);
     let Ok(Decided::Block(block)) = member.decide(member.seal_id(&bytes), Some(&bytes)) else { panic!("no block") };
     assert_eq!((block.tx_block().header.number.get(), block.transactions().len()), (1, 3));
     member.council = Council::new(&member.network, testing::keys(1).remove(0)).unwrap();
@@ -487,4 +445,86 @@ fn a_false_seal_is_invalid() {
     let id = member.seal_id(&other.encode());
     assert!(matches!(member.decide(id, None), Ok(Decided::Block(_))));
     assert_eq!(member.height().kind(), EntryKind::Body);
+}
+
+#[test]
+fn an_early_ready_waits_for_the_decision() {
+    let network = testing::network(4, &[]);
+    let mut members: Vec<_> = (0..4).map(|index| Member::at(network.clone(), index)).collect();
+    let mut rng = testing::Digests(0);
+    let body = members[0].propose(0, 0).unwrap();
+    let (seal_height, leader) = (Height::new(2).unwrap(), 2);
+    assert_eq!(proposer(4, seal_height, 0), leader);
+    let mut send = |member: &mut Member| {
+        member.decide(body.id, Some(&body.bytes)).unwrap();
+        member.council.start_round(seal_height, 0, &mut rng)
+    };
+    let mut readys = Vec::new();
+    for index in [0, 1, 3] {
+        let effects = send(&mut members[index]);
+        let [Effect::Send(Recipient::One(to), ready)] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(*to, leader);
+        readys.push(ready.clone());
+    }
+    // The leader has not decided the body: it opens no session, and keeps the messages.
+    let mut none = testing::Digests(1 << 40);
+    assert_eq!(members[leader].council.start_round(seal_height, 0, &mut none), []);
+    for ready in &readys {
+        assert_eq!(members[leader].council.receive(ready.clone(), &mut none), Ok(Vec::new()));
+    }
+    let effects = send(&mut members[leader]);
+    let sent = |kind: fn(&Content) -> bool| {
+        effects.iter().any(|effect| matches!(effect, Effect::Send(_, message) if kind(&message.content)))
+    };
+    assert!(sent(|content| matches!(content, Content::Ready { .. })), "{effects:?}");
+    assert!(sent(|content| matches!(content, Content::Set { .. })), "{effects:?}");
+    // The round of another height has no effect. The end of the round names the open session.
+    let other = Height::new(4).unwrap();
+    assert_eq!(members[leader].council.start_round(other, 0, &mut none), []);
+    assert!(matches!(members[leader].council.end_round(), Some(Effect::Failed(_))));
+    assert_eq!(members[leader].council.end_round(), None);
+}
+
+#[test]
+fn a_member_without_the_decision_answers_nothing() {
+    let network = testing::network(4, &[]);
+    let [mut first, mut second] = [0, 2].map(|index| Member::at(network.clone(), index));
+    let mut rng = testing::Digests(0);
+    let body = first.propose(0, 0).unwrap();
+    second.decide(body.id, Some(&body.bytes)).unwrap();
+    let effects = second.council.start_round(Height::new(2).unwrap(), 0, &mut rng);
+    let messages = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Send(_, message) => Some(message),
+        Effect::Timer(_) | Effect::Sealed(_) | Effect::Failed(_) | Effect::Fault { .. } => None,
+    });
+    let messages: Vec<_> = messages.collect();
+    assert!(!messages.is_empty());
+    for message in messages {
+        let session = message.session;
+        assert_eq!(first.council.receive(message, &mut rng), Ok(Vec::new()));
+        // A challenge is dropped, whatever its content.
+        let content = Content::Challenge(CoSignRound::First, Vec::new());
+        let challenge = CoSignMessage::new(&network.id(), session, 2, content, &testing::keys(4)[2]);
+        assert_eq!(first.council.receive(challenge.clone(), &mut rng), Ok(Vec::new()));
+        let forged = CoSignMessage { from: 1, ..challenge };
+        assert!(first.council.receive(forged, &mut rng).is_err());
+    }
+}
+
+#[test]
+fn state_of_earlier_blocks_is_dropped() {
+    let network = testing::network(4, &[]);
+    let [mut fast, mut slow] = [0, 1].map(|index| Member::at(network.clone(), index));
+    let stale = slow.propose(0, 0).unwrap();
+    let [body, seal] = fast.make_block();
+    // The chain of the slow member gets the block by another way.
+    let mut other = Council::new(&network, testing::keys(4).remove(3)).unwrap();
+    let height = slow.height();
+    other.decide(&mut slow.disk, height, body.id, Some(&body.bytes)).unwrap();
+    other.decide(&mut slow.disk, height.next().unwrap(), seal.id, Some(&seal.bytes)).unwrap();
+    assert_eq!(slow.height().get(), 3);
+    slow.now += 1_000_000;
+    let next = slow.propose(0, 0).unwrap();
+    assert_ne!(next.id, stale.id);
+    assert!(matches!(fast.judge(&next.bytes, Rule::Accepted), Verdict::Valid(id) if id == next.id));
 }
