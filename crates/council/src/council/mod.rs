@@ -12,6 +12,8 @@ mod candidates;
 mod decided;
 mod error;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
 mod verdict;
 
