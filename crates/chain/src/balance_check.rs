@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use silica_protocol::{Address, BlockNumber, PublicKey, Qa};
+use silica_protocol::{Address, BlockNumber, Qa};
 use silica_state::{ArchiveError, StateError, Store};
 
 use crate::{
+    committee::Committees,
     config::{ChainConfig, ConfigError},
     genesis::Genesis,
     transfer::{BlockPart, Transfer, TransferPlace, TransferSource},
@@ -21,12 +22,13 @@ pub fn check_balances(
     store: &Store,
     config: &ChainConfig,
     genesis: &Genesis,
-    member: PublicKey,
+    committees: impl Into<Committees>,
     progress: &mut dyn FnMut(BlockNumber, BlockNumber),
 ) -> Result<(), BalanceError> {
     let state = store.snapshot();
     let Some(head) = state.head().map(|head| head.number) else { return Ok(()) };
-    let source = TransferSource::new(&state, genesis, config.epochs()?, &member);
+    let (epochs, committees) = (config.epochs()?, committees.into());
+    let source = TransferSource { state: &state, genesis, epochs, committees: &committees };
     let mut sums = Sums { source, balances: BTreeMap::new() };
     let mut block = BlockNumber::new(0);
     while block <= head {

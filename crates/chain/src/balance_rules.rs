@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use silica_protocol::{Address, BlockNumber, PublicKey, Receipt, Transaction};
+use silica_protocol::{Address, BlockNumber, Receipt, Transaction};
 use silica_state::{ArchiveError, BalanceChanges, BalanceRules, Snapshot, Store};
 
 use crate::{
+    committee::Committees,
     config::{ChainConfig, ConfigError},
     epoch::Epochs,
     genesis::Genesis,
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Sets the rules of balances of a store, so that its history index can have balances. [`open`](crate::open) also sets
-/// them. `member` is the public key of the only member of all committees.
+/// them.
 ///
 /// # Errors
 ///
@@ -22,25 +23,25 @@ pub fn set_balance_rules(
     store: &Store,
     config: &ChainConfig,
     genesis: &Genesis,
-    member: &PublicKey,
+    committees: impl Into<Committees>,
 ) -> Result<(), ConfigError> {
-    set(store, &Arc::new(genesis.clone()), config.epochs()?, member);
+    set(store, &Arc::new(genesis.clone()), config.epochs()?, committees.into());
     Ok(())
 }
 
 /// Sets the rules of balances of a store.
-pub(crate) fn set(store: &Store, genesis: &Arc<Genesis>, epochs: Epochs, member: &PublicKey) {
+pub(crate) fn set(store: &Store, genesis: &Arc<Genesis>, epochs: Epochs, committees: Committees) {
     let genesis = Arc::clone(genesis);
-    store.set_balance_rules(Arc::new(Rules { genesis, epochs, beneficiary: Address::from_public_key(member) }));
+    store.set_balance_rules(Arc::new(Rules { genesis, epochs, committees }));
 }
 
-/// The rules of a chain whose committees have one member.
+/// The rules of a chain.
 #[derive(Debug)]
 struct Rules {
     genesis: Arc<Genesis>,
     epochs: Epochs,
-    /// The account that vacuous blocks pay.
-    beneficiary: Address,
+    /// The members that vacuous blocks pay.
+    committees: Committees,
 }
 
 impl BalanceRules for Rules {
@@ -56,8 +57,8 @@ impl BalanceRules for Rules {
         transactions: &[(Transaction, Receipt)],
         changes: &mut BalanceChanges<'_>,
     ) -> Result<(), ArchiveError> {
-        let Self { ref genesis, epochs, beneficiary } = *self;
-        let source = TransferSource { state: chain, genesis, epochs, beneficiary };
+        let Self { ref genesis, epochs, ref committees } = *self;
+        let source = TransferSource { state: chain, genesis, epochs, committees };
         add(source.of_start(block, has_edits)?, changes)?;
         for (position, (transaction, receipt)) in (0..).zip(transactions) {
             add(source.of_transaction(block, position, transaction, receipt)?, changes)?;

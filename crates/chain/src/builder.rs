@@ -13,22 +13,20 @@
 //! gap. From a list, the builder takes all transactions in order, and rejects the block if one of them is dropped or
 //! postponed.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use silica_protocol::{
-    Account, AccountDelta, Address, BalanceChange, BlockNumber, CoSignatures, CodeHash, CommitteeHash,
-    DeployedContract, DsBlock, DsBlockHeader, DsBlockNumber, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock,
-    MicroBlockHeader, Nonce, Peer, PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash,
-    StateDelta, StateDeltaHash, StateRoot, SwInfo, Timestamp, TransactionKind, TxBlock, TxBlockHeader, TxHash, TxRoot,
+    Account, Address, BlockNumber, CoSignatures, CodeHash, CommitteeHash, DsBlock, DsBlockHeader, DsBlockNumber, Gas,
+    GasPrice, MbInfo, MbInfoHash, MicroBlock, MicroBlockHeader, Peer, PublicKey, Qa, Receipt, ReceiptsHash, Reserved,
+    ShardId, ShardMember, ShardingHash, StateDeltaHash, StateRoot, SwInfo, Timestamp, TransactionKind, TxBlock,
+    TxBlockHeader, TxHash, TxRoot,
 };
 use silica_scilla::work::{PER_BLOCK, TRANSACTION, Work};
-use silica_state::{RangeTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
+use silica_state::{RangeTemplate, Snapshot, StateDiff, StateError, Store};
 
 use crate::{
     admission::{InvalidTransaction, VerifiedTransaction},
+    committee::Committee,
     config::ChainConfig,
     difficulty::Adjustment,
     epoch::Epochs,
@@ -37,6 +35,7 @@ use crate::{
     pool::{DropReason, Line, Postponed},
     reward::Settlement,
     stage::{Blocks, BuildError, ExecutedBlock, InvalidBlock},
+    state_delta::{delta_hash, state_diff},
 };
 
 /// A block before it is complete.
@@ -45,9 +44,13 @@ pub(crate) struct Builder<'a> {
     contract_cache: &'a ContractCache,
     epochs: Epochs,
     head: &'a Head,
-    /// The only member of all committees.
-    member: PublicKey,
+    /// The members of the DS epoch of the block.
+    committee: &'a Committee,
     committee_hash: CommitteeHash,
+    /// The hash of the committee that signs a DS block before this block, and the number of its members.
+    ds_signers: (CommitteeHash, usize),
+    /// The leader of the DS epoch of the block.
+    leader: PublicKey,
     minimum_price: Option<GasPrice>,
     number: BlockNumber,
     timestamp: Timestamp,
@@ -93,20 +96,29 @@ impl<'a> Builder<'a> {
         timestamp: Timestamp,
         minimum_price: Option<GasPrice>,
     ) -> Result<Self, BuildError> {
-        let Network { config, epochs, member, contract_cache } = network;
+        let Network { config, epochs, committees, contract_cache } = network;
         let number = head.tx_block.header.number.next().ok_or(BuildError::End)?;
+        let ds_number = epochs.ds_block_of(number);
+        let (committee, ds_signers) = (committees.of(ds_number), committees.signers_of(ds_number));
+        let leader = match ds_number.get() {
+            _ if !epochs.starts_with(number) => head.ds_block.header.leader,
+            0 | 1 => committee.first(),
+            _ => committee.leader(&head.ds_hash),
+        };
         Ok(Self {
             config,
             contract_cache,
             epochs: *epochs,
             head,
-            member: *member,
-            committee_hash: CommitteeHash::of(&[*member]),
+            committee,
+            committee_hash: CommitteeHash::of(committee.keys()),
+            ds_signers: (CommitteeHash::of(ds_signers.keys()), ds_signers.len()),
+            leader,
             minimum_price,
             number,
             timestamp,
             ds_block: None,
-            ds_number: epochs.ds_block_of(number),
+            ds_number,
             overlay: Overlay::new(state),
             micro_blocks: Vec::new(),
             transactions: Vec::new(),
@@ -144,24 +156,25 @@ impl<'a> Builder<'a> {
     pub(crate) fn make_ds_block(&mut self, gas_price: GasPrice) {
         let header = self.ds_header(gas_price);
         self.minimum_price = self.minimum_price.map(|_| gas_price);
-        self.ds_block = Some(DsBlock { header, cosignatures: CoSignatures::unsigned(1), timestamp: self.timestamp });
+        let cosignatures = CoSignatures::unsigned(self.ds_signers.1);
+        self.ds_block = Some(DsBlock { header, cosignatures, timestamp: self.timestamp });
     }
 
     fn ds_header(&self, gas_price: GasPrice) -> DsBlockHeader {
         let (ds_difficulty, difficulty) = ds_difficulties(&self.head.ds_block.header);
         DsBlockHeader {
             version: DsBlockHeader::VERSION,
-            committee_hash: self.committee_hash,
+            committee_hash: self.ds_signers.0,
             prev_hash: self.head.ds_hash,
             ds_difficulty,
             difficulty,
-            leader: self.member,
+            leader: self.leader,
             number: self.ds_number,
             epoch: self.number,
             gas_price,
             software: SwInfo::default(),
             pow_winners: BTreeMap::new(),
-            sharding_hash: sharding_hash(self.config.shards, self.member),
+            sharding_hash: sharding_hash(self.config.shards, self.committee),
             reserved: Reserved::ZERO,
             removed: Vec::new(),
             proposals: BTreeMap::new(),
@@ -290,7 +303,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Closes the micro blocks of a vacuous block. The fees of the DS epoch return to the null account, which pays the
-    /// reward to the only member.
+    /// reward to the members of the committee.
     pub(crate) fn pay_reward(&mut self, fees: Qa) -> Result<(), BuildError> {
         for committee in self.committees() {
             let mut draft = self.draft(committee);
@@ -304,12 +317,15 @@ impl<'a> Builder<'a> {
     }
 
     fn settle(&mut self, fees: Qa) -> Result<(), BuildError> {
-        let beneficiary = Address::from_public_key(&self.member);
-        let (null, member) = (self.overlay.account(&Address::ZERO)?, self.overlay.account(&beneficiary)?);
-        let (null, member) = settle(null, member, fees, self.config.coinbase_reward).ok_or(BuildError::Supply)?;
-        self.overlay.set(&Address::ZERO, null)?;
-        if let Some(member) = member {
-            self.overlay.set(&beneficiary, member)?;
+        let null = self.overlay.account(&Address::ZERO)?.unwrap_or_default();
+        let settled = Settlement::new(null.balance, fees, self.config.coinbase_reward, self.committee.len());
+        let settled = settled.ok_or(BuildError::Supply)?;
+        self.overlay.set(&Address::ZERO, Account { balance: settled.reserve, ..null })?;
+        for (address, paid) in self.committee.accounts().iter().zip(settled.payments()) {
+            let member = self.overlay.account(address)?;
+            if let Some(member) = after_payment(member, paid).ok_or(BuildError::Supply)? {
+                self.overlay.set(address, member)?;
+            }
         }
         Ok(())
     }
@@ -415,7 +431,7 @@ impl<'a> Builder<'a> {
             epoch: self.number,
             tx_root: TxRoot::of(&tx_hashes),
             tx_count: u32::try_from(tx_hashes.len()).expect("gas limits keep micro blocks far below 2^32 transactions"),
-            miner: self.member,
+            miner: self.miner_of(shard),
             ds_block: self.ds_number,
             state_delta_hash: delta_hash(&self.overlay.phase_changes()?),
             receipts_hash: ReceiptsHash::of(&receipts),
@@ -424,10 +440,20 @@ impl<'a> Builder<'a> {
         self.micro_blocks.push(MicroBlock {
             header,
             tx_hashes,
-            cosignatures: CoSignatures::unsigned(1),
+            cosignatures: CoSignatures::unsigned(self.committee.len()),
             timestamp: self.timestamp,
         });
         Ok(())
+    }
+
+    /// Returns the miner of a micro block: the leader of the DS epoch for the DS committee, and a member that the latest
+    /// block hash selects for a shard. At the start of a DS epoch, the DS block is the latest block.
+    fn miner_of(&self, shard: ShardId) -> PublicKey {
+        if shard.get() == self.config.shards {
+            return self.leader;
+        }
+        let ds_hash = self.ds_block.as_ref().map(|block| block.header.hash());
+        self.committee.leader(&ds_hash.unwrap_or(self.head.hash))
     }
 
     /// Computes the state root and the header, and returns the executed block.
@@ -438,8 +464,8 @@ impl<'a> Builder<'a> {
         let state = store.extend(store.prepare(), &state_diff(&changes))?;
         let header = self.header(&changes, state.root())?;
         let infos = self.infos();
-        let tx_block =
-            TxBlock { header, micro_blocks: infos, cosignatures: CoSignatures::unsigned(1), timestamp: self.timestamp };
+        let cosignatures = CoSignatures::unsigned(self.committee.len());
+        let tx_block = TxBlock { header, micro_blocks: infos, cosignatures, timestamp: self.timestamp };
         Ok(ExecutedBlock {
             blocks: Blocks { tx: tx_block, micro: self.micro_blocks, ds: self.ds_block },
             transactions: self.transactions,
@@ -472,7 +498,7 @@ impl<'a> Builder<'a> {
             state_delta_hash: self.merged_delta_hash(changes),
             mb_info_hash: MbInfoHash::of(&self.infos()),
             tx_count: u32::try_from(self.transactions.len()).map_err(|_| BuildError::Gas)?,
-            miner: self.member,
+            miner: self.leader,
             ds_block: self.ds_number,
         })
     }
@@ -512,22 +538,16 @@ pub(crate) fn ds_difficulties(last: &DsBlockHeader) -> (u8, u8) {
     (Adjustment::DS.next(last.ds_difficulty, 0), Adjustment::SHARD.next(last.difficulty, 0))
 }
 
-/// Returns the null account after it gets the fees of a DS epoch and pays the reward, and the account of the only
-/// member if it gets money. Returns `None` if a balance exceeds 128 bits.
-pub(crate) fn settle(
-    null: Option<Account>,
-    member: Option<Account>,
-    fees: Qa,
-    reward: Qa,
-) -> Option<(Account, Option<Account>)> {
-    let (null, member) = (null.unwrap_or_default(), member.unwrap_or_default());
-    let Settlement { reserve, paid } = Settlement::new(null.balance, fees, reward)?;
-    let null = Account { balance: reserve, ..null };
+/// Returns the account of a member after a vacuous block pays it, or `Some(None)` if the block pays nothing. Returns
+/// `None` if the balance exceeds 128 bits.
+#[expect(clippy::option_option, reason = "an error, no change, or the changed account")]
+pub(crate) fn after_payment(member: Option<Account>, paid: Qa) -> Option<Option<Account>> {
     if paid.is_zero() {
-        return Some((null, None));
+        return Some(None);
     }
+    let member = member.unwrap_or_default();
     let balance = member.balance.checked_add(paid)?;
-    Some((null, Some(Account { balance, ..member })))
+    Some(Some(Account { balance, ..member }))
 }
 
 /// Maximum work that failed attempts may add to a block, in nanoseconds. It is a quarter of the maximum work of a
@@ -549,9 +569,10 @@ enum Tried {
     Postponed(Postponed),
 }
 
-/// Returns the hash of the shards. Each virtual shard has the same single member.
-pub(crate) fn sharding_hash(shards: u32, member: PublicKey) -> ShardingHash {
-    ShardingHash::of(&(0..shards).map(|_| vec![shard_member(member)]).collect::<Vec<_>>())
+/// Returns the hash of the shards. Each virtual shard has the members of the committee.
+pub(crate) fn sharding_hash(shards: u32, committee: &Committee) -> ShardingHash {
+    let members = || committee.keys().iter().copied().map(shard_member).collect();
+    ShardingHash::of(&(0..shards).map(|_| members()).collect::<Vec<_>>())
 }
 
 /// Returns the member of a virtual shard. It has no network address.
@@ -561,49 +582,4 @@ pub(crate) fn shard_member(member: PublicKey) -> ShardMember {
 
 fn micro_block_info(block: &MicroBlock) -> MbInfo {
     MbInfo { hash: block.header.hash(), tx_root: block.header.tx_root, shard: block.header.shard }
-}
-
-/// Returns the hash of the state delta of changes. The state delta does not contain accounts that were only read
-/// (Reference: execution#changed-accounts).
-pub(crate) fn delta_hash(changes: &[Change]) -> StateDeltaHash {
-    if changes.is_empty() {
-        return StateDeltaHash::ZERO;
-    }
-    let delta = |change: &Change| {
-        let before = change.before.unwrap_or_default();
-        let nonce_increase = nonce_increase(before.nonce, change.after.nonce);
-        let balance = BalanceChange::between(before.balance, change.after.balance);
-        let entries = || change.storage.iter();
-        let delta = AccountDelta {
-            balance,
-            nonce_increase,
-            deployed: change.deployed.as_ref().map(|source| DeployedContract {
-                code_hash: source.hash(),
-                code: source.code.to_string(),
-                init_data: source.init.to_string(),
-            }),
-            written: entries().filter_map(|(key, value)| Some((key.clone(), value.as_deref()?.to_vec()))).collect(),
-            removed: entries()
-                .filter(|(_, value)| value.is_none())
-                .map(|(key, _)| key.clone())
-                .collect::<BTreeSet<_>>(),
-        };
-        (change.address, delta)
-    };
-    StateDelta { accounts: changes.iter().map(delta).collect() }.hash()
-}
-
-/// Returns the changes as a state diff for the store.
-pub(crate) fn state_diff(changes: &[Change]) -> StateDiff {
-    let accounts = changes.iter().map(|change| (change.address, change.after));
-    let entries = |change: &Change| -> StorageDiff {
-        change.storage.iter().map(|(key, value)| (key.clone(), value.as_deref().map(<[u8]>::to_vec))).collect()
-    };
-    let stored = changes.iter().filter(|change| !change.storage.is_empty());
-    let storage = stored.map(|change| (change.address, entries(change)));
-    StateDiff { accounts: accounts.collect(), storage: storage.collect() }
-}
-
-fn nonce_increase(before: Nonce, after: Nonce) -> u64 {
-    after.get().saturating_sub(before.get())
 }

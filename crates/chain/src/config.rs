@@ -356,11 +356,28 @@ pub enum ConfigError {
     /// The minimum gas price is 0.
     #[error("minimum gas price: expected at least 1 Qa, got 0")]
     GasPrice,
-    /// The member of the committees is not the compressed form of a point, so no signature of a block verifies.
-    #[error("member of the committees: expected a compressed point of secp256k1, got {key}")]
+    /// The committee has no member.
+    #[error("members of the committee: expected at least 1, got 0")]
+    NoMember,
+    /// A member of the committee is not the compressed form of a point, so no signature of a block verifies.
+    #[error("member of the committee: expected a compressed point of secp256k1, got {key}")]
     Member {
         /// The given key.
         key: PublicKey,
+    },
+    /// A key is several members of the committee.
+    #[error("members of the committee: expected different keys, got {key} twice")]
+    RepeatedMember {
+        /// The repeated key.
+        key: PublicKey,
+    },
+    /// The parameter lets one node decide about blocks, but the committee has several members.
+    #[error("{option}: expected off with {members} members of the committee, got on")]
+    SeveralMembers {
+        /// Name of the parameter.
+        option: &'static str,
+        /// Number of members.
+        members: usize,
     },
     /// A rule of execution has a value that this implementation does not support.
     #[error("rules: expected the rules of generation 8.1, got other rules")]

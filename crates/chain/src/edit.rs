@@ -7,9 +7,9 @@ use silica_protocol::{Account, Address, Nonce, Qa};
 use silica_state::{Snapshot, StateDiff};
 
 use crate::{
-    builder::state_diff,
     executor::{self, EditError, Overlay},
     network::Network,
+    state_delta::state_diff,
 };
 
 /// A change of the state without a transaction. An edit of the balance or the nonce of a missing account creates the

@@ -65,9 +65,10 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `reserve_log`,
+//! - `accounts`, `accounts_file`, `committee`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `reserve_log`,
 //!   `revert_log`, [`reward`], `scilla_rules`:
 //!   - `accounts` reads accounts, and `accounts_file` reads the file of the first accounts.
+//!   - `committee` has the members of each DS epoch.
 //!   - `difficulty`, `epoch`, `gas_price` and `reward` compute values of DS epochs.
 //!   - `drop_reason` has the statuses of dropped transactions.
 //!   - `parallel` divides work among threads.
@@ -79,7 +80,9 @@
 //! - `pool`: pending transactions and their order.
 //! - `stage`: the stages of a block.
 //! - `executor`: the execution of one transaction on the running state of a block.
-//! - `network`: the context of a block: the constant parameters and the head.
+//! - `network`, `state_delta`:
+//!   - `network` has the context of a block: the constant parameters and the head.
+//!   - `state_delta` encodes the changes of a block for headers and for the store.
 //! - `builder`, `shared`, `epoch_accounting`:
 //!   - `builder` makes the next block from the head and transactions.
 //!   - `shared` has the state that all handles share.
@@ -147,6 +150,7 @@ mod balance_check;
 mod balance_rules;
 mod block_list;
 mod builder;
+mod committee;
 pub mod config;
 pub mod consensus;
 mod contract;
@@ -179,6 +183,7 @@ mod shared;
 mod simulation;
 mod snapshot;
 mod stage;
+mod state_delta;
 mod state_page;
 #[cfg(feature = "test-util")]
 mod test_chain;
@@ -215,6 +220,7 @@ pub use crate::{
     balance_check::{BalanceError, check_balances},
     balance_rules::set_balance_rules,
     block_list::{BlockListPage, BlockRow},
+    committee::Committees,
     config::{ChainConfig, ConfigError},
     consensus::{CommitError, EngineError, PassError, ProposeError, SealError},
     contract::{ContractEntries, ContractField, variable_key},

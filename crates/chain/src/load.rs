@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use silica_crypto::{CoSignatureError, cosign};
-use silica_protocol::{BlockNumber, CoSignatures, DsBlock, DsBlockNumber, Gas, PublicKey, TxBlock};
+use silica_protocol::{BlockNumber, CoSignatures, CommitteeHash, DsBlock, DsBlockNumber, Gas, PublicKey, TxBlock};
 use silica_state::{ArchiveError, Snapshot, StateError};
 
 use crate::{
+    committee::Committee,
     config::{ConfigError, Policy},
     network::{Head, Network},
     replay::ReplayError,
@@ -47,10 +48,11 @@ fn read_head(state: &Snapshot, network: &Network) -> Result<Head, OpenError> {
 }
 
 fn check_network(tx_block: &TxBlock, ds_block: &DsBlock, network: &Network) -> Result<(), OpenError> {
-    let Network { config, epochs, member, .. } = network;
+    let Network { config, epochs, committees, .. } = network;
     let header = &tx_block.header;
-    if ds_block.header.leader != *member {
-        return Err(OpenError::Key { stored: ds_block.header.leader, configured: *member });
+    let (stored, committee) = (ds_block.header.leader, committees.of(header.ds_block));
+    if !committee.keys().contains(&stored) {
+        return Err(OpenError::Key { stored, configured: committee.first() });
     }
     if header.number.get() == 0 {
         return Ok(());
@@ -58,6 +60,8 @@ fn check_network(tx_block: &TxBlock, ds_block: &DsBlock, network: &Network) -> R
     let compare = |name, stored: String, configured: String| {
         if stored == configured { Ok(()) } else { Err(OpenError::Parameter { name, stored, configured }) }
     };
+    let (stored, configured) = (header.committee_hash, CommitteeHash::of(committee.keys()));
+    compare("a committee hash of", stored.to_string(), configured.to_string())?;
     let shards = tx_block.micro_blocks.len().saturating_sub(1);
     compare("a number of shards of", shards.to_string(), config.shards.to_string())?;
     compare("a DS block number of", header.ds_block.to_string(), epochs.ds_block_of(header.number).to_string())?;
@@ -71,12 +75,13 @@ fn check_signed(tx_block: &TxBlock, ds_block: &DsBlock, network: &Network) -> Re
     if number.get() == 0 {
         return Ok(());
     }
-    let verify = |cosignatures: &CoSignatures, header: &[u8]| {
-        cosign::verify(cosignatures, header, &[network.member])
-            .map_err(|source| OpenError::Signature { number, source })
+    let committees = &network.committees;
+    let verify = |cosignatures: &CoSignatures, header: &[u8], committee: &Committee| {
+        let verified = cosign::verify(cosignatures, header, committee.keys());
+        verified.map_err(|source| OpenError::Signature { number, source })
     };
-    verify(&tx_block.cosignatures, &tx_block.header.encode())?;
-    verify(&ds_block.cosignatures, &ds_block.header.encode())
+    verify(&tx_block.cosignatures, &tx_block.header.encode(), committees.of(tx_block.header.ds_block))?;
+    verify(&ds_block.cosignatures, &ds_block.header.encode(), committees.signers_of(ds_block.header.number))
 }
 
 fn read_times(state: &Snapshot, head: &Head) -> Result<Times, OpenError> {

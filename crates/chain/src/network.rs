@@ -1,12 +1,13 @@
 //! The context of a block: the constant parameters of the chain, and the previous blocks.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use silica_crypto::multisig;
 use silica_protocol::{BlockHash, BlockNumber, DsBlock, PublicKey, TxBlock};
 use silica_state::{ArchiveError, Snapshot};
 
 use crate::{
+    committee::Committees,
     config::{ChainConfig, ConfigError},
     epoch::Epochs,
     executor::ContractCache,
@@ -47,20 +48,39 @@ impl Head {
 pub(crate) struct Network {
     pub(crate) config: ChainConfig,
     pub(crate) epochs: Epochs,
-    /// The only member of the DS committee and of each virtual shard.
-    pub(crate) member: PublicKey,
+    pub(crate) committees: Committees,
     /// The contract cache of block production.
     pub(crate) contract_cache: Arc<ContractCache>,
 }
 
 impl Network {
     /// Checks the parameters, and returns them with an empty contract cache.
-    pub(crate) fn new(config: ChainConfig, member: PublicKey) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: ChainConfig, committees: Committees) -> Result<Self, ConfigError> {
         config.check()?;
-        multisig::aggregate_keys(&[member]).map_err(|_| ConfigError::Member { key: member })?;
+        check_committee(committees.of_genesis().keys(), &config)?;
         let epochs = config.epochs()?;
         let contract_cache = Arc::new(ContractCache::new(config.rules.scilla));
-        Ok(Self { config, epochs, member, contract_cache })
+        Ok(Self { config, epochs, committees, contract_cache })
+    }
+}
+
+/// Checks the members of a committee. With several members, no node decides alone, so the chain permits no edits and no
+/// price of an operator.
+fn check_committee(keys: &[PublicKey], config: &ChainConfig) -> Result<(), ConfigError> {
+    if keys.is_empty() {
+        return Err(ConfigError::NoMember);
+    }
+    let mut known = BTreeSet::new();
+    for key in keys {
+        multisig::aggregate_keys(&[*key]).map_err(|_| ConfigError::Member { key: *key })?;
+        if !known.insert(key) {
+            return Err(ConfigError::RepeatedMember { key: *key });
+        }
+    }
+    match (keys.len(), config.operator_price, config.edits) {
+        (1, _, _) | (_, false, false) => Ok(()),
+        (members, true, _) => Err(ConfigError::SeveralMembers { option: "operator price", members }),
+        (members, false, true) => Err(ConfigError::SeveralMembers { option: "edits", members }),
     }
 }
 
@@ -73,12 +93,29 @@ mod tests {
 
     #[test]
     fn price_of_zero_and_foreign_member_are_rejected() {
-        let (config, member) = (ChainConfig::isolated(), key(1).public_key());
-        assert!(Network::new(config.clone(), member).is_ok());
+        let (config, member) = (ChainConfig::isolated(), Committees::from(key(1).public_key()));
+        assert!(Network::new(config.clone(), member.clone()).is_ok());
         for key in [PublicKey::ZERO, PublicKey::new([0xff; 33])] {
-            assert_eq!(Network::new(config.clone(), key).unwrap_err(), ConfigError::Member { key });
+            assert_eq!(Network::new(config.clone(), key.into()).unwrap_err(), ConfigError::Member { key });
         }
         let free = ChainConfig { minimum_gas_price: GasPrice::new(Qa::ZERO), ..config };
         assert_eq!(Network::new(free, member).unwrap_err(), ConfigError::GasPrice);
+    }
+
+    #[test]
+    fn committees_have_different_members_and_no_rights_of_one_node() {
+        let [first, second] = [1, 2].map(|number| key(number).public_key());
+        let shared = ChainConfig { operator_price: false, edits: false, ..ChainConfig::isolated() };
+        let error = |config: ChainConfig, members: &[PublicKey]| {
+            Network::new(config, Committees::fixed(members.iter().copied())).unwrap_err()
+        };
+        assert!(Network::new(shared.clone(), Committees::fixed([first, second])).is_ok());
+        assert_eq!(error(shared.clone(), &[]), ConfigError::NoMember);
+        assert_eq!(error(shared.clone(), &[first, second, first]), ConfigError::RepeatedMember { key: first });
+        let edits = ChainConfig { edits: true, ..shared };
+        let price = ChainConfig { operator_price: true, ..shared };
+        for (config, option) in [(price, "operator price"), (edits, "edits")] {
+            assert_eq!(error(config, &[first, second]), ConfigError::SeveralMembers { option, members: 2 });
+        }
     }
 }

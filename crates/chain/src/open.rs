@@ -10,6 +10,7 @@ use silica_state::{BlockRecord, Snapshot, StateDiff, Store};
 
 use crate::{
     balance_rules,
+    committee::Committees,
     config::ChainConfig,
     epoch_accounting::FullBlockCounter,
     genesis::Genesis,
@@ -23,7 +24,7 @@ use crate::{
 
 /// Opens the chain in `store`. If the store is empty, creates a chain with `genesis` and the genesis time `now`.
 ///
-/// `member` is the public key of the only member of all committees. This key verifies the blocks. If the store [lacks
+/// `committees` has the keys that verify the blocks. A node that is alone passes its public key. If the store [lacks
 /// room](Store::lacks_room), the producer [has failed](Producer::has_failed), and the chain can only be read.
 ///
 /// # Errors
@@ -34,21 +35,21 @@ pub fn open(
     store: Store,
     config: ChainConfig,
     genesis: &Genesis,
-    member: PublicKey,
+    committees: impl Into<Committees>,
     now: Timestamp,
 ) -> Result<(Chain, Producer), OpenError> {
-    let network = Network::new(config, member)?;
+    let network = Network::new(config, committees.into())?;
     scilla_rules::keep(&store, network.config.rules.scilla)?;
     replay::catch_up(&store, &network, genesis, &mut |_, _| {})?;
     let state = store.snapshot();
     let state = match state.head() {
         Some(_) => state,
-        None => write_genesis(&store, genesis, member, now)?,
+        None => write_genesis(&store, genesis, network.committees.of_genesis().first(), now)?,
     };
     let published = read_published(state, &network)?;
     let full_blocks = FullBlockCounter::uncounted(&published.head);
     let genesis = Arc::new(genesis.clone());
-    balance_rules::set(&store, &genesis, network.epochs, &network.member);
+    balance_rules::set(&store, &genesis, network.epochs, network.committees.clone());
     let shared = Arc::new(Shared::new(network, genesis, published));
     let (chain, written) = (Chain::new(Arc::clone(&shared)), Written::default());
     // The producer makes no block before the disk has room for it.

@@ -8,11 +8,13 @@ use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa
 use silica_state::{EmptyBlockRange, PreparedState, RangeBuilder, RangeDsBlock, RangeVacuousBlock, Snapshot, Store};
 
 use crate::{
-    builder::{Builder, delta_hash, ds_difficulties, settle, state_diff},
+    builder::{Builder, after_payment, ds_difficulties},
     epoch_accounting::uncredited_fees,
     executor::Change,
     network::{Head, Network},
+    reward::Settlement,
     stage::BuildError,
+    state_delta::{delta_hash, state_diff},
 };
 
 /// The input of the plan of an empty block range.
@@ -111,7 +113,7 @@ struct RewardAccount {
 
 impl RewardAccount {
     fn new(network: &Network, state: &Snapshot, fees: Qa) -> Result<Self, BuildError> {
-        let beneficiary = Address::from_public_key(&network.member);
+        let (_, beneficiary) = network.committees.only_member().ok_or(BuildError::EmptyRange)?;
         Ok(Self {
             reward: network.config.coinbase_reward,
             fees,
@@ -128,7 +130,11 @@ impl RewardAccount {
         states: PreparedState,
     ) -> Result<(PreparedState, RangeVacuousBlock), BuildError> {
         let fees = std::mem::take(&mut self.fees);
-        let (null, member) = settle(self.null, self.member, fees, self.reward).ok_or(BuildError::Supply)?;
+        let null = self.null.unwrap_or_default();
+        let settled = Settlement::new(null.balance, fees, self.reward, 1).ok_or(BuildError::Supply)?;
+        let paid = settled.payments().next().unwrap_or_default();
+        let member = after_payment(self.member, paid).ok_or(BuildError::Supply)?;
+        let null = Account { balance: settled.reserve, ..null };
         let accounts = [(Address::ZERO, self.null, Some(null)), (self.beneficiary, self.member, member)];
         let change = |(address, before, after): (Address, Option<Account>, Option<Account>)| {
             let after = after.filter(|after| before != Some(*after))?;

@@ -2,12 +2,13 @@
 
 use std::{iter::Peekable, ops::RangeInclusive};
 
-use silica_protocol::{BlockNumber, DsBlockHeader, PublicKey, Receipt, TxBlockHeader, TxHash};
+use silica_protocol::{BlockNumber, DsBlockHeader, Receipt, TxBlockHeader, TxHash};
 use silica_state::{
     Append, ArchiveError, BlockRecord, EmptyBlockRange, PreparedState, Snapshot, StateDiff, StateError, Store,
 };
 
 use crate::{
+    committee::Committees,
     config::{ChainConfig, ConfigError},
     consensus::{SealError, Signed, seal_as},
     epoch_accounting::{FullBlockCounter, Prices},
@@ -34,10 +35,10 @@ pub fn rebuild(
     store: &Store,
     config: ChainConfig,
     genesis: &Genesis,
-    member: PublicKey,
+    committees: impl Into<Committees>,
     progress: Progress<'_>,
 ) -> Result<(), ReplayError> {
-    let network = Network::new(config, member)?;
+    let network = Network::new(config, committees.into())?;
     scilla_rules::check(store, network.config.rules.scilla)?;
     catch_up(store, &network, genesis, progress)
 }
@@ -54,10 +55,10 @@ pub fn check(
     scratch: &Store,
     config: ChainConfig,
     genesis: &Genesis,
-    member: PublicKey,
+    committees: impl Into<Committees>,
     progress: Progress<'_>,
 ) -> Result<BlockNumber, ReplayError> {
-    let network = Network::new(config, member)?;
+    let network = Network::new(config, committees.into())?;
     scilla_rules::check(store, network.config.rules.scilla)?;
     let last = store.snapshot().head().map(|head| head.number);
     let last = last.ok_or(ReplayError::Missing { number: BlockNumber::new(0) })?;
@@ -171,8 +172,8 @@ impl Replay<'_> {
                 continue;
             }
             let (blocks, outcome) = read_some(store, &mut numbers);
-            let member = [self.network.member];
-            let signed = parallel::map(&blocks, WORTH_A_THREAD, |(_, proposal)| Signed::verify(proposal, &member));
+            let committees = &self.network.committees;
+            let signed = parallel::map(&blocks, WORTH_A_THREAD, |(_, proposal)| Signed::verify(proposal, committees));
             for ((record, proposal), signed) in blocks.iter().zip(signed) {
                 self.step(record, proposal, signed)?;
                 progress(record.tx_block.header.number, last);
@@ -226,7 +227,7 @@ impl Replay<'_> {
     }
 
     fn check_genesis(&self, record: &BlockRecord) -> Result<PreparedState, ReplayError> {
-        let member = self.network.member;
+        let member = self.network.committees.of_genesis().first();
         let diff = StateDiff { accounts: self.genesis.accounts().clone(), ..StateDiff::default() };
         let state = self.target.extend(self.target.prepare(), &diff)?;
         if record.tx_block.header != genesis_header(member, state.root()) {

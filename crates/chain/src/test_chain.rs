@@ -555,7 +555,7 @@ impl Replica<'_> {
     /// [`ReplicaError`]: the block does not follow the head, or its execution has another result.
     pub fn import(&mut self, block: &Proposal) -> Result<(), ReplicaError> {
         let executed = self.producer.verify(block)?;
-        self.producer.commit(seal_with(executed, block, &[self.source.node.public_key()])?)?;
+        self.producer.commit(seal_with(executed, block, &self.source.node.public_key().into())?)?;
         Ok(())
     }
 

@@ -15,11 +15,11 @@ use silica_state::{
 use crate::{
     accounts::{Accounts, Source, StateReader, Visitor, visit},
     admission::VerifiedTransaction,
-    builder::state_diff,
     executor::{self, CallTree, Context, NOTHING_LOADED, Outcome, Overlay, Recorded, TraceWindow, Tracer},
     shared::Shared,
     simulation::{AccountChange, account_change},
     snapshot::Snapshot,
+    state_delta::state_diff,
     state_page::PastStateError,
 };
 

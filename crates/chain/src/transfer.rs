@@ -12,7 +12,7 @@
 //! | successful call | call | sender | contract | amount, if the contract accepted it |
 //! | successful call | transition | emitting contract | recipient | amount of the message, if the recipient took it |
 //! | end of a vacuous block | fees | | null account | fees of the DS epoch |
-//! | end of a vacuous block | reward | null account | member | coinbase reward, at most the balance of the null account |
+//! | end of a vacuous block | reward | null account | each member | its share of the coinbase reward, at most the balance of the null account |
 //!
 //! The recipient of a message takes the money if it has no code, or if it accepted: the flag `accepted` of a transition
 //! is that of its recipient (Reference: execution#messages). A transition without the flag ran no contract. Then the
@@ -28,10 +28,10 @@
 
 use std::collections::BTreeMap;
 
-use silica_protocol::{Address, BlockNumber, PublicKey, Qa, Receipt, Timestamp, Transaction, TransactionKind, TxHash};
+use silica_protocol::{Address, BlockNumber, Qa, Receipt, Timestamp, Transaction, TransactionKind, TxHash};
 use silica_state::ArchiveError;
 
-use crate::{epoch::Epochs, genesis::Genesis, reward::Settlement};
+use crate::{committee::Committees, epoch::Epochs, genesis::Genesis, reward::Settlement};
 
 /// A change of balances.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,21 +134,11 @@ pub(crate) struct TransferSource<'a> {
     pub(crate) state: &'a silica_state::Snapshot,
     pub(crate) genesis: &'a Genesis,
     pub(crate) epochs: Epochs,
-    /// The account that vacuous blocks pay.
-    pub(crate) beneficiary: Address,
+    /// The members that vacuous blocks pay.
+    pub(crate) committees: &'a Committees,
 }
 
-impl<'a> TransferSource<'a> {
-    /// Returns the source for a record with one member of all committees.
-    pub(crate) fn new(
-        state: &'a silica_state::Snapshot,
-        genesis: &'a Genesis,
-        epochs: Epochs,
-        member: &PublicKey,
-    ) -> Self {
-        Self { state, genesis, epochs, beneficiary: Address::from_public_key(member) }
-    }
-
+impl TransferSource<'_> {
     /// Returns the transfers before the transactions of a block: the genesis balances, or the edits. `has_edits` is
     /// whether the block has edits.
     pub(crate) fn of_start(&self, block: BlockNumber, has_edits: bool) -> Result<Vec<Transfer>, ArchiveError> {
@@ -221,11 +211,14 @@ impl<'a> TransferSource<'a> {
         let rewards = self.state.rewards_of(block)?.filter(|_| self.epochs.is_vacuous(block));
         let Some(rewards) = rewards else { return Ok((part.transfers, reserve)) };
         // The block was executed with these numbers, so the sum fits 128 bits.
-        let settled = Settlement::new(reserve, rewards.ds_epoch_fees, rewards.in_header);
-        let Some(Settlement { reserve, paid }) = settled else { return Ok((part.transfers, reserve)) };
+        let members = self.committees.of(self.epochs.ds_block_of(block)).accounts();
+        let settled = Settlement::new(reserve, rewards.ds_epoch_fees, rewards.in_header, members.len());
+        let Some(settled) = settled else { return Ok((part.transfers, reserve)) };
         part.moved(TransferKind::Fees, None, Some(Address::ZERO), rewards.ds_epoch_fees);
-        part.moved(TransferKind::Reward, Some(Address::ZERO), Some(self.beneficiary), paid);
-        Ok((part.transfers, reserve))
+        for (member, paid) in members.iter().zip(settled.payments()) {
+            part.moved(TransferKind::Reward, Some(Address::ZERO), Some(*member), paid);
+        }
+        Ok((part.transfers, settled.reserve))
     }
 }
 

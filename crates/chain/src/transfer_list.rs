@@ -13,6 +13,7 @@ use silica_protocol::{Address, BlockNumber, Qa, Receipt, Timestamp, Transaction}
 use silica_state::{ArchiveError, BlockOutline, DbError};
 
 use crate::{
+    network::Network,
     reserve_log::Reserves,
     snapshot::Snapshot,
     transaction_search::{HistoryOrder, HistoryPlace, weight},
@@ -89,7 +90,7 @@ impl Snapshot {
         };
         let source = self.transfer_source();
         let pays_reward = |addresses: &BTreeSet<Address>| {
-            addresses.contains(&Address::ZERO) || addresses.contains(&source.beneficiary)
+            addresses.contains(&Address::ZERO) || source.committees.accounts().any(|member| addresses.contains(member))
         };
         let rewards = request.addresses.is_none_or(pays_reward);
         let blocks = match request.order {
@@ -172,7 +173,8 @@ impl Snapshot {
 
     fn transfer_source(&self) -> TransferSource<'_> {
         let shared = self.shared();
-        TransferSource::new(self.state(), &shared.genesis, shared.network.epochs, &shared.network.member)
+        let Network { epochs, committees, .. } = &shared.network;
+        TransferSource { state: self.state(), genesis: &shared.genesis, epochs: *epochs, committees }
     }
 
     /// Returns the balances of the null account before the vacuous blocks up to `block`, or `None` if their computation

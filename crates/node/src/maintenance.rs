@@ -201,7 +201,7 @@ impl ChainFiles {
             Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.log(done, all));
         let store = opened.map_err(MaintenanceError::open(self.data_dir.path()))?;
         store.set_signer(range_signer(&self.key));
-        silica_chain::set_balance_rules(&store, &self.config, &self.genesis, &self.key.public_key())
+        silica_chain::set_balance_rules(&store, &self.config, &self.genesis, self.key.public_key())
             .map_err(BalanceError::from)?;
         Ok(store)
     }

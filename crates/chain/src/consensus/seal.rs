@@ -6,14 +6,22 @@ use silica_crypto::{CoSignatureError, KeyPair, SignError, cosign};
 use silica_protocol::{CoSignatures, PublicKey};
 use silica_state::BlockSigner;
 
-use crate::stage::{ExecutedBlock, Proposal, SealedBlock};
+use crate::{
+    committee::{Committee, Committees},
+    stage::{ExecutedBlock, Proposal, SealedBlock},
+};
 
 /// Signs a block as the only member of all its committees.
 ///
 /// # Errors
 ///
-/// [`SealError::Sign`]: a header is empty. No block has an empty header.
+/// [`SealError::Members`]: the committee has several members. [`SealError::Sign`]: a header is empty. No block has an
+/// empty header.
 pub fn seal_alone(mut block: ExecutedBlock, key: &KeyPair) -> Result<SealedBlock, SealError> {
+    let members = block.blocks.tx.cosignatures.b1.len();
+    if members != 1 {
+        return Err(SealError::Members { got: members });
+    }
     let sign = |header: &[u8]| -> Result<CoSignatures, SignError> { cosign::cosign_alone(header, key) };
     if let Some(ds_block) = &mut block.blocks.ds {
         ds_block.cosignatures = sign(&ds_block.header.encode())?;
@@ -48,15 +56,13 @@ impl BlockSigner for Alone {
 
 /// Verifies the signatures of `proposal`, and copies them to `block`, which is the result of its execution.
 ///
-/// `committee` is the DS committee and every shard: all of them have the same single member.
-///
 /// # Errors
 ///
 /// [`SealError::Signature`] names the block with an invalid signature. [`SealError::Mismatch`]: the headers of
 /// `proposal` and `block` differ.
-pub fn seal_with(block: ExecutedBlock, proposal: &Proposal, committee: &[PublicKey]) -> Result<SealedBlock, SealError> {
+pub fn seal_with(block: ExecutedBlock, proposal: &Proposal, committees: &Committees) -> Result<SealedBlock, SealError> {
     check_same(&block, proposal)?;
-    seal_as(block, Signed::verify(proposal, committee)?)
+    seal_as(block, Signed::verify(proposal, committees)?)
 }
 
 /// A proposal whose committee signed all its blocks.
@@ -64,25 +70,28 @@ pub fn seal_with(block: ExecutedBlock, proposal: &Proposal, committee: &[PublicK
 pub(crate) struct Signed<'a>(&'a Proposal);
 
 impl<'a> Signed<'a> {
-    /// Verifies that `committee` made all signatures of `proposal`.
+    /// Verifies that the committees made all signatures of `proposal`.
     ///
     /// # Errors
     ///
     /// [`SealError::Signature`] names the first block with an invalid signature.
-    pub(crate) fn verify(proposal: &'a Proposal, committee: &[PublicKey]) -> Result<Self, SealError> {
-        let verify = |name: &'static str, header: &[u8], cosignatures: &CoSignatures| {
-            cosign::verify_first_round(cosignatures, header, committee)
-                .and_then(|()| cosign::verify(cosignatures, header, committee))
+    pub(crate) fn verify(proposal: &'a Proposal, committees: &Committees) -> Result<Self, SealError> {
+        let verify = |name: &'static str, header: &[u8], cosignatures: &CoSignatures, committee: &Committee| {
+            let keys = committee.keys();
+            cosign::verify_first_round(cosignatures, header, keys)
+                .and_then(|()| cosign::verify(cosignatures, header, keys))
                 .map_err(|source| SealError::Signature { block: name, source })
         };
         let Proposal { tx_block, micro_blocks, ds_block, transactions: _, edits: _, repeats_number: _ } = proposal;
         if let Some(ds_block) = ds_block {
-            verify("DS block", &ds_block.header.encode(), &ds_block.cosignatures)?;
+            let signers = committees.signers_of(ds_block.header.number);
+            verify("DS block", &ds_block.header.encode(), &ds_block.cosignatures, signers)?;
         }
+        let committee = committees.of(tx_block.header.ds_block);
         for micro_block in micro_blocks {
-            verify("micro block", &micro_block.header.encode(), &micro_block.cosignatures)?;
+            verify("micro block", &micro_block.header.encode(), &micro_block.cosignatures, committee)?;
         }
-        verify("Tx block", &tx_block.header.encode(), &tx_block.cosignatures)?;
+        verify("Tx block", &tx_block.header.encode(), &tx_block.cosignatures, committee)?;
         Ok(Self(proposal))
     }
 }
@@ -120,6 +129,12 @@ fn check_same(block: &ExecutedBlock, proposal: &Proposal) -> Result<(), SealErro
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
+    /// One member cannot sign the blocks of a committee with several members.
+    #[error("members of the committee: expected 1 for a block that one member signs, got {got}")]
+    Members {
+        /// Number of members.
+        got: usize,
+    },
     /// A header could not be signed.
     #[error("failed to sign a header")]
     Sign(#[from] SignError),

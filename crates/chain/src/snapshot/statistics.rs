@@ -6,8 +6,8 @@ use silica_state::StateError;
 use super::Snapshot;
 use crate::{
     builder::shard_member,
+    committee::Committee,
     genesis::{GENESIS_TOKENS, MINING_RESERVE},
-    network::Network,
     shared::Published,
 };
 
@@ -55,6 +55,7 @@ impl Snapshot {
         let Published { head, times, state, .. } = &*self.published;
         let totals = state.head().map(|head| head.totals).unwrap_or_default();
         let shards = self.shared.network.config.shards;
+        let members = u32::try_from(self.committee().len()).unwrap_or(u32::MAX);
         Statistics {
             latest_tx_block: head.number(),
             latest_ds_block: head.ds_block.header.number,
@@ -66,23 +67,29 @@ impl Snapshot {
             first_tx_block_time: times.first_tx,
             ds_block_time: head.ds_block.timestamp,
             first_ds_block_time: times.first_ds,
-            peers: u64::from(shards).saturating_add(1),
-            shard_sizes: (0..shards).map(|_| 1).collect(),
+            peers: u64::from(shards).saturating_add(1).saturating_mul(members.into()),
+            shard_sizes: (0..shards).map(|_| members).collect(),
         }
     }
 
     /// Returns the keys of the DS committee in its order.
     pub fn ds_committee(&self) -> Vec<PublicKey> {
-        vec![self.shared.network.member]
+        self.committee().keys().to_vec()
+    }
+
+    /// Returns the committee of the latest DS epoch.
+    fn committee(&self) -> &Committee {
+        self.shared.network.committees.of(self.latest_ds_block().header.number)
     }
 
     /// Returns the members of a shard, or `None` if the shard does not exist.
     pub fn shard_members(&self, shard: ShardId) -> Option<Vec<ShardMember>> {
-        let Network { member, config, .. } = &self.shared.network;
-        (shard.get() < config.shards).then(|| vec![shard_member(*member)])
+        let members = || self.committee().keys().iter().copied().map(shard_member).collect();
+        (shard.get() < self.shared.network.config.shards).then(members)
     }
 
-    /// Returns the miners of the DS epoch of DS block `number`. The miners are the same in all DS epochs.
+    /// Returns the miners of the DS epoch of DS block `number`. The miners are the members of its
+    /// committee.
     ///
     /// # Errors
     ///
@@ -92,9 +99,9 @@ impl Snapshot {
         if number > latest {
             return Err(MinerInfoError { got: number, latest });
         }
-        let member = self.shared.network.member;
-        let shards = (0..self.shared.network.config.shards).map(|_| vec![member]).collect();
-        Ok(MinerInfo { ds_committee: vec![member], shards })
+        let members = self.shared.network.committees.of(number).keys();
+        let shards = (0..self.shared.network.config.shards).map(|_| members.to_vec()).collect();
+        Ok(MinerInfo { ds_committee: members.to_vec(), shards })
     }
 
     /// Returns the money in circulation in Qa: the total supply of the main network minus the balance of the null

@@ -21,6 +21,9 @@ pub enum BuildError {
     /// The chain reached the largest block number or timestamp.
     #[error("the block number or the timestamp has reached its maximum")]
     End,
+    /// The blocks are an empty block range, and the committee has several members. They sign each block.
+    #[error("empty block range: expected a committee with one member, got several members")]
+    EmptyRange,
     /// A sum of gas or a number of transactions is out of the range of its type.
     #[error("block: the sum of the gas, or the number of transactions, is out of range")]
     Gas,
@@ -35,7 +38,7 @@ impl BuildError {
     pub fn is_local(&self) -> bool {
         match self {
             Self::State(_) | Self::Archive(_) | Self::Failed => true,
-            Self::End | Self::Gas | Self::Supply => false,
+            Self::End | Self::EmptyRange | Self::Gas | Self::Supply => false,
         }
     }
 }

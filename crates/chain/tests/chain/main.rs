@@ -1,9 +1,10 @@
-//! Tests of the public interface: a network with one node and a store in memory. The tests set the time.
+//! Tests of the public interface: networks of one node or of several members, with stores in memory. The tests set the time.
 #![cfg(test)]
 
 mod address_history;
 mod blocks;
 mod bounds;
+mod committee;
 mod contracts;
 mod differential;
 mod disk;

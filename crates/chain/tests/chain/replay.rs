@@ -61,7 +61,7 @@ impl Pair {
 fn take(net: &mut Net, block: &CommittedBlock) {
     let proposal = proposal_of(block);
     let executed = net.test.producer_mut().verify(&proposal).unwrap();
-    net.test.producer_mut().commit(seal_with(executed, &proposal, &[node()]).unwrap()).unwrap();
+    net.test.producer_mut().commit(seal_with(executed, &proposal, &node().into()).unwrap()).unwrap();
 }
 
 fn proposal_of(block: &CommittedBlock) -> Proposal {
@@ -285,11 +285,11 @@ fn signatures_must_be_the_committees() {
         proposal
     };
     let good = signed(&node_key(), &mut net);
-    assert!(seal_with(propose(&mut net), &good, &[node()]).is_ok());
+    assert!(seal_with(propose(&mut net), &good, &node().into()).is_ok());
     let mut check = |change: &dyn Fn(&mut Proposal), expected: &str| {
         let mut proposal = good.clone();
         change(&mut proposal);
-        let error = seal_with(propose(&mut net), &proposal, &[node()]).unwrap_err();
+        let error = seal_with(propose(&mut net), &proposal, &node().into()).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
     check(&|it| it.ds_block.clone_from(&unsigned.ds_block), "invalid signatures of the DS block");
@@ -300,7 +300,7 @@ fn signatures_must_be_the_committees() {
     check(&|it| it.ds_block = None, "the signatures belong to another block");
     check(&|it| it.micro_blocks.truncate(2), "the signatures belong to another block");
     let foreign = signed(&key(1), &mut net);
-    let error = seal_with(propose(&mut net), &foreign, &[node()]).unwrap_err();
+    let error = seal_with(propose(&mut net), &foreign, &node().into()).unwrap_err();
     assert_eq!(error.to_string(), "invalid signatures of the DS block");
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use silica_chain::{ExecutedBlock, SealError, SealedBlock, consensus::seal_with};
+use silica_chain::{Committees, ExecutedBlock, SealError, SealedBlock, consensus::seal_with};
 use silica_protocol::StateRoot;
 
 use super::verdict::{Entry, InvalidEntry, Verdict};
@@ -79,7 +79,7 @@ impl DecidedBody {
     pub(super) fn sign(&self, executed: ExecutedBlock, seal: &Seal) -> Result<SealedBlock, SealError> {
         let mut proposal = executed.to_proposal();
         seal.sign(&mut proposal);
-        seal_with(executed, &proposal, &self.session.task().committee)
+        seal_with(executed, &proposal, &Committees::fixed(self.session.task().committee.iter().copied()))
     }
 
     /// Keeps the seal among the effects of the session as the proposal of this member.
