@@ -4,8 +4,8 @@ use std::{fmt::Write as _, ops::RangeInclusive, sync::Arc};
 
 use rand_core::{Infallible, TryCryptoRng, TryRng};
 use silica_chain::{
-    BuildError, Chain, ChainConfig, CommitError, CommittedBlock, Edit, EditError, ExecutedBlock, Genesis, InvalidBlock,
-    PassError, Producer, Proposal, ProposeError, SealedBlock,
+    BuildError, Chain, ChainConfig, CommitError, CommittedBlock, Committees, Edit, EditError, ExecutedBlock, Genesis,
+    InvalidBlock, PassError, Producer, Proposal, ProposeError, SealedBlock,
     config::NoncePolicy,
     consensus::{Application, Cause},
     state::{Store, StoreOptions},
@@ -107,8 +107,8 @@ pub(crate) fn genesis() -> Genesis {
     Genesis::new((0..PAYERS).map(|number| (payer(number).address(), account)).collect()).unwrap()
 }
 
-/// Opens the chain of a network.
-pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
+/// Returns the configuration of the chain of a network.
+fn config(network: &NetworkFile) -> ChainConfig {
     let parameters = network.parameters();
     let mut config = ChainConfig {
         chain_id: parameters.chain_id,
@@ -123,7 +123,19 @@ pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
         ..ChainConfig::isolated()
     };
     config.policy.nonces = NoncePolicy::Queue;
-    silica_chain::open(store, config, &genesis(), parameters.genesis_key, parameters.genesis_time).unwrap()
+    config
+}
+
+/// Opens the chain of a network.
+pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
+    let committees = Committees::fixed(network.committee());
+    silica_chain::open(store, config(network), &genesis(), committees, network.parameters().genesis_time).unwrap()
+}
+
+/// Executes all blocks of a store again, and compares each header, state root, receipt and signature.
+pub(crate) fn check(store: &Store, network: &NetworkFile) {
+    let (scratch, committees) = (Store::ephemeral(StoreOptions::default()), Committees::fixed(network.committee()));
+    silica_chain::check(store, &scratch, config(network), &genesis(), committees, &mut |_, _| {}).unwrap();
 }
 
 /// Opens the chain of a network on an empty store in memory.

@@ -177,7 +177,8 @@ fn heights_alternate_and_survive_a_restart() {
     assert_eq!(&*member.propose(3, 0).unwrap().bytes, &bytes[..]);
     let Ok(Decided::Block(block)) = member.decide(member.seal_id(&bytes), Some(&bytes)) else { panic!("no block") };
     assert_eq!((block.tx_block().header.number.get(), block.transactions().len()), (1, 3));
-    member.council = Council::new(&member.network, testing::keys(1).remove(0)).unwrap();
+    assert_eq!(member.height().get(), 3);
+    let mut member = member.restart();
     assert_eq!(member.height().get(), 3);
     assert!(matches!(member.decide(body.id, Some(&body.bytes)), Err(DecideError::Bytes { .. })));
     let error = member.council.decide(&mut member.disk, first, body.id, Some(&body.bytes)).unwrap_err();

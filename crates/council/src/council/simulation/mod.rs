@@ -165,6 +165,8 @@ impl World {
         self.is_quiet = true;
         self.catch_up();
         self.check();
+        let last = self.nodes.last_mut().and_then(Node::running).unwrap();
+        testing::check(last.disk.producer.store(), &self.network);
         let end: Vec<_> = self.nodes.iter_mut().map(Node::height).collect();
         assert!(end.iter().all(|at| *at == Some(height)), "seed {}: {end:?}", self.seed);
         self

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use silica_chain::{
-    Chain, Producer,
+    Chain,
     consensus::Application as _,
     state::{BlockRecord, Snapshot, Store},
 };
@@ -40,7 +40,7 @@ pub(super) enum State {
     Running(Box<Running>),
     /// The member has crashed. It starts again at this time, in milliseconds.
     Down {
-        chain: Box<(Chain, Producer)>,
+        store: Box<Store>,
         until: u64,
     },
     /// The member is between two states.
@@ -70,7 +70,7 @@ impl Node {
             index,
             network: Arc::clone(network),
             key: testing::keys(index + 1).remove(index),
-            state: State::Down { chain: Box::new(testing::open(store, network)), until: 0 },
+            state: State::Down { store: Box::new(store), until: 0 },
             journal: Vec::new(),
             rng: Digests(seed << 32 | u64::try_from(index).unwrap() << 24),
             skew,
@@ -89,23 +89,20 @@ impl Node {
         }
     }
 
-    /// Stops the member. Its council is lost, and its chain and its journal stay.
+    /// Stops the member. Its memory is lost, and its store and its journal stay.
     pub(super) fn crash(&mut self, until: u64) {
         let state = std::mem::replace(&mut self.state, State::Moving);
         self.state = match state {
-            State::Running(running) => {
-                let Running { chain, disk, .. } = *running;
-                State::Down { chain: Box::new((chain, disk.producer)), until }
-            }
+            State::Running(running) => State::Down { store: Box::new(running.disk.producer.into_store()), until },
             State::Down { .. } | State::Moving => state,
         };
     }
 
-    /// Starts the member from its chain and its journal.
+    /// Starts the member from its store and its journal.
     pub(super) fn restart(&mut self) {
         let state = std::mem::replace(&mut self.state, State::Moving);
-        let State::Down { chain, .. } = state else { panic!("the member is running") };
-        let (chain, producer) = *chain;
+        let State::Down { store, .. } = state else { panic!("the member is running") };
+        let (chain, producer) = testing::open(*store, &self.network);
         let mut disk = Disk::new(producer);
         let mut council = Council::new(&self.network, self.key.clone()).unwrap();
         let due = council.next_height(disk.head().header.number).unwrap();
