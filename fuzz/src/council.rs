@@ -157,7 +157,7 @@ pub mod network {
             )
         };
         let text = format!(
-            "[network]\nname = \"a\"\nchain-id = 333\ngenesis-time = 1\ngenesis-key = \"{key}\"\nshards = 1\n\
+            "[network]\nname = \"a\"\nchain-id = 333\ngenesis-time = 1\nshards = 1\n\
              blocks-per-ds-epoch = 100\nshard-gas-limit = 400000\nds-gas-limit = 500000\nminimum-gas-price = 1\n\
              coinbase-reward = \"1\"\naccounts = {{ file = \"a\", sha256 = \"{}\" }}\nblocks = \"interval\"\n\
              interval = \"1s\"\ndrift = \"2s\"\npropose-timeout = \"1s\"\nmax-body = \"4MiB\"\n{}{}\

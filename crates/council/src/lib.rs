@@ -71,8 +71,8 @@ pub use crate::{
     council::{Council, DecideError, Decided, Entry, InvalidEntry, NotMember, ProposalError, Rule, Verdict, Withheld},
     entry::{BlocksError, Body, BodyLimits, EntryId, EntryKind, Height, ItemSignatures, Seal, SealError},
     network::{
-        AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, NetworkId, Parameters, PeerId,
-        PeerIdError,
+        AccountsFile, AccountsFileError, BlockTiming, Member, MemberAddress, NetworkDraft, NetworkFile,
+        NetworkFileError, NetworkId, Parameters, PeerId, PeerIdError, is_host_and_port, is_network_name,
     },
     proposer::proposer,
     record::{RecordError, entry_bytes},

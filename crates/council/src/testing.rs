@@ -4,9 +4,8 @@ use std::{fmt::Write as _, ops::RangeInclusive, sync::Arc};
 
 use rand_core::{Infallible, TryCryptoRng, TryRng};
 use silica_chain::{
-    BuildError, Chain, ChainConfig, CommitError, CommittedBlock, Committees, Edit, EditError, ExecutedBlock, Genesis,
-    InvalidBlock, PassError, Producer, Proposal, ProposeError, SealedBlock,
-    config::NoncePolicy,
+    BuildError, Chain, CommitError, CommittedBlock, Committees, Edit, EditError, ExecutedBlock, Genesis, InvalidBlock,
+    PassError, Producer, Proposal, ProposeError, SealedBlock,
     consensus::{Application, Cause},
     state::{Store, StoreOptions},
 };
@@ -45,7 +44,6 @@ pub(crate) fn network_file_with(name: &str, chain_id: u16, count: usize) -> Stri
 name = "{name}"
 chain-id = {chain_id}
 genesis-time = 1790000000000000
-genesis-key = "{}"
 shards = 1
 blocks-per-ds-epoch = 100
 shard-gas-limit = 400000
@@ -60,7 +58,6 @@ propose-timeout = "1s"
 max-body = "4MiB"
 
 "#,
-        keys[0].public_key(),
         "11".repeat(32),
     );
     for (index, key) in keys.iter().enumerate() {
@@ -107,35 +104,17 @@ pub(crate) fn genesis() -> Genesis {
     Genesis::new((0..PAYERS).map(|number| (payer(number).address(), account)).collect()).unwrap()
 }
 
-/// Returns the configuration of the chain of a network.
-fn config(network: &NetworkFile) -> ChainConfig {
-    let parameters = network.parameters();
-    let mut config = ChainConfig {
-        chain_id: parameters.chain_id,
-        shards: parameters.shards,
-        blocks_per_ds_epoch: parameters.blocks_per_ds_epoch,
-        shard_gas_limit: parameters.shard_gas_limit,
-        ds_gas_limit: parameters.ds_gas_limit,
-        minimum_gas_price: parameters.minimum_gas_price,
-        operator_price: false,
-        edits: false,
-        coinbase_reward: parameters.coinbase_reward,
-        ..ChainConfig::isolated()
-    };
-    config.policy.nonces = NoncePolicy::Queue;
-    config
-}
-
 /// Opens the chain of a network.
 pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
-    let committees = Committees::fixed(network.committee());
-    silica_chain::open(store, config(network), &genesis(), committees, network.parameters().genesis_time).unwrap()
+    let (parameters, committees) = (network.parameters(), Committees::fixed(network.committee()));
+    silica_chain::open(store, parameters.chain_config(), &genesis(), committees, parameters.genesis_time).unwrap()
 }
 
 /// Executes all blocks of a store again, and compares each header, state root, receipt and signature.
 pub(crate) fn check(store: &Store, network: &NetworkFile) {
     let (scratch, committees) = (Store::ephemeral(StoreOptions::default()), Committees::fixed(network.committee()));
-    silica_chain::check(store, &scratch, config(network), &genesis(), committees, &mut |_, _| {}).unwrap();
+    let config = network.parameters().chain_config();
+    silica_chain::check(store, &scratch, config, &genesis(), committees, &mut |_, _| {}).unwrap();
 }
 
 /// Opens the chain of a network on an empty store in memory.

@@ -1,5 +1,7 @@
 //! The network file: the parameters and members that all nodes of a network share, and addresses.
 
+mod accounts;
+mod config;
 mod error;
 mod member;
 mod parse;
@@ -8,6 +10,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod unit;
+mod write;
 
 use std::{fmt, time::Duration};
 
@@ -15,8 +18,10 @@ use silica_crypto::cosign;
 use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, Timestamp, hex, sha256};
 
 pub use self::{
+    accounts::AccountsFileError,
     error::NetworkFileError,
     member::Member,
+    parse::{is_host_and_port, is_network_name},
     peer::{PeerId, PeerIdError},
 };
 use crate::wire::Writer;
@@ -35,6 +40,13 @@ pub struct NetworkFile {
     pub(self) addresses: Vec<MemberAddress>,
 }
 
+/// A network file whose committee is not complete: it can have any number of members up to the maximum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkDraft {
+    pub(self) parameters: Parameters,
+    pub(self) members: Vec<Member>,
+}
+
 /// The table `network`: the parameters of the chain and of the agreement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
@@ -44,8 +56,6 @@ pub struct Parameters {
     pub chain_id: ChainId,
     /// Timestamp of the genesis blocks.
     pub genesis_time: Timestamp,
-    /// Miner of Tx block 0 and leader of DS block 0.
-    pub genesis_key: PublicKey,
     /// Number of virtual shards, without the DS committee.
     pub shards: u32,
     /// Number of Tx blocks in a DS epoch, at least 2.
@@ -186,12 +196,23 @@ impl NetworkFile {
     }
 }
 
+impl NetworkDraft {
+    /// Returns the table `network`.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Returns the members in the order of the file.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+}
+
 impl Parameters {
     fn write(&self, writer: &mut Writer) {
         writer.bytes(self.name.as_bytes());
         writer.u16(self.chain_id.get());
         writer.u64(self.genesis_time.get());
-        writer.fixed(self.genesis_key.as_bytes());
         writer.u32(self.shards);
         writer.u64(self.blocks_per_ds_epoch);
         writer.u64(self.shard_gas_limit.get());

@@ -7,7 +7,7 @@ use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, Timestamp, hex};
 use toml::de::DeTable;
 
 use super::{
-    AccountsFile, BlockTiming, Member, MemberAddress, NetworkFile, NetworkFileError, Parameters,
+    AccountsFile, BlockTiming, Member, MemberAddress, NetworkDraft, NetworkFile, NetworkFileError, Parameters,
     table::{Field, Lines, Table},
     unit,
 };
@@ -23,6 +23,17 @@ const HOUR: Duration = Duration::from_hours(1);
 /// Gas of a payment, the lowest useful gas limit of a block (`NORMAL_TRAN_GAS`).
 const PAYMENT_GAS: u64 = 50;
 
+/// Collects the faults of a file, so that one pass reports all of them.
+#[derive(Debug, Default)]
+struct Faults(Vec<NetworkFileError>);
+
+impl Faults {
+    /// Returns the value of a field, or adds its fault.
+    fn keep<T>(&mut self, read: Result<T, NetworkFileError>) -> Option<T> {
+        read.map_err(|fault| self.0.push(fault)).ok()
+    }
+}
+
 impl NetworkFile {
     /// Parses a network file, and verifies all proofs of possession.
     ///
@@ -30,53 +41,132 @@ impl NetworkFile {
     ///
     /// [`NetworkFileError`] names the line and the field of the first fault.
     pub fn parse(text: &str) -> Result<Self, NetworkFileError> {
-        let lines = Lines(text);
-        let table = DeTable::parse(text).map_err(|error| NetworkFileError::Syntax {
-            line: lines.at(error.span().map_or(0, |span| span.start)),
-            reason: error.message().to_owned(),
-        })?;
-        let mut file = Table::new("", 1, table.get_ref(), lines);
-        let network = file.required("network", "a table")?;
-        let parameters = parameters(network.table()?)?;
-        let field = file.required("member", "tables, each under [[member]]")?;
-        let members = members(&field, &parameters)?;
-        check_shards(&network, &parameters, members.len())?;
-        let addresses = file.optional("address").map_or_else(|| Ok(Vec::new()), |field| addresses(&field, &members))?;
-        file.finish()?;
+        Self::check(text).map_err(first)
+    }
+
+    /// Parses a network file as [`NetworkFile::parse`] does, and reports every fault.
+    ///
+    /// # Errors
+    ///
+    /// At least one [`NetworkFileError`]. A fault can hide faults of fields that depend on its field.
+    pub fn check(text: &str) -> Result<Self, Vec<NetworkFileError>> {
+        let (parameters, members, addresses) = read(text, MIN_MEMBERS)?;
         Ok(Self { parameters, members, addresses })
     }
 }
 
-fn parameters(mut table: Table<'_>) -> Result<Parameters, NetworkFileError> {
-    let parameters = Parameters {
-        name: name(&table.required("name", NAME)?)?,
-        chain_id: ChainId::new(table.required("chain-id", "a number from 1 to 65535")?.number(1, u16::MAX)?),
-        genesis_time: Timestamp::new(
-            table.required("genesis-time", "microseconds since 1970")?.number(1, i64::MAX.unsigned_abs())?,
-        ),
-        genesis_key: key(&table.required("genesis-key", KEY)?)?,
-        shards: table.required("shards", "a number of shards")?.number(1, max_shards(MIN_MEMBERS))?,
-        blocks_per_ds_epoch: table.required("blocks-per-ds-epoch", "a number of at least 2")?.number(2, u64::MAX)?,
-        shard_gas_limit: gas_limit(&table.required("shard-gas-limit", "a number of at least 50")?)?,
-        ds_gas_limit: gas_limit(&table.required("ds-gas-limit", "a number of at least 50")?)?,
-        minimum_gas_price: gas_price(&table.required("minimum-gas-price", "an amount of at least 1 Qa")?)?,
-        coinbase_reward: Qa::new(table.required("coinbase-reward", "an amount in Qa")?.amount("an amount in Qa")?),
-        accounts: accounts(table.required("accounts", "a table with file and sha256")?.table()?)?,
-        blocks: block_timing(&mut table)?,
-        drift: duration(&mut table, "drift", 2_000, 1, 10_000)?,
-        propose_timeout: duration(&mut table, "propose-timeout", 3_000, 10, 30_000)?,
-        max_body: max_body(&mut table)?,
+impl NetworkDraft {
+    /// Parses a network file that can have fewer members than a network needs, and verifies their proofs of possession.
+    ///
+    /// # Errors
+    ///
+    /// [`NetworkFileError`] names the line and the field of the first fault.
+    pub fn parse(text: &str) -> Result<Self, NetworkFileError> {
+        let (parameters, members, _) = read(text, 0).map_err(first)?;
+        Ok(Self { parameters, members })
+    }
+}
+
+/// Returns the first of some faults.
+fn first(faults: Vec<NetworkFileError>) -> NetworkFileError {
+    faults.into_iter().next().expect("a rejected file has a fault")
+}
+
+/// The three parts of a file.
+type Parts = (Parameters, Vec<Member>, Vec<MemberAddress>);
+
+fn read(text: &str, least: usize) -> Result<Parts, Vec<NetworkFileError>> {
+    let lines = Lines(text);
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = lines.at(error.span().map_or(0, |span| span.start));
+        vec![NetworkFileError::Syntax { line, reason: error.message().to_owned() }]
+    })?;
+    let mut faults = Faults::default();
+    let mut file = Table::new("", 1, table.get_ref(), lines);
+    let network = file.required("network", "a table");
+    let network = faults.keep(network);
+    let parameters = network.as_ref().and_then(|field| {
+        let table = faults.keep(field.table())?;
+        parameters(table, &mut faults)
+    });
+    let member = match least {
+        0 => file.optional("member"),
+        _ => faults.keep(file.required("member", "tables, each under [[member]]")),
     };
-    table.finish()?;
-    Ok(parameters)
+    let before = faults.0.len();
+    let members = match &member {
+        Some(field) => members(field, least, parameters.as_ref(), &mut faults),
+        None => Vec::new(),
+    };
+    let has_members = parameters.is_some() && faults.0.len() == before;
+    if let (Some(network), Some(parameters)) = (&network, &parameters) {
+        faults.keep(check_shards(network, parameters, members.len()));
+    }
+    // An address names a member, so it can be checked only if all members were read.
+    let address = file.optional("address").filter(|_| has_members);
+    let addresses = address.map_or_else(Vec::new, |field| addresses(&field, &members, &mut faults));
+    faults.keep(file.finish());
+    match parameters {
+        Some(parameters) if faults.0.is_empty() => Ok((parameters, members, addresses)),
+        _ => Err(faults.0),
+    }
+}
+
+fn parameters(mut table: Table<'_>, faults: &mut Faults) -> Option<Parameters> {
+    let text = |field: Result<Field<'_>, _>| field.and_then(|field| name(&field));
+    let network_name = faults.keep(text(table.required("name", NAME)));
+    let field = table.required("chain-id", "a number from 1 to 65535");
+    let chain_id = faults.keep(field.and_then(|field| field.number(1, u16::MAX)));
+    let field = table.required("genesis-time", "microseconds since 1970");
+    let genesis_time = faults.keep(field.and_then(|field| field.number(1, i64::MAX.unsigned_abs())));
+    let field = table.required("shards", "a number of shards");
+    let shards = faults.keep(field.and_then(|field| field.number(1, max_shards(MIN_MEMBERS))));
+    let field = table.required("blocks-per-ds-epoch", "a number of at least 2");
+    let blocks_per_ds_epoch = faults.keep(field.and_then(|field| field.number(2, u64::MAX)));
+    let field = table.required("shard-gas-limit", "a number of at least 50");
+    let shard_gas_limit = faults.keep(field.and_then(|field| gas_limit(&field)));
+    let field = table.required("ds-gas-limit", "a number of at least 50");
+    let ds_gas_limit = faults.keep(field.and_then(|field| gas_limit(&field)));
+    let field = table.required("minimum-gas-price", "an amount of at least 1 Qa");
+    let minimum_gas_price = faults.keep(field.and_then(|field| gas_price(&field)));
+    let field = table.required("coinbase-reward", "an amount in Qa");
+    let coinbase_reward = faults.keep(field.and_then(|field| field.amount("an amount in Qa")));
+    let field = table.required("accounts", "a table with file and sha256");
+    let accounts = faults.keep(field.and_then(|field| accounts(field.table()?)));
+    let blocks = faults.keep(block_timing(&mut table));
+    let drift = faults.keep(duration(&mut table, "drift", 2_000, 1, 10_000));
+    let propose_timeout = faults.keep(duration(&mut table, "propose-timeout", 3_000, 10, 30_000));
+    let max_body = faults.keep(max_body(&mut table));
+    // The names of the options of blocks are known only after their table was read without a fault.
+    if blocks.is_some() {
+        faults.keep(table.finish());
+    }
+    Some(Parameters {
+        name: network_name?,
+        chain_id: ChainId::new(chain_id?),
+        genesis_time: Timestamp::new(genesis_time?),
+        shards: shards?,
+        blocks_per_ds_epoch: blocks_per_ds_epoch?,
+        shard_gas_limit: shard_gas_limit?,
+        ds_gas_limit: ds_gas_limit?,
+        minimum_gas_price: minimum_gas_price?,
+        coinbase_reward: Qa::new(coinbase_reward?),
+        accounts: accounts?,
+        blocks: blocks?,
+        drift: drift?,
+        propose_timeout: propose_timeout?,
+        max_body: max_body?,
+    })
+}
+
+/// Returns whether a text is a valid name of a network or of a member: 1 to 64 lower-case letters, digits and hyphens.
+pub fn is_network_name(text: &str) -> bool {
+    (1..=MAX_NAME).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 fn name(field: &Field<'_>) -> Result<String, NetworkFileError> {
-    let is_valid = |text: &str| {
-        (1..=MAX_NAME).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    };
-    field.parse(NAME, |text| is_valid(text).then(|| text.to_owned()))
+    field.parse(NAME, |text| is_network_name(text).then(|| text.to_owned()))
 }
 
 fn key(field: &Field<'_>) -> Result<PublicKey, NetworkFileError> {
@@ -160,41 +250,44 @@ fn max_body(table: &mut Table<'_>) -> Result<u32, NetworkFileError> {
     field.parse(EXPECTED, |text| u32::try_from(unit::size(text)?).ok().filter(|size| range.contains(size)))
 }
 
-fn members(field: &Field<'_>, parameters: &Parameters) -> Result<Vec<Member>, NetworkFileError> {
-    let tables = field.tables()?;
-    if !(MIN_MEMBERS..=MAX_MEMBERS).contains(&tables.len()) {
-        return Err(field.error(format!("{MIN_MEMBERS} to {MAX_MEMBERS} tables"), tables.len()));
+/// Returns the members without a fault.
+fn members(field: &Field<'_>, least: usize, parameters: Option<&Parameters>, faults: &mut Faults) -> Vec<Member> {
+    const POSSESSION: &str = "128 hexadecimal digits of a proof of possession";
+    const PEER: &str = "the peer id of an Ed25519 key";
+    let Some(tables) = faults.keep(field.tables()) else { return Vec::new() };
+    if !(least..=MAX_MEMBERS).contains(&tables.len()) {
+        faults.keep(Err::<(), _>(field.error(format!("{least} to {MAX_MEMBERS} tables"), tables.len())));
+        return Vec::new();
     }
-    let mut members: Vec<Member> = Vec::new();
     let (mut names, mut keys, mut peers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    for mut table in tables {
-        const POSSESSION: &str = "128 hexadecimal digits of a proof of possession";
-        const PEER: &str = "the peer id of an Ed25519 key";
+    let mut member = |mut table: Table<'_>| {
         let fields = [("name", NAME), ("key", KEY), ("possession", POSSESSION), ("peer", PEER)];
         let [name_field, key_field, possession_field, peer_field] =
-            fields.map(|(name, expected)| table.required(name, expected));
-        let (name_field, key_field, possession_field, peer_field) =
-            (name_field?, key_field?, possession_field?, peer_field?);
-        let member = Member {
-            name: name(&name_field)?,
-            key: key(&key_field)?,
-            possession: digits(&possession_field, POSSESSION)?.into(),
-            peer: peer_field.parse(PEER, |text| text.parse().ok())?,
-        };
-        table.finish()?;
-        unique(&mut names, member.name.clone(), &name_field, &member.name)?;
-        unique(&mut keys, member.key, &key_field, &member.name)?;
-        unique(&mut peers, member.peer, &peer_field, &member.name)?;
-        member.verify_possession(&parameters.name, parameters.chain_id).map_err(|error| {
-            let network = (&parameters.name, parameters.chain_id);
-            possession_field.error(
-                format!("a proof of this key and peer for the network {:?} with chain id {}", network.0, network.1),
-                error,
-            )
-        })?;
-        members.push(member);
-    }
-    Ok(members)
+            fields.map(|(name, expected)| faults.keep(table.required(name, expected)));
+        let named = name_field.as_ref().and_then(|field| faults.keep(name(field)));
+        let key = key_field.as_ref().and_then(|field| faults.keep(key(field)));
+        let possession = possession_field.as_ref().and_then(|field| faults.keep(digits::<64>(field, POSSESSION)));
+        let peer = peer_field.as_ref().and_then(|field| faults.keep(field.parse(PEER, |text| text.parse().ok())));
+        faults.keep(table.finish());
+        let member = Member { name: named?, key: key?, possession: possession?.into(), peer: peer? };
+        faults.keep(unique(&mut names, member.name.clone(), &name_field?, &member.name))?;
+        faults.keep(unique(&mut keys, member.key, &key_field?, &member.name))?;
+        faults.keep(unique(&mut peers, member.peer, &peer_field?, &member.name))?;
+        // Without the name and the chain id, no proof can be verified.
+        let Parameters { name: network, chain_id, .. } = parameters?;
+        let verified = member.verify_possession(network, *chain_id).map_err(|error| {
+            let expected = format!("a proof of this key and peer for the network {network:?} with chain id {chain_id}");
+            possession_field.map(|field| field.error(expected, error))
+        });
+        match verified {
+            Ok(()) => Some(member),
+            Err(fault) => {
+                faults.0.extend(fault);
+                None
+            }
+        }
+    };
+    tables.into_iter().filter_map(&mut member).collect()
 }
 
 /// Rejects a value that an earlier member has.
@@ -220,29 +313,34 @@ fn check_shards(network: &Field<'_>, parameters: &Parameters, members: usize) ->
     Err(field.wrong(format!("at most {most} with {members} members")))
 }
 
-fn addresses(field: &Field<'_>, members: &[Member]) -> Result<Vec<MemberAddress>, NetworkFileError> {
-    let (mut addresses, mut names) = (Vec::new(), BTreeMap::new());
-    for mut table in field.tables()? {
-        const MEMBER: &str = "the name of a member";
-        const AGREEMENT: &str = "host:port";
-        const STREAM: &str = "a URL that begins with http:// or https://";
-        let name = table.required("name", MEMBER)?;
-        let member = name.parse(MEMBER, |text| members.iter().position(|member| member.name == text))?;
-        let text = name.text(MEMBER)?;
-        let agreement = table.required("agreement", AGREEMENT)?;
-        let agreement = agreement.parse(AGREEMENT, |text| is_host_and_port(text).then(|| text.to_owned()))?;
-        let stream = table.optional("stream");
-        let stream =
-            stream.map(|field| field.parse(STREAM, |text| is_url(text).then(|| text.to_owned()))).transpose()?;
-        table.finish()?;
-        unique(&mut names, text.to_owned(), &name, text)?;
-        addresses.push(MemberAddress { member, agreement, stream });
-    }
-    Ok(addresses)
+fn addresses(field: &Field<'_>, members: &[Member], faults: &mut Faults) -> Vec<MemberAddress> {
+    let mut names = BTreeMap::new();
+    let tables = faults.keep(field.tables()).unwrap_or_default();
+    tables.into_iter().filter_map(|table| faults.keep(address(table, members, &mut names))).collect()
+}
+
+fn address(
+    mut table: Table<'_>,
+    members: &[Member],
+    names: &mut BTreeMap<String, String>,
+) -> Result<MemberAddress, NetworkFileError> {
+    const MEMBER: &str = "the name of a member";
+    const AGREEMENT: &str = "host:port";
+    const STREAM: &str = "a URL that begins with http:// or https://";
+    let name = table.required("name", MEMBER)?;
+    let member = name.parse(MEMBER, |text| members.iter().position(|member| member.name == text))?;
+    let text = name.text(MEMBER)?;
+    let agreement = table.required("agreement", AGREEMENT)?;
+    let agreement = agreement.parse(AGREEMENT, |text| is_host_and_port(text).then(|| text.to_owned()))?;
+    let stream = table.optional("stream");
+    let stream = stream.map(|field| field.parse(STREAM, |text| is_url(text).then(|| text.to_owned()))).transpose()?;
+    table.finish()?;
+    unique(names, text.to_owned(), &name, text)?;
+    Ok(MemberAddress { member, agreement, stream })
 }
 
 /// Returns whether a text is an IPv4 address, an IPv6 address in brackets or a host name, and a port above 0.
-fn is_host_and_port(text: &str) -> bool {
+pub fn is_host_and_port(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else { return false };
     let is_name = |host: &str| {
         (1..=253).contains(&host.len())
