@@ -289,6 +289,7 @@ impl Application for Producer {
             head: &published.head,
             state: &published.state,
             price: published.minimum_gas_price(),
+            pool: Some(&self.shared.pool),
         };
         verifier.verify_block(proposal, &self.store, &mut self.full_blocks)
     }
@@ -403,12 +404,14 @@ pub enum RecoverError {
 mod tests {
     use std::collections::BTreeMap;
 
-    use silica_protocol::{Address, BlockHash, Nonce, UnsignedTransaction};
+    use silica_crypto::Nonces;
+    use silica_protocol::{Address, BlockHash, Nonce, ShardId, Signature, UnsignedTransaction};
     use silica_state::StoreOptions;
 
     use super::*;
     use crate::{
         ChainConfig, Genesis,
+        admission::VerifiedTransaction,
         consensus::{range_signer, seal_alone},
         handle::Chain,
         open,
@@ -490,6 +493,72 @@ mod tests {
         assert_eq!(make(&mut producer, later), make(&mut unfailing, later));
         let roots = [producer.store(), unfailing.store()].map(|store| store.snapshot().state().root());
         assert_eq!(roots[0], roots[1]);
+    }
+
+    /// Returns the payment number 1 of the key number 1 with this signature, as if admission had verified the signature.
+    fn unchecked(signature: Signature) -> VerifiedTransaction {
+        let payment = payment(1, Address::new([7; 20])).with_signature(signature);
+        VerifiedTransaction::unchecked(payment, ShardId::new(0))
+    }
+
+    /// Returns two valid signatures of the payment number 1, and an invalid one.
+    fn signatures() -> [Signature; 3] {
+        let payment = payment(1, Address::new([7; 20]));
+        let payload = payment.signing_payload();
+        let other = key(1).sign_with(&payload, Nonces::zilliqa_js(&payload, &[1; 32], &[2; 32])).unwrap();
+        [signed(1, payment).signature(), other, Signature::ZERO]
+    }
+
+    /// Proposes a block with the payment number 1 under `signature`, and verifies the block on a chain that admitted
+    /// the payment under `admitted`. Returns the signature in the verified block.
+    fn verify(signature: Signature, admitted: Option<Signature>) -> Result<Signature, String> {
+        let ((proposing, mut proposer), (judging, mut judge)) = (chain(), chain());
+        proposing.submit(unchecked(signature), AT).unwrap();
+        let proposal = proposer.propose(AT, Cause::Event).unwrap().to_proposal();
+        assert_eq!(proposal.transactions.len(), 1);
+        if let Some(admitted) = admitted {
+            judging.submit(unchecked(admitted), AT).unwrap();
+        }
+        let block = judge.verify(&proposal).map_err(|error| {
+            assert!(matches!(error, InvalidBlock::Transaction { .. }));
+            std::error::Error::source(&error).unwrap().to_string()
+        })?;
+        assert_eq!(block.to_proposal(), proposal);
+        Ok(block.transactions[0].0.transaction().signature())
+    }
+
+    #[test]
+    fn signature_that_admission_verified_is_not_verified_again() {
+        let [good, _, bad] = signatures();
+        assert_eq!(verify(good, None), Ok(good));
+        assert_eq!(verify(bad, None), Err("rejected by admission".to_owned()));
+        // The invalid signature shows that the producer does not verify these bytes again.
+        assert_eq!(verify(bad, Some(bad)), Ok(bad));
+    }
+
+    #[test]
+    fn other_signature_under_the_same_hash_is_verified() {
+        let [good, other, bad] = signatures();
+        assert_ne!(good, other);
+        assert_eq!(unchecked(good).hash(), unchecked(bad).hash());
+        for admitted in [good, other] {
+            assert_eq!(verify(bad, Some(admitted)), Err("rejected by admission".to_owned()));
+        }
+        assert_eq!(verify(other, Some(good)), Ok(other));
+        assert_eq!(verify(good, Some(bad)), Ok(good));
+    }
+
+    #[test]
+    fn dropped_transaction_is_not_verified_again() {
+        let [_, _, bad] = signatures();
+        let ((proposing, mut proposer), (judging, mut judge)) = (chain(), chain());
+        for chain in [&proposing, &judging] {
+            chain.submit(unchecked(bad), AT).unwrap();
+        }
+        let proposal = proposer.propose(AT, Cause::Event).unwrap().to_proposal();
+        assert!(judging.withdraw(&unchecked(bad).hash(), AT));
+        assert_eq!(judging.waiting(), 0);
+        assert_eq!(judge.verify(&proposal).unwrap().to_proposal(), proposal);
     }
 
     #[test]

@@ -265,6 +265,7 @@ impl Tip {
             head: &self.head,
             state: &target.snapshot(),
             price: self.head.ds_block.header.gas_price,
+            pool: None,
         };
         let block = verifier.verify_block(proposal, target, &mut self.full_blocks);
         block.map_err(|source| ReplayError::Block { number, source })

@@ -1,5 +1,6 @@
 //! The verification of a block: the verifier computes each member of its headers again and compares the results.
 
+use parking_lot::Mutex;
 use silica_protocol::{
     DsBlock, DsBlockHeader, GasPrice, MicroBlock, MicroBlockHeader, ShardId, StateRoot, Transaction, TxBlock,
     TxBlockHeader, TxHash,
@@ -13,6 +14,7 @@ use crate::{
     epoch_accounting::{FullBlockCounter, price_by_rules, uncredited_fees},
     network::{Head, Network},
     parallel,
+    pool::{self, Pool},
     stage::{Blocks, BuildError, ExecutedBlock, InvalidBlock, Proposal},
 };
 
@@ -25,6 +27,8 @@ pub(crate) struct BlockVerifier<'a> {
     pub(crate) state: &'a Snapshot,
     /// The minimum gas price.
     pub(crate) price: GasPrice,
+    /// The transactions that this node admitted, or `None` if the verifier verifies all signatures.
+    pub(crate) pool: Option<&'a Mutex<Pool>>,
 }
 
 impl BlockVerifier<'_> {
@@ -35,7 +39,7 @@ impl BlockVerifier<'_> {
         store: &Store,
         full_blocks: &mut FullBlockCounter,
     ) -> Result<ExecutedBlock, InvalidBlock> {
-        let Self { network, head, state, price } = *self;
+        let Self { network, head, state, price, pool } = *self;
         check_order(proposal, head)?;
         let free_price = network.config.operator_price;
         let timestamp = proposal.tx_block.timestamp;
@@ -56,7 +60,7 @@ impl BlockVerifier<'_> {
         if proposal.repeats_number {
             builder.repeat_number();
         }
-        let transactions = transactions_by_micro_block(proposal, &network.config)?;
+        let transactions = transactions_by_micro_block(proposal, &network.config, pool)?;
         if builder.is_vacuous() {
             builder.pay_reward(uncredited_fees(builder.number(), network.epochs, state))?;
         } else {
@@ -116,6 +120,7 @@ fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Resu
 fn transactions_by_micro_block(
     proposal: &Proposal,
     config: &ChainConfig,
+    pool: Option<&Mutex<Pool>>,
 ) -> Result<Vec<Vec<VerifiedTransaction>>, InvalidBlock> {
     let committees = usize::try_from(config.shards).unwrap_or(usize::MAX).saturating_add(1);
     if proposal.micro_blocks.len() != committees {
@@ -128,24 +133,46 @@ fn transactions_by_micro_block(
     if expected != got {
         return Err(InvalidBlock::Transactions { expected, got });
     }
-    let placed: Vec<_> = named.into_iter().zip(&proposal.transactions).collect();
+    let place = |((hash, shard), transaction)| Placed { hash, shard, transaction, admitted: None };
+    let mut placed: Vec<_> = named.into_iter().zip(&proposal.transactions).map(place).collect();
+    if let Some(pool) = pool {
+        find_admitted(&mut placed, pool);
+    }
     let mut verified = verify_all(&placed, config)?.into_iter();
     let take = |block: &MicroBlock| verified.by_ref().take(block.tx_hashes.len()).collect();
     Ok(proposal.micro_blocks.iter().map(take).collect())
 }
 
-type Placed<'a> = ((TxHash, ShardId), &'a Transaction);
+/// A transaction of a block and its place.
+struct Placed<'a> {
+    /// The hash in the micro block.
+    hash: TxHash,
+    shard: ShardId,
+    transaction: &'a Transaction,
+    /// The transaction with this hash that this node admitted.
+    admitted: Option<VerifiedTransaction>,
+}
 
-/// Checks transactions on all processors, because their signatures take the most time. Returns the first error in the
-/// order of the block.
+/// Finds the transactions that this node admitted. Between two batches, other threads can use the pool.
+fn find_admitted(placed: &mut [Placed<'_>], pool: &Mutex<Pool>) {
+    for batch in placed.chunks_mut(pool::BATCH) {
+        let pool = pool::lock(pool);
+        for it in batch {
+            it.admitted = pool.record(&it.hash).map(|record| record.transaction.clone());
+        }
+    }
+}
+
+/// Checks transactions on all processors, because signatures that this node has not verified take the most time.
+/// Returns the first error in the order of the block.
 fn verify_all(placed: &[Placed<'_>], config: &ChainConfig) -> Result<Vec<VerifiedTransaction>, InvalidBlock> {
     parallel::map(placed, WORTH_A_THREAD, |placed| verify(placed, config)).into_iter().collect()
 }
 
 fn verify(placed: &Placed<'_>, config: &ChainConfig) -> Result<VerifiedTransaction, InvalidBlock> {
-    let ((hash, shard), transaction) = placed;
+    let Placed { hash, shard, transaction, admitted } = placed;
     let fault = |reason| InvalidBlock::Transaction { hash: *hash, reason };
-    let verified = VerifiedTransaction::in_block(Transaction::clone(transaction), *shard, config).map_err(fault)?;
+    let verified = VerifiedTransaction::in_block(transaction, admitted.as_ref(), *shard, config).map_err(fault)?;
     if verified.hash() != *hash {
         return Err(fault(InvalidTransaction::Hash { expected: *hash, got: verified.hash() }));
     }

@@ -116,14 +116,21 @@ impl VerifiedTransaction {
 impl VerifiedTransaction {
     /// Checks a transaction of a block that another node made. The transaction is in the micro block of `committee`.
     /// The execution makes the checks that read the state.
+    ///
+    /// `admitted` is a transaction that this node admitted, or `None`. If the two transactions are equal, including the
+    /// bytes of their signatures, the signature is not verified again.
     pub(crate) fn in_block(
-        transaction: Transaction,
+        transaction: &Transaction,
+        admitted: Option<&Self>,
         committee: ShardId,
         config: &ChainConfig,
     ) -> Result<Self, InvalidTransaction> {
-        check_form(&transaction, config).map_err(|source| InvalidTransaction::Form { source: Box::new(source) })?;
-        let hash = check_author(&transaction, config)
-            .map_err(|source| InvalidTransaction::Form { source: Box::new(source) })?;
+        let form = |source| InvalidTransaction::Form { source: Box::new(source) };
+        check_form(transaction, config).map_err(form)?;
+        let (hash, transaction) = match admitted.filter(|admitted| admitted.proves(transaction)) {
+            Some(admitted) => (admitted.hash, Arc::clone(&admitted.transaction)),
+            None => (check_author(transaction, config).map_err(form)?, Arc::new(transaction.clone())),
+        };
         let kind = transaction.kind().ok_or(InvalidTransaction::NoKind)?;
         let sender = transaction.sender();
         let priority = committee.get() == config.shards;
@@ -131,7 +138,14 @@ impl VerifiedTransaction {
         if committee != expected {
             return Err(InvalidTransaction::Committee { expected, got: committee });
         }
-        Ok(Self { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
+        Ok(Self { transaction, hash, sender, kind, routing, committee })
+    }
+
+    /// Returns whether the admission of this transaction verified the signature of `transaction`.
+    fn proves(&self, transaction: &Transaction) -> bool {
+        // Two valid signatures of one transaction have the same hash, so the hash alone proves nothing about the bytes
+        // of a signature. A transaction without a signature depends on the configuration, not on a proof.
+        *self.transaction == *transaction && transaction.sender_key.impersonated().is_none()
     }
 }
 
@@ -522,6 +536,31 @@ mod tests {
         let sender_key = PublicKey::new([5; 33]);
         let no_point = UnsignedTransaction { sender_key, ..good() }.with_signature(signature);
         assert_eq!(admit_on(&config(), no_point, false).unwrap_err(), text);
+    }
+
+    #[test]
+    fn block_needs_no_signature_again_that_admission_verified() {
+        let config = ChainConfig { shards: 1, ..config() };
+        let home = ShardId::new(0);
+        let check = |transaction: UnsignedTransaction, admitted: UnsignedTransaction, config: &ChainConfig| {
+            let admitted = VerifiedTransaction::unchecked(admitted.with_signature(Signature::ZERO), home);
+            let transaction = transaction.with_signature(Signature::ZERO);
+            let checked = VerifiedTransaction::in_block(&transaction, Some(&admitted), home, config);
+            checked.map_err(|error| std::error::Error::source(&error).unwrap().to_string())
+        };
+        assert_eq!(check(good(), good(), &config).unwrap().hash(), good().hash());
+        // All bytes must be equal, and the checks of the form remain.
+        let text = "Unable to verify transaction";
+        let changed = UnsignedTransaction { amount: Qa::new(2), ..good() };
+        assert_eq!(check(changed, good(), &config).unwrap_err(), text);
+        let foreign = UnsignedTransaction { version: Version::of_chain(ChainId::new(1)), ..good() };
+        assert_eq!(check(foreign.clone(), foreign, &config).unwrap_err(), "CHAIN_ID incorrect");
+        // Only a chain with edits permits transactions without a signature, whatever the pool contains.
+        let impersonated = UnsignedTransaction { sender_key: PublicKey::in_place_of(&address(SENDER)), ..good() };
+        let without_edits = ChainConfig { edits: false, ..config };
+        assert_eq!(check(impersonated.clone(), impersonated.clone(), &without_edits).unwrap_err(), text);
+        let with_edits = ChainConfig { edits: true, ..without_edits };
+        check(impersonated.clone(), impersonated, &with_edits).unwrap();
     }
 
     #[test]

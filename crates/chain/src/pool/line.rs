@@ -10,7 +10,7 @@ use crate::admission::VerifiedTransaction;
 
 /// Maximum number of transactions that are copied from the pool under one lock. Between two batches, other threads can
 /// use the pool.
-const BATCH: usize = 256;
+pub(crate) const BATCH: usize = 256;
 
 /// A source of transactions for one micro block.
 pub(crate) trait Line {

@@ -54,7 +54,7 @@ pub use self::{
 };
 pub(crate) use self::{
     export::{Contents, Exported, export, import},
-    line::{Line, PoolLine},
+    line::{BATCH, Line, PoolLine},
     status::StatusRecord,
 };
 pub(crate) use crate::drop_reason::DropReason;
