@@ -229,24 +229,27 @@ fn execute(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Measures the verification of a block of another node, including signatures of transactions.
+/// Measures the verification of a block of another node. In `block/verify`, the node verifies the signatures of all
+/// transactions. In `block/verify-admitted`, it has admitted all transactions before.
 fn verify(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("block/verify");
-    for size in SIZES {
-        group.throughput(Throughput::Elements(size as u64));
-        let mut prepared = None;
-        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
-            let (bench, proposal) = prepared.get_or_insert_with(|| {
-                let mut bench = Bench::filled(size);
-                let at = bench.later();
-                let proposal: Proposal =
-                    bench.producer.propose(at, Cause::Event).expect("a block is built").to_proposal();
-                (bench, proposal)
+    for (name, admitted) in [("block/verify", false), ("block/verify-admitted", true)] {
+        let mut group = criterion.benchmark_group(name);
+        for size in SIZES {
+            group.throughput(Throughput::Elements(size as u64));
+            let mut prepared = None;
+            group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+                let (bench, proposal) = prepared.get_or_insert_with(|| {
+                    let mut bench = Bench::filled(size);
+                    let at = bench.later();
+                    let proposal: Proposal =
+                        bench.producer.propose(at, Cause::Event).expect("a block is built").to_proposal();
+                    (if admitted { bench } else { Bench::in_memory(size) }, proposal)
+                });
+                bencher.iter(|| black_box(bench.producer.verify(proposal).expect("the block is good")));
             });
-            bencher.iter(|| black_box(bench.producer.verify(proposal).expect("the block is good")));
-        });
+        }
+        group.finish();
     }
-    group.finish();
 }
 
 /// Measures a block from the pool to the disk, including signature, flush and publication.
