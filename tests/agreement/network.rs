@@ -1,0 +1,96 @@
+//! The network of a simulation: its file, its accounts and its payments.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use rand_core::{Infallible, TryCryptoRng, TryRng};
+use silica_chain::{Chain, Committees, Genesis, Producer, state::Store};
+use silica_council::{Member, NetworkFile, PeerId};
+use silica_crypto::KeyPair;
+use silica_protocol::{Account, Address, ChainId, Qa, Transaction, sha256};
+
+/// Number of accounts with money.
+pub(crate) const PAYERS: usize = 8;
+
+pub(crate) fn key(index: usize) -> KeyPair {
+    KeyPair::from_hex(&format!("{:064x}", 0x0101_0101 + index)).unwrap()
+}
+
+fn payer(number: usize) -> KeyPair {
+    key(1_000 + number % PAYERS)
+}
+
+/// Returns the payment of a payer with this nonce.
+pub(crate) fn payment(number: usize, nonce: u64) -> Transaction {
+    let payment = Transaction::payment(Address::new([9; 20]), Qa::new(1_000)).chain_id(ChainId::new(333));
+    payment.nonce(nonce).sign(&payer(number)).unwrap()
+}
+
+/// Returns a network with DS epochs of five blocks.
+pub(crate) fn network(members: usize) -> Arc<NetworkFile> {
+    let mut text = format!(
+        r#"[network]
+name = "simulation"
+chain-id = 333
+genesis-time = 1790000000000000
+shards = 1
+blocks-per-ds-epoch = 5
+shard-gas-limit = 400000
+ds-gas-limit = 500000
+minimum-gas-price = 2000000000
+coinbase-reward = "176000000000000000"
+accounts = {{ file = "accounts.json", sha256 = "{}" }}
+propose-timeout = "1s"
+"#,
+        "11".repeat(32)
+    );
+    for index in 0..members {
+        let peer = PeerId::new([u8::try_from(index).unwrap(); 32]);
+        let member = Member::new(format!("m{index}"), &key(index), peer, "simulation", ChainId::new(333));
+        write!(text, "{member}").unwrap();
+    }
+    Arc::new(NetworkFile::parse(&text).unwrap())
+}
+
+pub(crate) fn genesis() -> Genesis {
+    let account = Account::with_balance(Qa::new(10_u128.pow(18)));
+    Genesis::new((0..PAYERS).map(|number| (payer(number).address(), account)).collect()).unwrap()
+}
+
+/// Opens the chain of the network.
+pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
+    let (parameters, committees) = (network.parameters(), Committees::fixed(network.committee()));
+    silica_chain::open(store, parameters.chain_config(), &genesis(), committees, parameters.genesis_time).unwrap()
+}
+
+/// A random number generator. Each request returns the SHA-256 of a counter.
+#[derive(Debug)]
+pub(crate) struct Digests(pub(crate) u64);
+
+impl TryRng for Digests {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        rand_core::utils::next_word_via_fill(self)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        rand_core::utils::next_word_via_fill(self)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0 += 1;
+        let digest = sha256(&[&self.0.to_be_bytes()]);
+        bytes.iter_mut().zip(digest.into_iter().cycle()).for_each(|(byte, random)| *byte = random);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Digests {}
+
+impl Digests {
+    /// Returns the next number below `below`.
+    pub(crate) fn draw(&mut self, below: u64) -> u64 {
+        let Ok(number) = self.try_next_u64();
+        number % below
+    }
+}

@@ -1,0 +1,371 @@
+//! The scheduler of a simulation: time, messages, timers and failures.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use arc_malachitebft_core_consensus::{Effect, Input, LivenessMsg, PeerId, SignedConsensusMsg};
+use arc_malachitebft_core_types::{
+    CommitCertificate, ExtendedCommitCertificate, Round, Timeout, ValueResponse, VoteExtensions,
+};
+use silica_chain::{Epochs, state::BlockRecord};
+use silica_council::{CoSignMessage, EntryId, EntryKind, Height, NetworkFile, Timer};
+use silica_protocol::{BlockNumber, Qa};
+
+use crate::{
+    context::{Context, Position, Seat},
+    member::{Member, Running, Status},
+    network::{self, Digests},
+};
+
+/// How often failures happen: in thousandths of all events, of all messages, and in milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rates {
+    pub(crate) crash: u64,
+    pub(crate) power: u64,
+    pub(crate) partition: u64,
+    pub(crate) loss: u64,
+    pub(crate) repeat: u64,
+    /// Longest additional delay of a message.
+    pub(crate) delay: u64,
+}
+
+/// A message between members.
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    Consensus(SignedConsensusMsg<Context>),
+    Liveness(LivenessMsg<Context>),
+    Entry { height: Height, round: Round, valid_round: Round, proposer: usize, bytes: Arc<[u8]> },
+    CoSign(Vec<u8>),
+}
+
+pub(crate) enum Event {
+    Message { from: usize, to: usize, message: Message },
+    Timeout { member: usize, starts: u64, id: u64 },
+    CoSignTimer { member: usize, starts: u64, timer: Timer },
+    Start { member: usize, starts: u64 },
+    Sync,
+}
+
+pub(crate) struct World {
+    pub(crate) seed: u64,
+    pub(crate) random: Digests,
+    pub(crate) network: Arc<NetworkFile>,
+    pub(crate) members: Vec<Member>,
+    pub(crate) rates: Rates,
+    /// A member whose proposals are false.
+    pub(crate) liar: Option<usize>,
+    /// What has happened in the run.
+    pub(crate) seen: BTreeSet<String>,
+    /// Time in milliseconds.
+    pub(crate) time: u64,
+    pub(crate) timers: Vec<Vec<(Timeout, u64)>>,
+    pub(crate) decided: BTreeMap<Height, EntryId>,
+    /// The time of the first decision of each height.
+    pub(crate) decided_at: BTreeMap<Height, u64>,
+    /// Whether failures have ended.
+    is_quiet: bool,
+    /// The members of one part of a divided network, and the end of the division.
+    part: (BTreeSet<usize>, u64),
+    events: BTreeMap<(u64, u64), Event>,
+    count: u64,
+    nonces: BTreeMap<usize, u64>,
+    supply: Qa,
+    records: BTreeMap<BlockNumber, BlockRecord>,
+    bytes: BTreeMap<Height, Vec<u8>>,
+    checked: Vec<Height>,
+    /// When each member was last seen behind others.
+    behind: Vec<Option<Height>>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, members: usize) -> Self {
+        let network = network::network(members);
+        let seats = network.committee().into_iter().enumerate();
+        let seats: Arc<[Seat]> = seats.map(|(index, key)| Seat { position: Position(index), key }).collect();
+        let context = Context { network: network.id(), members: seats };
+        let member = |index| Member::new(&network, &context, index, seed, 0);
+        let supply = network::genesis().accounts().values().map(|account| account.balance.get()).sum();
+        let first = Height::new(1).unwrap();
+        Self {
+            seed,
+            random: Digests(seed << 40 | 1 << 63),
+            members: (0..members).map(member).collect(),
+            network,
+            rates: Rates::default(),
+            liar: None,
+            seen: BTreeSet::new(),
+            time: 0,
+            timers: vec![Vec::new(); members],
+            decided: BTreeMap::new(),
+            decided_at: BTreeMap::new(),
+            is_quiet: false,
+            part: (BTreeSet::new(), 0),
+            events: BTreeMap::new(),
+            count: 0,
+            nonces: BTreeMap::new(),
+            supply: Qa::new(supply),
+            records: BTreeMap::new(),
+            bytes: BTreeMap::new(),
+            checked: vec![first; members],
+            behind: vec![None; members],
+        }
+    }
+
+    /// Divides the network into some members and all others, until a time in milliseconds.
+    pub(crate) fn divide(&mut self, part: impl IntoIterator<Item = usize>, until: u64) {
+        self.part = (part.into_iter().collect(), until);
+    }
+
+    /// Sets the differences of the clocks, in milliseconds.
+    pub(crate) fn skew(&mut self, skews: [i64; 4]) {
+        self.members.iter_mut().zip(skews).for_each(|(member, skew)| member.skew = skew);
+    }
+
+    pub(crate) fn see(&mut self, what: impl Into<String>) {
+        self.seen.insert(what.into());
+    }
+
+    /// Returns whether an event with this rate in thousandths happens.
+    pub(crate) fn happens(&mut self, rate: u64) -> bool {
+        rate > 0 && !self.is_quiet && self.random.draw(1_000) < rate
+    }
+
+    pub(crate) fn schedule(&mut self, delay: u64, event: Event) {
+        self.count += 1;
+        self.events.insert((self.time + delay, self.count), event);
+    }
+
+    /// Sends a message to other members.
+    pub(crate) fn send(&mut self, from: usize, to: impl IntoIterator<Item = usize>, message: &Message) {
+        for to in to {
+            let is_divided = self.time < self.part.1 && self.part.0.contains(&from) != self.part.0.contains(&to);
+            let Rates { loss, repeat, delay, .. } = self.rates;
+            if is_divided || self.happens(loss) {
+                continue;
+            }
+            for _ in 0..=u64::from(self.happens(repeat)) {
+                let late = if self.is_quiet || delay == 0 { 0 } else { self.random.draw(delay) };
+                let delay = 1 + self.random.draw(10) + late;
+                self.schedule(delay, Event::Message { from, to, message: message.clone() });
+            }
+        }
+    }
+
+    pub(crate) fn others(&self, member: usize) -> Vec<usize> {
+        (0..self.members.len()).filter(|other| *other != member).collect()
+    }
+
+    /// Stops a member.
+    pub(crate) fn crash(&mut self, member: usize) {
+        let until = self.time + self.random.draw(8_000);
+        self.members[member].crash(until);
+        self.timers[member].clear();
+    }
+
+    fn restart_due(&mut self) {
+        for member in 0..self.members.len() {
+            if let Status::Down(_, until) = &self.members[member].status
+                && (*until <= self.time || self.is_quiet)
+            {
+                let effects = self.members[member].restart();
+                if self.members[member].starts > 1 && effects.len() > 4 {
+                    self.see("a replayed log");
+                }
+                self.apply(member, effects);
+            }
+        }
+    }
+
+    /// Makes blocks with failures, and then some blocks without failures.
+    pub(crate) fn run(&mut self, blocks: u64) {
+        self.schedule(0, Event::Sync);
+        let bad = Height::of_seal(BlockNumber::new(blocks)).unwrap();
+        let end = Height::of_seal(BlockNumber::new(blocks + 2)).unwrap();
+        let mut healed = None;
+        while !(self.members.iter_mut().all(|member| member.height() > Some(end))) {
+            self.restart_due();
+            let Some(((time, _), event)) = self.events.pop_first() else { panic!("seed {}: no event", self.seed) };
+            self.time = self.time.max(time);
+            if healed.is_none() && (self.decided.contains_key(&bad) || self.time > 300_000) {
+                self.is_quiet = true;
+                self.part.1 = 0;
+                healed = Some(self.time);
+            }
+            let limit = healed.unwrap_or(300_000) + 120_000;
+            let heights: Vec<_> = self.members.iter_mut().map(Member::height).collect();
+            assert!(self.time < limit, "seed {}: no progress: {heights:?}", self.seed);
+            self.fail();
+            self.handle(event);
+        }
+        self.check();
+    }
+
+    /// Lets a failure happen.
+    fn fail(&mut self) {
+        let Rates { crash, power, partition, .. } = self.rates;
+        let count = u64::try_from(self.members.len()).unwrap();
+        if self.happens(crash) {
+            let member = usize::try_from(self.random.draw(count)).unwrap();
+            self.see("a crash");
+            self.crash(member);
+        }
+        if self.happens(power) {
+            self.see("a power failure");
+            (0..self.members.len()).for_each(|member| self.crash(member));
+        }
+        if self.time >= self.part.1 && self.happens(partition) {
+            self.see("a partition");
+            let part = (0..self.members.len()).filter(|_| self.random.draw(2) == 0).collect();
+            self.part = (part, self.time + self.random.draw(30_000));
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Message { from, to, message } => self.receive(from, to, message),
+            Event::Timeout { member, starts, id } => {
+                let Some(at) = self.timers[member].iter().position(|(_, timer)| *timer == id) else { return };
+                let (timeout, _) = self.timers[member].remove(at);
+                if self.members[member].starts == starts {
+                    let effects = self.members[member].process(Input::TimeoutElapsed(timeout));
+                    self.apply(member, effects);
+                }
+            }
+            Event::CoSignTimer { member, starts, timer } => {
+                if self.members[member].starts == starts {
+                    self.co_sign(member, |council, rng| council.timer(timer, rng));
+                }
+            }
+            Event::Start { member, starts } => {
+                if self.members[member].starts == starts
+                    && let Some(height) = self.members[member].height()
+                {
+                    if height.kind() == EntryKind::Body {
+                        self.pay(member);
+                    }
+                    let effects = self.members[member].start(height);
+                    self.apply(member, effects);
+                }
+            }
+            Event::Sync => {
+                self.check();
+                self.schedule(500, Event::Sync);
+                (0..self.members.len()).for_each(|member| self.sync(member));
+            }
+        }
+    }
+
+    fn receive(&mut self, from: usize, to: usize, message: Message) {
+        let member = &mut self.members[to];
+        if member.running().is_none() {
+            return;
+        }
+        let input = match message {
+            Message::Consensus(SignedConsensusMsg::Vote(vote)) | Message::Liveness(LivenessMsg::Vote(vote)) => {
+                Input::Vote(vote)
+            }
+            Message::Consensus(SignedConsensusMsg::Proposal(proposal)) => Input::Proposal(proposal),
+            Message::Liveness(LivenessMsg::PolkaCertificate(certificate)) => Input::PolkaCertificate(certificate),
+            Message::Liveness(LivenessMsg::SkipRoundCertificate(certificate)) => Input::RoundCertificate(certificate),
+            Message::CoSign(bytes) => {
+                let message = CoSignMessage::decode(&bytes).unwrap();
+                self.co_sign(to, |council, rng| council.receive(message, rng).unwrap_or_default());
+                return;
+            }
+            Message::Entry { height, round, valid_round, proposer, bytes } => {
+                let Some(input) = self.judge(from, to, height, round, valid_round, proposer, &bytes) else { return };
+                input
+            }
+        };
+        let effects = self.members[to].process(input);
+        self.apply(to, effects);
+    }
+
+    /// Gives a member that is behind a decided entry of another member, with its certificate.
+    fn sync(&mut self, member: usize) {
+        let height = self.members[member].height();
+        let was_behind = std::mem::replace(&mut self.behind[member], height);
+        let Some(height) = height.filter(|height| was_behind == Some(*height)) else { return };
+        let is_started = self.members[member].running().is_some_and(|running| running.engine.height() == height.into());
+        for other in self.others(member) {
+            let is_divided = self.time < self.part.1 && self.part.0.contains(&member) != self.part.0.contains(&other);
+            let Some(certificate) = self.members[other].certificates.get(&height).cloned() else { continue };
+            let Some(bytes) = self.members[other].decided_bytes(height) else { continue };
+            if is_divided || !is_started {
+                continue;
+            }
+            let extensions = VoteExtensions::default();
+            let certificate =
+                ExtendedCommitCertificate::from_commit_certificate_and_extensions(certificate, extensions);
+            let peer = [&[0, 0x24, 8, 1, 0x12, 0x20][..], &[u8::try_from(other).unwrap(); 32]].concat();
+            let response = ValueResponse::new(PeerId::from_bytes(&peer).unwrap(), bytes.into(), certificate);
+            let effects = self.members[member].process(Input::SyncValueResponse(response));
+            self.apply(member, effects);
+            return;
+        }
+    }
+
+    /// Submits payments to a member and to some others.
+    fn pay(&mut self, first: usize) {
+        for _ in 0..self.random.draw(3) {
+            let payer = usize::try_from(self.random.draw(8)).unwrap();
+            let nonce = self.nonces.entry(payer).or_default();
+            *nonce += 1;
+            let payment = network::payment(payer, *nonce);
+            for member in 0..self.members.len() {
+                let (now, goes) = (self.members[member].clock(self.time), member == first || self.random.draw(4) > 0);
+                let Some(Running { chain, .. }) = self.members[member].running().filter(|_| goes) else { continue };
+                if let Ok(admitted) = chain.admit(payment.clone(), false) {
+                    let _known = chain.submit(admitted, now);
+                }
+            }
+        }
+    }
+
+    /// Records a decision, and checks that all members decide the same entry.
+    pub(crate) fn note(&mut self, member: usize, certificate: &CommitCertificate<Context>) {
+        let (height, id) = (certificate.height.get(), certificate.value_id);
+        if certificate.round > Round::ZERO {
+            self.see("a later round");
+        }
+        let first = *self.decided.entry(height).or_insert(id);
+        self.decided_at.entry(height).or_insert(self.time);
+        assert_eq!(first, id, "seed {}: member {member}, height {height}", self.seed);
+    }
+
+    /// Checks that all members have the same bytes, records, states and money.
+    fn check(&mut self) {
+        let epochs = Epochs::new(self.network.parameters().blocks_per_ds_epoch).unwrap();
+        for index in 0..self.members.len() {
+            let (seed, member) = (self.seed, &mut self.members[index]);
+            let Some(Running { producer, .. }) = member.running() else { continue };
+            let snapshot = producer.store().snapshot();
+            let head = snapshot.head().unwrap().clone();
+            let mut height = self.checked[index];
+            while height.block() <= head.number {
+                let bytes = silica_council::entry_bytes(&snapshot, height).unwrap().unwrap();
+                let first = self.bytes.entry(height).or_insert_with(|| bytes.clone());
+                assert_eq!(*first, bytes, "seed {seed}: member {index}, height {height}");
+                let record = snapshot.record(height.block()).unwrap().unwrap();
+                let first = self.records.entry(height.block()).or_insert_with(|| record.clone());
+                assert_eq!(*first, record, "seed {seed}: member {index}, height {height}");
+                height = height.next().unwrap();
+            }
+            self.checked[index] = height;
+            if let Some(record) = self.records.get(&head.number) {
+                assert_eq!(snapshot.state().root(), record.tx_block.header.state_root, "seed {seed}: member {index}");
+            }
+            let fees = if epochs.is_vacuous(head.number) { Qa::ZERO } else { head.totals.ds_epoch_fees };
+            let accounts = snapshot.state().accounts().map(|account| account.unwrap().1.balance.get());
+            let money = Qa::new(accounts.sum()).checked_add(fees);
+            assert_eq!(money, Some(self.supply), "seed {seed}: member {index}");
+        }
+    }
+
+    /// Returns the effects of an effect that the scheduler does not know.
+    pub(crate) fn unexpected(&self, effect: &Effect<Context>) -> ! {
+        panic!("seed {}: {effect:?}", self.seed)
+    }
+}
