@@ -126,7 +126,10 @@ fn only_a_member_has_a_council() {
     let (network, stranger) = (testing::network(4, &[]), testing::keys(5).remove(4));
     let error = Council::new(&network, stranger.clone()).unwrap_err();
     assert_eq!(error, NotMember { got: stranger.public_key() });
-    assert_eq!(Council::new(&network, testing::keys(4).remove(2)).unwrap().index(), 2);
+    let council = Council::new(&network, testing::keys(4).remove(2)).unwrap();
+    assert_eq!(council.index(), 2);
+    // The thread that owns the chain takes the council.
+    std::thread::spawn(move || drop(council)).join().unwrap();
 }
 
 /// The chain has DS blocks, vacuous blocks, and blocks with and without transactions.
