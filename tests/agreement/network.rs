@@ -3,7 +3,10 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use rand_core::{Infallible, TryCryptoRng, TryRng};
-use silica_chain::{Chain, Committees, Genesis, Producer, state::Store};
+use silica_chain::{
+    Chain, Committees, Genesis, Producer,
+    state::{Store, StoreOptions},
+};
 use silica_council::{Member, NetworkFile, PeerId};
 use silica_crypto::KeyPair;
 use silica_protocol::{Account, Address, ChainId, Qa, Transaction, sha256};
@@ -60,6 +63,13 @@ pub(crate) fn genesis() -> Genesis {
 pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
     let (parameters, committees) = (network.parameters(), Committees::fixed(network.committee()));
     silica_chain::open(store, parameters.chain_config(), &genesis(), committees, parameters.genesis_time).unwrap()
+}
+
+/// Executes all blocks of a store again, and compares each header, state root, receipt and signature.
+pub(crate) fn check(store: &Store, network: &NetworkFile) {
+    let (scratch, committees) = (Store::ephemeral(StoreOptions::default()), Committees::fixed(network.committee()));
+    let config = network.parameters().chain_config();
+    silica_chain::check(store, &scratch, config, &genesis(), committees, &mut |_, _| {}).unwrap();
 }
 
 /// A random number generator. Each request returns the SHA-256 of a counter.

@@ -19,6 +19,9 @@ use crate::{
     network::{self, Digests},
 };
 
+/// Longest time from the end of all failures to the next decision, in milliseconds.
+const RESUMES: u64 = 30_000;
+
 /// How often failures happen: in thousandths of all events, of all messages, and in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rates {
@@ -200,6 +203,11 @@ impl World {
             self.handle(event);
         }
         self.check();
+        let healed = healed.unwrap_or_default();
+        let next = self.decided_at.values().copied().filter(|at| *at > healed).min().unwrap_or_default();
+        assert!(next - healed <= RESUMES, "seed {}: {next} ms, failures until {healed} ms", self.seed);
+        let member = self.members[0].running().unwrap();
+        network::check(member.producer.store(), &self.network);
     }
 
     /// Lets a failure happen.
