@@ -234,6 +234,11 @@ impl Chain {
         self.shared.lock_pool().len()
     }
 
+    /// Returns whether the pool has a transaction that the next block can try to execute.
+    pub fn has_candidates(&self) -> bool {
+        self.shared.lock_pool().has_candidates()
+    }
+
     /// Removes a pending transaction from the pool as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn). Returns
     /// whether the transaction was pending.
     pub fn withdraw(&self, hash: &TxHash, at: Timestamp) -> bool {

@@ -42,7 +42,7 @@ impl Snapshot {
     }
 
     /// Returns the snapshot of the store.
-    pub(crate) fn state(&self) -> &silica_state::Snapshot {
+    pub fn state(&self) -> &silica_state::Snapshot {
         &self.published.state
     }
 

@@ -1,0 +1,432 @@
+//! The start and the stop of the agreement of a member.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::PathBuf,
+    sync::{Arc, OnceLock, mpsc},
+    time::Duration,
+};
+
+use arc_malachitebft_app::{
+    engine::{
+        network::{NetworkIdentity, NetworkMsg},
+        util::{events::TxEvent, output_port::OutputPort},
+    },
+    metrics::{Metrics, Registry, SharedRegistry},
+    spawn::{spawn_consensus_actor, spawn_network_actor, spawn_node_actor, spawn_sync_actor, spawn_wal_actor},
+    types::{Keypair, codec::Codec as _},
+};
+use arc_malachitebft_engine::util::output_port::OutputPortSubscriberTrait as _;
+use arc_malachitebft_signing::Signer as _;
+use parking_lot::Mutex;
+use ractor::Actor as _;
+use silica_chain::Chain;
+use silica_council::{Council, EntryKind, Height, NetworkFile, NotMember, Rule, Verdict};
+use silica_crypto::KeyPair;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::Notify,
+};
+
+use crate::{
+    certificates::Certificates,
+    codec::EngineCodec,
+    config::{self, AddressError},
+    context::Ctx,
+    host::Host,
+    journal::{Journal, JournalError, JournalRecord, RecordKind},
+    part::Assembler,
+    peers::Peers,
+    shared::{Driver, Links, Shared, Status, peer_ids},
+    signer::{VoteSigner, VoteVerifier},
+    types::MemberIndex,
+};
+
+/// Largest time for the orderly end of the engine's tasks.
+const STOP: Duration = Duration::from_secs(5);
+
+/// What the agreement of a member needs.
+#[derive(Debug)]
+pub struct Settings<D> {
+    /// The network file.
+    pub network: NetworkFile,
+    /// The key of the member: it signs votes and blocks.
+    pub key: KeyPair,
+    /// The secret Ed25519 key of the member's connections, 32 bytes.
+    pub peer_key: [u8; 32],
+    /// Directory of the agreement, which is created if it does not exist.
+    pub directory: PathBuf,
+    /// Address to listen on, as host and port; `None` for the address of the member in the network file.
+    pub listen: Option<String>,
+    /// The chain.
+    pub chain: Chain,
+    /// The node.
+    pub driver: Arc<D>,
+}
+
+/// Reason why the agreement did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The key is not that of a member.
+    #[error(transparent)]
+    NotMember(#[from] NotMember),
+    /// The identity of the connections is not that of the network file.
+    #[error("peer key: expected the key of {expected}, the peer of member {member}, got the key of {got}")]
+    Peer {
+        /// Name of the member.
+        member: String,
+        /// Peer id of the network file.
+        expected: String,
+        /// Peer id of the key.
+        got: String,
+    },
+    /// The network file has no address of a member.
+    #[error("address: expected an address of member {member} in the network file, got none")]
+    NoAddress {
+        /// Name of the member.
+        member: String,
+    },
+    /// An address is invalid.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// Another process uses the directory.
+    #[error("agreement directory {}: in use by another process", path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory could not be used.
+    #[error("agreement directory {}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The journal could not be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The chain has blocks, but there is no journal: this member does not know how it has voted.
+    #[error(
+        "agreement directory {}: expected the journal of this member, got none; the chain has blocks, so the member may \
+         have voted at heights that it does not know",
+        path.display()
+    )]
+    NoJournal {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The journal has a decision that the chain cannot follow.
+    #[error("agreement journal: expected a decision of block {expected}, got a decision of block {got}")]
+    Ahead {
+        /// Number of the block after the head.
+        expected: u64,
+        /// Number of the block of the decision.
+        got: u64,
+    },
+    /// A decided body in the journal is not the next block of the chain.
+    #[error("agreement journal: the decided body of block {block} is not the next block of the chain: {reason}")]
+    Decided {
+        /// Number of the block.
+        block: u64,
+        /// The reason.
+        reason: String,
+    },
+    /// The certificates could not be read.
+    #[error("certificates of the agreement")]
+    Certificates(#[source] sled::Error),
+    /// The engine did not start.
+    #[error("the consensus engine did not start: {reason}")]
+    Engine {
+        /// The reason.
+        reason: String,
+    },
+    /// The chain ended before the start.
+    #[error("the chain is stopping")]
+    Stopping,
+}
+
+/// The agreement of a member, which runs until its stop or drop.
+#[derive(Debug)]
+pub struct Agreement {
+    shared: Arc<Shared>,
+    runtime: Option<Runtime>,
+    /// Other processes cannot use the directory while the file is open.
+    _lock: File,
+}
+
+impl Agreement {
+    /// Returns the state of the agreement.
+    pub fn status(&self) -> Status {
+        self.shared.status.lock().clone()
+    }
+
+    /// Notes that the pool has a new transaction, for blocks on demand.
+    pub fn notify_candidates(&self) {
+        self.shared.wake.notify_one();
+    }
+
+    /// Sends a batch of transactions to all other members.
+    pub fn send_batch(&self, batch: Vec<u8>) {
+        self.shared.publish(crate::part::Part::Transactions(batch));
+    }
+
+    /// Tells the sender of a batch that this member has added the batch with this hash to its pool.
+    pub fn confirm(&self, batch: [u8; 32]) {
+        self.shared.publish(crate::part::Part::Confirmed(batch));
+    }
+
+    /// Ends the agreement. The member votes no more. Blocks the thread for at most 5 s.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // From here on, the end of an actor is no failure.
+            self.shared.status.lock().failed.get_or_insert_with(|| "the node is stopping".to_owned());
+            runtime.shutdown_timeout(STOP);
+        }
+    }
+}
+
+impl Drop for Agreement {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Starts the agreement of a member. Returns when the engine runs. The engine begins when a quorum is connected.
+///
+/// # Errors
+///
+/// [`StartError`] names the reason.
+pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> {
+    let Settings { network, key, peer_key, directory, listen, chain, driver } = settings;
+    let council = Council::new(&network, key.clone())?;
+    let index = council.index();
+    let listen = match (listen, network.addresses().iter().find(|address| address.member == index)) {
+        (Some(listen), _) => listen,
+        (None, Some(address)) => address.agreement.clone(),
+        (None, None) => return Err(StartError::NoAddress { member: name_of(&network, index) }),
+    };
+    let consensus = config::consensus(&network, index, &listen)?;
+    let peer_key = connection_key(&network, index, peer_key)?;
+    let in_directory = |source| StartError::Directory { path: directory.clone(), source };
+    fs::create_dir_all(&directory).map_err(in_directory)?;
+    // Two processes can listen at one address without an error, so the lock comes first.
+    let lock = File::create(directory.join("lock")).map_err(in_directory)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(StartError::Locked { path: directory }),
+        Err(TryLockError::Error(source)) => return Err(in_directory(source)),
+    }
+    let head = chain.snapshot().latest_tx_block().header.number.get();
+    let (journal, records) = match Journal::open(&directory, network.id())? {
+        Some(opened) => opened,
+        None if head > 0 => return Err(StartError::NoJournal { path: directory }),
+        None => (Journal::create(&directory, network.id())?, Vec::new()),
+    };
+    let certificates = Certificates::open(&directory.join("certificates")).map_err(StartError::Certificates)?;
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("agreement")
+        .enable_all()
+        .build()
+        .map_err(|error| StartError::Engine { reason: error.to_string() })?;
+    let committee = network.committee();
+    let limits = network.parameters().body_limits();
+    let shared = Arc::new(Shared {
+        network: network.id(),
+        parameters: network.parameters().clone(),
+        peer_ids: peer_ids(&network),
+        index: MemberIndex(u16::try_from(index).unwrap_or(u16::MAX)),
+        key,
+        quorum: network.quorum(),
+        chain,
+        driver,
+        council: Mutex::new(council),
+        journal: Mutex::new(journal),
+        certificates,
+        table: Mutex::default(),
+        assembler: Mutex::new(Assembler::new(network.id(), committee.clone(), limits.bytes)),
+        committee,
+        peers: Mutex::default(),
+        connected: Notify::new(),
+        wake: Notify::new(),
+        status: Mutex::default(),
+        links: OnceLock::new(),
+        runtime: runtime.handle().clone(),
+        streams: Mutex::new(first_stream()),
+        turn: Mutex::default(),
+    });
+    restore(&shared, records)?;
+    let name = name_of(&network, index);
+    let wal = directory.join("wal");
+    runtime
+        .block_on(engine(&shared, name, peer_key, consensus, &wal))
+        .map_err(|reason| StartError::Engine { reason })?;
+    Ok(Agreement { shared, runtime: Some(runtime), _lock: lock })
+}
+
+fn name_of(network: &NetworkFile, index: usize) -> String {
+    network.members().get(index).map(|member| member.name.clone()).unwrap_or_default()
+}
+
+/// Returns a random first number of streams. After a restart, no stream has the number of an earlier one.
+fn first_stream() -> u64 {
+    getrandom::u64().unwrap_or_default()
+}
+
+/// Returns the key of the member's connections, if it is that of the network file.
+fn connection_key(network: &NetworkFile, index: usize, mut secret: [u8; 32]) -> Result<Keypair, StartError> {
+    let keypair =
+        Keypair::ed25519_from_bytes(&mut secret).map_err(|error| StartError::Engine { reason: error.to_string() })?;
+    let (got, member) = (keypair.public().to_peer_id().to_string(), network.members().get(index));
+    match member {
+        Some(member) if member.peer.to_string() == got => Ok(keypair),
+        member => Err(StartError::Peer {
+            member: name_of(network, index),
+            expected: member.map(|member| member.peer.to_string()).unwrap_or_default(),
+            got,
+        }),
+    }
+}
+
+/// Restores the entries for which this member can have voted, and a decided body, from the journal.
+fn restore(shared: &Arc<Shared>, records: Vec<JournalRecord>) -> Result<(), StartError> {
+    let (reply, answer) = mpsc::channel();
+    shared.run(move |shared, council, application| {
+        let _ = reply.send(restore_now(shared, council, application, records));
+    });
+    answer.recv().map_err(|_| StartError::Stopping)?
+}
+
+fn restore_now(
+    shared: &Shared,
+    council: &mut Council,
+    application: &mut dyn silica_chain::consensus::Application,
+    records: Vec<JournalRecord>,
+) -> Result<(), StartError> {
+    let next = application.head().header.number.get().saturating_add(1);
+    // Records up to the head belong to committed blocks.
+    let records: Vec<_> = records.into_iter().filter(|record| record.height.block().get() >= next).collect();
+    for JournalRecord { kind, height, id, content } in &records {
+        let (block, is_body) = (height.block().get(), height.kind() == EntryKind::Body);
+        if block > next {
+            return Err(StartError::Ahead { expected: next, got: block });
+        }
+        match kind {
+            RecordKind::Own => {
+                let verdict = council.restore_own(application, *height, content);
+                restore_entry(shared, *height, content, verdict);
+            }
+            RecordKind::Entry => {
+                let verdict = council.judge(application, *height, content, Rule::Accepted);
+                restore_entry(shared, *height, content, verdict);
+            }
+            RecordKind::Decided if is_body => {
+                let of = |record: &&JournalRecord| {
+                    record.kind != RecordKind::Decided && record.height == *height && record.id == *id
+                };
+                let bytes = records.iter().find(of).map(|record| &*record.content);
+                let decided = council.decide(application, *height, *id, bytes);
+                decided.map_err(|error| StartError::Decided { block, reason: error.to_string() })?;
+                let body = council.decided_body().map(|entry| Arc::clone(&entry.bytes));
+                shared.table.lock().decided = body.map(|bytes| (*height, bytes));
+                if let Ok(certificate) = borsh::from_slice(content) {
+                    shared.certificates.add(&certificate);
+                }
+            }
+            RecordKind::Decided => {}
+        }
+    }
+    Ok(())
+}
+
+/// Restores an entry of the journal: its verdict goes to the engine at the start of its height.
+fn restore_entry(shared: &Shared, height: Height, bytes: &[u8], verdict: Verdict) {
+    use arc_malachitebft_app::{
+        consensus::ProposedValue,
+        types::core::{Round, Validity},
+    };
+    match verdict {
+        Verdict::Valid(id) => {
+            let value = ProposedValue {
+                height: height.into(),
+                round: Round::ZERO,
+                valid_round: Round::Nil,
+                proposer: shared.index,
+                value: id.into(),
+                validity: Validity::Valid,
+            };
+            shared.table.lock().add(crate::table::Known { value, bytes: bytes.into(), header: None });
+        }
+        Verdict::Invalid { reason, .. } => {
+            tracing::warn!(%height, error = &reason as &dyn std::error::Error, "an entry of the journal is invalid");
+        }
+        Verdict::Later(_) | Verdict::Withheld(_) => {}
+    }
+}
+
+/// Starts the actors of the engine.
+async fn engine(
+    shared: &Arc<Shared>,
+    name: String,
+    peer_key: Keypair,
+    consensus: arc_malachitebft_app::config::ConsensusConfig,
+    wal: &std::path::Path,
+) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| error.to_string();
+    let (signer, verifier) =
+        (VoteSigner { network: shared.network, key: shared.key.clone() }, VoteVerifier { network: shared.network });
+    // Each agreement has a registry of its own: a process can have several of them in tests.
+    let registry = SharedRegistry::new(Registry::default(), None);
+    let metrics = Metrics::register(&registry);
+    let sync_config = config::value_sync();
+    let public = shared.key.public_key().as_bytes().to_vec();
+    let proof = signer.sign_validator_proof(public, peer_key.public().to_peer_id().to_bytes()).await;
+    let proof = EngineCodec.encode(&proof.map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
+    let identity = NetworkIdentity::new_validator(name, peer_key, shared.index.to_string(), proof);
+    let (node, _) = spawn_node_actor(metrics.clone()).await.map_err(|error| failed(&error))?;
+    let network = spawn_network_actor::<Ctx, _>(&consensus, &sync_config, identity, &registry, EngineCodec);
+    let network = network.await.map_err(|error| failed(&error))?;
+    let log = spawn_wal_actor(&Ctx, EngineCodec, wal, &registry, node.clone()).await;
+    let log = log.map_err(|error| failed(&error))?;
+    let (host, _) =
+        ractor::Actor::spawn(None, Host { shared: Arc::clone(shared) }, ()).await.map_err(|error| failed(&error))?;
+    let (peers, _) =
+        Peers::spawn(None, Peers { shared: Arc::clone(shared) }, ()).await.map_err(|error| failed(&error))?;
+    drop(network.cast(NetworkMsg::Subscribe(Box::new(peers.clone()))));
+    let sync_port = Arc::new(OutputPort::with_capacity(128));
+    let engine = spawn_consensus_actor(
+        Ctx,
+        shared.index,
+        consensus,
+        Box::new(verifier),
+        Some(Box::new(signer)),
+        network.clone(),
+        host.clone(),
+        log.clone(),
+        Arc::clone(&sync_port),
+        metrics,
+        TxEvent::new(),
+        node.clone(),
+    );
+    let engine = engine.await.map_err(|error| failed(&error))?;
+    let sync =
+        spawn_sync_actor(Ctx, network.clone(), host.clone(), engine.clone(), EngineCodec, &sync_config, &registry);
+    let sync = sync.await.map_err(|error| failed(&error))?;
+    if let Some(sync) = &sync {
+        sync.subscribe_to_port(&sync_port);
+        sync.link(node.get_cell());
+    }
+    for cell in [network.get_cell(), log.get_cell(), host.get_cell(), peers.get_cell(), engine.get_cell()] {
+        cell.link(node.get_cell());
+    }
+    // No message has come before: the engine begins when the host answers.
+    drop(shared.links.set(Links { network, consensus: engine }));
+    Ok(())
+}

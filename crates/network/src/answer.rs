@@ -1,0 +1,458 @@
+//! The answers to the questions of the engine. Each answer is made by work on the thread of the chain.
+
+use std::{ops::RangeInclusive, sync::Arc, time::Duration};
+
+use arc_malachitebft_app::{
+    consensus::{LocallyProposedValue, ProposedValue},
+    engine::host::{Next, SyncedValueOutcome},
+    types::core::{CommitCertificate, HeightParams, Round, Validity},
+};
+use arc_malachitebft_sync::RawDecidedValue;
+use ractor::RpcReplyPort;
+use silica_chain::consensus::Application;
+use silica_council::{
+    BlockTiming, CoSignMessage, Council, DecideError, Decided, Effect, Entry, EntryId, Height, InvalidEntry,
+    ProposalError, Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, proposer,
+};
+use silica_protocol::Timestamp;
+use tokio::time::sleep;
+
+use crate::{
+    codec::extended,
+    context::Ctx,
+    journal::{JournalError, JournalRecord, RecordKind},
+    part::{Complete, EntryHeader, Part, divide},
+    shared::{Shared, Turn, council_height, system_rng},
+    table::Known,
+    types::{EngineHeight, MemberIndex, ValueId},
+};
+
+/// Time between two attempts to process a decision, for example on a full disk.
+const RETRY: Duration = Duration::from_secs(1);
+/// Time between two requests for an entry that this member lacks.
+const WANT: Duration = Duration::from_millis(200);
+/// Time for members that are later than a quorum with the first message of a session.
+const STRAGGLERS: Duration = Duration::from_millis(50);
+/// Time for a step of a co-signature session.
+const STEP: Duration = Duration::from_millis(500);
+/// Largest answer to a member that is behind, in bytes.
+const MAX_VALUES: usize = 8 * 1024 * 1024;
+
+/// An entry of another member that has no verdict yet, and the port for the verdict.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) complete: Complete,
+    /// `None` if the engine gets the verdict as a message of its own.
+    pub(crate) reply: Option<RpcReplyPort<ProposedValue<Ctx>>>,
+}
+
+impl Shared {
+    /// Returns the next height to the engine.
+    pub(crate) fn begin(self: &Arc<Self>, reply: RpcReplyPort<(EngineHeight, HeightParams<Ctx>)>) {
+        self.run(move |shared, council, application| {
+            let Some(height) = council.next_height(application.head().header.number) else {
+                return shared.fail("the chain has reached the highest block number");
+            };
+            tracing::info!(%height, "the agreement begins");
+            drop(reply.send((height.into(), shared.height_params())));
+        });
+    }
+
+    /// Proposes an entry.
+    pub(crate) fn propose(self: &Arc<Self>, turn: Turn) {
+        self.run(move |shared, council, application| shared.propose_now(turn, council, application));
+    }
+
+    fn propose_now(self: &Arc<Self>, turn: Turn, council: &mut Council, application: &mut dyn Application) {
+        let Turn { height, round, reply } = turn;
+        let Some(at) = council_height(height) else { return };
+        match council.propose(application, at, round, self.driver.now()) {
+            Ok(entry) => self.publish_own(&entry, height, round, reply),
+            // The session of this round sends the seal to the port.
+            Err(ProposalError::NoSeal) => *self.turn.lock() = Some(Turn { height, round, reply }),
+            // Without a proposal, the round ends without an entry, and the next member proposes.
+            Err(error @ ProposalError::Empty { .. }) => tracing::debug!(%height, %error, "no proposal"),
+            Err(error) => {
+                tracing::warn!(%height, round, error = &error as &dyn std::error::Error, "failed to make a proposal");
+            }
+        }
+    }
+
+    /// Makes an own entry durable, returns it to the engine, and sends it to all members.
+    fn publish_own(
+        &self,
+        entry: &Entry,
+        height: EngineHeight,
+        round: u32,
+        reply: RpcReplyPort<LocallyProposedValue<Ctx>>,
+    ) {
+        let (Some(at), value) = (council_height(height), ValueId::from(entry.id)) else { return };
+        if !self.keep(RecordKind::Own, at, entry.id, &entry.bytes) {
+            return;
+        }
+        let header = header(height, round, None, value, entry.bytes.len());
+        let signature = header.sign(&self.network, &self.key);
+        let proposed = ProposedValue {
+            height,
+            round: Round::new(round),
+            valid_round: Round::Nil,
+            proposer: self.index,
+            value,
+            validity: Validity::Valid,
+        };
+        let parts = divide(&header, &signature, &entry.bytes);
+        let known = Known { value: proposed, bytes: Arc::clone(&entry.bytes), header: Some((header, signature)) };
+        self.table.lock().add(known);
+        drop(reply.send(LocallyProposedValue::new(height, Round::new(round), value)));
+        self.publish_all(parts);
+    }
+
+    /// Makes the bytes of an entry durable. Without them, this member does not vote for the entry. Returns whether the
+    /// journal has the entry.
+    fn keep(&self, kind: RecordKind, height: Height, id: EntryId, bytes: &[u8]) -> bool {
+        if self.table.lock().get(height.into(), id.into()).is_some() {
+            return true;
+        }
+        let record = JournalRecord { kind, height, id, content: bytes.into() };
+        is_written(&self.journal.lock().append(&record))
+    }
+
+    /// Sends an entry again in a later round of its height.
+    pub(crate) fn send_again(&self, height: EngineHeight, round: u32, valid_round: Option<u32>, id: ValueId) {
+        let Some(known) = self.table.lock().get(height, id).cloned() else { return };
+        let header = header(height, round, valid_round, id, known.bytes.len());
+        let signature = header.sign(&self.network, &self.key);
+        self.publish_all(divide(&header, &signature, &known.bytes));
+    }
+
+    /// Sends an entry that another member lacks, with the header of its proposer.
+    pub(crate) fn send_wanted(&self, id: ValueId) {
+        let known = self.table.lock().with_id(id).cloned();
+        if let Some(Known { bytes, header: Some((header, signature)), .. }) = known {
+            self.publish_all(divide(&header, &signature, &bytes));
+        }
+    }
+
+    /// Judges a complete entry of another member.
+    pub(crate) fn judge(self: &Arc<Self>, open: Open) {
+        if let Err(error) = open.complete.check_id(&self.network) {
+            tracing::warn!(error = &error as &dyn std::error::Error, "dropped an entry");
+            return self.count_dropped();
+        }
+        self.run(move |shared, council, application| shared.judge_now(open, council, application));
+    }
+
+    fn judge_now(self: &Arc<Self>, open: Open, council: &mut Council, application: &mut dyn Application) {
+        let Complete { header, bytes, .. } = &open.complete;
+        let Some(height) = Height::new(header.height) else { return };
+        let (round, now) = (header.round, self.driver.now());
+        let rule = match header.valid_round {
+            Some(_) => Rule::Accepted,
+            None => Rule::FirstProposal { round, now },
+        };
+        let validity = match council.judge(application, height, bytes, rule) {
+            Verdict::Valid(id) if ValueId::from(id).0 == header.id => {
+                if !self.keep(RecordKind::Entry, height, id, bytes) {
+                    return;
+                }
+                Validity::Valid
+            }
+            Verdict::Invalid { id, reason } if ValueId::from(id).0 == header.id => {
+                tracing::warn!(%height, round, error = &reason as &dyn std::error::Error, "the proposal is invalid");
+                Validity::Invalid
+            }
+            Verdict::Valid(_) | Verdict::Invalid { .. } => return self.count_dropped(),
+            Verdict::Later(at) => {
+                return self.run_later(until(at, now), move |shared, council, application| {
+                    shared.judge_now(open, council, application);
+                });
+            }
+            Verdict::Withheld(Withheld::Height { expected, .. }) => {
+                if expected.is_some_and(|expected| expected < height) {
+                    self.table.lock().add_early(open.complete);
+                }
+                return;
+            }
+            Verdict::Withheld(reason) => {
+                return tracing::info!(%height, round, error = &reason as &dyn std::error::Error, "no verdict on the proposal");
+            }
+        };
+        let Open { complete: Complete { header, signature, bytes }, reply } = open;
+        let proposer = u16::try_from(proposer(self.committee.len(), height, round)).unwrap_or_default();
+        let value = ProposedValue {
+            height: height.into(),
+            round: Round::new(round),
+            valid_round: header.valid_round.into(),
+            proposer: MemberIndex(proposer),
+            value: ValueId(header.id),
+            validity,
+        };
+        self.table.lock().add(Known { value: value.clone(), bytes, header: Some((header, signature)) });
+        match reply {
+            Some(reply) => drop(reply.send(value)),
+            None => self.deliver(value),
+        }
+    }
+
+    /// Judges an entry that a member that is ahead has sent as decided.
+    pub(crate) fn judge_synced(
+        self: &Arc<Self>,
+        (height, round, proposer): (EngineHeight, Round, MemberIndex),
+        bytes: Vec<u8>,
+        reply: RpcReplyPort<SyncedValueOutcome<Ctx>>,
+    ) {
+        self.run(move |shared, council, application| {
+            let Some(at) = council_height(height) else { return };
+            let (id, validity) = match council.judge(application, at, &bytes, Rule::Accepted) {
+                Verdict::Valid(id) if shared.keep(RecordKind::Entry, at, id, &bytes) => (id, Validity::Valid),
+                Verdict::Invalid { reason: InvalidEntry::Decode(error), .. } => {
+                    tracing::warn!(%height, %error, "a member sent an entry that cannot be read");
+                    return drop(reply.send(SyncedValueOutcome::PeerFault));
+                }
+                Verdict::Invalid { id, reason } => {
+                    tracing::error!(%height, error = &reason as &dyn std::error::Error, "a decided entry is invalid here");
+                    (id, Validity::Invalid)
+                }
+                Verdict::Valid(_) | Verdict::Later(_) | Verdict::Withheld(_) => {
+                    return drop(reply.send(SyncedValueOutcome::LocalTransientError));
+                }
+            };
+            let value =
+                ProposedValue { height, round, valid_round: Round::Nil, proposer, value: id.into(), validity };
+            shared.table.lock().add(Known { value: value.clone(), bytes: bytes.into(), header: None });
+            drop(reply.send(SyncedValueOutcome::Verdict(value)));
+        });
+    }
+
+    /// Processes a decision, and acknowledges it when it is durable.
+    pub(crate) fn decide(self: &Arc<Self>, certificate: CommitCertificate<Ctx>, reply: RpcReplyPort<()>) {
+        self.run(move |shared, council, application| shared.decide_now(certificate, reply, council, application));
+    }
+
+    fn decide_now(
+        self: &Arc<Self>,
+        certificate: CommitCertificate<Ctx>,
+        reply: RpcReplyPort<()>,
+        council: &mut Council,
+        application: &mut dyn Application,
+    ) {
+        let (Some(height), id) = (council_height(certificate.height), certificate.value_id) else { return };
+        let bytes = self.table.lock().get(certificate.height, id).map(|known| Arc::clone(&known.bytes));
+        match council.decide(application, height, id.into(), bytes.as_deref()) {
+            Ok(Decided::Body) => {
+                let content = borsh::to_vec(&certificate).unwrap_or_default();
+                let record = JournalRecord { kind: RecordKind::Decided, height, id: id.into(), content };
+                if !is_written(&self.journal.lock().append(&record)) {
+                    return self.decide_later(RETRY, certificate, reply);
+                }
+                let body = council.decided_body().map(|entry| Arc::clone(&entry.bytes));
+                self.table.lock().decided = body.map(|bytes| (height, bytes));
+                self.certificates.add(&certificate);
+                drop(reply.send(()));
+            }
+            Ok(Decided::Block(block)) => {
+                self.certificates.add(&certificate);
+                self.table.lock().decided = None;
+                // The record has the block. A journal that keeps old entries does no harm.
+                is_written(&self.journal.lock().clear());
+                let header = &block.tx_block().header;
+                let transactions = block.transactions().len();
+                tracing::debug!(number = %header.number, transactions, round = %certificate.round, "block committed");
+                drop(reply.send(()));
+            }
+            Err(error) if error.is_fatal() => self.fail(&with_sources(&error)),
+            Err(DecideError::Missing { .. }) => {
+                self.publish(Part::Want(id.0));
+                self.decide_later(WANT, certificate, reply);
+            }
+            Err(error) => {
+                tracing::error!(%height, error = &error as &dyn std::error::Error, "failed to process a decision");
+                self.decide_later(RETRY, certificate, reply);
+            }
+        }
+    }
+
+    fn decide_later(self: &Arc<Self>, after: Duration, certificate: CommitCertificate<Ctx>, reply: RpcReplyPort<()>) {
+        self.run_later(after, move |shared, council, application| {
+            shared.decide_now(certificate, reply, council, application);
+        });
+    }
+
+    /// Begins the height after a decided one: at once for a seal, and for a body when the next block is due.
+    pub(crate) fn go_on(self: &Arc<Self>, height: EngineHeight, reply: RpcReplyPort<Next<Ctx>>) {
+        self.run(move |shared, council, application| {
+            let Some(next) = council_height(height).and_then(Height::next) else { return };
+            if council.next_height(application.head().header.number) != Some(next) {
+                // The decision is not processed yet, for example on a full disk.
+                return shared.run_later(WANT, move |shared, _, _| shared.go_on(height, reply));
+            }
+            let (shared, start) = (Arc::clone(shared), Next::Start(next.into(), shared.height_params()));
+            let runtime = shared.runtime.clone();
+            runtime.spawn(async move {
+                if crate::shared::is_body(next.into()) {
+                    shared.next_body_is_due(next).await;
+                }
+                drop(reply.send(start));
+            });
+        });
+    }
+
+    /// Waits until the next body is due.
+    async fn next_body_is_due(&self, next: Height) {
+        let head = self.chain.snapshot().latest_tx_block().timestamp;
+        let after = |time: Duration| head.get().saturating_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+        match self.parameters.blocks {
+            BlockTiming::Interval(interval) => sleep(until(Timestamp::new(after(interval)), self.driver.now())).await,
+            BlockTiming::OnDemand { max_idle, min_gap } => {
+                let (first, last) = (Timestamp::new(after(min_gap)), Timestamp::new(after(max_idle)));
+                sleep(until(first, self.driver.now())).await;
+                loop {
+                    let woken = self.wake.notified();
+                    let is_due = self.chain.has_candidates() || self.table.lock().seen >= next.get();
+                    let left = until(last, self.driver.now());
+                    if is_due || left.is_zero() {
+                        return;
+                    }
+                    tokio::select! {
+                        () = woken => {}
+                        () = sleep(left) => return,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns decided entries to a member that is behind.
+    pub(crate) fn decided_values(&self, range: RangeInclusive<EngineHeight>) -> Vec<RawDecidedValue<Ctx>> {
+        let (mut values, mut size) = (Vec::new(), 0_usize);
+        let snapshot = self.chain.snapshot();
+        for height in range.start().0..=range.end().0 {
+            let Some(at) = Height::new(height) else { continue };
+            let decided = self.table.lock().decided.clone().filter(|(known, _)| *known == at);
+            let bytes = match decided {
+                Some((_, bytes)) => bytes.to_vec(),
+                None => match entry_bytes(snapshot.state(), at) {
+                    Ok(Some(bytes)) => bytes,
+                    Ok(None) => break,
+                    Err(error) => {
+                        tracing::warn!(
+                            height,
+                            error = &error as &dyn std::error::Error,
+                            "failed to read a decided entry"
+                        );
+                        break;
+                    }
+                },
+            };
+            let Some(certificate) = self.certificates.get(height) else { break };
+            size = size.saturating_add(bytes.len());
+            if size > MAX_VALUES && !values.is_empty() {
+                break;
+            }
+            values.push(RawDecidedValue::new(bytes.into(), extended(certificate)));
+        }
+        values
+    }
+
+    /// Begins a round of a seal.
+    pub(crate) fn start_session(self: &Arc<Self>, height: EngineHeight, round: u32) {
+        self.run(move |shared, council, application| {
+            let Some(height) = council_height(height) else { return };
+            let effects = council.start_round(height, round, &mut system_rng());
+            shared.apply(effects, council, application);
+        });
+    }
+
+    /// Handles a co-signature message.
+    pub(crate) fn co_sign(self: &Arc<Self>, message: &[u8]) {
+        let message = match CoSignMessage::decode(message) {
+            Ok(message) => message,
+            Err(error) => {
+                tracing::warn!(%error, "dropped a co-signature message");
+                return self.count_dropped();
+            }
+        };
+        self.run(move |shared, council, application| match council.receive(message, &mut system_rng()) {
+            Ok(effects) => shared.apply(effects, council, application),
+            Err(reason) => tracing::debug!(error = &reason as &dyn std::error::Error, "dropped a co-signature message"),
+        });
+    }
+
+    /// Executes the effects of a co-signature session.
+    fn apply(self: &Arc<Self>, effects: Vec<Effect>, council: &mut Council, application: &mut dyn Application) {
+        for effect in effects {
+            match effect {
+                Effect::Send(to, message) => {
+                    let to = match to {
+                        Recipient::All => None,
+                        Recipient::One(member) => u16::try_from(member).ok().map(MemberIndex),
+                    };
+                    self.publish(Part::CoSign { to, message: message.encode() });
+                }
+                Effect::Timer(timer) => {
+                    let after = match timer.kind {
+                        TimerKind::Stragglers => STRAGGLERS,
+                        TimerKind::Step => STEP,
+                    };
+                    self.run_later(after, move |shared, council, application| {
+                        let effects = council.timer(timer, &mut system_rng());
+                        shared.apply(effects, council, application);
+                    });
+                }
+                Effect::Sealed(_) => {
+                    let mut status = self.status.lock();
+                    status.sealed = status.sealed.saturating_add(1);
+                    drop(status);
+                    let turn = self.turn.lock().take();
+                    if let Some(turn) = turn {
+                        self.propose_now(turn, council, application);
+                    }
+                }
+                Effect::Failed(reason) => {
+                    let mut status = self.status.lock();
+                    status.unsealed = status.unsealed.saturating_add(1);
+                    tracing::info!(%reason, "the co-signature session failed; another member leads the next one");
+                }
+                Effect::Fault { member, reason, evidence: _ } => {
+                    tracing::warn!(
+                        member,
+                        error = &reason as &dyn std::error::Error,
+                        "a member sent a false co-signature value"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Returns a verdict to the engine after it has asked.
+    fn deliver(&self, value: ProposedValue<Ctx>) {
+        use arc_malachitebft_app::{engine::consensus::Msg, types::core::ValueOrigin};
+        if let Some(links) = self.links.get() {
+            drop(links.consensus.cast(Msg::ReceivedProposedValue(value, ValueOrigin::Consensus)));
+        }
+    }
+}
+
+/// Returns the header of an entry.
+fn header(height: EngineHeight, round: u32, valid_round: Option<u32>, id: ValueId, len: usize) -> EntryHeader {
+    EntryHeader { height: height.0, round, valid_round, id: id.0, len: u32::try_from(len).unwrap_or(u32::MAX) }
+}
+
+/// Logs a failure of the journal. Returns whether there was none.
+fn is_written(result: &Result<(), JournalError>) -> bool {
+    if let Err(error) = result {
+        tracing::error!(error = error as &dyn std::error::Error, "failed to write the journal; no vote");
+    }
+    result.is_ok()
+}
+
+/// Returns the time from `now` until `at`, or zero if that is over.
+fn until(at: Timestamp, now: Timestamp) -> Duration {
+    Duration::from_micros(at.get().saturating_sub(now.get()))
+}
+
+/// Returns the text of an error with its causes.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
+}

@@ -1,0 +1,306 @@
+//! The journal: the entries for which this member can have voted, and the decisions of bodies, until their block is
+//! committed.
+//!
+//! The engine's own log has votes and the ids of entries. The journal has the bytes, so that a member that starts again
+//! after a crash knows what it has voted for. A record is on disk before the engine gets the id.
+//!
+//! ```text
+//! "silica journal v1"  network id (32)
+//! then records: length of the content (4)  kind (1)  height (8)  entry id (32)  content  CRC-32C of all before (4)
+//! ```
+//!
+//! Numbers are in big endian. A record that a crash has cut off at the end of the file is removed at the opening.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use silica_council::{EntryId, Height, NetworkId};
+
+const MAGIC: &[u8] = b"silica journal v1";
+const HEAD: usize = MAGIC.len() + 32;
+/// Bytes of a record before and after its content.
+const FRAME: usize = 4 + 1 + 8 + 32 + 4;
+/// Largest content. A network file permits bodies of at most 64 MiB.
+const MOST: usize = 65 * 1024 * 1024;
+
+/// The kind of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordKind {
+    /// The bytes of an entry of another member, for which this member can have voted.
+    Entry,
+    /// The bytes of an entry that this member has proposed.
+    Own,
+    /// A body is decided. The content is its certificate.
+    Decided,
+}
+
+/// A record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JournalRecord {
+    pub(crate) kind: RecordKind,
+    pub(crate) height: Height,
+    pub(crate) id: EntryId,
+    pub(crate) content: Vec<u8>,
+}
+
+/// Reason why the journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// A read or write failed.
+    #[error("agreement journal {}", path.display())]
+    Io {
+        /// Path of the file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The file does not begin as a journal of this network.
+    #[error("agreement journal {}: expected a journal of network {expected}, got another file", path.display())]
+    Foreign {
+        /// Path of the file.
+        path: PathBuf,
+        /// Id of the network.
+        expected: NetworkId,
+    },
+    /// A record before the last one is damaged.
+    #[error("agreement journal {}: damaged record at byte {offset}", path.display())]
+    Damaged {
+        /// Path of the file.
+        path: PathBuf,
+        /// Offset of the record.
+        offset: u64,
+    },
+}
+
+/// The journal of a member.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    network: NetworkId,
+    file: File,
+}
+
+impl Journal {
+    /// Opens the journal in a directory, and returns its records. Returns `None` if the directory has no journal.
+    pub(crate) fn open(
+        directory: &Path,
+        network: NetworkId,
+    ) -> Result<Option<(Self, Vec<JournalRecord>)>, JournalError> {
+        let path = directory.join("journal");
+        let failed = |source| JournalError::Io { path: path.clone(), source };
+        let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let foreign = || JournalError::Foreign { path: path.clone(), expected: network };
+        let records = bytes.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(network.as_bytes().as_slice()));
+        let (records, whole) = read(records.ok_or_else(foreign)?);
+        let end = HEAD.saturating_add(whole);
+        if end < bytes.len() {
+            let rest = bytes.get(end..).unwrap_or_default();
+            if !is_cut_off(rest) {
+                let offset = u64::try_from(end).unwrap_or(u64::MAX);
+                return Err(JournalError::Damaged { path: path.clone(), offset });
+            }
+            file.set_len(u64::try_from(end).unwrap_or(u64::MAX)).map_err(failed)?;
+            file.sync_all().map_err(failed)?;
+        }
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        Ok(Some((Self { path, network, file }, records)))
+    }
+
+    /// Creates an empty journal in place of an existing one.
+    pub(crate) fn create(directory: &Path, network: NetworkId) -> Result<Self, JournalError> {
+        let path = directory.join("journal");
+        let failed = |source| JournalError::Io { path: path.clone(), source };
+        let draft = directory.join("journal.new");
+        let mut file =
+            OpenOptions::new().create(true).truncate(true).read(true).write(true).open(&draft).map_err(failed)?;
+        file.write_all(&[MAGIC, network.as_bytes()].concat()).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        fs::rename(&draft, &path).map_err(failed)?;
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
+        Ok(Self { path, network, file })
+    }
+
+    /// Appends a record, and makes it durable.
+    pub(crate) fn append(&mut self, record: &JournalRecord) -> Result<(), JournalError> {
+        let bytes = encode(record);
+        let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
+        written.map_err(|source| JournalError::Io { path: self.path.clone(), source })
+    }
+
+    /// Removes all records.
+    pub(crate) fn clear(&mut self) -> Result<(), JournalError> {
+        let directory = self.path.parent().unwrap_or(Path::new(".")).to_owned();
+        *self = Self::create(&directory, self.network)?;
+        Ok(())
+    }
+}
+
+fn encode(record: &JournalRecord) -> Vec<u8> {
+    let JournalRecord { kind, height, id, content } = record;
+    let kind = match kind {
+        RecordKind::Entry => 0_u8,
+        RecordKind::Decided => 1,
+        RecordKind::Own => 2,
+    };
+    let len = u32::try_from(content.len()).unwrap_or(u32::MAX);
+    let mut bytes = Vec::with_capacity(FRAME.saturating_add(content.len()));
+    bytes.extend(len.to_be_bytes());
+    bytes.push(kind);
+    bytes.extend(height.get().to_be_bytes());
+    bytes.extend(id.as_bytes());
+    bytes.extend(content);
+    bytes.extend(crc32c::crc32c(&bytes).to_be_bytes());
+    bytes
+}
+
+/// Reads records up to the first that is not valid. Returns the records, and the number of their bytes.
+fn read(bytes: &[u8]) -> (Vec<JournalRecord>, usize) {
+    let (mut records, mut offset) = (Vec::new(), 0_usize);
+    while let Some((record, len)) = bytes.get(offset..).and_then(read_one) {
+        records.push(record);
+        offset = offset.saturating_add(len);
+    }
+    (records, offset)
+}
+
+/// Reads the first record of `bytes`. Returns the record and its length.
+fn read_one(bytes: &[u8]) -> Option<(JournalRecord, usize)> {
+    let (len, rest) = bytes.split_first_chunk::<4>()?;
+    let content = usize::try_from(u32::from_be_bytes(*len)).ok().filter(|len| *len <= MOST)?;
+    let (kind, rest) = rest.split_first()?;
+    let (height, rest) = rest.split_first_chunk::<8>()?;
+    let (id, rest) = rest.split_first_chunk::<32>()?;
+    let (content, rest) = rest.split_at_checked(content)?;
+    let crc = rest.first_chunk::<4>()?;
+    let len = FRAME.checked_add(content.len())?;
+    let checked = bytes.get(..len.checked_sub(4)?)?;
+    if crc32c::crc32c(checked) != u32::from_be_bytes(*crc) {
+        return None;
+    }
+    let kind = match kind {
+        0 => RecordKind::Entry,
+        1 => RecordKind::Decided,
+        2 => RecordKind::Own,
+        _ => return None,
+    };
+    let height = Height::new(u64::from_be_bytes(*height))?;
+    Some((JournalRecord { kind, height, id: EntryId::new(*id), content: content.into() }, len))
+}
+
+/// Returns whether the rest of the file can be the start of a record that a crash has cut off: the file ends before the
+/// record does. The length of a file can grow before its bytes are on disk, so a rest of zeros counts too.
+fn is_cut_off(rest: &[u8]) -> bool {
+    let len = rest.first_chunk::<4>().and_then(|len| usize::try_from(u32::from_be_bytes(*len)).ok());
+    let is_short = len.is_none_or(|len| len <= MOST && rest.len() < FRAME.saturating_add(len));
+    is_short || rest.iter().all(|byte| *byte == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const NETWORK: NetworkId = NetworkId::new([7; 32]);
+
+    fn record(height: u64, kind: RecordKind, content: &[u8]) -> JournalRecord {
+        let height = Height::new(height).unwrap();
+        JournalRecord { kind, height, id: EntryId::new([9; 32]), content: content.into() }
+    }
+
+    fn records() -> Vec<JournalRecord> {
+        vec![
+            record(1, RecordKind::Entry, b"first body"),
+            record(1, RecordKind::Decided, b""),
+            record(3, RecordKind::Entry, &[5; 3_000]),
+        ]
+    }
+
+    fn filled() -> (TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(directory.path(), NETWORK).unwrap();
+        for record in records() {
+            journal.append(&record).unwrap();
+        }
+        let path = directory.path().join("journal");
+        (directory, path)
+    }
+
+    #[test]
+    fn records_are_read_again_and_more_are_appended() {
+        let (directory, _) = filled();
+        let (mut journal, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+        assert_eq!(read, records());
+        journal.append(&record(4, RecordKind::Entry, b"x")).unwrap();
+        let (mut journal, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+        assert_eq!(read.len(), 4);
+        journal.clear().unwrap();
+        journal.append(&record(5, RecordKind::Entry, b"y")).unwrap();
+        let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+        assert_eq!(read, [record(5, RecordKind::Entry, b"y")]);
+    }
+
+    #[test]
+    fn every_cut_leaves_the_whole_records() {
+        let (directory, path) = filled();
+        let whole = fs::read(&path).unwrap();
+        let ends: Vec<usize> = records()
+            .iter()
+            .scan(HEAD, |end, record| {
+                *end += encode(record).len();
+                Some(*end)
+            })
+            .collect();
+        for len in (HEAD..whole.len()).step_by(7) {
+            fs::write(&path, &whole[..len]).unwrap();
+            let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+            assert_eq!(read.len(), ends.iter().filter(|end| **end <= len).count(), "{len}");
+            // The second opening finds a file without a cut record.
+            assert!(ends.iter().chain([&HEAD]).any(|end| fs::metadata(&path).unwrap().len() == *end as u64));
+        }
+        for len in 0..HEAD {
+            fs::write(&path, &whole[..len]).unwrap();
+            let error = Journal::open(directory.path(), NETWORK).unwrap_err();
+            assert!(matches!(error, JournalError::Foreign { .. }), "{len}: {error}");
+        }
+    }
+
+    #[test]
+    fn damage_before_the_end_is_an_error() {
+        let (directory, path) = filled();
+        let whole = fs::read(&path).unwrap();
+        let first = HEAD + encode(&records()[0]).len();
+        for at in (HEAD..first).chain([whole.len() - 1]) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            fs::write(&path, &bytes).unwrap();
+            match Journal::open(directory.path(), NETWORK) {
+                Err(JournalError::Damaged { offset, .. }) => {
+                    assert!(offset == HEAD as u64 || at > first, "{at}");
+                }
+                // A changed length can look like a record that is longer than the file.
+                Ok(Some((_, read))) => assert!(at < HEAD + 4 && read.is_empty(), "{at}"),
+                other => panic!("{at}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn journal_of_another_network_is_rejected() {
+        let (directory, _) = filled();
+        let error = Journal::open(directory.path(), NetworkId::new([8; 32])).unwrap_err().to_string();
+        assert!(error.contains("expected a journal of network 0808"), "{error}");
+        let empty = tempfile::tempdir().unwrap();
+        assert!(Journal::open(empty.path(), NETWORK).unwrap().is_none());
+    }
+}

@@ -1,0 +1,66 @@
+//! The agreement of the validators of a Zilliqa network: the consensus engine Malachite on the state machine of
+//! [`silica_council`].
+//!
+//! This is the only crate that names the engine and its network library. It decides nothing about validity: the council
+//! does. It has a runtime of its own, so that requests of clients never delay votes.
+//!
+//! ```text
+//!  other members ◀──▶ engine ──questions──▶ host ──work──▶ thread of the chain: Council, Application
+//!                        ▲                   │                         │
+//!                        └──────answers──────┴◀────────results─────────┘
+//! ```
+//!
+//! The engine asks for proposals and judgements, and never waits for their answers. The host turns each question into
+//! [`Work`] for the thread that owns the chain, and answers when the work is done.
+//!
+//! # Durability
+//!
+//! An entry is in the journal before the engine votes for it, and a decision is in the journal before the engine goes
+//! on. The seal of a block is durable with the block. Then the journal is empty again. See `journal`.
+//!
+//! # Modules
+//!
+//! Layers, lowest first:
+//!
+//! - `journal`, `types`:
+//!   - `journal` has the entries for which this member can have voted.
+//!   - `types` has the votes, proposals and members as the engine has them.
+//! - `part`, `scheme`:
+//!   - `part` has the messages of this crate, and collects the parts of entries.
+//!   - `scheme` has the signature scheme.
+//! - `context`: the types together, as the engine needs them.
+//! - `codec`, `signer`:
+//!   - `codec` has the encodings of messages and of the engine's log.
+//!   - `signer` signs and verifies votes.
+//! - `certificates`: who decided each entry.
+//! - `table`: the entries of the current heights.
+//! - `shared`: the state that the parts of the agreement share.
+//! - `answer`: the answers to the questions of the engine.
+//! - `host`, `peers`:
+//!   - `host` takes the questions of the engine.
+//!   - `peers` notes which members are connected.
+//! - `config`: the configuration of the engine.
+//! - `agreement`: [`start`] and [`Agreement`].
+
+mod agreement;
+mod answer;
+mod certificates;
+mod codec;
+mod config;
+mod context;
+mod host;
+mod journal;
+mod part;
+mod peers;
+mod scheme;
+mod shared;
+mod signer;
+mod table;
+mod types;
+
+pub use crate::{
+    agreement::{Agreement, Settings, StartError, start},
+    config::AddressError,
+    journal::JournalError,
+    shared::{Driver, Status, Work},
+};

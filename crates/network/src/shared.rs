@@ -1,0 +1,250 @@
+//! The state that the parts of the agreement share.
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use arc_malachitebft_app::{
+    consensus::LocallyProposedValue,
+    engine::{consensus::ConsensusRef, network::NetworkMsg, network::NetworkRef},
+    streaming::{StreamContent, StreamId, StreamMessage},
+    types::{
+        PeerId,
+        core::{HeightParams, LinearTimeouts},
+    },
+};
+use parking_lot::Mutex;
+use ractor::RpcReplyPort;
+use rand_core::UnwrapErr;
+use silica_chain::{Chain, consensus::Application};
+use silica_council::{Council, EntryKind, Height, NetworkFile, NetworkId, Parameters};
+use silica_crypto::KeyPair;
+use silica_protocol::{PublicKey, Timestamp};
+use tokio::{runtime::Handle, sync::Notify, time::sleep};
+
+use crate::{
+    certificates::Certificates,
+    context::Ctx,
+    journal::Journal,
+    part::{Assembler, Part},
+    table::Table,
+    types::{EngineHeight, MemberIndex, Members},
+};
+
+/// Work with the chain, on the thread that owns it.
+pub type Work = Box<dyn FnOnce(&mut dyn Application) + Send>;
+
+/// The node around the agreement.
+pub trait Driver: Send + Sync + 'static {
+    /// Runs work on the thread that owns the chain, after the work before it. Returns at once. A driver that is
+    /// stopping drops the work.
+    fn run(&self, work: Work);
+
+    /// Returns the time of the clock.
+    fn now(&self) -> Timestamp;
+
+    /// Processes a batch of transactions of another member. Returns at once.
+    fn received(&self, batch: Vec<u8>);
+
+    /// Notes that a member has added the batch with this hash to its pool.
+    fn confirmed(&self, member: usize, batch: [u8; 32]);
+
+    /// Notes that the agreement has stopped, and that this member votes no more.
+    fn failed(&self, reason: &str);
+}
+
+/// The state of the agreement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Height of the engine; 0 before the first.
+    pub height: u64,
+    /// Round of the height.
+    pub round: u32,
+    /// Number of members that are connected, without this one.
+    pub peers: usize,
+    /// Number of co-signature sessions that this member has led to a seal.
+    pub sealed: u64,
+    /// Number of co-signature sessions that this member has led, and that failed.
+    pub unsealed: u64,
+    /// Number of messages of other members that this member has dropped because they are invalid.
+    pub dropped: u64,
+    /// The reason why this member votes no more; `None` while it votes.
+    pub failed: Option<String>,
+}
+
+/// A round in which this member proposes, and the port for its entry.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) height: EngineHeight,
+    pub(crate) round: u32,
+    pub(crate) reply: RpcReplyPort<LocallyProposedValue<Ctx>>,
+}
+
+/// The actors of the engine.
+pub(crate) struct Links {
+    pub(crate) network: NetworkRef<Ctx>,
+    pub(crate) consensus: ConsensusRef<Ctx>,
+}
+
+/// The parts of a member's agreement.
+pub(crate) struct Shared {
+    pub(crate) network: NetworkId,
+    pub(crate) parameters: Parameters,
+    pub(crate) committee: Vec<PublicKey>,
+    /// The identities of the members' connections.
+    pub(crate) peer_ids: Vec<PeerId>,
+    pub(crate) index: MemberIndex,
+    pub(crate) key: KeyPair,
+    pub(crate) quorum: usize,
+    pub(crate) chain: Chain,
+    pub(crate) driver: Arc<dyn Driver>,
+    /// Only work locks the council, so no thread waits for the lock.
+    pub(crate) council: Mutex<Council>,
+    pub(crate) journal: Mutex<Journal>,
+    pub(crate) certificates: Certificates,
+    pub(crate) table: Mutex<Table>,
+    pub(crate) assembler: Mutex<Assembler>,
+    /// The members that are connected, and can receive messages.
+    pub(crate) peers: Mutex<BTreeSet<PeerId>>,
+    /// Notified when a member connects.
+    pub(crate) connected: Notify,
+    /// Notified when the next body can be due: a transaction or an entry has arrived.
+    pub(crate) wake: Notify,
+    pub(crate) status: Mutex<Status>,
+    pub(crate) links: OnceLock<Links>,
+    pub(crate) runtime: Handle,
+    pub(crate) streams: Mutex<u64>,
+    /// The round of a seal in which this member proposes, while its session is not complete.
+    pub(crate) turn: Mutex<Option<Turn>>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("index", &self.index)
+            .field("status", &*self.status.lock())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The random number generator of the operating system. Without it, no nonce is safe, so a failure ends the thread.
+pub(crate) type SystemRng = UnwrapErr<getrandom::SysRng>;
+
+pub(crate) const fn system_rng() -> SystemRng {
+    UnwrapErr(getrandom::SysRng)
+}
+
+impl Shared {
+    /// Runs work with the council on the thread of the chain.
+    pub(crate) fn run(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Arc<Self>, &mut Council, &mut dyn Application) + Send + 'static,
+    ) {
+        let shared = Arc::clone(self);
+        self.driver.run(Box::new(move |application| {
+            let mut council = shared.council.lock();
+            work(&shared, &mut council, application);
+        }));
+    }
+
+    /// Runs work with the council after some time.
+    pub(crate) fn run_later(
+        self: &Arc<Self>,
+        after: Duration,
+        work: impl FnOnce(&Arc<Self>, &mut Council, &mut dyn Application) + Send + 'static,
+    ) {
+        let shared = Arc::clone(self);
+        self.runtime.spawn(async move {
+            sleep(after).await;
+            shared.run(work);
+        });
+    }
+
+    /// Sends a message to all other members.
+    pub(crate) fn publish(&self, part: Part) {
+        let Some(links) = self.links.get() else { return };
+        let stream = {
+            let mut streams = self.streams.lock();
+            *streams = streams.wrapping_add(1);
+            *streams
+        };
+        // Members identify a stream by its publisher and this number. Each message is a stream of its own.
+        let id = StreamId::new(stream.to_be_bytes().to_vec().into());
+        let message = StreamMessage::new(id, 0, StreamContent::Data(part));
+        // The network actor has ended only if the agreement is stopping.
+        drop(links.network.cast(NetworkMsg::PublishProposalPart(message)));
+    }
+
+    /// Sends messages to all other members.
+    pub(crate) fn publish_all(&self, parts: Vec<Part>) {
+        for part in parts {
+            self.publish(part);
+        }
+    }
+
+    /// Returns the number of the last committed block as an engine height: the height of its seal.
+    pub(crate) fn tip(&self) -> u64 {
+        self.chain.snapshot().latest_tx_block().header.number.get().saturating_mul(2)
+    }
+
+    /// Returns the parameters of a height. Votes have no extensions.
+    pub(crate) fn height_params(&self) -> HeightParams<Ctx> {
+        let (propose, half) = (self.parameters.propose_timeout, self.parameters.propose_timeout / 2);
+        // The time rule of the council has this increase too.
+        let delta = self.parameters.propose_timeout_of(1).saturating_sub(propose);
+        let timeouts = LinearTimeouts {
+            propose,
+            propose_delta: delta,
+            prevote: half,
+            prevote_delta: delta,
+            precommit: half,
+            precommit_delta: delta,
+            rebroadcast: Duration::from_secs(1),
+            max_timeout: Duration::from_secs(30),
+        };
+        HeightParams::new(Members::new(&self.committee), timeouts, None)
+    }
+
+    /// Ends the part of this member in the agreement.
+    pub(crate) fn fail(&self, reason: &str) {
+        let is_first = {
+            let mut status = self.status.lock();
+            let is_first = status.failed.is_none();
+            status.failed.get_or_insert_with(|| reason.to_owned());
+            is_first
+        };
+        if is_first {
+            tracing::error!(reason, "this member has stopped voting");
+            self.driver.failed(reason);
+        }
+    }
+
+    /// Counts a message that is dropped because it is invalid.
+    pub(crate) fn count_dropped(&self) {
+        let mut status = self.status.lock();
+        status.dropped = status.dropped.saturating_add(1);
+    }
+
+    /// Returns the position of the member with this identity.
+    pub(crate) fn member_of(&self, peer: &PeerId) -> Option<usize> {
+        self.peer_ids.iter().position(|known| known == peer)
+    }
+}
+
+/// Returns whether a height decides a body.
+pub(crate) fn is_body(height: EngineHeight) -> bool {
+    height.council().is_some_and(|height| height.kind() == EntryKind::Body)
+}
+
+/// Returns the identities of the members' connections.
+pub(crate) fn peer_ids(network: &NetworkFile) -> Vec<PeerId> {
+    network.members().iter().filter_map(|member| member.peer.to_string().parse().ok()).collect()
+}
+
+/// Returns a height of the council for a height of the engine above 0.
+pub(crate) fn council_height(height: EngineHeight) -> Option<Height> {
+    height.council()
+}

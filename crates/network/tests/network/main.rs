@@ -1,0 +1,99 @@
+//! Members of a network in one process, each with an engine, a runtime and a chain in memory of its own, on loopback.
+#![cfg(test)]
+
+mod members;
+
+use std::time::Duration;
+
+use silica_network::StartError;
+
+use crate::members::{FalseSettings, Member, Network, pay, wait_for_height};
+
+#[test]
+fn four_members_decide_equal_blocks_with_transactions() {
+    let network = Network::new(4, "interval = \"50ms\"");
+    let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    for (nonce, member) in (1..).zip(&members) {
+        pay(&members, nonce, 10);
+        member.wait_for_payments(nonce);
+    }
+    wait_for_height(&members, 12);
+    network.check_equal(&members, 12);
+}
+
+#[test]
+fn member_that_was_away_takes_part_again() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 3);
+    let absent = members.pop().unwrap().stop();
+    members[0].wait_for_height(members[0].height() + 6);
+    members.push(network.start_again(3, absent));
+    let target = members[0].height() + 6;
+    wait_for_height(&members, target);
+    network.check_equal(&members, target);
+    // With the member that was away and two others, the network goes on: the member votes.
+    drop(members.remove(0));
+    let target = members[0].height() + 4;
+    wait_for_height(&members, target);
+    network.check_equal(&members, target);
+}
+
+#[test]
+fn two_members_of_four_make_no_block_until_a_third_is_there() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let mut members: Vec<_> = (0..2).map(|index| network.start(index)).collect();
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(members.iter().all(|member| member.height() == 0));
+    members.push(network.start(2));
+    wait_for_height(&members, 3);
+    network.check_equal(&members, 3);
+}
+
+#[test]
+fn all_members_stop_and_go_on() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 4);
+    let stopped: Vec<_> = members.into_iter().map(Member::stop).collect();
+    let members: Vec<_> = (0..4).zip(stopped).map(|(index, stopped)| network.start_again(index, stopped)).collect();
+    let target = members.iter().map(Member::height).max().unwrap() + 4;
+    wait_for_height(&members, target);
+    network.check_equal(&members, target);
+}
+
+#[test]
+fn blocks_on_demand_come_with_transactions() {
+    let network = Network::new(4, "max-idle = \"60m\"\nmin-gap = \"1ms\"");
+    let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    for nonce in 1..=3 {
+        pay(&members, nonce, 7);
+        for member in &members {
+            member.wait_for_payments(nonce);
+        }
+    }
+    let height = members[0].height();
+    assert!(height <= 4, "{height}");
+    network.check_equal(&members, height);
+}
+
+#[test]
+fn faults_of_the_start_are_named() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let member = network.start(0);
+    let error = network.try_start(0, &member).err().unwrap();
+    assert!(matches!(error, StartError::Locked { .. }), "{error}");
+    let error = network.start_with(1, FalseSettings::of(1).peer_key(2)).err().unwrap().to_string();
+    assert!(error.starts_with("peer key: expected the key of 12D3KooW"), "{error}");
+    let error = network.start_with(1, FalseSettings::of(1).key(77)).err().unwrap().to_string();
+    assert!(error.starts_with("key: expected the key of a member"), "{error}");
+    let members: Vec<_> = [member].into_iter().chain((1..4).map(|index| network.start(index))).collect();
+    wait_for_height(&members, 2);
+    let mut stopped: Vec<_> = members.into_iter().map(Member::stop).collect();
+    std::fs::write(network.journal(0), "something else").unwrap();
+    let error = network.error_again(0, stopped.remove(0));
+    assert!(error.contains("expected a journal of network "), "{error}");
+    std::fs::remove_file(network.journal(1)).unwrap();
+    let error = network.error_again(1, stopped.remove(0));
+    assert!(error.contains("expected the journal of this member, got none"), "{error}");
+}

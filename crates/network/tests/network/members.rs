@@ -1,0 +1,312 @@
+//! Members with chains in memory.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    net::TcpListener,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Sender, channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use parking_lot::{Mutex, MutexGuard};
+use silica_chain::{Chain, ChainConfig, Committees, Genesis, Producer, config::NoncePolicy, open};
+use silica_council::{Member as FileMember, NetworkFile, PeerId, TransactionBatch};
+use silica_crypto::KeyPair;
+use silica_network::{Agreement, Driver, Settings, StartError, Work, start};
+use silica_protocol::{Account, Address, BlockNumber, ChainId, Qa, Timestamp, Transaction, sha256};
+use silica_state::{Store, StoreOptions};
+
+const CHAIN: u16 = 333;
+
+/// Longest time for an event that must come.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Waits until a condition holds.
+#[track_caller]
+fn wait(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < PATIENCE, "no {what} in {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn key(number: usize) -> KeyPair {
+    KeyPair::from_hex(&format!("{:064x}", 0x0202_0202 + number)).unwrap()
+}
+
+fn peer_key(number: usize) -> [u8; 32] {
+    sha256(&[b"peer", &number.to_be_bytes()])
+}
+
+/// Returns the peer id of a secret key.
+fn peer_id(number: usize) -> PeerId {
+    let public = arc_malachitebft_app::types::Keypair::ed25519_from_bytes(&mut peer_key(number)).unwrap().public();
+    public.to_peer_id().to_string().parse().unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the members of a test have the clock of the system")]
+fn now() -> Timestamp {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Timestamp::new(u64::try_from(time.as_micros()).unwrap())
+}
+
+/// A network file, and the directories of its members.
+pub(crate) struct Network {
+    pub(crate) file: NetworkFile,
+    directory: tempfile::TempDir,
+    /// Four engines use both processors, so one network runs at a time.
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// The driver of a member: a thread that owns its producer.
+struct TestDriver {
+    work: Mutex<Option<Sender<Work>>>,
+    chain: Chain,
+    failed: Mutex<Option<String>>,
+}
+
+impl Driver for TestDriver {
+    fn run(&self, work: Work) {
+        if let Some(sender) = &*self.work.lock() {
+            drop(sender.send(work));
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        now()
+    }
+
+    fn received(&self, batch: Vec<u8>) {
+        for transaction in TransactionBatch::decode(&batch).unwrap() {
+            drop(self.chain.submit(self.chain.admit(transaction, false).unwrap(), now()));
+        }
+    }
+
+    fn confirmed(&self, _: usize, _: [u8; 32]) {}
+
+    fn failed(&self, reason: &str) {
+        *self.failed.lock() = Some(reason.to_owned());
+    }
+}
+
+/// A running member.
+pub(crate) struct Member {
+    agreement: Option<Agreement>,
+    driver: Arc<TestDriver>,
+    thread: Option<JoinHandle<Producer>>,
+}
+
+/// The settings of a member of which some are false.
+#[derive(Clone, Copy)]
+pub(crate) struct FalseSettings {
+    key: usize,
+    peer: usize,
+}
+
+impl FalseSettings {
+    /// Returns the true settings of a member.
+    pub(crate) fn of(index: usize) -> Self {
+        Self { key: index, peer: index }
+    }
+
+    pub(crate) fn key(self, key: usize) -> Self {
+        Self { key, ..self }
+    }
+
+    pub(crate) fn peer_key(self, peer: usize) -> Self {
+        Self { peer, ..self }
+    }
+}
+
+impl Network {
+    /// Creates a network with this number of members on free ports of loopback.
+    pub(crate) fn new(members: usize, timing: &str) -> Self {
+        static NAMES: AtomicU64 = AtomicU64::new(0);
+        static TURN: Mutex<()> = Mutex::new(());
+        let name = format!("test-{}", NAMES.fetch_add(1, Ordering::Relaxed));
+        let blocks = if timing.starts_with("interval") { "interval" } else { "on-demand" };
+        let mut text = format!(
+            "[network]\nname = \"{name}\"\nchain-id = {CHAIN}\ngenesis-time = {}\nshards = 1\n\
+             blocks-per-ds-epoch = 5\nshard-gas-limit = 400000\nds-gas-limit = 500000\n\
+             minimum-gas-price = 2000000000\ncoinbase-reward = \"176000000000000000\"\n\
+             accounts = {{ file = \"accounts.json\", sha256 = \"{}\" }}\nblocks = \"{blocks}\"\n{timing}\n\
+             drift = \"2s\"\npropose-timeout = \"2s\"\nmax-body = \"4MiB\"\n",
+            now().get() - 60_000_000,
+            "11".repeat(32),
+        );
+        // The listeners are open together, so the ports differ.
+        let ports: Vec<_> = (0..members).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        for (index, listener) in ports.iter().enumerate() {
+            let peer = peer_id(index);
+            let member = FileMember::new(format!("m{index}"), &key(index), peer, &name, ChainId::new(CHAIN));
+            write!(
+                text,
+                "\n[[member]]\nname = \"m{index}\"\nkey = \"{}\"\npossession = \"{}\"\npeer = \"{peer}\"\n\
+                 \n[[address]]\nname = \"m{index}\"\nagreement = \"{}\"\n",
+                member.key,
+                member.possession,
+                listener.local_addr().unwrap()
+            )
+            .unwrap();
+        }
+        Self { file: NetworkFile::parse(&text).unwrap(), directory: tempfile::tempdir().unwrap(), _turn: TURN.lock() }
+    }
+
+    fn config() -> ChainConfig {
+        let mut config = ChainConfig {
+            chain_id: ChainId::new(CHAIN),
+            blocks_per_ds_epoch: 5,
+            operator_price: false,
+            edits: false,
+            ..ChainConfig::isolated()
+        };
+        config.policy.nonces = NoncePolicy::Queue;
+        config
+    }
+
+    fn directory_of(&self, index: usize) -> PathBuf {
+        self.directory.path().join(format!("m{index}"))
+    }
+
+    pub(crate) fn journal(&self, index: usize) -> PathBuf {
+        self.directory_of(index).join("journal")
+    }
+
+    /// Starts a member with a new chain.
+    pub(crate) fn start(&self, index: usize) -> Member {
+        self.start_with(index, FalseSettings::of(index)).unwrap()
+    }
+
+    pub(crate) fn start_with(&self, index: usize, settings: FalseSettings) -> Result<Member, StartError> {
+        let store = Store::ephemeral(StoreOptions::default());
+        self.start_over(index, store, settings)
+    }
+
+    /// Starts a member again with its store and directory.
+    pub(crate) fn start_again(&self, index: usize, store: Store) -> Member {
+        self.start_over(index, store, FalseSettings::of(index)).unwrap()
+    }
+
+    pub(crate) fn error_again(&self, index: usize, store: Store) -> String {
+        self.start_over(index, store, FalseSettings::of(index)).err().unwrap().to_string()
+    }
+
+    /// Starts a second process for a running member.
+    pub(crate) fn try_start(&self, index: usize, _: &Member) -> Result<Member, StartError> {
+        self.start_with(index, FalseSettings::of(index))
+    }
+
+    fn start_over(&self, index: usize, store: Store, settings: FalseSettings) -> Result<Member, StartError> {
+        let account = Account::with_balance(Qa::new(1_000 * Qa::PER_ZIL));
+        let genesis = Genesis::new(BTreeMap::from([(key(100).address(), account)])).unwrap();
+        let time = self.file.parameters().genesis_time;
+        let committees = Committees::fixed(self.file.committee());
+        let (chain, producer) = open(store, Self::config(), &genesis, committees, time).unwrap();
+        let (sender, queue) = channel::<Work>();
+        let thread = thread::spawn(move || {
+            let mut producer = producer;
+            while let Ok(work) = queue.recv() {
+                work(&mut producer);
+            }
+            producer
+        });
+        let driver =
+            Arc::new(TestDriver { work: Mutex::new(Some(sender)), chain: chain.clone(), failed: Mutex::default() });
+        let agreement = start(Settings {
+            network: self.file.clone(),
+            key: key(settings.key),
+            peer_key: peer_key(settings.peer),
+            directory: self.directory_of(index),
+            listen: None,
+            chain,
+            driver: Arc::clone(&driver),
+        });
+        let agreement = agreement.inspect_err(|_| drop(driver.work.lock().take()))?;
+        Ok(Member { agreement: Some(agreement), driver, thread: Some(thread) })
+    }
+
+    /// Checks that all members have equal records up to a block, and that every block has the signatures of a quorum.
+    #[track_caller]
+    pub(crate) fn check_equal(&self, members: &[Member], height: u64) {
+        for number in (0..=height).map(BlockNumber::new) {
+            let records = members.iter().map(|member| member.driver.chain.snapshot().state().record(number).unwrap());
+            let records: Vec<_> = records.map(Option::unwrap).collect();
+            assert!(records.iter().all(|record| *record == records[0]), "block {number}");
+            if number.get() > 0 {
+                let signed = &records[0].tx_block.cosignatures.b2;
+                assert_eq!(signed.iter().filter(|bit| **bit).count(), self.file.quorum(), "block {number}");
+            }
+        }
+    }
+}
+
+/// Submits a payment at one member, which sends it to all others.
+pub(crate) fn pay(members: &[Member], nonce: u64, amount: u128) {
+    let payment = Transaction::payment(Address::new([7; 20]), Qa::new(amount)).chain_id(ChainId::new(CHAIN));
+    let payment = payment.nonce(nonce).sign(&key(100)).unwrap();
+    let member = &members[usize::try_from(nonce).unwrap() % members.len()];
+    let chain = &member.driver.chain;
+    chain.submit(chain.admit(payment.clone(), false).unwrap(), now()).unwrap();
+    let mut batch = TransactionBatch::default();
+    assert!(batch.push(&payment));
+    let agreement = member.agreement.as_ref().unwrap();
+    agreement.send_batch(batch.take());
+    agreement.notify_candidates();
+}
+
+/// Waits until all members have a block.
+#[track_caller]
+pub(crate) fn wait_for_height(members: &[Member], height: u64) {
+    for member in members {
+        member.wait_for_height(height);
+    }
+}
+
+impl Member {
+    pub(crate) fn height(&self) -> u64 {
+        self.driver.chain.snapshot().latest_tx_block().header.number.get()
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_for_height(&self, height: u64) {
+        wait("block", || {
+            assert_eq!(*self.driver.failed.lock(), None);
+            self.height() >= height
+        });
+    }
+
+    /// Waits until the payer has this number of payments in blocks.
+    #[track_caller]
+    pub(crate) fn wait_for_payments(&self, count: u64) {
+        let payer = key(100).address();
+        wait("payment", || {
+            self.driver.chain.snapshot().account(&payer).unwrap().is_some_and(|account| account.nonce.get() >= count)
+        });
+    }
+
+    /// Stops the member, and returns its store.
+    pub(crate) fn stop(mut self) -> Store {
+        self.end().into_store()
+    }
+
+    fn end(&mut self) -> Producer {
+        drop(self.agreement.take());
+        drop(self.driver.work.lock().take());
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        if self.thread.is_some() && !thread::panicking() {
+            drop(self.end());
+        }
+    }
+}
