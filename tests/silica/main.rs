@@ -31,6 +31,7 @@ mod limits;
 mod lists;
 mod money;
 mod network;
+mod network_file;
 mod operations;
 mod paging;
 mod process;

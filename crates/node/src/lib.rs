@@ -71,7 +71,9 @@
 //!   - `client` has the commands that send requests to a node.
 //!   - `config` has the options of a node and its [`Config`].
 //!   - `subscription` has WebSocket sessions and their notifications.
-//! - `endpoint`: JSON-RPC, subscriptions and pages behind the server.
+//! - `endpoint`, `network`:
+//!   - `endpoint` has JSON-RPC, subscriptions and pages behind the server.
+//!   - `network` has the commands for the file of a network of several validators.
 //! - `startup`: [`Node::start`] opens a chain, and starts the driver and the server; [`RunningNode::stop`] stops them.
 //! - `builder`, `cli`: `builder` has the builder of a node, and `cli` has the subcommands.
 //!
@@ -111,6 +113,8 @@ mod log_filter;
 mod maintenance;
 mod methods;
 mod metrics;
+#[cfg(feature = "cli")]
+mod network;
 #[cfg(feature = "cli")]
 mod parent;
 mod progress;

@@ -21,6 +21,7 @@ use self::{
 use crate::{
     client::{ClientCommand, LoadArgs, ProofCommand},
     config::RunArgs,
+    network::NetworkCommand,
 };
 
 /// Examples at the end of `--help`.
@@ -62,6 +63,9 @@ enum Command {
     /// Check, rebuild, dump, load or export a data directory that no node uses.
     #[command(subcommand)]
     Db(DbCommand),
+    /// Make and check the file of a network of several validators, and the keys of its members.
+    #[command(subcommand)]
+    Network(NetworkCommand),
     /// Send signed payments to a node, and report throughput and latency.
     Load(LoadArgs),
     /// Send a request to a node.

@@ -21,6 +21,7 @@ use crate::{
     export::{ExportRange, export_db},
     maintenance::{check_db, rebuild_db},
     methods::openrpc,
+    network::{NetworkCommand, Report, network},
     parent::LivingParent,
     protection::{protect_files, protect_memory},
     ready_file::ReadyFile,
@@ -55,6 +56,7 @@ pub fn run() -> ExitCode {
         Command::Run(_) => run_node(&matches, parent),
         Command::Config(ConfigCommand::Print(_)) => print_config(&matches),
         Command::Db(command) => maintain(command, &matches),
+        Command::Network(command) => return manage(&command),
         Command::Load(args) => load(args),
         Command::Client(command) => return ask(client(&command)),
         Command::Proof(ProofCommand::Get(args)) => return ask(get_proof(&args)),
@@ -259,6 +261,22 @@ fn verify(args: &VerifyArgs) -> ExitCode {
         },
         Err(error) if error.is_refutation() => complain(&error, ExitCode::FAILURE),
         Err(error) => complain(&error, ExitCode::from(NOTHING_TO_CHECK)),
+    }
+}
+
+/// Runs a command for a network file. Prints its output, and returns its exit status.
+fn manage(command: &NetworkCommand) -> ExitCode {
+    let Report { text, warnings, has_faults } = match network(command) {
+        Ok(report) => report,
+        Err(error) => return complain(&error, ExitCode::FAILURE),
+    };
+    for warning in warnings {
+        drop(writeln!(io::stderr(), "silica: warning: {warning}"));
+    }
+    match print(&text) {
+        Ok(()) if has_faults => ExitCode::FAILURE,
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(&*error, ExitCode::FAILURE),
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         data_dir,
         DataDirError::InUse { .. }
             | DataDirError::Foreign { .. }
+            | DataDirError::Member { .. }
             | DataDirError::OtherChain { .. }
             | DataDirError::Untrusted(_)
     )

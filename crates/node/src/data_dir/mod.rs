@@ -4,6 +4,7 @@
 //! silica-data/
 //!   lock            locked by the process that uses the directory
 //!   node.key        secret key of the node, hexadecimal, readable by its owner only
+//!   peer.key        secret key of a member's connections, hexadecimal; only in the directory of a member of a network
 //!   accounts.json   accounts of the genesis block, in the form of the isolated server; readable by its owner only
 //!   manifest.json   version of this layout, and the fixed parameters; written after the files above
 //!   store/          the chain, in the format of silica-state
@@ -14,6 +15,8 @@
 //! ```
 
 mod manifest;
+#[cfg(feature = "cli")]
+mod peer_key;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +39,7 @@ use crate::files::{self, FileError, UntrustedFile, Wanted};
 
 const LOCK: &str = "lock";
 pub(crate) const KEY: &str = "node.key";
+const PEER_KEY: &str = "peer.key";
 pub(crate) const ACCOUNTS: &str = "accounts.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const STORE: &str = "store";
@@ -57,9 +61,10 @@ const REMEDY_OF_LOSS: &str =
     "; restore the data directory from a copy, or load a dump into another one with `silica db load`";
 
 /// The entries of a data directory that [`inspect`] checks, with their expected kinds.
-const ENTRIES: [(&str, Wanted); 8] = [
+const ENTRIES: [(&str, Wanted); 9] = [
     (LOCK, Wanted::File),
     (KEY, Wanted::Secret),
+    (PEER_KEY, Wanted::Secret),
     (ACCOUNTS, Wanted::Secret),
     (MANIFEST, Wanted::File),
     (STORE, Wanted::Tree),
@@ -89,6 +94,21 @@ pub enum DataDirError {
         path: PathBuf,
         /// The first foreign file.
         found: String,
+    },
+    /// The directory has the keys of a member of a network with several validators.
+    #[error(
+        "expected the directory of a single node, got {} with {PEER_KEY}, the key of a member of a network",
+        path.display()
+    )]
+    Member {
+        /// Path of the directory.
+        path: PathBuf,
+    },
+    /// The directory has the chain of a single node.
+    #[error("expected a directory without a chain, got {} with the chain of a single node", path.display())]
+    SingleNode {
+        /// Path of the directory.
+        path: PathBuf,
     },
     /// There is no chain in the directory.
     #[error("directory {} contains no chain", path.display())]
@@ -221,6 +241,15 @@ impl DataDir {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, path = %self.path.display(), "failed to unlock the data directory");
             }
+        }
+    }
+
+    /// Rejects the directory of a member of a network. A single node with the key of a member would sign other blocks
+    /// with this key.
+    pub(crate) fn check_single_node(&self) -> Result<(), DataDirError> {
+        match self.path.join(PEER_KEY).symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            _ => Err(DataDirError::Member { path: self.path.clone() }),
         }
     }
 
@@ -420,7 +449,7 @@ impl DataDir {
     fn read_bytes(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, DataDirError> {
         let path = self.path.join(name);
         let (wanted, limit) = match name {
-            KEY => (Wanted::Secret, LONGEST_KEY),
+            KEY | PEER_KEY => (Wanted::Secret, LONGEST_KEY),
             ACCOUNTS => (Wanted::Secret, LONGEST_ACCOUNTS),
             POOL => (Wanted::File, LONGEST_POOL),
             _ => (Wanted::File, LONGEST_MANIFEST),
@@ -462,7 +491,7 @@ fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
         let name = entry.file_name();
         let known = files::is_lost_and_found(&entry)
             || name.to_str().is_some_and(|name| {
-                [LOCK, KEY, ACCOUNTS, MANIFEST].contains(&name.strip_suffix(".new").unwrap_or(name))
+                [LOCK, KEY, PEER_KEY, ACCOUNTS, MANIFEST].contains(&name.strip_suffix(".new").unwrap_or(name))
             });
         if !known {
             return Err(DataDirError::Foreign { path: path.to_owned(), found: name.to_string_lossy().into_owned() });

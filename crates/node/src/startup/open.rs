@@ -62,6 +62,7 @@ fn open(config: &Config) -> Result<Opened, StartError> {
         return Ok(Opened { data_dir: None, accounts, key, chain, producer });
     };
     let data_dir = DataDir::create(path)?;
+    data_dir.check_single_node()?;
     if let Err(error) = dump::remove_drafts(&data_dir) {
         let directory = data_dir.dumps();
         tracing::warn!(
