@@ -240,6 +240,7 @@ impl fmt::Display for Banner {
                 )?;
             }
             BlockMode::Manual => writeln!(f, "  blocks     with IncreaseBlocknum; latest is {latest}")?,
+            BlockMode::Committee => writeln!(f, "  blocks     of the committee; latest is {latest}")?,
         }
         writeln!(
             f,

@@ -18,6 +18,8 @@ pub enum BlockMode {
     /// As in `Instant`, but only requested blocks (`IncreaseBlocknum`) increment the logical block number. The isolated
     /// server of the reference does the same with `-t 0`.
     ManualImmediate,
+    /// A block when the committee of a network agrees on it.
+    Committee,
 }
 
 impl BlockMode {
@@ -26,7 +28,7 @@ impl BlockMode {
     pub(crate) const fn nonces(self, at_once: NoncePolicy) -> NoncePolicy {
         match self {
             Self::Instant | Self::InstantAndInterval(_) | Self::ManualImmediate => at_once,
-            Self::Interval(_) | Self::Manual => NoncePolicy::Queue,
+            Self::Interval(_) | Self::Manual | Self::Committee => NoncePolicy::Queue,
         }
     }
 
@@ -34,7 +36,9 @@ impl BlockMode {
     pub(crate) const fn numbering(self) -> Numbering {
         match self {
             Self::ManualImmediate => Numbering::OnDemand,
-            Self::Instant | Self::InstantAndInterval(_) | Self::Interval(_) | Self::Manual => Numbering::EveryBlock,
+            Self::Instant | Self::InstantAndInterval(_) | Self::Interval(_) | Self::Manual | Self::Committee => {
+                Numbering::EveryBlock
+            }
         }
     }
 
@@ -47,7 +51,7 @@ impl BlockMode {
     pub(crate) const fn interval(self) -> Option<Duration> {
         match self {
             Self::InstantAndInterval(interval) | Self::Interval(interval) => Some(interval),
-            Self::Instant | Self::Manual | Self::ManualImmediate => None,
+            Self::Instant | Self::Manual | Self::ManualImmediate | Self::Committee => None,
         }
     }
 }
@@ -60,6 +64,7 @@ impl fmt::Display for BlockMode {
             Self::Interval(interval) => write!(f, "interval={}", interval.as_millis()),
             Self::Manual => f.write_str("manual"),
             Self::ManualImmediate => f.write_str("manual-immediate"),
+            Self::Committee => f.write_str("committee"),
         }
     }
 }

@@ -17,6 +17,9 @@ pub enum EngineError {
         /// Maximum for one request.
         most: u64,
     },
+    /// The node is a member of a network, and cannot make a block by itself.
+    #[error("the committee of the network makes the blocks")]
+    Committee,
     /// An edit failed.
     #[error(transparent)]
     Edit(#[from] EditError),

@@ -1,6 +1,6 @@
 //! The events that the driver handles, and the jobs that some of them queue.
 
-use silica_chain::{Edit, EditError, GasPriceError, Submitted, VerifiedTransaction};
+use silica_chain::{Edit, EditError, GasPriceError, Producer, Submitted, VerifiedTransaction};
 use silica_protocol::{BlockNumber, GasPrice, Timestamp};
 use tokio::sync::oneshot;
 
@@ -35,6 +35,8 @@ pub(super) enum Event {
     FlushPool,
     /// Set the minimum gas price.
     SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
+    /// Run work of the agreement of a committee.
+    Run(Work),
     /// Make the block that is due at the interval of the block mode.
     Tick,
     /// Try again to make blocks after a failure.
@@ -42,6 +44,9 @@ pub(super) enum Event {
     /// Stop the driver.
     Shutdown,
 }
+
+/// Work with the producer, on the thread of the driver. It contains the channel for its result.
+pub(crate) type Work = Box<dyn FnOnce(&mut Producer) + Send>;
 
 /// The block of an edit, or the reason why the chain rejected the edit.
 pub(super) type Edited = Result<BlockNumber, EditError>;

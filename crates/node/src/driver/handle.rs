@@ -17,7 +17,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{
     error::{DriverError, ImpersonationError, SubmitError},
-    event::{Edited, Event, Reverted},
+    event::{Edited, Event, Reverted, Work},
     pause::Pause,
     savepoints::SavepointFacts,
 };
@@ -162,6 +162,12 @@ impl NodeHandle {
     /// Makes `blocks` blocks. Returns when they are on disk.
     pub(crate) async fn mine(&self, blocks: u64) -> Result<(), DriverError> {
         self.ask(|reply| Event::ProduceBlocks { blocks, reply }).await?
+    }
+
+    /// Runs work with the producer on the thread of the driver, after the events before it. A driver that has ended drops
+    /// the work.
+    pub(crate) fn run(&self, work: Work) {
+        drop(self.shared.events.send(Event::Run(work)));
     }
 
     /// Returns the pools of blocking threads.

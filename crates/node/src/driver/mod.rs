@@ -55,6 +55,7 @@ use silica_chain::{
 
 pub(crate) use self::{
     error::{DriverError, ImpersonationError, SubmitError},
+    event::Work,
     handle::NodeHandle,
     savepoints::SavepointFacts,
 };
@@ -166,6 +167,7 @@ impl<E: Engine> Driver<E> {
                     let result = self.set_minimum_gas_price(price);
                     answer(reply, result);
                 }
+                Some(Event::Run(work)) => self.run_work(work),
                 Some(Event::Tick) => self.tick(),
                 Some(Event::Retry) => self.retry(),
                 Some(Event::Shutdown) => return self.producer,

@@ -8,7 +8,7 @@ use silica_chain::{
 };
 use silica_protocol::{BlockNumber, TxHash};
 
-use super::{error::DriverError, worker::Driver};
+use super::{error::DriverError, event::Work, worker::Driver};
 use crate::clock::LeadChange;
 
 /// The outcome of each transaction of a step: the block that includes it, or the reason for which the pool dropped it.
@@ -60,11 +60,7 @@ impl<E: Engine> Driver<E> {
         let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);
         // Check this even after a failure of the engine: before the failure, the engine may have committed blocks.
-        let made = self.node.context().head() > before;
-        if made {
-            self.node.clock().block_made();
-            self.compare_clock();
-        }
+        let made = self.observe_head(before);
         match &result {
             Ok(_) if made => self.set_failing(false),
             // A step without a block does not show that the node can make blocks again.
@@ -76,6 +72,30 @@ impl<E: Engine> Driver<E> {
             tracing::warn!("too much state has changed since the savepoints; deleted all savepoints");
         }
         result
+    }
+
+    /// Runs work of the agreement of a committee. If the store has failed and does not recover, the work gets the errors
+    /// of the producer.
+    pub(super) fn run_work(&mut self, work: Work) {
+        let _: Result<(), DriverError> = self.recover();
+        let before = self.node.context().head();
+        work(&mut self.producer);
+        if self.observe_head(before) {
+            self.set_failing(false);
+        }
+        if self.producer.has_failed() {
+            self.set_failing(true);
+        }
+    }
+
+    /// Passes the time of a new head to the clock. Returns whether there is a head after the block `before`.
+    fn observe_head(&mut self, before: BlockNumber) -> bool {
+        let made = self.node.context().head() > before;
+        if made {
+            self.node.clock().block_made();
+            self.compare_clock();
+        }
+        made
     }
 
     /// Logs a warning when the latest block gets ahead of the clock, and a message when the clock has passed the block.

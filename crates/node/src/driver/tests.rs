@@ -11,12 +11,14 @@ use parking_lot::Mutex;
 use silica_chain::{
     AdmissionError, ChainConfig, Edit, EngineError, Genesis, PUBLISHED_ACCOUNTS, PoolError, SubmissionError,
     VerifiedTransaction,
-    consensus::{Application, Effect, Solo, range_signer, seal_alone},
+    consensus::{Application, Cause, Effect, Solo, range_signer, seal_alone},
     open,
 };
 use silica_crypto::KeyPair;
 use silica_protocol::{Address, BlockNumber, GasPrice, Nonce, Qa, Transaction};
 use silica_state::{Store, StoreOptions};
+
+use tokio::sync::oneshot;
 
 use super::{jobs::BLOCKS_AT_ONCE, *};
 use crate::{blocking::QUERIES, clock, data_dir::draw_key};
@@ -432,4 +434,28 @@ async fn what_waited_before_the_start_gets_its_block_in_instant_mode() {
         drop(driver.stop().unwrap());
         assert_eq!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some(), executed, "{mode:?}");
     }
+}
+
+#[tokio::test]
+async fn work_runs_after_earlier_events_and_its_blocks_wake_the_followers() {
+    let key = draw_key().unwrap();
+    let (chain, producer, engine) = chain_of(key.clone());
+    let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
+    let mut heads = node.new_heads();
+    assert_eq!(node.mine(1).await, Ok(()));
+    heads.borrow_and_update();
+    let (reply, answer) = oneshot::channel();
+    node.run(Box::new(move |producer| {
+        let block = producer.propose(clock::now(), Cause::Event).unwrap();
+        let committed = producer.commit(seal_alone(block, &key).unwrap()).unwrap();
+        reply.send(committed.tx_block().header.number).unwrap();
+    }));
+    assert_eq!(answer.await.unwrap().get(), 2);
+    assert!(heads.has_changed().unwrap());
+    assert_eq!(chain.snapshot().latest_tx_block().header.number.get(), 2);
+    drop(driver.stop().unwrap());
+    // A driver that has ended drops the work, and the caller notices.
+    let (reply, answer) = oneshot::channel::<()>();
+    node.run(Box::new(move |_| reply.send(()).unwrap()));
+    assert!(answer.await.is_err());
 }

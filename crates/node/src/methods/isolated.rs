@@ -166,6 +166,6 @@ fn require_manual_trigger(node: &NodeHandle) -> Result<(), CallError> {
         BlockMode::Instant | BlockMode::InstantAndInterval(_) | BlockMode::Manual | BlockMode::ManualImmediate => {
             Ok(())
         }
-        BlockMode::Interval(_) => Err(NO_MANUAL_TRIGGER.into()),
+        BlockMode::Interval(_) | BlockMode::Committee => Err(NO_MANUAL_TRIGGER.into()),
     }
 }
