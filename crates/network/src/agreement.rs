@@ -152,7 +152,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Agreement {
     shared: Arc<Shared>,
-    runtime: Option<Runtime>,
+    runtime: Mutex<Option<Runtime>>,
     /// Other processes cannot use the directory while the file is open.
     _lock: File,
 }
@@ -173,18 +173,15 @@ impl Agreement {
         self.shared.publish(crate::part::Part::Transactions(batch));
     }
 
-    /// Tells the sender of a batch that this member has added the batch with this hash to its pool.
+    /// Confirms that this member has added the batch with this hash to its pool.
     pub fn confirm(&self, batch: [u8; 32]) {
         self.shared.publish(crate::part::Part::Confirmed(batch));
     }
 
     /// Ends the agreement. The member votes no more. Blocks the thread for at most 5 s.
-    pub fn stop(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
+    pub fn stop(&self) {
+        let runtime = self.runtime.lock().take();
+        if let Some(runtime) = runtime {
             // From here on, the end of an actor is no failure.
             self.shared.status.lock().failed.get_or_insert_with(|| "the node is stopping".to_owned());
             runtime.shutdown_timeout(STOP);
@@ -194,7 +191,7 @@ impl Agreement {
 
 impl Drop for Agreement {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
     }
 }
 
@@ -268,7 +265,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     runtime
         .block_on(engine(&shared, name, peer_key, consensus, &wal))
         .map_err(|reason| StartError::Engine { reason })?;
-    Ok(Agreement { shared, runtime: Some(runtime), _lock: lock })
+    Ok(Agreement { shared, runtime: Mutex::new(Some(runtime)), _lock: lock })
 }
 
 fn name_of(network: &NetworkFile, index: usize) -> String {

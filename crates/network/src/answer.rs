@@ -22,7 +22,7 @@ use crate::{
     context::Ctx,
     journal::{JournalError, JournalRecord, RecordKind},
     part::{Complete, EntryHeader, Part, divide},
-    shared::{Shared, Turn, council_height, system_rng},
+    shared::{Shared, Turn, council_height, is_body, system_rng},
     table::Known,
     types::{EngineHeight, MemberIndex, ValueId},
 };
@@ -238,6 +238,13 @@ impl Shared {
     ) {
         let (Some(height), id) = (council_height(certificate.height), certificate.value_id) else { return };
         let bytes = self.table.lock().get(certificate.height, id).map(|known| Arc::clone(&known.bytes));
+        self.certificates.add(&certificate);
+        if !is_body(certificate.height)
+            && let Err(error) = self.certificates.flush()
+        {
+            tracing::error!(%height, error = &error as &dyn std::error::Error, "failed to store a certificate");
+            return self.decide_later(RETRY, certificate, reply);
+        }
         match council.decide(application, height, id.into(), bytes.as_deref()) {
             Ok(Decided::Body) => {
                 let content = borsh::to_vec(&certificate).unwrap_or_default();
@@ -247,11 +254,9 @@ impl Shared {
                 }
                 let body = council.decided_body().map(|entry| Arc::clone(&entry.bytes));
                 self.table.lock().decided = body.map(|bytes| (height, bytes));
-                self.certificates.add(&certificate);
                 drop(reply.send(()));
             }
             Ok(Decided::Block(block)) => {
-                self.certificates.add(&certificate);
                 self.table.lock().decided = None;
                 // The record has the block. A journal that keeps old entries does no harm.
                 is_written(&self.journal.lock().clear());
@@ -289,7 +294,7 @@ impl Shared {
             let (shared, start) = (Arc::clone(shared), Next::Start(next.into(), shared.height_params()));
             let runtime = shared.runtime.clone();
             runtime.spawn(async move {
-                if crate::shared::is_body(next.into()) {
+                if is_body(next.into()) {
                     shared.next_body_is_due(next).await;
                 }
                 drop(reply.send(start));

@@ -12,7 +12,7 @@ const BODIES: u64 = 4_096;
 /// Memory for cached pages, in bytes.
 const CACHE: u64 = 4 * 1024 * 1024;
 
-/// The certificates by height. A crash can lose the newest ones. The other members have them.
+/// The certificates by height. A crash can lose the newest certificates of bodies, which the journal has.
 #[derive(Clone, Debug)]
 pub(crate) struct Certificates(sled::Db);
 
@@ -35,6 +35,14 @@ impl Certificates {
         if let Err(error) = stored {
             tracing::warn!(height, error = &error as &dyn std::error::Error, "failed to store a certificate");
         }
+    }
+
+    /// Makes all certificates durable.
+    ///
+    /// A member that has committed a block votes for its seal no more. If too few members have committed it, the others
+    /// need its certificate to follow. So no member commits a block before it has the certificate on disk.
+    pub(crate) fn flush(&self) -> sled::Result<()> {
+        self.0.flush().map(drop)
     }
 
     /// Returns the certificate of a height, if it is stored.
