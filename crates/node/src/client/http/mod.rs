@@ -1,5 +1,6 @@
 //! An HTTP/1.1 client for JSON-RPC, with one keep-alive connection and one request at a time. If the URL has the scheme
-//! `https`, the connection has TLS. If the environment names a proxy, requests go through the proxy.
+//! `https`, the connection has TLS. If the environment names a proxy, requests go through the proxy. If the node has
+//! closed the idle connection, the client opens a new one.
 
 mod connect;
 mod error;
@@ -40,6 +41,7 @@ type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
 /// A connection to a node.
 pub(crate) struct Client {
+    url: NodeUrl,
     sender: SendRequest<Full<Bytes>>,
     /// `None` after the connection has ended.
     driver: Option<Driver>,
@@ -73,26 +75,56 @@ impl Client {
             None => url.path.clone(),
         };
         let uri = target.parse().map_err(|_| HttpError::Url { got: target })?;
-        Ok(Self { sender, driver: Some(Box::pin(connection)), uri, headers, answer: Vec::new() })
+        let (url, driver) = (url.clone(), Some(Box::pin(connection) as Driver));
+        Ok(Self { url, sender, driver, uri, headers, answer: Vec::new() })
     }
 
     /// Sends `body` in a POST request, and returns the body of the response.
+    ///
+    /// If the connection ended before the client sent a byte of the request, the client sends the request on a new
+    /// connection. The client never sends a request twice, because the node can have executed it.
     pub(crate) async fn post(&mut self, body: &[u8]) -> Result<&str, HttpError> {
+        let mut outcome = self.exchange(body).await;
+        if matches!(outcome, Err(Failure::Unsent(_))) {
+            *self = Self::connect(&self.url.clone()).await?;
+            outcome = self.exchange(body).await;
+        }
+        outcome.map_err(|(Failure::Unsent(error) | Failure::Sent(error))| error)?;
+        std::str::from_utf8(&self.answer).map_err(|_| HttpError::NotText)
+    }
+
+    /// Sends a request, and reads its response to `answer`.
+    async fn exchange(&mut self, body: &[u8]) -> Result<(), Failure> {
         let mut request = Request::new(Full::new(Bytes::copy_from_slice(body)));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
         self.answer.clear();
         let (sender, answer) = (&mut self.sender, &mut self.answer);
+        let mut is_unsent = false;
         let exchange = async {
-            sender.ready().await.map_err(HttpError::of_exchange)?;
-            let response = sender.send_request(request).await.map_err(HttpError::of_exchange)?;
+            sender.ready().await.map_err(|error| {
+                is_unsent = true;
+                HttpError::of_exchange(error)
+            })?;
+            let response = sender.try_send_request(request).await.map_err(|mut error| {
+                is_unsent = error.take_message().is_some();
+                HttpError::of_exchange(error.into_error())
+            })?;
             check_status(&response)?;
             read_body(response.into_body(), answer).await
         };
-        drive(&mut self.driver, exchange).await?;
-        std::str::from_utf8(&self.answer).map_err(|_| HttpError::NotText)
+        let outcome = drive(&mut self.driver, exchange).await;
+        outcome.map_err(if is_unsent { Failure::Unsent } else { Failure::Sent })
     }
+}
+
+/// The failure of an exchange.
+enum Failure {
+    /// The connection ended before the client sent a byte of the request.
+    Unsent(HttpError),
+    /// The client can have sent the request.
+    Sent(HttpError),
 }
 
 /// The sender of requests on a connection, and the future that reads and writes the bytes of the connection.

@@ -125,6 +125,33 @@ async fn endless_chunks_end_at_the_limit() {
     check(receive(&[CHUNKED, &chunk, &chunk, &chunk, &chunk, "1\r\nx\r\n"]).await, "at most 67108864 bytes");
 }
 
+/// Answers one request on each of two connections, and closes the first one after its answer. Returns the results of two
+/// requests with `between` between them.
+async fn receive_over_two_connections(between: impl Future<Output = ()>) -> [Result<String, HttpError>; 2] {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = NodeUrl::from(listener.local_addr().unwrap());
+    let answers = async {
+        for body in ["1", "2"] {
+            let (mut peer, _) = listener.accept().await.unwrap();
+            read_request(&mut peer).await.unwrap();
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{body}");
+            peer.write_all(answer.as_bytes()).await.unwrap();
+        }
+        std::future::pending().await
+    };
+    let requests = async {
+        let mut client = Client::connect(&url).await.unwrap();
+        let first = client.post(b"{}").await.map(str::to_owned);
+        between.await;
+        [first, client.post(b"{}").await.map(str::to_owned)]
+    };
+    // A client that opens no second connection gets an error. The server would wait for that connection.
+    tokio::select! {
+        results = requests => results,
+        results = answers => results,
+    }
+}
+
 #[tokio::test]
 async fn connection_is_used_again() {
     let (client, mut server) = tokio::io::duplex(1024);
@@ -135,6 +162,8 @@ async fn connection_is_used_again() {
             let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{body}");
             server.write_all(answer.as_bytes()).await.unwrap();
         }
+        // The client has sent the third request. It must not send this request again.
+        read_request(&mut server).await.unwrap();
         drop(server);
     };
     let requests = async {
@@ -144,6 +173,25 @@ async fn connection_is_used_again() {
         client.post(b"{}").await.map(str::to_owned)
     };
     check(tokio::join!(requests, answers).0, "closed the connection");
+}
+
+/// A node closes a connection without requests.
+#[tokio::test]
+async fn connection_that_ended_while_idle_is_replaced() {
+    let idle = tokio::time::sleep(std::time::Duration::from_millis(20));
+    assert_eq!(receive_over_two_connections(idle).await.map(Result::unwrap), ["1", "2"]);
+}
+
+/// A node that has stopped accepts no new connection.
+#[tokio::test]
+async fn replacement_fails_if_the_node_has_stopped() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = NodeUrl::from(listener.local_addr().unwrap());
+    let (client, ()) = tokio::join!(Client::connect(&url), async {
+        drop(listener.accept().await.unwrap());
+        drop(listener);
+    });
+    check(client.unwrap().post(b"{}").await.map(str::to_owned), "cannot connect to 127.0.0.1:");
 }
 
 #[tokio::test]
