@@ -165,6 +165,7 @@ impl Member {
     pub(crate) fn process(&mut self, input: Input<Context>) -> Vec<Effect<Context>> {
         let (context, key, index) = (self.context.clone(), self.key.clone(), self.index);
         let Some(running) = self.running() else { return Vec::new() };
+        #[allow(clippy::default_trait_access, reason = "the type depends on the features of the engine")]
         let (mut effects, metrics) = (Vec::new(), Default::default());
         let result: Result<(), arc_malachitebft_core_consensus::Error<Context>> = process!(
             input: input,

@@ -52,6 +52,7 @@ mod transaction;
 mod transfers;
 mod transport;
 mod tx_block;
+mod validators;
 mod zq2;
 
 use serde_json::{Value, json};

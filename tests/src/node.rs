@@ -85,7 +85,9 @@ pub fn binary() -> &'static Path {
 
 fn build() -> PathBuf {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--package", "silica-node", "--bin", "silica", "--message-format", "json-render-diagnostics"]);
+    // Tests of networks with several validators need the consensus engine.
+    cargo.args(["build", "--package", "silica-node", "--bin", "silica", "--features", "network"]);
+    cargo.args(["--message-format", "json-render-diagnostics"]);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }

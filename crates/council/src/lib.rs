@@ -1,7 +1,8 @@
 //! The agreement of several validators of a Zilliqa network, as far as it is pure: the network file, the
 //! entries that a committee decides, and the state machine of a member.
 //!
-//! The crate is a library. `silica network` makes and checks network files with it. No program runs a network.
+//! The crate is a library. `silica network` makes and checks network files with it, and the crate `silica-network` runs
+//! a network with it.
 //!
 //! # The life of a block
 //!

@@ -90,6 +90,7 @@ fn gauges(node: &NodeHandle) -> Gauges {
         is_ready: node.readiness().is_ok(),
         programs: cached.programs,
         program_bytes: cached.bytes,
+        agreement: node.agreement_figures(),
     }
 }
 

@@ -31,6 +31,7 @@
 //!
 //! - `cli` (on by default): the binary `silica` with its command line, in the module `cli`. A program that embeds a
 //!   node does not need it.
+//! - `network`: the agreement of a validator, with the consensus engine. It includes `cli`.
 //! - `studio` (on by default): the files of the studio, the web page for browsers. Without it, the node serves no studio.
 //!
 //! # Modules
@@ -39,18 +40,20 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `log_filter`, `settings`:
+//! - `acknowledge`, `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `log_filter`, `settings`:
+//!   - `acknowledge` has the times at which a member of a network acknowledges a transaction.
 //!   - `block_hashes` finds a block by its hash.
 //!   - `block_mode` has the block modes, and `clock` has the time of the node.
 //!   - `files` opens and creates files that other users cannot replace.
 //!   - `head` has the published head of the chain.
 //!   - `log_filter` has the filters for logs of Ethereum.
 //!   - `listen` has the listen addresses, and `settings` has the settings that clients can read.
-//! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`:
+//! - `metrics`, `parent`, `progress`, `protection`, `relay`, `request_id`, `statistics`, `terminal`:
 //!   - `metrics` has the metrics for Prometheus, and `statistics` computes rates.
 //!   - `parent` detects the end of the parent process.
 //!   - `progress` and `request_id` write progress and request ids to the log.
 //!   - `protection` protects secrets in memory and files.
+//!   - `relay` sends transactions to the other members of a network.
 //!   - `terminal` escapes control characters in output.
 //! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`:
 //!   - `banner` has the facts about a running node, and `ready_file` writes them to a file.
@@ -88,6 +91,7 @@
 //!   fault of the node, and the client gets none of them.
 //! - The server and the envelope do not depend on the methods. A method is one struct and one row of the table.
 
+mod acknowledge;
 mod banner;
 mod block_hashes;
 mod block_mode;
@@ -121,6 +125,8 @@ mod progress;
 #[cfg(feature = "cli")]
 mod protection;
 mod ready_file;
+#[cfg(feature = "network")]
+mod relay;
 mod request_id;
 mod rpc;
 mod settings;
@@ -137,6 +143,7 @@ pub use silica_crypto as crypto;
 pub use silica_protocol as protocol;
 
 pub use crate::{
+    acknowledge::Acknowledge,
     banner::{Banner, BannerForm, FundedAccount},
     block_mode::{BlockMode, BlockModeError},
     builder::NodeBuilder,

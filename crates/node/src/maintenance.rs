@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use silica_chain::{BalanceError, ChainConfig, Genesis, GenesisError, ReplayError, consensus::range_signer};
+use silica_chain::{
+    BalanceError, ChainConfig, Committees, Genesis, GenesisError, ReplayError, consensus::range_signer,
+};
 use silica_crypto::KeyPair;
 use silica_protocol::{BlockNumber, StateRoot};
 use silica_state::{CheckReport, CloseError, Durability, OpenError, OpenOutcome, StateError, Store, StoreOptions};
@@ -161,6 +163,7 @@ pub(crate) struct ChainFiles {
     config: ChainConfig,
     genesis: Genesis,
     key: KeyPair,
+    committees: Committees,
 }
 
 impl ChainFiles {
@@ -170,8 +173,11 @@ impl ChainFiles {
         let manifest = data_dir.manifest()?.ok_or_else(empty)?;
         let genesis = Genesis::from_accounts_json(&data_dir.accounts(&manifest)?)?;
         let key = data_dir.key(&manifest)?;
-        let config = manifest.chain_config();
-        Ok(Self { data_dir, manifest, config, genesis, key })
+        let (config, committees) = match data_dir.network(&manifest)? {
+            Some(network) => (network.parameters().chain_config(), Committees::fixed(network.committee())),
+            None => (manifest.chain_config(), key.public_key().into()),
+        };
+        Ok(Self { data_dir, manifest, config, genesis, key, committees })
     }
 
     /// Opens a store whose blocks and state are complete. A store without state is an error.
@@ -190,8 +196,8 @@ impl ChainFiles {
         self.data_dir.check_not_lost(&self.manifest, &store)?;
         let mut progress = Progress::new("executing blocks again");
         let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
-        let Self { config, genesis, key, .. } = self;
-        silica_chain::rebuild(&store, config.clone(), genesis, key.public_key(), &mut log)?;
+        let Self { config, genesis, committees, .. } = self;
+        silica_chain::rebuild(&store, config.clone(), genesis, committees.clone(), &mut log)?;
         Ok(store)
     }
 
@@ -200,8 +206,10 @@ impl ChainFiles {
         let opened =
             Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.log(done, all));
         let store = opened.map_err(MaintenanceError::open(self.data_dir.path()))?;
-        store.set_signer(range_signer(&self.key));
-        silica_chain::set_balance_rules(&store, &self.config, &self.genesis, self.key.public_key())
+        if self.manifest.network.is_none() {
+            store.set_signer(range_signer(&self.key));
+        }
+        silica_chain::set_balance_rules(&store, &self.config, &self.genesis, self.committees.clone())
             .map_err(BalanceError::from)?;
         Ok(store)
     }
@@ -210,8 +218,8 @@ impl ChainFiles {
     fn add_up(&self, store: &Store) -> Result<(), MaintenanceError> {
         let mut progress = Progress::new("adding up the transfers");
         let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
-        let Self { config, genesis, key, .. } = self;
-        Ok(silica_chain::check_balances(store, config, genesis, key.public_key(), &mut log)?)
+        let Self { config, genesis, committees, .. } = self;
+        Ok(silica_chain::check_balances(store, config, genesis, committees.clone(), &mut log)?)
     }
 
     /// Executes all blocks in a temporary store, and then removes that store.
@@ -227,8 +235,8 @@ impl ChainFiles {
         let scratch = Store::open(&path, options).map_err(MaintenanceError::open(&path))?;
         let mut progress = Progress::new("executing blocks again");
         let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
-        let Self { config, genesis, key, .. } = self;
-        let checked = silica_chain::check(store, &scratch, config.clone(), genesis, key.public_key(), &mut log);
+        let Self { config, genesis, committees, .. } = self;
+        let checked = silica_chain::check(store, &scratch, config.clone(), genesis, committees.clone(), &mut log);
         drop(scratch);
         clear()?;
         checked?;

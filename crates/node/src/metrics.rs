@@ -11,7 +11,10 @@ use std::{
 };
 
 use prometheus_client::{
-    encoding::{EncodeLabelSet, text::encode},
+    encoding::{
+        EncodeLabelSet,
+        text::{encode, encode_registry},
+    },
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
     registry::{Registry, Unit},
 };
@@ -72,6 +75,49 @@ pub(crate) struct Gauges {
     pub(crate) programs: usize,
     /// Approximate memory of the contract cache, in bytes.
     pub(crate) program_bytes: u64,
+    /// The agreement of a member of a network; `None` in a node that is alone.
+    pub(crate) agreement: Option<AgreementFigures>,
+}
+
+/// The values of the agreement of a member.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AgreementFigures {
+    /// Height of the engine. Two heights decide a block.
+    pub(crate) height: u64,
+    /// Round of the height.
+    pub(crate) round: u32,
+    /// Number of connected members, without this one.
+    pub(crate) peers: usize,
+    /// Number of co-signature sessions that this member led to a seal.
+    pub(crate) sealed: u64,
+    /// Number of co-signature sessions that this member led, and that failed.
+    pub(crate) unsealed: u64,
+    /// Number of invalid messages of other members.
+    pub(crate) dropped: u64,
+    /// Whether this member votes.
+    pub(crate) votes: bool,
+}
+
+impl AgreementFigures {
+    /// Adds the values to the text of the metrics.
+    fn write(&self, text: &mut String) -> fmt::Result {
+        let mut registry = Registry::with_prefix("silica_agreement");
+        let size = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        for (name, help, value) in [
+            ("height", "Height of the agreement: two heights decide a block", self.height),
+            ("round", "Round of the height", self.round.into()),
+            ("peers", "Connected members, without this one", size(self.peers)),
+            ("sealed_sessions", "Co-signature sessions that this member led to a seal", self.sealed),
+            ("failed_sessions", "Co-signature sessions that this member led, and that failed", self.unsealed),
+            ("dropped_messages", "Invalid messages of other members", self.dropped),
+            ("votes", "Whether this member votes", u64::from(self.votes)),
+        ] {
+            let gauge = Gauge::<i64>::default();
+            gauge.set(whole(value));
+            registry.register(name, help, gauge);
+        }
+        encode_registry(text, &registry)
+    }
 }
 
 /// The registered metrics for the values of [`Gauges`].
@@ -167,6 +213,11 @@ impl Metrics {
         program_bytes.set(whole(gauges.program_bytes));
         store_bytes.set(whole(data_dir.map_or(0, size_of)));
         let mut text = String::new();
+        if let Some(agreement) = gauges.agreement
+            && agreement.write(&mut text).is_err()
+        {
+            text.clear();
+        }
         match encode(&mut text, &self.registry) {
             Ok(()) => text,
             Err(fmt::Error) => String::new(),

@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::{
     Layer,
+    filter::LevelFilter,
     filter::{ParseError, Targets},
     fmt::{
         self as lines, FmtContext,
@@ -79,8 +80,16 @@ fn parse(filter: &str) -> Result<Targets, FilterError> {
     if filter.split(',').any(|part| part.trim().is_empty()) {
         return Err(invalid(None));
     }
-    filter.parse().map_err(|source| invalid(Some(source)))
+    let targets: Targets = filter.parse().map_err(|source| invalid(Some(source)))?;
+    // The consensus engine logs each vote at the level `info`. A filter that names its modules shows them.
+    let names_engine = ENGINE.iter().any(|module| filter.contains(module));
+    let quiet = ENGINE.map(|module| (module, LevelFilter::WARN));
+    let is_quieter = targets.default_level().is_some_and(|level| level < LevelFilter::WARN);
+    Ok(if names_engine || is_quieter { targets } else { targets.with_targets(quiet) })
 }
+
+/// The beginnings of the names of the consensus engine's modules.
+const ENGINE: [&str; 2] = ["arc_malachitebft", "libp2p"];
 
 /// A format of log lines that adds the id of the current request.
 struct Named<F>(F);

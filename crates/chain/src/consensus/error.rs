@@ -17,7 +17,7 @@ pub enum EngineError {
         /// Maximum for one request.
         most: u64,
     },
-    /// The node is a member of a network, and cannot make a block by itself.
+    /// The node is a member of a network, and cannot make a block alone.
     #[error("the committee of the network makes the blocks")]
     Committee,
     /// An edit failed.

@@ -21,6 +21,7 @@ use zeroize::Zeroizing;
 
 use super::{Config, Durability, Origins, Profile, When};
 use crate::{
+    acknowledge::Acknowledge,
     banner::BannerForm,
     block_mode::BlockMode,
     http::{Access, Host, HttpLimits, List, Network, PageOrigin},
@@ -34,6 +35,7 @@ use crate::{
 /// Headings of options in `--help`. Options without a heading come first.
 const FOR_PROGRAMS: &str = "For programs that start the node";
 const NEW_CHAIN: &str = "Chain";
+const VALIDATOR: &str = "Network of several validators";
 const STORAGE: &str = "Storage";
 const LIMITS: &str = "Limits";
 const LOG: &str = "Log and stop";
@@ -107,6 +109,19 @@ pub(crate) struct RunArgs {
     /// 0.13 for a new directory].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "RELEASE", env = "SILICA_SCILLA_RULES")]
     pub scilla_rules: Option<Edition>,
+    /// Network file: the node is a member of this network. See `silica network`. Needs a program with the feature
+    /// `network`.
+    #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_name = "FILE", env = "SILICA_NETWORK")]
+    pub network: Option<PathBuf>,
+    /// Vote as a member of the network. Two processes with the key of one member would contradict each other, so this
+    /// has to be said.
+    #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_parser = BoolishValueParser::new(), env = "SILICA_VALIDATOR")]
+    pub validator: bool,
+    /// When a member acknowledges a transaction: `relayed` (when so many members have it that one of them is honest and
+    /// running, or after 250 ms), `pool` (when this member has it), or `block` (when its block is committed, or after
+    /// 30 s).
+    #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_name = "WHEN", default_value = "relayed", hide_possible_values = true, env = "SILICA_ACKNOWLEDGE")]
+    pub acknowledge: Acknowledge,
     /// Number of the latest Tx blocks for which the node serves state proofs.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
           env = "SILICA_PROOF_WINDOW")]
@@ -264,6 +279,9 @@ impl From<RunArgs> for Config {
             index: args.index,
             cache_bytes: args.cache_mb << 20,
             durability: args.durability,
+            network: args.network,
+            validator: args.validator,
+            acknowledge: args.acknowledge,
             max_pending: args.max_pending,
             max_gapped: args.max_gapped,
             developer: args.developer,

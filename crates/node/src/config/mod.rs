@@ -37,6 +37,7 @@ pub use self::{
     profile::Profile,
 };
 use crate::{
+    acknowledge::Acknowledge,
     block_mode::BlockMode,
     http::{Access, HttpLimits},
     listen::{DEFAULT_LISTEN, WebSocketPort},
@@ -123,6 +124,12 @@ pub struct Config {
     pub cache_bytes: u64,
     /// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
     pub durability: Durability,
+    /// Network file of a network of several validators, or `None` for a node that is alone. Needs the feature `network`.
+    pub network: Option<PathBuf>,
+    /// Whether the node votes as a member of the network.
+    pub validator: bool,
+    /// When a member acknowledges a transaction.
+    pub acknowledge: Acknowledge,
     /// Maximum number of pending transactions.
     pub max_pending: u32,
     /// Maximum number of pending transactions of one sender that need a lower nonce or more balance.
@@ -179,6 +186,9 @@ impl Default for Config {
             index: IndexKinds::ALL,
             cache_bytes: 256 << 20,
             durability: Durability::Flush,
+            network: None,
+            validator: false,
+            acknowledge: Acknowledge::Relayed,
             max_pending: 100_000,
             max_gapped: 64,
             developer: When::Auto,

@@ -223,7 +223,7 @@ fn fold(given: &ArgMatches, upper: RunArgs, lower: RunArgs) -> RunArgs {
     }
     choose! {
         profile config data_dir ephemeral listen websocket operator_listen chain_id block_mode pause_id
-        accounts_file mnemonic accounts show_keys shards blocks_per_ds_epoch scilla_rules proof_window
+        accounts_file mnemonic accounts show_keys shards blocks_per_ds_epoch scilla_rules network validator acknowledge proof_window
         index cache_mb durability max_body_bytes max_bodies_mb max_connections max_pending max_gapped developer studio
         allowed_hosts allowed_origins methods max_batch max_batch_answer_mb request_timeout idle_timeout
         rate_limit trusted_proxies banner ready_file exit_with_parent stop_timeout log_format log

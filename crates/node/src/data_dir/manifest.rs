@@ -10,6 +10,8 @@ use silica_scilla::rules::Rules;
 /// the previous version, so that earlier programs can read the directory.
 pub(super) const FORMAT: u32 = 2;
 pub(super) const FORMAT_WITHOUT_RULES: u32 = 1;
+/// Version of the format of the directory of a member of a network. Earlier programs do not know the committee.
+pub(super) const FORMAT_OF_MEMBER: u32 = 3;
 
 /// The parameters of a chain, and the digests of the other files of the data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,9 @@ pub(crate) struct Manifest {
     /// The Scilla rules; `None` if the rules of the chain have no name.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "rules_text")]
     pub(super) scilla_rules: Option<Rules>,
+    /// Id of the network, in hexadecimal; `None` for a node that is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) network: Option<String>,
 }
 
 /// The text form of Scilla rules in the manifest.
@@ -78,7 +83,14 @@ impl Manifest {
             genesis: None,
             gas_price: None,
             scilla_rules: Some(scilla_rules),
+            network: None,
         }
+    }
+
+    /// Returns the manifest for the member of a network with this id.
+    #[cfg(feature = "network")]
+    pub(crate) fn of_network(self, id: String) -> Self {
+        Self { network: Some(id), ..self }
     }
 
     /// Returns the Scilla rules of the chain.
@@ -102,8 +114,12 @@ impl Manifest {
     }
 
     /// Returns the lowest version of the format that supports this manifest.
-    pub(super) const fn format(&self) -> u32 {
-        if self.scilla_rules.is_some() { FORMAT } else { FORMAT_WITHOUT_RULES }
+    pub(super) fn format(&self) -> u32 {
+        match (&self.network, self.scilla_rules) {
+            (Some(_), _) => FORMAT_OF_MEMBER,
+            (None, Some(_)) => FORMAT,
+            (None, None) => FORMAT_WITHOUT_RULES,
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 //!   lock            locked by the process that uses the directory
 //!   node.key        secret key of the node, hexadecimal, readable by its owner only
 //!   peer.key        secret key of a member's connections, hexadecimal; only in the directory of a member of a network
+//!   network.toml    copy of the network file of a member
+//!   agreement/      journal and log of a member's agreement, in the format of silica-network
 //!   accounts.json   accounts of the genesis block, in the form of the isolated server; readable by its owner only
 //!   manifest.json   version of this layout, and the fixed parameters; written after the files above
 //!   store/          the chain, in the format of silica-state
@@ -27,19 +29,22 @@ use std::{
 };
 
 use serde::Deserialize;
+use silica_council::NetworkFile;
 use silica_crypto::KeyPair;
 use silica_protocol::GasPrice;
 use silica_scilla::rules::{Rules, UnknownRules};
 use silica_state::{OpenError, OpenOutcome, Store};
 use zeroize::Zeroizing;
 
-use self::manifest::{FORMAT, FORMAT_WITHOUT_RULES, ManifestFile, digest};
+use self::manifest::{FORMAT, FORMAT_OF_MEMBER, FORMAT_WITHOUT_RULES, ManifestFile, digest};
 pub(crate) use self::manifest::{Manifest, Parameters};
 use crate::files::{self, FileError, UntrustedFile, Wanted};
 
 const LOCK: &str = "lock";
 pub(crate) const KEY: &str = "node.key";
 const PEER_KEY: &str = "peer.key";
+const NETWORK: &str = "network.toml";
+const AGREEMENT: &str = "agreement";
 pub(crate) const ACCOUNTS: &str = "accounts.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const STORE: &str = "store";
@@ -53,6 +58,7 @@ const DUMPS: &str = "dumps";
 /// read.
 const LONGEST_KEY: u64 = 256;
 const LONGEST_MANIFEST: u64 = 64 << 10;
+const LONGEST_NETWORK: u64 = 1 << 20;
 pub(crate) const LONGEST_ACCOUNTS: u64 = 64 << 20;
 pub(crate) const LONGEST_POOL: u64 = 4 << 30;
 
@@ -61,7 +67,9 @@ const REMEDY_OF_LOSS: &str =
     "; restore the data directory from a copy, or load a dump into another one with `silica db load`";
 
 /// The entries of a data directory that [`inspect`] checks, with their expected kinds.
-const ENTRIES: [(&str, Wanted); 9] = [
+const ENTRIES: [(&str, Wanted); 11] = [
+    (NETWORK, Wanted::File),
+    (AGREEMENT, Wanted::Tree),
     (LOCK, Wanted::File),
     (KEY, Wanted::Secret),
     (PEER_KEY, Wanted::Secret),
@@ -118,7 +126,7 @@ pub enum DataDirError {
     },
     /// A newer program wrote the directory.
     #[error(
-        "data directory {} has format {found}, this program supports formats up to {FORMAT}; use a newer silica",
+        "data directory {} has format {found}, this program supports formats up to {FORMAT_OF_MEMBER}; use a newer silica",
         path.display()
     )]
     Newer {
@@ -253,6 +261,30 @@ impl DataDir {
         }
     }
 
+    /// Returns the directory of a member's agreement.
+    #[cfg(feature = "network")]
+    pub(crate) fn agreement(&self) -> PathBuf {
+        self.path.join(AGREEMENT)
+    }
+
+    /// Writes a copy of the network file.
+    #[cfg(feature = "network")]
+    pub(crate) fn write_network(&self, text: &str) -> Result<(), DataDirError> {
+        self.write(NETWORK, text.as_bytes())
+    }
+
+    /// Returns the network of a member, from the copy of its network file; `None` for a node that is alone.
+    pub(crate) fn network(&self, manifest: &Manifest) -> Result<Option<NetworkFile>, DataDirError> {
+        let Some(expected) = &manifest.network else { return Ok(None) };
+        let text = self.read(NETWORK)?.ok_or_else(|| self.damaged(NETWORK, "it is missing"))?;
+        let network = NetworkFile::parse(&text).map_err(|error| self.damaged(NETWORK, &error))?;
+        let got = network.id().to_string();
+        if got != *expected {
+            return Err(self.damaged(NETWORK, &format!("expected network id {expected}, got {got}")));
+        }
+        Ok(Some(network))
+    }
+
     /// Returns the path of the store.
     pub(crate) fn store(&self) -> PathBuf {
         self.path.join(STORE)
@@ -310,7 +342,7 @@ impl DataDir {
         let Format { format } = serde_json::from_str(&text).map_err(|error| self.damaged(MANIFEST, &error))?;
         match format {
             0 => return Err(self.damaged(MANIFEST, "expected a format from 1, got 0")),
-            FORMAT_WITHOUT_RULES | FORMAT => {}
+            FORMAT_WITHOUT_RULES | FORMAT | FORMAT_OF_MEMBER => {}
             found => return Err(DataDirError::Newer { path: self.path.clone(), found }),
         }
         if let Ok(Outline { manifest: Named { scilla_rules: Some(rules) } }) = serde_json::from_str(&text)
@@ -452,6 +484,7 @@ impl DataDir {
             KEY | PEER_KEY => (Wanted::Secret, LONGEST_KEY),
             ACCOUNTS => (Wanted::Secret, LONGEST_ACCOUNTS),
             POOL => (Wanted::File, LONGEST_POOL),
+            NETWORK => (Wanted::File, LONGEST_NETWORK),
             _ => (Wanted::File, LONGEST_MANIFEST),
         };
         files::read(&path, wanted, limit).map_err(|error| file_error("read", &path, error))
@@ -491,7 +524,7 @@ fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
         let name = entry.file_name();
         let known = files::is_lost_and_found(&entry)
             || name.to_str().is_some_and(|name| {
-                [LOCK, KEY, PEER_KEY, ACCOUNTS, MANIFEST].contains(&name.strip_suffix(".new").unwrap_or(name))
+                [LOCK, KEY, PEER_KEY, NETWORK, ACCOUNTS, MANIFEST].contains(&name.strip_suffix(".new").unwrap_or(name))
             });
         if !known {
             return Err(DataDirError::Foreign { path: path.to_owned(), found: name.to_string_lossy().into_owned() });

@@ -30,6 +30,12 @@ impl PeerKey {
         Ok(Self(seed))
     }
 
+    /// Returns the secret seed.
+    #[cfg(feature = "network")]
+    pub(crate) fn seed(&self) -> [u8; LEN] {
+        *self.0
+    }
+
     /// Returns the public key.
     pub(crate) fn public(&self) -> [u8; LEN] {
         let pair = Ed25519KeyPair::from_seed_unchecked(&*self.0).expect("the seed has 32 bytes");
@@ -46,6 +52,16 @@ impl DataDir {
         // Write the peer key first. It prevents the start of a single node with the other key.
         let peer = self.new_peer_key()?;
         Ok((self.new_key()?, peer))
+    }
+
+    /// Returns the keys of a member that exist.
+    #[cfg(feature = "network")]
+    pub(crate) fn existing_member_keys(&self) -> Result<(KeyPair, PeerKey), DataDirError> {
+        let missing =
+            |name| move || self.damaged(name, "it is missing; `silica network join` makes the keys of a member");
+        let peer = self.read(PEER_KEY)?.ok_or_else(missing(PEER_KEY))?;
+        let peer = PeerKey::from_hex(peer.trim_end()).map_err(|reason| self.damaged(PEER_KEY, &reason))?;
+        Ok((self.read_key()?.ok_or_else(missing(super::KEY))?, peer))
     }
 
     fn new_peer_key(&self) -> Result<PeerKey, DataDirError> {

@@ -102,10 +102,11 @@ fn check_manifest(text: &str, words: &str) {
 
 #[test]
 fn manifest_of_a_newer_program_is_refused_by_its_number() {
-    check_manifest(r#"{"format":3,"engine":"other"}"#, "has format 3, this program supports formats up to 2");
+    check_manifest(r#"{"format":4,"engine":"other"}"#, "has format 4, this program supports formats up to 3");
     check_manifest(r#"{"format":0}"#, "damaged");
     check_manifest(r#"{"format":1}"#, "damaged");
     check_manifest(r#"{"format":2}"#, "damaged");
+    check_manifest(r#"{"format":3}"#, "damaged");
     check_manifest(r#"{"form"#, "damaged");
     check_manifest("", "damaged");
 }
@@ -153,6 +154,19 @@ fn a_format_that_does_not_go_with_the_rules_is_noticed() {
         let error = dir.manifest().unwrap_err().to_string();
         assert!(error.contains(&format!("expected format {format}, got {other}")), "{error}");
     }
+}
+
+#[test]
+fn the_manifest_of_a_member_has_a_format_of_its_own() {
+    let parent = tempfile::tempdir().unwrap();
+    let (dir, manifest) = made(parent.path());
+    let text = || fs::read_to_string(parent.path().join(MANIFEST)).unwrap();
+    assert_eq!(manifest.network, None);
+    assert!(!text().contains("network"), "{}", text());
+    let member = Manifest { network: Some("ab".repeat(32)), ..manifest };
+    dir.write_manifest(&member).unwrap();
+    assert!(text().contains("\"format\": 3,"), "{}", text());
+    assert_eq!(dir.manifest().unwrap(), Some(member));
 }
 
 #[test]

@@ -11,6 +11,14 @@ pub(crate) enum SubmitError {
     /// The pool accepted the transaction, and dropped it before a block included it.
     #[error("transaction was dropped: {0:?}")]
     Dropped(DropReason),
+    /// The transaction does not fit a message between the members of a network.
+    #[error("transaction: expected at most {most} bytes on a network of several validators, got {got}")]
+    TooLarge {
+        /// Largest number of bytes.
+        most: usize,
+        /// Number of bytes.
+        got: usize,
+    },
     /// The driver failed, or is paused or stopping. The transaction may be pending.
     #[error(transparent)]
     Driver(#[from] DriverError),

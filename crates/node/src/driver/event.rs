@@ -1,6 +1,8 @@
 //! The events that the driver handles, and the jobs that some of them queue.
 
-use silica_chain::{Edit, EditError, GasPriceError, Producer, Submitted, VerifiedTransaction};
+#[cfg(any(test, feature = "network"))]
+use silica_chain::Producer;
+use silica_chain::{Edit, EditError, GasPriceError, Submitted, VerifiedTransaction};
 use silica_protocol::{BlockNumber, GasPrice, Timestamp};
 use tokio::sync::oneshot;
 
@@ -36,6 +38,7 @@ pub(super) enum Event {
     /// Set the minimum gas price.
     SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
     /// Run work of the agreement of a committee.
+    #[cfg(any(test, feature = "network"))]
     Run(Work),
     /// Make the block that is due at the interval of the block mode.
     Tick,
@@ -45,6 +48,7 @@ pub(super) enum Event {
     Shutdown,
 }
 
+#[cfg(any(test, feature = "network"))]
 /// Work with the producer, on the thread of the driver. It contains the channel for its result.
 pub(crate) type Work = Box<dyn FnOnce(&mut Producer) + Send>;
 

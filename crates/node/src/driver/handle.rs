@@ -9,17 +9,33 @@ use std::{
     },
 };
 
+#[cfg(feature = "network")]
+use std::time::Duration;
+
 use parking_lot::{Mutex, RwLock};
+#[cfg(feature = "network")]
+use silica_chain::TxStatus;
 use silica_chain::{Chain, Edit, GasPriceError, SubmissionError, Submitted, VerifiedTransaction};
+#[cfg(feature = "network")]
+use silica_council::{MAX_BATCH, TransactionBatch};
+#[cfg(feature = "network")]
+use silica_protocol::Transaction;
 use silica_protocol::{BlockHash, GasPrice, SimulationRequest, Timestamp};
 use silica_state::ArchiveError;
 use tokio::sync::{oneshot, watch};
 
+#[cfg(any(test, feature = "network"))]
+use super::event::Work;
 use super::{
     error::{DriverError, ImpersonationError, SubmitError},
-    event::{Edited, Event, Reverted, Work},
+    event::{Edited, Event, Reverted},
     pause::Pause,
     savepoints::SavepointFacts,
+};
+#[cfg(feature = "network")]
+use crate::{
+    acknowledge::Acknowledge,
+    relay::{self, Relay},
 };
 use crate::{
     block_hashes::{BlockHashes, HashLookup},
@@ -29,8 +45,25 @@ use crate::{
     data_dir::DataDir,
     head::Context,
     log_filter::FilterStore,
+    metrics::AgreementFigures,
     settings::PublicSettings,
 };
+
+/// Longest time for which a client waits for the block of its transaction.
+#[cfg(feature = "network")]
+const WAIT_FOR_BLOCK: Duration = Duration::from_secs(30);
+
+/// The relay of a member, and when the member acknowledges a transaction.
+#[cfg(feature = "network")]
+#[derive(Debug)]
+pub(crate) struct MemberRelay {
+    pub(crate) relay: Arc<Relay>,
+    pub(crate) acknowledge: Acknowledge,
+    /// Number of members that can fail. With one more member, an honest and running one has the transaction.
+    pub(crate) faults: usize,
+    /// Age of the head from which on the member is not ready.
+    pub(crate) stale: Duration,
+}
 
 /// The node for requests: the chain, from which a request reads the latest head, and the queue of the driver.
 #[derive(Clone)]
@@ -60,6 +93,12 @@ struct Shared {
     stopping: AtomicBool,
     /// Whether block production has failed. The next block, or a recovery of the store, resets the flag.
     failing: AtomicBool,
+    /// The transactions between this member and the others; empty in a node that is alone.
+    #[cfg(feature = "network")]
+    relay: OnceLock<MemberRelay>,
+    /// Whether this member has stopped voting.
+    #[cfg(feature = "network")]
+    silent: AtomicBool,
     /// Whether the log has the message that the files of the chain were deleted or replaced.
     reported_gone: AtomicBool,
 }
@@ -113,6 +152,10 @@ impl NodeHandle {
         if self.mode().is_instant() {
             return self.ask(|reply| Event::Arrival { transaction, reply }).await?;
         }
+        #[cfg(feature = "network")]
+        if let Some(member) = self.shared.relay.get() {
+            return self.submit_as_member(member, transaction).await;
+        }
         let submitted = self.add_to_pool(transaction)?;
         // Read the mode after the pool has the transaction. The driver publishes an instant mode before it empties the
         // pool, so either the driver finds the transaction, or this thread finds the mode.
@@ -120,6 +163,81 @@ impl NodeHandle {
             self.shared.events.send(Event::FlushPool).map_err(|_| DriverError::Stopping)?;
         }
         Ok(submitted)
+    }
+
+    /// Submits a transaction as a member of a network: adds it to the pool, and sends it to the other members.
+    #[cfg(feature = "network")]
+    async fn submit_as_member(
+        &self,
+        member: &MemberRelay,
+        transaction: VerifiedTransaction,
+    ) -> Result<Submitted, SubmitError> {
+        let sent = Transaction::clone(transaction.transaction());
+        if !TransactionBatch::fits(&sent) {
+            return Err(SubmitError::TooLarge { most: MAX_BATCH, got: sent.encode().len() });
+        }
+        let submitted = self.add_to_pool(transaction)?;
+        let hash = submitted.hash;
+        let others = if member.acknowledge == Acknowledge::Relayed { member.faults } else { 0 };
+        member.relay.send(hash, sent, others).await;
+        if member.acknowledge == Acknowledge::Block {
+            let mut heads = self.new_heads();
+            let outcome = async {
+                loop {
+                    match relay::outcome(self.chain(), &hash) {
+                        Some(TxStatus::Dropped(reason)) => return Err(SubmitError::Dropped(reason)),
+                        Some(_) => return Ok(()),
+                        None => heads.changed().await.map_err(|_| DriverError::Stopping)?,
+                    }
+                }
+            };
+            // After this time, the client can query the status of the transaction.
+            tokio::time::timeout(WAIT_FOR_BLOCK, outcome).await.unwrap_or(Ok(()))?;
+        }
+        Ok(submitted)
+    }
+
+    /// Makes this node a member of a network.
+    #[cfg(feature = "network")]
+    pub(crate) fn join(&self, member: MemberRelay) {
+        self.shared.relay.get_or_init(|| member);
+    }
+
+    /// Returns the values of the agreement; `None` in a node that is alone, and before the start of the agreement.
+    pub(crate) fn agreement_figures(&self) -> Option<AgreementFigures> {
+        #[cfg(feature = "network")]
+        if let Some(agreement) = self.shared.relay.get().and_then(|member| member.relay.agreement()) {
+            let status = agreement.status();
+            return Some(AgreementFigures {
+                height: status.height,
+                round: status.round,
+                peers: status.peers,
+                sealed: status.sealed,
+                unsealed: status.unsealed,
+                dropped: status.dropped,
+                votes: status.failed.is_none(),
+            });
+        }
+        None
+    }
+
+    /// Notes that this member votes no more.
+    #[cfg(feature = "network")]
+    pub(crate) fn fall_silent(&self) {
+        self.shared.silent.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a member of a network is ready, or the reason why not.
+    #[cfg(feature = "network")]
+    fn member_readiness(&self) -> Result<(), &'static str> {
+        let Some(member) = self.shared.relay.get() else { return Ok(()) };
+        if self.shared.silent.load(Ordering::Relaxed) {
+            return Err("this member votes no more");
+        }
+        let latest = self.shared.chain.snapshot().latest_tx_block().timestamp;
+        let oldest =
+            self.clock().now().get().saturating_sub(u64::try_from(member.stale.as_micros()).unwrap_or(u64::MAX));
+        if latest.get() < oldest { Err("the network makes no blocks") } else { Ok(()) }
     }
 
     /// Adds a transaction to the pool. Every submission of a client calls this function: in an instant mode on
@@ -164,6 +282,7 @@ impl NodeHandle {
         self.ask(|reply| Event::ProduceBlocks { blocks, reply }).await?
     }
 
+    #[cfg(any(test, feature = "network"))]
     /// Runs work with the producer on the thread of the driver, after the events before it. A driver that has ended drops
     /// the work.
     pub(crate) fn run(&self, work: Work) {
@@ -265,6 +384,8 @@ impl NodeHandle {
             }
             return Err("the data directory was deleted or replaced");
         }
+        #[cfg(feature = "network")]
+        self.member_readiness()?;
         if self.makes_blocks() { Ok(()) } else { Err("no block can be made") }
     }
 
@@ -305,6 +426,10 @@ impl NodeHandle {
             filters: FilterStore::default(),
             stopping: AtomicBool::new(false),
             failing: AtomicBool::new(false),
+            #[cfg(feature = "network")]
+            relay: OnceLock::new(),
+            #[cfg(feature = "network")]
+            silent: AtomicBool::new(false),
             reported_gone: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }

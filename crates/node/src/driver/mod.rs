@@ -53,9 +53,10 @@ use silica_chain::{
     consensus::{Engine, Input},
 };
 
+#[cfg(feature = "network")]
+pub(crate) use self::handle::MemberRelay;
 pub(crate) use self::{
     error::{DriverError, ImpersonationError, SubmitError},
-    event::Work,
     handle::NodeHandle,
     savepoints::SavepointFacts,
 };
@@ -167,6 +168,7 @@ impl<E: Engine> Driver<E> {
                     let result = self.set_minimum_gas_price(price);
                     answer(reply, result);
                 }
+                #[cfg(any(test, feature = "network"))]
                 Some(Event::Run(work)) => self.run_work(work),
                 Some(Event::Tick) => self.tick(),
                 Some(Event::Retry) => self.retry(),

@@ -8,7 +8,9 @@ use silica_chain::{
 };
 use silica_protocol::{BlockNumber, TxHash};
 
-use super::{error::DriverError, event::Work, worker::Driver};
+#[cfg(any(test, feature = "network"))]
+use super::event::Work;
+use super::{error::DriverError, worker::Driver};
 use crate::clock::LeadChange;
 
 /// The outcome of each transaction of a step: the block that includes it, or the reason for which the pool dropped it.
@@ -74,6 +76,7 @@ impl<E: Engine> Driver<E> {
         result
     }
 
+    #[cfg(any(test, feature = "network"))]
     /// Runs work of the agreement of a committee. If the store has failed and does not recover, the work gets the errors
     /// of the producer.
     pub(super) fn run_work(&mut self, work: Work) {

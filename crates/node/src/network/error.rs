@@ -78,6 +78,20 @@ pub(crate) enum NetworkError {
         /// The given first port.
         got: u16,
     },
+    /// This program has no consensus engine.
+    #[error(
+        "expected a program with the feature `network`, got one without it; build it with \
+         `cargo build --release --features network`"
+    )]
+    NoEngine,
+    /// A validator has ended by itself.
+    #[error("member {name} has ended with {status}; stopped the other members")]
+    Ended {
+        /// Name of the member.
+        name: String,
+        /// Exit status of its process.
+        status: String,
+    },
     /// The data directory of a member cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),

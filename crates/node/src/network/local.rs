@@ -13,7 +13,7 @@ use crate::{data_dir::DataDir, files};
 const PROPOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Name of the network and of its file.
 const NAME: &str = "local";
-const FILE: &str = "network.toml";
+pub(super) const FILE: &str = "network.toml";
 
 /// Arguments of `silica network local`.
 #[derive(Clone, Debug, Args)]

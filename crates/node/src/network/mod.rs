@@ -11,10 +11,11 @@ mod local;
 mod new;
 mod report;
 mod show;
+mod up;
 
 use clap::Subcommand;
 
-use self::{check::CheckArgs, join::JoinArgs, local::LocalArgs, new::NewArgs, show::ShowArgs};
+use self::{check::CheckArgs, join::JoinArgs, local::LocalArgs, new::NewArgs, show::ShowArgs, up::UpArgs};
 pub(crate) use self::{error::NetworkError, report::Report};
 
 /// Commands for a network of several validators.
@@ -36,6 +37,28 @@ pub(crate) enum NetworkCommand {
     Show(ShowArgs),
     /// Write keys, network file and data directories of several validators on this machine.
     Local(LocalArgs),
+    /// Start the validators that `silica network local` has made, and stop them at the end of this program.
+    Up(UpArgs),
+}
+
+/// Reads a network file, and the accounts file of its genesis. Returns the network, the text of its file, and the text of
+/// the accounts file.
+///
+/// # Errors
+///
+/// [`NetworkError`] names the file and the fault.
+#[cfg(feature = "network")]
+pub(crate) fn read_files(
+    path: &std::path::Path,
+) -> Result<(silica_council::NetworkFile, String, String), NetworkError> {
+    let (text, network) = (file::read_text(path)?, file::read(path)?);
+    let accounts = file::accounts_path(path, &network.parameters().accounts);
+    let bytes = file::read_accounts(&accounts)?;
+    let genesis = network.parameters().accounts.genesis(&bytes);
+    let invalid = |reason: String| NetworkError::Accounts { path: accounts.clone(), reason };
+    genesis.map_err(|error| invalid(error.to_string()))?;
+    let bytes = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
+    Ok((network, text, bytes))
 }
 
 /// Runs a command.
@@ -50,5 +73,6 @@ pub(crate) fn network(command: &NetworkCommand) -> Result<Report, NetworkError> 
         NetworkCommand::Check(args) => check::check(args),
         NetworkCommand::Show(args) => show::show(args),
         NetworkCommand::Local(args) => local::local(args),
+        NetworkCommand::Up(args) => up::up(args),
     }
 }

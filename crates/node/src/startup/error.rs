@@ -63,6 +63,40 @@ pub enum StartError {
     /// The configuration requires the studio, and the program does not have its files.
     #[error("studio: expected auto or off, because this program does not have the feature `studio`, got on")]
     NoStudio,
+    /// The configuration names a network file, and the program does not have the consensus engine.
+    #[error(
+        "network: expected no network file, because this program does not have the feature `network`, got {}; build it \
+         with `cargo build --release --features network`",
+        path.display()
+    )]
+    NoEngine {
+        /// The network file.
+        path: PathBuf,
+    },
+    /// The configuration names a network file, and does not permit votes.
+    #[error(
+        "validator: expected on with a network file, because a node that only follows a network does not exist, got off"
+    )]
+    NotValidator,
+    /// The configuration has no data directory, in which a member keeps how it has voted.
+    #[error("ephemeral: expected off with a network file, got on")]
+    MemberInMemory,
+    /// The network file sets a parameter that an option sets too.
+    #[error(
+        "{option} (by {by}): expected no value with a network file, which sets the parameters of the chain, got one"
+    )]
+    SetByNetwork {
+        /// Name of the option.
+        option: &'static str,
+        /// The source of the option.
+        by: String,
+    },
+    /// The network file or its accounts file is invalid.
+    #[error("cannot use the network file")]
+    Network(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The agreement with the other members did not start.
+    #[error("cannot start the agreement with the other members")]
+    Agreement(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The operating system provides no thread or no random numbers.
     #[error("the operating system did not provide a thread or random numbers")]
     System(#[source] io::Error),

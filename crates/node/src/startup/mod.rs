@@ -3,6 +3,8 @@
 mod error;
 mod index;
 mod listen;
+#[cfg(feature = "network")]
+mod member;
 mod open;
 mod pool;
 mod request;
@@ -18,6 +20,8 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
+#[cfg(feature = "network")]
+use self::member::ByAgreement;
 pub use self::{
     error::{StartError, StopError},
     request::RequestError,
@@ -29,8 +33,9 @@ use self::{
 };
 use crate::{
     banner::{Banner, FundedAccount},
+    block_mode::BlockMode,
     clock::Clock,
-    config::{Config, profile},
+    config::{Config, When, profile},
     data_dir::DataDir,
     driver::{self, NodeHandle, RunningDriver},
     endpoint::Endpoint,
@@ -54,8 +59,28 @@ impl Node {
     ///
     /// [`StartError`] has a text for operators.
     pub async fn start(config: Config) -> Result<RunningNode, StartError> {
-        let opened = open_with_progress(config.clone()).await?;
-        let Opened { data_dir, accounts, key, chain, producer } = opened;
+        #[cfg(feature = "network")]
+        let open = if config.network.is_some() { member::open } else { open::open };
+        #[cfg(not(feature = "network"))]
+        let open = match &config.network {
+            Some(path) => return Err(StartError::NoEngine { path: path.clone() }),
+            None => open::open,
+        };
+        let opened = open_with_progress(config.clone(), open).await?;
+        let Opened {
+            data_dir,
+            accounts,
+            key,
+            chain,
+            producer,
+            #[cfg(feature = "network")]
+            member,
+        } = opened;
+        // The committee of a network makes the blocks. No client of one member can change the chain.
+        let config = match &config.network {
+            Some(_) => Config { block_mode: BlockMode::Committee, developer: When::Off, ..config },
+            None => config,
+        };
         let listen = |source| StartError::Listen { addr: config.listen, source };
         let metrics = Arc::new(Metrics::new(methods::table().entries().iter().map(|entry| entry.name)));
         let (operators, operator) = bind_operators(&config, &metrics).await?.unzip();
@@ -91,8 +116,22 @@ impl Node {
         // time of the latest block. A node without these methods uses the system clock.
         let latest = chain.snapshot().latest_tx_block().timestamp;
         let clock = if developer { Clock::not_before(latest) } else { Clock::default() };
-        let started = driver::start(chain, producer, Solo::new(key), config.block_mode, clock, data_dir.clone());
+        let mode = config.block_mode;
+        #[cfg(feature = "network")]
+        let started = match &member {
+            Some(_) => driver::start(chain, producer, ByAgreement, mode, clock, data_dir.clone()),
+            None => driver::start(chain, producer, Solo::new(key.clone()), mode, clock, data_dir.clone()),
+        };
+        #[cfg(not(feature = "network"))]
+        let started = driver::start(chain, producer, Solo::new(key), mode, clock, data_dir.clone());
         let (handle, driver) = started.map_err(StartError::System)?;
+        #[cfg(feature = "network")]
+        let agreement = match (member, &data_dir) {
+            (Some(member), Some(data_dir)) => {
+                Some(member::start(&handle, member, key, data_dir, config.acknowledge).await?)
+            }
+            _ => None,
+        };
         if let Some(id) = config.pause_id {
             handle.pause().allow(id);
         }
@@ -123,7 +162,15 @@ impl Node {
             };
             tokio::join!(server.serve(Arc::clone(&served), stopped.clone()), pages);
         });
-        let parts = Some(Parts { http, driver, handle, endpoint, data_dir });
+        let parts = Some(Parts {
+            http,
+            driver,
+            handle,
+            endpoint,
+            data_dir,
+            #[cfg(feature = "network")]
+            agreement,
+        });
         Ok(RunningNode { addr, banner, http_limits: config.http, stop, ready_file, parts })
     }
 }
@@ -152,11 +199,19 @@ struct Parts {
     handle: NodeHandle,
     endpoint: Arc<Endpoint>,
     data_dir: Option<Arc<DataDir>>,
+    /// The agreement of a member of a network.
+    #[cfg(feature = "network")]
+    agreement: Option<Arc<silica_network::Agreement>>,
 }
 
 impl Parts {
     /// Stops the driver, stores the pending transactions, and closes the chain. Blocks the thread.
     fn close(self) -> Result<(), StopError> {
+        // Without votes, no block is decided that this node does not commit.
+        #[cfg(feature = "network")]
+        if let Some(agreement) = &self.agreement {
+            agreement.stop();
+        }
         let Self { driver, handle, data_dir, .. } = self;
         let closed = driver.stop().map_err(|_| StopError::Panicked).and_then(|producer| {
             let kept = data_dir.as_ref().map_or(Ok(()), |data_dir| export_pool(data_dir, &handle));

@@ -37,10 +37,23 @@ pub(super) struct Opened {
     pub(super) key: KeyPair,
     pub(super) chain: Chain,
     pub(super) producer: Producer,
+    /// What a member of a network has besides its chain; `None` for a node that is alone.
+    #[cfg(feature = "network")]
+    pub(super) member: Option<MemberParts>,
+}
+
+/// What a member of a network has besides its chain.
+#[cfg(feature = "network")]
+pub(super) struct MemberParts {
+    pub(super) network: silica_council::NetworkFile,
+    pub(super) peer_key: Zeroizing<[u8; 32]>,
 }
 
 /// Opens the chain on a blocking thread. Logs a line every second until the chain is open.
-pub(super) async fn open_with_progress(config: Config) -> Result<Opened, StartError> {
+pub(super) async fn open_with_progress(
+    config: Config,
+    open: fn(&Config) -> Result<Opened, StartError>,
+) -> Result<Opened, StartError> {
     let begun = Instant::now();
     let mut opening = spawn_blocking(move || open(&config));
     loop {
@@ -52,14 +65,22 @@ pub(super) async fn open_with_progress(config: Config) -> Result<Opened, StartEr
 }
 
 /// Opens the chain of the configuration, or creates it.
-fn open(config: &Config) -> Result<Opened, StartError> {
+pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     let Some(path) = &config.data_dir else {
         let accounts = read_accounts(config)?;
         let key = data_dir::draw_key().map_err(StartError::System)?;
         let manifest = Manifest::new(parameters(config), &accounts, &key);
         let store = Store::ephemeral(store_options(config));
         let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
-        return Ok(Opened { data_dir: None, accounts, key, chain, producer });
+        return Ok(Opened {
+            data_dir: None,
+            accounts,
+            key,
+            chain,
+            producer,
+            #[cfg(feature = "network")]
+            member: None,
+        });
     };
     let data_dir = DataDir::create(path)?;
     data_dir.check_single_node()?;
@@ -91,7 +112,15 @@ fn open(config: &Config) -> Result<Opened, StartError> {
     let is_genesis_stored = config.durability == Durability::Flush || *store.outcome() != OpenOutcome::Empty;
     let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
     check_genesis(&data_dir, &mut manifest, &chain, is_genesis_stored)?;
-    Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
+    Ok(Opened {
+        data_dir: Some(data_dir),
+        accounts,
+        key,
+        chain,
+        producer,
+        #[cfg(feature = "network")]
+        member: None,
+    })
 }
 
 /// Writes the files of a new chain. The manifest is written last. After that, the directory has a chain, even if this
@@ -148,16 +177,21 @@ fn parameters(config: &Config) -> Parameters {
 /// Returns the parameters in the manifest, with the policy of the configuration.
 fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
     let mut chain = manifest.chain_config();
-    let policy = &mut chain.policy;
-    policy.nonces = config.profile.nonces();
-    policy.proof_window = NonZeroU64::new(config.proof_window).unwrap_or(policy.proof_window);
-    policy.pool.transactions = usize::try_from(config.max_pending).unwrap_or(usize::MAX);
-    policy.pool.gapped_per_sender = usize::try_from(config.max_gapped).unwrap_or(usize::MAX);
+    chain.policy.nonces = config.profile.nonces();
+    set_policy(config, &mut chain);
     chain
 }
 
+/// Sets the policy of this node.
+pub(super) fn set_policy(config: &Config, chain: &mut ChainConfig) {
+    let policy = &mut chain.policy;
+    policy.proof_window = NonZeroU64::new(config.proof_window).unwrap_or(policy.proof_window);
+    policy.pool.transactions = usize::try_from(config.max_pending).unwrap_or(usize::MAX);
+    policy.pool.gapped_per_sender = usize::try_from(config.max_gapped).unwrap_or(usize::MAX);
+}
+
 /// Returns the options of the store.
-fn store_options(config: &Config) -> StoreOptions {
+pub(super) fn store_options(config: &Config) -> StoreOptions {
     StoreOptions {
         cache_bytes: config.cache_bytes,
         history: config.proof_window,
@@ -225,7 +259,7 @@ fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Resul
 
 /// Rejects a genesis block that differs from the manifest. If the manifest has no genesis block, and the block is
 /// stored, adds the hash of the block to the manifest.
-fn check_genesis(
+pub(super) fn check_genesis(
     data_dir: &DataDir,
     manifest: &mut Manifest,
     chain: &Chain,

@@ -1,0 +1,291 @@
+//! Transactions between the members of a network.
+//!
+//! A member sends each transaction that a client submits to all other members, in batches. The other members add the
+//! transactions to their pools, and confirm the batch. The member sends a transaction again while it stays pending,
+//! because a member can lose messages.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::{
+        Arc, OnceLock, Weak,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+use silica_chain::{Chain, ModificationState, TransactionStatus, TxStatus};
+use silica_council::TransactionBatch;
+use silica_network::Agreement;
+use silica_protocol::{Signature, Transaction, TxHash, sha256};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
+
+use crate::clock;
+
+/// Time for which a batch collects transactions.
+const COLLECT: Duration = Duration::from_millis(25);
+/// Longest time for the confirmations of other members.
+const CONFIRM: Duration = Duration::from_millis(250);
+/// Number of sent batches whose confirmations count.
+const SENT: usize = 256;
+/// Number of batches of other members that wait for their signatures to be verified. Further batches are dropped.
+const QUEUED: usize = 256;
+/// Number of transactions of other members that are not verified again.
+const SEEN: usize = 1 << 18;
+/// Times after which a pending transaction is sent again.
+const AGAIN: [Duration; 3] = [Duration::from_secs(3), Duration::from_secs(10), Duration::from_secs(30)];
+/// Largest number of transactions that can be sent again.
+const OWN: usize = 100_000;
+
+/// The members that have confirmed a batch.
+#[derive(Debug, Default)]
+struct Confirmations {
+    members: Mutex<BTreeSet<usize>>,
+    changed: Notify,
+}
+
+impl Confirmations {
+    /// Waits until this number of members has confirmed the batch.
+    async fn reach(&self, count: usize) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // From here on, a notification wakes this task.
+            changed.as_mut().enable();
+            if self.members.lock().len() >= count {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// A transaction of a client of this member.
+#[derive(Debug)]
+struct Own {
+    hash: TxHash,
+    transaction: Transaction,
+    sent: Instant,
+    attempt: usize,
+}
+
+/// The transactions between this member and the others.
+pub(crate) struct Relay {
+    chain: Chain,
+    agreement: OnceLock<Arc<Agreement>>,
+    batch: Mutex<(TransactionBatch, Arc<Confirmations>)>,
+    sent: Mutex<VecDeque<([u8; 32], Arc<Confirmations>)>>,
+    own: Mutex<VecDeque<Own>>,
+    queue: SyncSender<Vec<u8>>,
+}
+
+impl std::fmt::Debug for Relay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Relay").field("own", &self.own.lock().len()).finish_non_exhaustive()
+    }
+}
+
+impl Relay {
+    /// Starts the thread that verifies the transactions of other members, and the task that sends transactions again.
+    /// Both end with the last reference to the relay.
+    pub(crate) fn start(chain: Chain) -> std::io::Result<Arc<Self>> {
+        let (queue, batches) = sync_channel(QUEUED);
+        let relay = Arc::new(Self {
+            chain,
+            agreement: OnceLock::new(),
+            batch: Mutex::default(),
+            sent: Mutex::default(),
+            own: Mutex::default(),
+            queue,
+        });
+        let weak = Arc::downgrade(&relay);
+        thread::Builder::new().name("relay".to_owned()).spawn(move || receive(&weak, &batches))?;
+        let weak = Arc::downgrade(&relay);
+        tokio::spawn(async move {
+            loop {
+                sleep(Duration::from_secs(1)).await;
+                let Some(relay) = weak.upgrade() else { return };
+                relay.send_again();
+            }
+        });
+        Ok(relay)
+    }
+
+    /// Connects the relay to the agreement.
+    pub(crate) fn connect(&self, agreement: Arc<Agreement>) {
+        self.agreement.get_or_init(|| agreement);
+    }
+
+    /// Returns the agreement, after it has started.
+    pub(crate) fn agreement(&self) -> Option<&Arc<Agreement>> {
+        self.agreement.get()
+    }
+
+    /// Sends a transaction to the other members. Returns when `others` of them have confirmed it, or after 250 ms.
+    pub(crate) async fn send(self: &Arc<Self>, hash: TxHash, transaction: Transaction, others: usize) {
+        let confirmations = self.push(&transaction);
+        {
+            let mut own = self.own.lock();
+            if own.len() < OWN {
+                own.push_back(Own { hash, transaction, sent: Instant::now(), attempt: 0 });
+            }
+        }
+        if let Some(agreement) = self.agreement.get() {
+            agreement.notify_candidates();
+        }
+        if others > 0 {
+            // Without confirmations in time, the pool of this member has the transaction.
+            let _: Result<(), _> = timeout(CONFIRM, confirmations.reach(others)).await;
+        }
+    }
+
+    /// Adds a transaction to the batch.
+    fn push(self: &Arc<Self>, transaction: &Transaction) -> Arc<Confirmations> {
+        let mut current = self.batch.lock();
+        let is_first = current.0.is_empty();
+        if !current.0.push(transaction) {
+            self.flush(&mut current);
+            current.0.push(transaction);
+        }
+        let confirmations = Arc::clone(&current.1);
+        if current.0.is_full() {
+            self.flush(&mut current);
+        } else if is_first {
+            let relay = Arc::clone(self);
+            tokio::spawn(async move {
+                sleep(COLLECT).await;
+                relay.flush(&mut relay.batch.lock());
+            });
+        }
+        confirmations
+    }
+
+    /// Sends the batch, and begins a new one.
+    fn flush(&self, current: &mut (TransactionBatch, Arc<Confirmations>)) {
+        if current.0.is_empty() {
+            return;
+        }
+        let (bytes, confirmations) = (current.0.take(), std::mem::take(&mut current.1));
+        let mut sent = self.sent.lock();
+        if sent.len() >= SENT {
+            sent.pop_front();
+        }
+        sent.push_back((sha256(&[&bytes]), confirmations));
+        drop(sent);
+        if let Some(agreement) = self.agreement.get() {
+            agreement.send_batch(bytes);
+        }
+    }
+
+    /// Sends transactions again that have been pending for a time.
+    fn send_again(self: &Arc<Self>) {
+        let snapshot = self.chain.snapshot();
+        let mut own = std::mem::take(&mut *self.own.lock());
+        own.retain_mut(|own| {
+            let Some(wait) = AGAIN.get(own.attempt) else { return false };
+            if own.sent.elapsed() < *wait {
+                return true;
+            }
+            let is_pending = matches!(
+                snapshot.status(&own.hash),
+                Ok(Some(TransactionStatus { status, .. })) if status.state() != ModificationState::Final
+            );
+            if is_pending {
+                self.push(&own.transaction);
+                own.attempt = own.attempt.saturating_add(1);
+            }
+            is_pending
+        });
+        let mut current = self.own.lock();
+        own.append(&mut current);
+        *current = own;
+    }
+
+    /// Notes that a member has confirmed a batch.
+    pub(crate) fn confirmed(&self, member: usize, batch: [u8; 32]) {
+        let confirmations = self.sent.lock().iter().find(|(hash, _)| *hash == batch).map(|(_, it)| Arc::clone(it));
+        if let Some(confirmations) = confirmations {
+            confirmations.members.lock().insert(member);
+            confirmations.changed.notify_waiters();
+        }
+    }
+
+    /// Takes a batch of another member.
+    pub(crate) fn received(&self, batch: Vec<u8>) {
+        if self.queue.try_send(batch).is_err() {
+            tracing::debug!("dropped a batch of transactions: too many wait for verification");
+        }
+    }
+
+    /// Adds the transactions of a batch to the pool. Returns whether the pool, or a block, has all of them.
+    fn add(&self, transactions: Vec<Transaction>, seen: &mut Seen) -> bool {
+        let mut has_all = true;
+        for transaction in transactions {
+            let key = (transaction.hash(), transaction.signature());
+            if !seen.insert(key) {
+                continue;
+            }
+            let added = self.chain.admit(transaction, false).is_ok_and(|verified| {
+                let submitted = self.chain.submit(verified, clock::now());
+                submitted.is_ok() || matches!(self.chain.snapshot().status(&key.0), Ok(Some(_)))
+            });
+            has_all &= added;
+        }
+        has_all
+    }
+}
+
+/// The latest transactions of other members, with their signatures. Two signatures of one transaction are possible.
+#[derive(Default)]
+struct Seen {
+    known: BTreeSet<(TxHash, Signature)>,
+    order: VecDeque<(TxHash, Signature)>,
+}
+
+impl Seen {
+    /// Adds a transaction. Returns whether it is new.
+    fn insert(&mut self, key: (TxHash, Signature)) -> bool {
+        if !self.known.insert(key) {
+            return false;
+        }
+        if self.order.len() >= SEEN
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        self.order.push_back(key);
+        true
+    }
+}
+
+/// Processes the batches of other members, until the relay ends.
+fn receive(relay: &Weak<Relay>, batches: &Receiver<Vec<u8>>) {
+    let mut seen = Seen::default();
+    while let Ok(batch) = batches.recv() {
+        let Some(relay) = relay.upgrade() else { return };
+        let transactions = match TransactionBatch::decode(&batch) {
+            Ok(transactions) => transactions,
+            Err(error) => {
+                tracing::warn!(%error, "dropped a batch of transactions");
+                continue;
+            }
+        };
+        let has_all = relay.add(transactions, &mut seen);
+        if let Some(agreement) = relay.agreement() {
+            agreement.notify_candidates();
+            if has_all {
+                agreement.confirm(sha256(&[&batch]));
+            }
+        }
+    }
+}
+
+/// Returns the outcome of a transaction, if it has one: the block has the transaction, or the pool dropped it.
+pub(crate) fn outcome(chain: &Chain, hash: &TxHash) -> Option<TxStatus> {
+    let TransactionStatus { status, .. } = chain.snapshot().status(hash).ok()??;
+    (status.state() == ModificationState::Final).then_some(status)
+}

@@ -1,0 +1,180 @@
+//! Opening of the chain of a member of a network, and the start of its agreement.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use silica_chain::{
+    Committees, EngineError, Genesis,
+    consensus::{Application, Effect, Engine, Input},
+};
+use silica_council::{BlockTiming, NetworkFile};
+use silica_crypto::KeyPair;
+use silica_network::{Agreement, Driver, Settings, Work};
+use silica_protocol::{BlockNumber, Timestamp};
+use silica_scilla::rules::Rules;
+use silica_state::{OpenOutcome, Store};
+use tokio::task::spawn_blocking;
+use zeroize::Zeroizing;
+
+use super::{
+    StartError,
+    open::{MemberParts, Opened, check_genesis, set_policy, store_options},
+};
+use crate::{
+    acknowledge::Acknowledge,
+    config::Config,
+    data_dir::{DataDir, Manifest, Parameters},
+    driver::{MemberRelay, NodeHandle},
+    network::read_files,
+    progress::Progress,
+    relay::Relay,
+};
+
+/// The options that the network file replaces.
+const SET_BY_NETWORK: [&str; 8] = [
+    "chain-id",
+    "shards",
+    "blocks-per-ds-epoch",
+    "scilla-rules",
+    "accounts-file",
+    "mnemonic",
+    "block-mode",
+    "developer",
+];
+
+/// The engine of the driver of a member. The agreement makes all blocks.
+#[derive(Debug)]
+pub(super) struct ByAgreement;
+
+impl Engine for ByAgreement {
+    fn step(&mut self, _: Input, _: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+        Err(EngineError::Committee)
+    }
+}
+
+/// Opens the chain of a member, or creates it.
+pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
+    let path = config.network.as_deref().unwrap_or(Path::new(""));
+    let Some(directory) = &config.data_dir else { return Err(StartError::MemberInMemory) };
+    if !config.validator {
+        return Err(StartError::NotValidator);
+    }
+    if let Some(option) = SET_BY_NETWORK.into_iter().find(|option| config.origins.has(option)) {
+        return Err(StartError::SetByNetwork { option, by: config.origins.of(option) });
+    }
+    let (network, text, accounts) = read_files(path).map_err(|error| StartError::Network(Box::new(error)))?;
+    let accounts = Zeroizing::new(accounts);
+    let data_dir = DataDir::create(directory)?;
+    let (key, peer_key) = data_dir.existing_member_keys()?;
+    let id = network.id().to_string();
+    let mut manifest = if let Some(manifest) = data_dir.manifest()? {
+        let found = manifest.network.clone().unwrap_or_else(|| "none: it is the chain of a single node".to_owned());
+        if found != id {
+            return Err(data_dir.other_chain("network id", &found, &config.origins.of("network"), &id).into());
+        }
+        data_dir.key(&manifest)?;
+        manifest
+    } else {
+        data_dir.write_accounts(&accounts)?;
+        data_dir.write_network(&text)?;
+        let manifest = manifest(&network, &accounts, &key, id);
+        data_dir.write_manifest(&manifest)?;
+        manifest
+    };
+    // The addresses can differ from those of the last start.
+    data_dir.write_network(&text)?;
+    let mut progress = Progress::new("indexing blocks again");
+    let store =
+        Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.log(done, all))
+            .map_err(|source| StartError::Store { path: Some(directory.clone()), source })?;
+    data_dir.check_not_lost(&manifest, &store)?;
+    let genesis = Genesis::from_accounts_json(&accounts)
+        .map_err(|source| StartError::Accounts { path: path.to_owned(), source })?;
+    let failed = |source| StartError::Chain { path: Some(directory.clone()), source: Box::new(source) };
+    let mut chain_config = network.parameters().chain_config();
+    set_policy(config, &mut chain_config);
+    let committees = Committees::fixed(network.committee());
+    if let OpenOutcome::NeedsReplay { from, head, reason } = store.outcome() {
+        tracing::warn!(%reason, %from, to = %head, "the derived state is lost; executing the blocks again");
+        let mut progress = Progress::new("executing blocks again");
+        let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
+        silica_chain::rebuild(&store, chain_config.clone(), &genesis, committees.clone(), &mut log)
+            .map_err(|source| failed(source.into()))?;
+    }
+    let time = network.parameters().genesis_time;
+    let (chain, producer) = silica_chain::open(store, chain_config, &genesis, committees, time).map_err(failed)?;
+    check_genesis(&data_dir, &mut manifest, &chain, true)?;
+    let member = Some(MemberParts { network, peer_key: Zeroizing::new(peer_key.seed()) });
+    Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer, member })
+}
+
+fn manifest(network: &NetworkFile, accounts: &str, key: &KeyPair, id: String) -> Manifest {
+    let parameters = network.parameters();
+    let rules: Rules = parameters.chain_config().rules.scilla;
+    let parameters = Parameters {
+        chain_id: parameters.chain_id.get(),
+        shards: parameters.shards,
+        blocks_per_ds_epoch: parameters.blocks_per_ds_epoch,
+        scilla_rules: rules,
+    };
+    Manifest::new(parameters, accounts, key).of_network(id)
+}
+
+/// The node, for its agreement.
+struct MemberDriver {
+    node: NodeHandle,
+    relay: Arc<Relay>,
+}
+
+impl Driver for MemberDriver {
+    fn run(&self, work: Work) {
+        self.node.run(Box::new(move |producer| work(producer)));
+    }
+
+    fn now(&self) -> Timestamp {
+        self.node.clock().now()
+    }
+
+    fn received(&self, batch: Vec<u8>) {
+        self.relay.received(batch);
+    }
+
+    fn confirmed(&self, member: usize, batch: [u8; 32]) {
+        self.relay.confirmed(member, batch);
+    }
+
+    fn failed(&self, _: &str) {
+        self.node.fall_silent();
+    }
+}
+
+/// Starts the agreement of a member.
+pub(super) async fn start(
+    node: &NodeHandle,
+    member: MemberParts,
+    key: KeyPair,
+    data_dir: &DataDir,
+    acknowledge: Acknowledge,
+) -> Result<Arc<Agreement>, StartError> {
+    let MemberParts { network, peer_key } = member;
+    let relay = Relay::start(node.chain().clone()).map_err(StartError::System)?;
+    let stale = match network.parameters().blocks {
+        BlockTiming::Interval(interval) => interval.saturating_mul(5),
+        BlockTiming::OnDemand { max_idle, .. } => max_idle.saturating_add(Duration::from_secs(5)),
+    };
+    let stale = stale.max(Duration::from_secs(10));
+    node.join(MemberRelay { relay: Arc::clone(&relay), acknowledge, faults: network.faults(), stale });
+    let settings = Settings {
+        network,
+        key,
+        peer_key: *peer_key,
+        directory: data_dir.agreement(),
+        listen: None,
+        chain: node.chain().clone(),
+        driver: Arc::new(MemberDriver { node: node.clone(), relay: Arc::clone(&relay) }),
+    };
+    // The start has a runtime of its own, which must not begin inside this one.
+    let started = spawn_blocking(move || silica_network::start(settings)).await.map_err(|_| StartError::Panicked)?;
+    let agreement = Arc::new(started.map_err(|error| StartError::Agreement(Box::new(error)))?);
+    relay.connect(Arc::clone(&agreement));
+    Ok(agreement)
+}

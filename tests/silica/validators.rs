@@ -1,0 +1,247 @@
+//! Networks of several validators: four processes on loopback.
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use silica_tests::{Directory, Node, Wallet, node::binary, node::run};
+
+/// Longest time for an event that must come.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// A network of four validators on this machine.
+struct Validators {
+    nodes: Vec<Option<Node>>,
+    path: PathBuf,
+    _directory: Directory,
+    /// Four processes use both processors, so one network runs at a time.
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Returns the first of `count` ports that are free now.
+fn free_ports(count: u16) -> u16 {
+    loop {
+        let first = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let Some(last) = first.checked_add(count) else { continue };
+        if (first..last).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
+            return first;
+        }
+    }
+}
+
+/// Waits until a condition holds.
+#[track_caller]
+fn wait(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < PATIENCE, "no {what} in {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn height(node: &Node) -> u64 {
+    node.result("GetNumTxBlocks", &json!([""])).as_str().unwrap().parse().unwrap()
+}
+
+impl Validators {
+    /// Makes the files of a network, with changes to the text of its file.
+    fn new(changes: &[(&str, &str)]) -> Self {
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = Directory::new();
+        let path = directory.path().join("network");
+        let port = free_ports(4).to_string();
+        let made = run(&["network", "local", "4", path.to_str().unwrap(), "--port", &port]);
+        assert!(made.status.success(), "{}", made.output);
+        let file = path.join("network.toml");
+        let mut text = fs::read_to_string(&file).unwrap();
+        for (old, new) in changes {
+            assert!(text.contains(old), "{old:?} is missing in\n{text}");
+            text = text.replace(old, new);
+        }
+        fs::write(&file, text).unwrap();
+        Self { nodes: (0..4).map(|_| None).collect(), path, _directory: directory, _turn: turn }
+    }
+
+    /// Starts all validators.
+    fn start(changes: &[(&str, &str)]) -> Self {
+        let mut validators = Self::new(changes);
+        (0..4).for_each(|member| validators.start_member(member));
+        validators
+    }
+
+    fn file(&self) -> String {
+        self.path.join("network.toml").to_str().unwrap().to_owned()
+    }
+
+    fn data(&self, member: usize) -> PathBuf {
+        self.path.join(NAMES[member])
+    }
+
+    fn start_member(&mut self, member: usize) {
+        let file = self.file();
+        let args = ["--network", &file, "--validator", "--websocket", "off", "--acknowledge", "block"];
+        self.nodes[member] = Some(Node::start_in(&self.data(member), &args));
+    }
+
+    fn node(&self, member: usize) -> &Node {
+        self.nodes[member].as_ref().unwrap()
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().flatten()
+    }
+
+    #[track_caller]
+    fn wait_for_blocks(&self, more: u64) {
+        let target = self.running().map(height).max().unwrap() + more;
+        wait("block", || self.running().all(|node| height(node) >= target));
+    }
+
+    /// Checks that all running members return equal results for all blocks up to the lowest head.
+    #[track_caller]
+    fn check_equal(&self) {
+        let head = self.running().map(height).min().unwrap();
+        for number in 0..head {
+            for (method, params) in [
+                ("GetTxBlockVerbose", json!([number.to_string()])),
+                ("GetTxnBodiesForTxBlock", json!([number.to_string()])),
+            ] {
+                let mut results = self.running().map(|node| node.call(method, &params).map_err(|error| error.message));
+                let first = results.next().unwrap();
+                assert!(results.all(|result| result == first), "{method}{params}");
+            }
+        }
+    }
+}
+
+#[test]
+fn members_answer_alike_and_each_takes_transactions() {
+    let validators =
+        Validators::start(&[("interval = \"1s\"", "interval = \"100ms\""), ("ds-epoch = 100", "ds-epoch = 10")]);
+    for member in 0..4 {
+        // The member acknowledges the transaction when its block is committed.
+        let payment = Wallet::funded(member).payment(1, Wallet::stranger(7).address(), 1_000_000_000_000);
+        validators.node(member).result("CreateTransaction", &json!([payment.json()]));
+        let found = validators.node(member).result("GetTransaction", &json!([payment.hash()]));
+        assert_eq!(found["receipt"]["success"], json!(true));
+    }
+    validators.wait_for_blocks(12);
+    validators.check_equal();
+    let node = validators.node(2);
+    let committee = node.result("GetCurrentDSComm", &json!([""]));
+    let keys: Vec<Value> = committee["dscomm"].as_array().unwrap().clone();
+    assert_eq!((keys.len(), committee["NumOfDSGuard"].as_u64()), (4, Some(0)));
+    assert_eq!(node.result("GetNumPeers", &json!([""])), json!(8));
+    assert_eq!(node.result("GetShardingStructure", &json!([""]))["NumPeers"], json!([4]));
+    assert_eq!(node.result("GetMinerInfo", &json!(["1"]))["shards"][0]["size"], json!(4));
+    let block = node.result("GetTxBlockVerbose", &json!(["5"]));
+    let bits = block["body"]["B2"].as_array().unwrap();
+    assert_eq!((bits.len(), bits.iter().filter(|bit| **bit == json!(true)).count()), (4, 3), "{block}");
+    for method in ["IncreaseBlocknum", "silica_setBalance"] {
+        assert!(node.call(method, &json!([1])).is_err(), "{method}");
+    }
+    let metrics = String::from_utf8(node.connect().request("GET", "/metrics", b"").unwrap().body).unwrap();
+    assert!(metrics.contains("silica_agreement_peers 3"), "{metrics}");
+}
+
+#[test]
+fn killed_members_take_part_again() {
+    let mut validators = Validators::start(&[("interval = \"1s\"", "interval = \"50ms\"")]);
+    validators.wait_for_blocks(3);
+    for member in 0..4 {
+        validators.nodes[member].take().unwrap().kill();
+        // Three members go on.
+        validators.wait_for_blocks(4);
+        let payer = (member + 1) % 4;
+        let payment = Wallet::funded(member).payment(1, Wallet::stranger(7).address(), 1_000_000_000_000);
+        validators.node(payer).result("CreateTransaction", &json!([payment.json()]));
+        validators.start_member(member);
+        validators.wait_for_blocks(4);
+    }
+    validators.check_equal();
+    for member in 0..4 {
+        let hash = Wallet::funded(member).payment(1, Wallet::stranger(7).address(), 1_000_000_000_000).hash();
+        assert!(validators.running().all(|node| node.call("GetTransaction", &json!([hash])).is_ok()), "{member}");
+    }
+    // All members at once.
+    validators.nodes.iter_mut().for_each(|node| node.take().unwrap().kill());
+    (0..4).for_each(|member| validators.start_member(member));
+    validators.wait_for_blocks(4);
+    validators.check_equal();
+    // The stored chain is whole.
+    let data = validators.data(1);
+    let stopped = validators.nodes[1].take().unwrap().stop();
+    assert!(stopped.status.success(), "{}", stopped.output);
+    let checked = run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
+    assert!(checked.status.success(), "{}", checked.output);
+}
+
+/// Starts a member that must not start, and returns its output.
+#[track_caller]
+fn refused(data: &Path, args: &[&str]) -> String {
+    let ended = Node::try_start_in(data, args).expect_err("the member must not start");
+    assert!(!ended.status.success() && !ended.output.contains("panicked"), "{}", ended.output);
+    ended.output
+}
+
+#[test]
+fn faults_of_a_member_are_named() {
+    let validators = Validators::new(&[]);
+    let (file, data) = (validators.file(), validators.data(0));
+    let network = ["--network", &file];
+    let with = |args: &[&'static str]| [&network[..], args].concat();
+    let check = |data: &Path, args: &[&str], expected: &str| {
+        let output = refused(data, args);
+        assert!(output.contains(expected), "{expected:?} is missing in\n{output}");
+    };
+    check(&data, &with(&[]), "validator: expected on with a network file");
+    check(
+        &data,
+        &with(&["--validator", "--shards", "2"]),
+        "shards (by --shards): expected no value with a network file",
+    );
+    check(&data, &with(&["--validator", "--block-mode", "manual"]), "block-mode (by --block-mode): expected no value");
+    check(&data, &[], "expected the directory of a single node");
+    let other = validators.path.join("single");
+    Node::start_in(&other, &[]).stop();
+    check(&other, &with(&["--validator"]), "peer.key is damaged: it is missing");
+    // Another network has another id.
+    let text = fs::read_to_string(&file).unwrap();
+    let node = Node::start_in(&data, &with(&["--validator", "--websocket", "off"]));
+    assert_eq!(height(&node), 1);
+    assert!(node.stop().status.success());
+    fs::write(&file, text.replace("ds-epoch = 100", "ds-epoch = 99")).unwrap();
+    check(&data, &with(&["--validator"]), "network id");
+    fs::write(&file, text.replace("chain-id", "chain-ID")).unwrap();
+    check(&data, &with(&["--validator"]), "network.chain-id: expected a number from 1 to 65535, got no value");
+}
+
+#[test]
+fn one_command_runs_all_members() {
+    let validators = Validators::new(&[("interval = \"1s\"", "interval = \"100ms\"")]);
+    let port = free_ports(4);
+    let mut up = Command::new(binary());
+    up.args(["network", "up", validators.path.to_str().unwrap(), "--rpc-port", &port.to_string()]);
+    let mut up = up.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let blocks = |port: u16| {
+        let mut connection = silica_tests::Connection::open(([127, 0, 0, 1], port).into()).ok()?;
+        let body = br#"{"id":1,"jsonrpc":"2.0","method":"GetNumTxBlocks","params":[""]}"#;
+        let answer: Value = serde_json::from_slice(&connection.post(body).ok()?.body).ok()?;
+        answer["result"].as_str()?.parse::<u64>().ok()
+    };
+    wait("block of all members", || (port..port + 4).all(|port| blocks(port).is_some_and(|blocks| blocks > 3)));
+    let id = up.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert!(up.wait().unwrap().success());
+    assert!((port..port + 4).all(|port| blocks(port).is_none()));
+}
