@@ -77,7 +77,10 @@ pub struct Session {
     task: Arc<CoSignTask>,
     key: KeyPair,
     index: usize,
+    /// The latest round.
     round: u32,
+    /// Whether a round has begun. Its end does not change this.
+    has_begun: bool,
     signer: Option<Signer>,
     leader: Option<Leader>,
     early: EarlyReadys,
@@ -89,7 +92,7 @@ impl Session {
     /// decided the body.
     pub fn new(task: CoSignTask, key: KeyPair, index: usize, early: EarlyReadys) -> Self {
         let task = Arc::new(task);
-        Self { task, key, index, round: 0, signer: None, leader: None, early, own_ready: None }
+        Self { task, key, index, round: 0, has_begun: false, signer: None, leader: None, early, own_ready: None }
     }
 
     /// Returns what the committee signs.
@@ -105,11 +108,13 @@ impl Session {
     /// Begins a round with this leader. The nonces of the earlier round are dropped. The session of an earlier round
     /// fails if this member leads it. A round that is not above the current one has no effect.
     pub fn start_round(&mut self, round: u32, leader: usize, rng: &mut impl CryptoRng) -> Vec<Effect> {
-        if self.signer.is_some() && round <= self.round {
+        // A second begin of a round would derive its nonces from the same context.
+        if self.has_begun && round <= self.round {
             return Vec::new();
         }
         let mut run = Run::default();
         run.effects.extend(self.end());
+        self.has_begun = true;
         self.round = round;
         self.own_ready = None;
         self.signer = Some(Signer::new(Arc::clone(&self.task), self.key.clone(), self.index, round, leader));

@@ -501,3 +501,14 @@ fn a_leader_without_a_quorum_asks_again() {
     table.deliver(Some);
     assert!(table.seal().signers[0]);
 }
+
+#[test]
+fn a_round_that_has_ended_does_not_begin_again() {
+    let mut table = Table::new(4, 1);
+    assert!(!table.sessions[0].start_round(1, 0, &mut table.rng).is_empty());
+    table.sessions[0].end();
+    for round in [0, 1] {
+        assert_eq!(table.sessions[0].start_round(round, 0, &mut table.rng), Vec::new(), "{round}");
+    }
+    assert!(!table.sessions[0].start_round(2, 0, &mut table.rng).is_empty());
+}
