@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
 
+use arc_malachitebft_app::metrics::Metrics;
 use arc_malachitebft_core_consensus::{
     Effect, Input, Params, ProposedValue, Resumable as _, Resume, SignedConsensusMsg, State, ThresholdParams, process,
 };
@@ -36,6 +37,7 @@ pub(crate) struct Running {
     pub(crate) producer: Producer,
     pub(crate) council: Council,
     pub(crate) engine: State<Context>,
+    metrics: Metrics,
     /// The round of a seal in which the engine waits for the value of this member.
     pub(crate) waits: Option<u32>,
 }
@@ -134,7 +136,14 @@ impl Member {
         let committee = Committee(Arc::clone(&self.context.members));
         let engine = State::new(self.context.clone(), due.into(), committee, params, 100, 1_000);
         self.starts += 1;
-        self.status = Status::Running(Box::new(Running { chain, producer, council, engine, waits: None }));
+        self.status = Status::Running(Box::new(Running {
+            chain,
+            producer,
+            council,
+            engine,
+            metrics: Metrics::new(),
+            waits: None,
+        }));
         let log = if self.log_height == Some(due) { std::mem::take(&mut self.log) } else { Vec::new() };
         let mut effects = self.start(due);
         self.running().unwrap().engine.index_wal_entries(&log);
@@ -165,12 +174,11 @@ impl Member {
     pub(crate) fn process(&mut self, input: Input<Context>) -> Vec<Effect<Context>> {
         let (context, key, index) = (self.context.clone(), self.key.clone(), self.index);
         let Some(running) = self.running() else { return Vec::new() };
-        #[allow(clippy::default_trait_access, reason = "the type depends on the features of the engine")]
-        let (mut effects, metrics) = (Vec::new(), Default::default());
+        let mut effects = Vec::new();
         let result: Result<(), arc_malachitebft_core_consensus::Error<Context>> = process!(
             input: input,
             state: &mut running.engine,
-            metrics: &metrics,
+            metrics: &running.metrics,
             with: effect => Ok::<_, Infallible>(answer(&context, &key, effect, &mut effects))
         );
         if let Err(error) = result {
