@@ -288,11 +288,11 @@ fn data_of_a_newer_version_is_refused_and_left_alone() {
     Node::start_in(&data, &[]).stop();
     let manifest = data.join("manifest.json");
     let mut newer: Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
-    newer["format"] = json!(3);
+    newer["format"] = json!(4);
     newer["of tomorrow"] = json!([]);
     fs::write(&manifest, newer.to_string()).unwrap();
     let end = Node::try_start_in(&data, &[]).unwrap_err();
-    check_refused(&end, &[data.to_str().unwrap(), "format 3", "newer silica"]);
+    check_refused(&end, &[data.to_str().unwrap(), "format 4", "newer silica"]);
     assert_eq!(fs::read_to_string(&manifest).unwrap(), newer.to_string());
 }
 

@@ -12,6 +12,7 @@ pub(crate) enum SubmitError {
     #[error("transaction was dropped: {0:?}")]
     Dropped(DropReason),
     /// The transaction does not fit a message between the members of a network.
+    #[cfg(feature = "network")]
     #[error("transaction: expected at most {most} bytes on a network of several validators, got {got}")]
     TooLarge {
         /// Largest number of bytes.

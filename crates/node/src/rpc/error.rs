@@ -196,6 +196,7 @@ impl From<SubmitError> for CallError {
             SubmitError::Submission(SubmissionError::State(error)) => error.into(),
             SubmitError::Submission(error) => Self::internal(error),
             SubmitError::Dropped(reason) => dropped(reason),
+            #[cfg(feature = "network")]
             error @ SubmitError::TooLarge { .. } => Self::with_text_of(RpcErrorCode::INVALID_PARAMETER, &error),
             SubmitError::Driver(error) => error.into(),
         }
