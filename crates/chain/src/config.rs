@@ -359,6 +359,14 @@ pub enum ConfigError {
     /// The committee has no member.
     #[error("members of the committee: expected at least 1, got 0")]
     NoMember,
+    /// The committee has so many members that the quorum of a block is no longer the smallest number above two thirds.
+    #[error("members of the committee: expected at most {most}, got {got}")]
+    TooManyMembers {
+        /// The highest number of members.
+        most: usize,
+        /// The given number of members.
+        got: usize,
+    },
     /// A member of the committee is not the compressed form of a point, so no signature of a block verifies.
     #[error("member of the committee: expected a compressed point of secp256k1, got {key}")]
     Member {

@@ -64,11 +64,18 @@ impl Network {
     }
 }
 
+/// Maximum number of members. Up to this number, the quorum of a block is the smallest number above two thirds of the
+/// members, which is also the number of members that decide a block.
+const MOST_MEMBERS: usize = 1_002;
+
 /// Checks the members of a committee. With several members, no node decides alone, so the chain permits no edits and no
 /// price of an operator.
 fn check_committee(keys: &[PublicKey], config: &ChainConfig) -> Result<(), ConfigError> {
     if keys.is_empty() {
         return Err(ConfigError::NoMember);
+    }
+    if keys.len() > MOST_MEMBERS {
+        return Err(ConfigError::TooManyMembers { most: MOST_MEMBERS, got: keys.len() });
     }
     let mut known = BTreeSet::new();
     for key in keys {
@@ -103,6 +110,13 @@ mod tests {
     }
 
     #[test]
+    fn quorum_is_the_smallest_number_above_two_thirds() {
+        let quorum = silica_crypto::cosign::quorum;
+        assert!((2..=MOST_MEMBERS).all(|members| quorum(members) == members * 2 / 3 + 1));
+        assert_ne!(quorum(MOST_MEMBERS + 1), (MOST_MEMBERS + 1) * 2 / 3 + 1);
+    }
+
+    #[test]
     fn committees_have_different_members_and_no_rights_of_one_node() {
         let [first, second] = [1, 2].map(|number| key(number).public_key());
         let shared = ChainConfig { operator_price: false, edits: false, ..ChainConfig::isolated() };
@@ -112,6 +126,10 @@ mod tests {
         assert!(Network::new(shared.clone(), Committees::fixed([first, second])).is_ok());
         assert_eq!(error(shared.clone(), &[]), ConfigError::NoMember);
         assert_eq!(error(shared.clone(), &[first, second, first]), ConfigError::RepeatedMember { key: first });
+        let members = |count| std::iter::repeat_n(first, count).collect::<Vec<_>>();
+        assert_eq!(error(shared.clone(), &members(1_002)), ConfigError::RepeatedMember { key: first });
+        let too_many = ConfigError::TooManyMembers { most: 1_002, got: 1_003 };
+        assert_eq!(error(shared.clone(), &members(1_003)), too_many);
         let edits = ChainConfig { edits: true, ..shared };
         let price = ChainConfig { operator_price: true, ..shared };
         for (config, option) in [(price, "operator price"), (edits, "edits")] {

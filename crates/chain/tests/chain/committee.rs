@@ -344,3 +344,41 @@ fn several_members_have_no_empty_block_ranges() {
     producer.store().set_signer(range_signer(&member(0)));
     assert_eq!(producer.pass(Timestamp::new(BEGIN + 1), 20).unwrap(), None);
 }
+
+#[test]
+fn another_share_of_the_reward_is_rejected() {
+    let mut members = Members::new();
+    let reward = shared_config().coinbase_reward;
+    let generous = ChainConfig { coinbase_reward: Qa::new(2 * reward.get()), ..shared_config() };
+    let (_, mut other) = open(memory(), generous, &genesis(), committees(), Timestamp::new(BEGIN)).unwrap();
+    for _ in 1..EPOCH - 1 {
+        let sealed = members.make();
+        let executed = other.verify(&sealed).unwrap();
+        other.commit(seal_with(executed, &sealed, &committees()).unwrap()).unwrap();
+    }
+    let mut proposal = members.propose();
+    assert_eq!((proposal.tx_block.header.number.get(), proposal.tx_block.header.rewards), (EPOCH - 1, reward));
+    members.nodes[1].1.verify(&proposal).unwrap();
+    let vacuous = other.propose(Timestamp::new(members.now), Cause::Event).unwrap();
+    proposal.tx_block.header.state_root = vacuous.tx_block().header.state_root;
+    let error = members.nodes[1].1.verify(&proposal).unwrap_err();
+    assert!(matches!(error, InvalidBlock::Field { block: "Tx block", field: "state_root", .. }), "{error}");
+}
+
+#[test]
+fn a_stored_range_of_empty_blocks_is_refused() {
+    let store = memory();
+    store.set_signer(range_signer(&member(0)));
+    let alone = member(0).public_key();
+    let (_, mut producer) = open(store, shared_config(), &genesis(), alone, Timestamp::new(BEGIN)).unwrap();
+    assert!(producer.pass(Timestamp::new(BEGIN + 1), 20).unwrap().is_some());
+    let store = producer.into_store();
+    silica_chain::check(&store, &memory(), shared_config(), &genesis(), alone, &mut |_, _| {}).unwrap();
+    let error = silica_chain::check(&store, &memory(), shared_config(), &genesis(), committees(), &mut |_, _| {});
+    let error = error.unwrap_err();
+    let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+    let text = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    assert!(text.contains("empty block range: expected a committee with one member, got several members"), "{text}");
+    let error = open(store, shared_config(), &genesis(), committees(), Timestamp::new(1)).unwrap_err().to_string();
+    assert!(error.starts_with("the chain in the data directory has a committee hash of "), "{error}");
+}

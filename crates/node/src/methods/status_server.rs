@@ -97,7 +97,7 @@ impl Method for GetDsCommittee {
     type Output = Vec<NodeInfo>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        // The committee has one member, whose address is not published.
+        // The addresses of members are not published.
         let node = |key| NodeInfo { network: format!("<{}>", Peer::default()), key };
         Ok(at.snapshot.ds_committee().into_iter().map(Into::into).map(node).collect())
     }
