@@ -359,7 +359,8 @@ pub enum ConfigError {
     /// The committee has no member.
     #[error("members of the committee: expected at least 1, got 0")]
     NoMember,
-    /// The committee has so many members that the quorum of a block is no longer the smallest number above two thirds.
+    /// The committee has more members than the limit. Above the limit, a block can need more signatures than the number of
+    /// members that decides it.
     #[error("members of the committee: expected at most {most}, got {got}")]
     TooManyMembers {
         /// The highest number of members.

@@ -64,8 +64,8 @@ impl Network {
     }
 }
 
-/// Maximum number of members. Up to this number, the quorum of a block is the smallest number above two thirds of the
-/// members, which is also the number of members that decide a block.
+/// Maximum number of members. Up to this number, a block needs the signatures of ⌊2n/3⌋ + 1 of n members: the number of
+/// members that decides the block. A block of 1,003 members needs 670 signatures, but 669 members decide it.
 const MOST_MEMBERS: usize = 1_002;
 
 /// Checks the members of a committee. With several members, no node decides alone, so the chain permits no edits and no

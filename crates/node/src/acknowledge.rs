@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Acknowledge {
-    /// When so many members have the transaction that one of them is honest and running, or after 250 ms.
+    /// When a third of the other members, rounded down, have confirmed the transaction, or after 250 ms.
     Relayed,
     /// When the pool of this member has the transaction.
     Pool,

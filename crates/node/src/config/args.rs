@@ -113,13 +113,12 @@ pub(crate) struct RunArgs {
     /// `network`.
     #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_name = "FILE", env = "SILICA_NETWORK")]
     pub network: Option<PathBuf>,
-    /// Vote as a member of the network. Two processes with the key of one member would contradict each other, so this
-    /// has to be said.
+    /// Vote as a member of the network. A node with `--network` does not start without this option: two processes that
+    /// vote with the key of one member contradict each other.
     #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_parser = BoolishValueParser::new(), env = "SILICA_VALIDATOR")]
     pub validator: bool,
-    /// When a member acknowledges a transaction: `relayed` (when so many members have it that one of them is honest and
-    /// running, or after 250 ms), `pool` (when this member has it), or `block` (when its block is committed, or after
-    /// 30 s).
+    /// When a member acknowledges a transaction: `relayed` (when a third of the other members have confirmed it, or after
+    /// 250 ms), `pool` (when this member has it), or `block` (when its block is committed, or after 30 s).
     #[arg(long, help_heading = VALIDATOR, hide_short_help = true, value_name = "WHEN", default_value = "relayed", hide_possible_values = true, env = "SILICA_ACKNOWLEDGE")]
     pub acknowledge: Acknowledge,
     /// Number of the latest Tx blocks for which the node serves state proofs.
