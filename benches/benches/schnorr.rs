@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use criterion::{Criterion, criterion_group, criterion_main};
-use rand_core::{Infallible, TryCryptoRng, TryRng};
 use secp256k1::{Keypair, Message, XOnlyPublicKey, ecdsa, schnorr as bip340};
 use silica_crypto::{
     KeyPair, Nonces, SecretKey, cosign,
@@ -127,7 +127,7 @@ fn co_signatures(criterion: &mut Criterion) {
     criterion
         .bench_function("multisig/aggregate_keys_600", |bencher| bencher.iter(|| aggregate_keys(black_box(&keys))));
 
-    let secret = CommitSecret::generate(&mut Digests(0));
+    let secret = CommitSecret::generate(&mut ChaCha8Rng::seed_from_u64(0));
     let point = secret.point();
     let challenge = Challenge::new(&point, &key.public_key(), &header).expect("the header is not empty");
     let response = secret.respond(&challenge, key.secret()).expect("the response is not 0");
@@ -150,7 +150,7 @@ fn cosign_together(header: &[u8], members: &[KeyPair]) -> CoSignatures {
 }
 
 fn sign_together(message: &[u8], signers: &[KeyPair]) -> Signature {
-    let mut digests = Digests(message.len() as u64);
+    let mut digests = ChaCha8Rng::seed_from_u64(message.len() as u64);
     let secrets: Vec<_> = signers.iter().map(|_| CommitSecret::generate(&mut digests)).collect();
     let points: Vec<_> = secrets.iter().map(CommitSecret::point).collect();
     let keys: Vec<PublicKey> = signers.iter().map(KeyPair::public_key).collect();
@@ -187,30 +187,6 @@ fn median(mut times: Vec<Duration>) -> Duration {
     let middle = times.len() / 2;
     *times.select_nth_unstable(middle).1
 }
-
-/// A generator of the same numbers in every run: digests of a counter.
-struct Digests(u64);
-
-impl TryRng for Digests {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0 += 1;
-        let digest = sha256(&[&self.0.to_be_bytes()]);
-        bytes.iter_mut().zip(digest.into_iter().cycle()).for_each(|(byte, random)| *byte = random);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Digests {}
 
 criterion_group!(benches, verification, signing, co_signatures, turn_by_turn);
 criterion_main!(benches);

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, ops::RangeInclusive, sync::Arc};
 
-use rand_core::{Infallible, TryCryptoRng, TryRng};
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::{
     BuildError, Chain, CommitError, CommittedBlock, Committees, Edit, EditError, ExecutedBlock, Genesis, InvalidBlock,
     PassError, Producer, Proposal, ProposeError, SealedBlock,
@@ -17,7 +17,6 @@ use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, ChainId, CoSignatures, CommitteeHash, DsBlockHeader, DsBlockNumber, Gas,
     GasPrice, MbInfoHash, MicroBlockHeader, Peer, Qa, ReceiptsHash, Reserved, ShardId, ShardingHash, Signature,
     StateDeltaHash, StateRoot, SwInfo, SwVersion, Timestamp, Transaction, TxBlock, TxBlockHeader, TxRoot, Votes,
-    sha256,
 };
 
 use crate::{
@@ -176,30 +175,6 @@ impl Application for Disk {
     }
 }
 
-/// A random number generator. Each request returns the SHA-256 of a counter.
-pub(crate) struct Digests(pub(crate) u64);
-
-impl TryRng for Digests {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0 += 1;
-        let digest = sha256(&[&self.0.to_be_bytes()]);
-        bytes.iter_mut().zip(digest.into_iter().cycle()).for_each(|(byte, random)| *byte = random);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Digests {}
-
 /// Returns the body of a Tx block with one shard, and with this number of payments.
 pub(crate) fn body(block: u64, with_ds: bool, payments: u64) -> Body {
     let keys = keys(2);
@@ -248,7 +223,7 @@ pub(crate) fn seal(keys: &[KeyPair], signers: &[bool], items: &[Vec<u8>]) -> Sea
 
 /// Returns the seal of items with nonces of this seed.
 pub(crate) fn seal_with_seed(keys: &[KeyPair], signers: &[bool], items: &[Vec<u8>], seed: u64) -> Seal {
-    let mut rng = Digests(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let keys: Vec<_> = keys.iter().zip(signers).filter(|(_, signer)| **signer).map(|(key, _)| key).collect();
     let public: Vec<_> = keys.iter().map(|key| key.public_key()).collect();
     let aggregate = multisig::aggregate_keys(&public).unwrap();

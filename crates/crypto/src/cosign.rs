@@ -85,13 +85,14 @@ fn verify_round(
 
 #[cfg(test)]
 mod tests {
+    use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
     use serde_json::Value;
 
     use super::*;
     use crate::{
         error::{AggregateError, VerifyError},
         schnorr,
-        testing::{Digests, all_vectors, bytes, public_key, signature, vectors},
+        testing::{all_vectors, bytes, public_key, signature, vectors},
     };
 
     const HEADER: &[u8] = b"a block header";
@@ -231,14 +232,14 @@ mod tests {
 
     #[test]
     fn signs_alone_in_both_rounds() {
-        let key = KeyPair::generate(&mut Digests(0));
+        let key = KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(0));
         let cosignatures = cosign_alone(HEADER, &key).unwrap();
         assert_eq!(verify(&cosignatures, HEADER, &[key.public_key()]), Ok(()));
         assert_eq!(verify_first_round(&cosignatures, HEADER, &[key.public_key()]), Ok(()));
         assert_eq!((&cosignatures.b1, &cosignatures.b2), (&vec![true], &vec![true]));
         assert_eq!(cosign_alone(HEADER, &key), Ok(cosignatures.clone()));
 
-        let other = KeyPair::generate(&mut Digests(1)).public_key();
+        let other = KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(1)).public_key();
         let mismatch = Err(CoSignatureError::Signature { round: 2, source: VerifyError::Mismatch });
         assert_eq!(verify(&cosignatures, HEADER, &[other]), mismatch);
         assert_eq!(verify(&cosignatures, b"another header", &[key.public_key()]), mismatch);
@@ -249,7 +250,7 @@ mod tests {
     /// equations with two unknowns.
     #[test]
     fn signing_alone_shares_no_nonce_with_ordinary_signatures() {
-        let key = KeyPair::generate(&mut Digests(0));
+        let key = KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(0));
         let cosignatures = cosign_alone(HEADER, &key).unwrap();
         let message = cosignatures.message_for_second_round(HEADER).unwrap();
         let signed = [

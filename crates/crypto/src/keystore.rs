@@ -411,10 +411,11 @@ fn limit(parameter: &'static str, most: u64, got: u64) -> Result<(), KeystoreErr
 
 #[cfg(test)]
 mod tests {
+    use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::testing::{Digests, all_vectors, vectors};
+    use crate::testing::{all_vectors, vectors};
 
     const PASSWORD: &str = "a password";
 
@@ -446,9 +447,10 @@ mod tests {
             let Some(object) = value.as_object() else { return found.push(path.to_owned()) };
             object.iter().for_each(|(name, value)| members(value, &format!("{path}/{name}"), found));
         }
-        let key = KeyPair::generate(&mut Digests(0));
+        let key = KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(0));
         let made: Value =
-            serde_json::from_str(&Keystore::encrypt(&key, PASSWORD, &mut Digests(1)).to_string()).unwrap();
+            serde_json::from_str(&Keystore::encrypt(&key, PASSWORD, &mut ChaCha8Rng::seed_from_u64(1)).to_string())
+                .unwrap();
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         members(&made, "", &mut ours);
         members(&file(0), "", &mut theirs);
@@ -462,8 +464,8 @@ mod tests {
 
     #[test]
     fn wrong_password_is_an_error_of_its_own() {
-        let key = KeyPair::generate(&mut Digests(0));
-        let made = Keystore::encrypt(&key, PASSWORD, &mut Digests(1));
+        let key = KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(0));
+        let made = Keystore::encrypt(&key, PASSWORD, &mut ChaCha8Rng::seed_from_u64(1));
         assert_eq!(made.decrypt(PASSWORD), Ok(key));
         assert_eq!(made.decrypt("a passworD"), Err(KeystoreError::Password));
         assert_eq!(made.decrypt(""), Err(KeystoreError::Password));
@@ -481,15 +483,18 @@ mod tests {
 
     #[test]
     fn files_of_the_same_key_differ() {
-        let key = KeyPair::generate(&mut Digests(0));
-        let made = [1, 100].map(|seed| Keystore::encrypt(&key, PASSWORD, &mut Digests(seed)));
+        let key = KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(0));
+        let made = [1, 100].map(|seed| Keystore::encrypt(&key, PASSWORD, &mut ChaCha8Rng::seed_from_u64(seed)));
         assert!(made[0].salt != made[1].salt && made[0].iv != made[1].iv && made[0].id != made[1].id);
     }
 
     #[test]
     fn address_of_another_key_is_refused() {
-        let (key, other) = (KeyPair::generate(&mut Digests(0)), KeyPair::generate(&mut Digests(9)).address());
-        let mut made = Keystore::encrypt(&key, PASSWORD, &mut Digests(1));
+        let (key, other) = (
+            KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(0)),
+            KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(9)).address(),
+        );
+        let mut made = Keystore::encrypt(&key, PASSWORD, &mut ChaCha8Rng::seed_from_u64(1));
         made.address = Some(other);
         assert_eq!(made.decrypt(PASSWORD), Err(KeystoreError::Address { expected: key.address(), got: other }));
         made.address = None;
@@ -538,8 +543,8 @@ mod tests {
         assert_eq!(refusal("/version", json!(1)), KeystoreError::Version { got: 1 });
         let error = refusal("/crypto/mac", json!({"secret": 5})).to_string();
         assert!(error.contains("line 1") && !error.contains("secret"), "{error}");
-        let key = KeyPair::generate(&mut Digests(0));
-        let made = Keystore::encrypt(&key, PASSWORD, &mut Digests(1));
+        let key = KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(0));
+        let made = Keystore::encrypt(&key, PASSWORD, &mut ChaCha8Rng::seed_from_u64(1));
         let shown = format!("{made:?}");
         assert!(!shown.contains(&hex::encode(made.ciphertext)) && shown.contains("scrypt") | shown.contains("Scrypt"));
     }

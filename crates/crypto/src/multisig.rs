@@ -284,21 +284,22 @@ pub fn verify_possession(submission: &[u8], proof: &Signature, key: &PublicKey) 
 
 #[cfg(test)]
 mod tests {
+    use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
     use proptest::prelude::*;
 
     use super::*;
     use crate::testing::{
-        Digests, array, bytes, compressed, key_pair, order_plus, public_key, scalar, signature, slow_verify, vectors,
+        array, bytes, compressed, key_pair, order_plus, public_key, scalar, signature, slow_verify, vectors,
     };
 
     const MESSAGE: &[u8] = b"a message";
 
     fn signers(count: u64) -> Vec<KeyPair> {
-        (0..count).map(|seed| KeyPair::generate(&mut Digests(seed << 32))).collect()
+        (0..count).map(|seed| KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(seed << 32))).collect()
     }
 
     /// Runs all steps of a round for the given signers.
-    fn sign_together(message: &[u8], signers: &[KeyPair], rng: &mut Digests) -> (Signature, PublicKey) {
+    fn sign_together(message: &[u8], signers: &[KeyPair], rng: &mut ChaCha8Rng) -> (Signature, PublicKey) {
         let secrets: Vec<_> = signers.iter().map(|_| CommitSecret::generate(rng)).collect();
         let points: Vec<_> = secrets.iter().map(CommitSecret::point).collect();
         let keys: Vec<_> = signers.iter().map(KeyPair::public_key).collect();
@@ -321,9 +322,10 @@ mod tests {
 
     #[test]
     fn hedged_nonces_depend_on_key_context_and_random_numbers() {
-        let [key, other] = [0, 1].map(|seed| KeyPair::generate(&mut Digests(seed << 32)));
-        let point =
-            |key: &KeyPair, context, seed| CommitSecret::hedged(key.secret(), context, &mut Digests(seed)).point();
+        let [key, other] = [0, 1].map(|seed| KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(seed << 32)));
+        let point = |key: &KeyPair, context, seed| {
+            CommitSecret::hedged(key.secret(), context, &mut ChaCha8Rng::seed_from_u64(seed)).point()
+        };
         let points = [point(&key, b"a", 5), point(&key, b"b", 5), point(&key, b"a", 6), point(&other, b"a", 5)];
         for (position, point) in points.iter().enumerate() {
             assert!(!points[..position].contains(point), "point {position} repeats");
@@ -413,7 +415,7 @@ mod tests {
     #[test]
     fn response_errors_name_the_argument() {
         let signer = &signers(1)[0];
-        let secret = CommitSecret::generate(&mut Digests(9));
+        let secret = CommitSecret::generate(&mut ChaCha8Rng::seed_from_u64(9));
         let point = secret.point();
         let challenge = Challenge::new(&point, &signer.public_key(), MESSAGE).unwrap();
         let response = secret.respond(&challenge, signer.secret()).unwrap();
@@ -434,7 +436,7 @@ mod tests {
         }
         let bytes = compressed(2, [0xff; 32]);
         assert_eq!(CommitPoint::from_bytes(bytes.to_bytes()), Err(RoundValueError::CommitPoint { bytes }));
-        let point = CommitSecret::generate(&mut Digests(0)).point();
+        let point = CommitSecret::generate(&mut ChaCha8Rng::seed_from_u64(0)).point();
         assert_eq!(CommitPoint::from_bytes(*point.as_bytes()), Ok(point));
         assert_eq!(Challenge::new(&point, &signers(1)[0].public_key(), &[]), Err(RoundValueError::EmptyMessage));
     }
@@ -461,7 +463,7 @@ mod tests {
     #[test]
     fn a_missing_signer_is_noticed() {
         let signers = signers(3);
-        let (signed, key) = sign_together(MESSAGE, &signers, &mut Digests(7));
+        let (signed, key) = sign_together(MESSAGE, &signers, &mut ChaCha8Rng::seed_from_u64(7));
         assert_eq!(check(MESSAGE, &signed, &key), Ok(()));
         let two = aggregate_keys(&[signers[0].public_key(), signers[1].public_key()]).unwrap();
         assert_eq!(check(MESSAGE, &signed, &two), Err(VerifyError::Mismatch));
@@ -471,7 +473,7 @@ mod tests {
     fn ordinary_and_collective_signatures_do_not_pass_for_each_other() {
         let signers = signers(1);
         let key = signers[0].public_key();
-        let (collective, _) = sign_together(MESSAGE, &signers, &mut Digests(7));
+        let (collective, _) = sign_together(MESSAGE, &signers, &mut ChaCha8Rng::seed_from_u64(7));
         let ordinary = signers[0].sign(MESSAGE).unwrap();
         assert_eq!(schnorr::verify(MESSAGE, &collective, &key), Err(VerifyError::Mismatch));
         assert_eq!(verify(MESSAGE, &ordinary, &key), Err(VerifyError::Mismatch));
@@ -494,7 +496,7 @@ mod tests {
 
     #[test]
     fn commit_secrets_do_not_print() {
-        assert_eq!(format!("{:?}", CommitSecret::generate(&mut Digests(0))), "CommitSecret(..)");
+        assert_eq!(format!("{:?}", CommitSecret::generate(&mut ChaCha8Rng::seed_from_u64(0))), "CommitSecret(..)");
         assert!(std::mem::needs_drop::<CommitSecret>());
     }
 
@@ -508,7 +510,7 @@ mod tests {
             message in prop::collection::vec(any::<u8>(), 1..100),
             bit in 0_usize..512,
         ) {
-            let (signed, key) = sign_together(&message, &signers(count), &mut Digests(u64::from(seed)));
+            let (signed, key) = sign_together(&message, &signers(count), &mut ChaCha8Rng::seed_from_u64(u64::from(seed)));
             prop_assert_eq!(check(&message, &signed, &key), Ok(()));
             let mut mutated = signed.to_bytes();
             mutated[bit / 8] ^= 1 << (bit % 8);

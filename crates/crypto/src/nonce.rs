@@ -142,7 +142,8 @@ fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Digests, array, bytes, key_pair, scalar, vectors};
+    use crate::testing::{array, bytes, key_pair, scalar, vectors};
+    use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 
     fn first(mut nonces: Nonces) -> Scalar {
         nonces.next_nonce()
@@ -187,20 +188,23 @@ mod tests {
 
     #[test]
     fn nonces_depend_on_key_message_and_purpose() {
-        let (key, other) = (SecretKey::generate(&mut Digests(0)), SecretKey::generate(&mut Digests(1)));
+        let (key, other) = (
+            SecretKey::generate(&mut ChaCha8Rng::seed_from_u64(0)),
+            SecretKey::generate(&mut ChaCha8Rng::seed_from_u64(1)),
+        );
         let nonces = [
             first(Nonces::deterministic(&key, b"a")),
             first(Nonces::deterministic(&key, b"b")),
             first(Nonces::deterministic(&other, b"a")),
-            first(Nonces::hedged(&key, b"a", &mut Digests(0))),
-            first(Nonces::hedged(&key, b"a", &mut Digests(1))),
-            first(Nonces::hedged(&other, b"a", &mut Digests(0))),
+            first(Nonces::hedged(&key, b"a", &mut ChaCha8Rng::seed_from_u64(0))),
+            first(Nonces::hedged(&key, b"a", &mut ChaCha8Rng::seed_from_u64(1))),
+            first(Nonces::hedged(&other, b"a", &mut ChaCha8Rng::seed_from_u64(0))),
             first(Nonces::collective(&key, b"a")),
             first(Nonces::collective(&key, b"b")),
-            first(Nonces::commit(&key, b"a", &mut Digests(0))),
-            first(Nonces::commit(&key, b"b", &mut Digests(0))),
-            first(Nonces::commit(&key, b"a", &mut Digests(1))),
-            first(Nonces::commit(&other, b"a", &mut Digests(0))),
+            first(Nonces::commit(&key, b"a", &mut ChaCha8Rng::seed_from_u64(0))),
+            first(Nonces::commit(&key, b"b", &mut ChaCha8Rng::seed_from_u64(0))),
+            first(Nonces::commit(&key, b"a", &mut ChaCha8Rng::seed_from_u64(1))),
+            first(Nonces::commit(&other, b"a", &mut ChaCha8Rng::seed_from_u64(0))),
         ];
         for (position, nonce) in nonces.iter().enumerate() {
             assert!(!nonces[..position].contains(nonce), "nonce {position} repeats");
@@ -210,7 +214,7 @@ mod tests {
 
     #[test]
     fn nonces_do_not_print() {
-        let nonces = Nonces::deterministic(&SecretKey::generate(&mut Digests(0)), b"a");
+        let nonces = Nonces::deterministic(&SecretKey::generate(&mut ChaCha8Rng::seed_from_u64(0)), b"a");
         assert_eq!(format!("{nonces:?}"), "Nonces(HmacDrbg(..))");
     }
 }

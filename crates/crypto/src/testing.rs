@@ -3,12 +3,12 @@
 
 use std::fs;
 
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use k256::{
     AffinePoint, ProjectivePoint,
     elliptic_curve::{Group, PrimeField, group::GroupEncoding, ops::Reduce, point::DecompressPoint, subtle::Choice},
 };
 use proptest::prelude::*;
-use rand_core::{Infallible, TryCryptoRng, TryRng};
 use serde_json::Value;
 use silica_protocol::{PublicKey, Signature, sha256};
 
@@ -73,33 +73,9 @@ pub(crate) fn small(number: u8) -> [u8; 32] {
     bytes
 }
 
-/// A random number generator. Each request returns the SHA-256 of a counter.
-pub(crate) struct Digests(pub(crate) u64);
-
-impl TryRng for Digests {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0 += 1;
-        let digest = sha256(&[&self.0.to_be_bytes()]);
-        bytes.iter_mut().zip(digest.into_iter().cycle()).for_each(|(byte, random)| *byte = random);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Digests {}
-
 /// Returns a strategy for key pairs.
 pub(crate) fn any_key_pair() -> impl Strategy<Value = KeyPair> {
-    any::<u64>().prop_map(|seed| KeyPair::generate(&mut Digests(seed)))
+    any::<u64>().prop_map(|seed| KeyPair::generate(&mut ChaCha8Rng::seed_from_u64(seed)))
 }
 
 /// Returns a strategy for scalars. The strategy prefers numbers at both ends of the range.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rand_core::{Infallible, TryCryptoRng, TryRng};
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::{
     Chain, ChainConfig, Committees, InvalidBlock, Producer, Proposal, TransferKind, TransferRequest,
     consensus::{Application, Cause, range_signer, seal_alone, seal_with},
@@ -38,32 +38,8 @@ fn shared_config() -> ChainConfig {
     ChainConfig { operator_price: false, edits: false, ..config(SHARDS, EPOCH) }
 }
 
-/// Random numbers: the SHA-256 of a counter.
-struct Digests(u64);
-
-impl TryRng for Digests {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0 += 1;
-        let digest = sha256(&[&self.0.to_be_bytes()]);
-        bytes.iter_mut().zip(digest.into_iter().cycle()).for_each(|(byte, random)| *byte = random);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Digests {}
-
 /// Signs a message together.
-fn sign(message: &[u8], signers: &[KeyPair], random: &mut Digests) -> Signature {
+fn sign(message: &[u8], signers: &[KeyPair], random: &mut ChaCha8Rng) -> Signature {
     let keys: Vec<_> = signers.iter().map(KeyPair::public_key).collect();
     let nonces: Vec<_> = signers.iter().map(|_| CommitSecret::generate(random)).collect();
     let points: Vec<_> = nonces.iter().map(CommitSecret::point).collect();
@@ -74,7 +50,7 @@ fn sign(message: &[u8], signers: &[KeyPair], random: &mut Digests) -> Signature 
 }
 
 /// Co-signs a header as these members.
-fn cosign(header: &[u8], signers: &[u8], random: &mut Digests) -> CoSignatures {
+fn cosign(header: &[u8], signers: &[u8], random: &mut ChaCha8Rng) -> CoSignatures {
     let keys: Vec<_> = signers.iter().map(|number| member(*number)).collect();
     let bits: Vec<_> = (0..MEMBERS).map(|number| signers.contains(&number)).collect();
     let mut signed =
@@ -84,7 +60,7 @@ fn cosign(header: &[u8], signers: &[u8], random: &mut Digests) -> CoSignatures {
 }
 
 /// Co-signs all blocks of a proposal as these members.
-fn seal(proposal: &Proposal, signers: &[u8], random: &mut Digests) -> Proposal {
+fn seal(proposal: &Proposal, signers: &[u8], random: &mut ChaCha8Rng) -> Proposal {
     let mut sealed = proposal.clone();
     if let Some(block) = &mut sealed.ds_block {
         block.cosignatures = cosign(&block.header.encode(), signers, random);
@@ -100,13 +76,13 @@ fn seal(proposal: &Proposal, signers: &[u8], random: &mut Digests) -> Proposal {
 struct Members {
     nodes: Vec<(Chain, Producer)>,
     now: u64,
-    random: Digests,
+    random: ChaCha8Rng,
 }
 
 impl Members {
     fn new() -> Self {
         let node = |_| open(memory(), shared_config(), &genesis(), committees(), Timestamp::new(BEGIN)).unwrap();
-        Self { nodes: (0..MEMBERS).map(node).collect(), now: BEGIN, random: Digests(0) }
+        Self { nodes: (0..MEMBERS).map(node).collect(), now: BEGIN, random: ChaCha8Rng::seed_from_u64(0) }
     }
 
     /// Submits a transaction at each member.

@@ -291,19 +291,20 @@ fn read_responses(reader: &mut Reader<'_>) -> Result<Vec<Response>, DecodeError>
 
 #[cfg(test)]
 mod tests {
+    use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
     use proptest::prelude::*;
     use silica_crypto::multisig::CommitSecret;
     use silica_protocol::sha256;
 
     use super::*;
-    use crate::testing::{self, Digests};
+    use crate::testing;
 
     const NETWORK: NetworkId = NetworkId::new([7; 32]);
 
     /// Returns one message of each kind, with this number of items.
     fn messages(items: usize) -> Vec<CoSignMessage> {
         use CoSignRound::{First, Second};
-        let mut rng = Digests(0);
+        let mut rng = ChaCha8Rng::seed_from_u64(0);
         let mut points = || (0..items).map(|_| CommitSecret::generate(&mut rng).point()).collect::<Vec<_>>();
         let hashes = || points().iter().map(|point| ItemHashes([point.hash(), point.hash()])).collect::<Vec<_>>();
         let mut contents = vec![Content::Ready { body: EntryId::new([1; 32]), hashes: { hashes }() }];

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_crypto::{KeyPair, cosign::quorum, multisig::CommitPoint};
 use silica_protocol::{BlockNumber, Signature};
 
@@ -16,7 +17,7 @@ use super::*;
 use crate::{
     entry::{EntryId, Height, Seal},
     network::NetworkId,
-    testing::{self, Digests},
+    testing,
 };
 
 /// Time of a round, in milliseconds.
@@ -47,7 +48,7 @@ struct Node {
     key: KeyPair,
     behaviour: Behaviour,
     session: Option<Session>,
-    rng: Digests,
+    rng: ChaCha8Rng,
     /// Number of starts. Timers of an earlier start are lost.
     start: u64,
     sent: usize,
@@ -122,7 +123,7 @@ impl World {
             key,
             behaviour,
             session: None,
-            rng: Digests(seed << 32 | u64::try_from(index).unwrap() << 24),
+            rng: ChaCha8Rng::seed_from_u64(seed << 32 | u64::try_from(index).unwrap() << 24),
             start: 0,
             sent: 0,
         };
@@ -324,7 +325,7 @@ impl World {
     /// Returns the message with other values, signed by the member.
     fn changed(&mut self, node: usize, message: &CoSignMessage) -> CoSignMessage {
         let turn = usize::try_from(self.draw(1 << 20)).unwrap();
-        let random = |rng: &mut Digests| KeyPair::generate(rng).public_key();
+        let random = |rng: &mut ChaCha8Rng| KeyPair::generate(rng).public_key();
         let rng = &mut self.nodes[node].rng;
         let mut content = message.content.clone();
         match &mut content {

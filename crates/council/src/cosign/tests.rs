@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_crypto::{KeyPair, VerifyError, cosign::quorum, multisig::Response};
 use silica_protocol::{BlockNumber, Signature};
 
@@ -10,7 +11,7 @@ use super::*;
 use crate::{
     entry::{EntryId, Height, Seal},
     network::NetworkId,
-    testing::{self, Digests},
+    testing,
 };
 
 fn task(members: usize, block: u64) -> CoSignTask {
@@ -27,7 +28,7 @@ fn task(members: usize, block: u64) -> CoSignTask {
 struct Table {
     keys: Vec<KeyPair>,
     sessions: Vec<Session>,
-    rng: Digests,
+    rng: ChaCha8Rng,
     queue: VecDeque<(usize, CoSignMessage)>,
     timers: Vec<Timer>,
     results: Vec<Effect>,
@@ -41,7 +42,7 @@ impl Table {
         };
         let sessions = keys.iter().enumerate().map(session).collect();
         let (queue, timers, results) = (VecDeque::new(), Vec::new(), Vec::new());
-        Self { keys, sessions, rng: Digests(0), queue, timers, results }
+        Self { keys, sessions, rng: ChaCha8Rng::seed_from_u64(0), queue, timers, results }
     }
 
     fn start(members: usize, block: u64) -> Self {
@@ -256,7 +257,7 @@ fn the_end_of_a_round_is_a_named_failure() {
     let mut table = Table::start(4, 1);
     table.deliver(|_| None);
     let ended = Effect::Failed(SessionFailure::Ended { attempt: 0 });
-    let effects = table.sessions[0].start_round(1, 1, &mut Digests(9));
+    let effects = table.sessions[0].start_round(1, 1, &mut ChaCha8Rng::seed_from_u64(9));
     assert_eq!(effects[0], ended);
     assert_eq!(Table::start(4, 1).sessions[0].end(), Some(ended));
     assert_eq!(Table::start(4, 1).sessions[1].end(), None);

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::Chain;
 use silica_protocol::{StateRoot, Timestamp};
 
@@ -455,7 +456,7 @@ fn a_false_seal_is_invalid() {
 fn an_early_ready_waits_for_the_decision() {
     let network = testing::network(4, &[]);
     let mut members: Vec<_> = (0..4).map(|index| Member::at(network.clone(), index)).collect();
-    let mut rng = testing::Digests(0);
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
     let body = members[0].propose(0, 0).unwrap();
     let (seal_height, leader) = (Height::new(2).unwrap(), 2);
     assert_eq!(proposer(4, seal_height, 0), leader);
@@ -471,7 +472,7 @@ fn an_early_ready_waits_for_the_decision() {
         readys.push(ready.clone());
     }
     // The leader has not decided the body: it opens no session, and keeps the messages.
-    let mut none = testing::Digests(1 << 40);
+    let mut none = ChaCha8Rng::seed_from_u64(1 << 40);
     assert_eq!(members[leader].council.start_round(seal_height, 0, &mut none), []);
     for ready in &readys {
         assert_eq!(members[leader].council.receive(ready.clone(), &mut none), Ok(Vec::new()));
@@ -493,7 +494,7 @@ fn an_early_ready_waits_for_the_decision() {
 fn a_member_without_the_decision_answers_nothing() {
     let network = testing::network(4, &[]);
     let [mut first, mut second] = [0, 2].map(|index| Member::at(network.clone(), index));
-    let mut rng = testing::Digests(0);
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
     let body = first.propose(0, 0).unwrap();
     second.decide(body.id, Some(&body.bytes)).unwrap();
     let effects = second.council.start_round(Height::new(2).unwrap(), 0, &mut rng);

@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use chacha20::ChaCha8Rng;
 use silica_chain::{Epochs, state::BlockRecord};
 use silica_protocol::{Qa, StateRoot};
 
@@ -334,7 +335,7 @@ impl World {
     }
 
     /// Calls the council of a running member, and executes the effects. Returns whether the session has a seal.
-    fn with(&mut self, index: usize, call: impl FnOnce(&mut Council, &mut testing::Digests) -> Vec<Effect>) -> bool {
+    fn with(&mut self, index: usize, call: impl FnOnce(&mut Council, &mut ChaCha8Rng) -> Vec<Effect>) -> bool {
         let Node { state: State::Running(running), rng, starts, .. } = &mut self.nodes[index] else { return false };
         let (effects, starts) = (call(&mut running.council, rng), *starts);
         let mut is_sealed = false;

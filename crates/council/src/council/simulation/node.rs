@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::{
     Chain,
     consensus::Application as _,
@@ -13,7 +14,7 @@ use super::super::*;
 use crate::{
     cosign::{CoSignRound, Content, SessionId},
     record::entry_bytes,
-    testing::{self, Digests, Disk},
+    testing::{self, Disk},
 };
 
 /// Time of the start of a simulation, in microseconds after the genesis.
@@ -53,7 +54,7 @@ pub(super) struct Node {
     key: KeyPair,
     pub(super) state: State,
     pub(super) journal: Vec<Journalled>,
-    pub(super) rng: Digests,
+    pub(super) rng: ChaCha8Rng,
     /// Difference of its clock to the time of the simulation, in milliseconds.
     pub(super) skew: i64,
     /// Number of starts. Timers of an earlier start are lost.
@@ -72,7 +73,7 @@ impl Node {
             key: testing::keys(index + 1).remove(index),
             state: State::Down { store: Box::new(store), until: 0 },
             journal: Vec::new(),
-            rng: Digests(seed << 32 | u64::try_from(index).unwrap() << 24),
+            rng: ChaCha8Rng::seed_from_u64(seed << 32 | u64::try_from(index).unwrap() << 24),
             skew,
             starts: 0,
             shown: BTreeMap::new(),
