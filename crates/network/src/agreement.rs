@@ -178,7 +178,7 @@ impl Agreement {
         self.shared.publish(crate::part::Part::Confirmed(batch));
     }
 
-    /// Ends the agreement. The member votes no more. Blocks the thread for at most 5 s.
+    /// Ends the agreement. The member no longer votes. Blocks the thread for at most 5 s.
     pub fn stop(&self) {
         let runtime = self.runtime.lock().take();
         if let Some(runtime) = runtime {

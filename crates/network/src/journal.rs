@@ -2,7 +2,7 @@
 //! committed.
 //!
 //! The engine's own log has votes and the ids of entries. The journal has the bytes, so that a member that starts again
-//! after a crash knows what it has voted for. A record is on disk before the engine gets the id.
+//! after a crash votes as before. A record is on disk before the engine gets the id.
 //!
 //! ```text
 //! "silica journal v1"  network id (32)
@@ -82,6 +82,10 @@ pub(crate) struct Journal {
     path: PathBuf,
     network: NetworkId,
     file: File,
+    /// End of the last whole record.
+    end: u64,
+    /// Whether a failed append can have left a part of its record behind the end.
+    is_torn: bool,
 }
 
 impl Journal {
@@ -112,8 +116,8 @@ impl Journal {
             file.set_len(u64::try_from(end).unwrap_or(u64::MAX)).map_err(failed)?;
             file.sync_all().map_err(failed)?;
         }
-        file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok(Some((Self { path, network, file }, records)))
+        let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        Ok(Some((Self { path, network, file, end, is_torn: false }, records)))
     }
 
     /// Creates an empty journal in place of an existing one.
@@ -127,14 +131,25 @@ impl Journal {
         file.sync_all().map_err(failed)?;
         fs::rename(&draft, &path).map_err(failed)?;
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
-        Ok(Self { path, network, file })
+        let end = u64::try_from(HEAD).unwrap_or(u64::MAX);
+        Ok(Self { path, network, file, end, is_torn: false })
     }
 
-    /// Appends a record, and makes it durable.
+    /// Appends a record, and makes it durable. After an error, the next append removes what the failed one has written.
     pub(crate) fn append(&mut self, record: &JournalRecord) -> Result<(), JournalError> {
-        let bytes = encode(record);
-        let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
-        written.map_err(|source| JournalError::Io { path: self.path.clone(), source })
+        self.write(&encode(record)).map_err(|source| JournalError::Io { path: self.path.clone(), source })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_torn, true) {
+            self.file.set_len(self.end)?;
+            self.file.seek(SeekFrom::Start(self.end))?;
+        }
+        self.file.write_all(bytes)?;
+        self.file.sync_data()?;
+        self.end = self.end.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.is_torn = false;
+        Ok(())
     }
 
     /// Removes all records.
@@ -248,6 +263,25 @@ mod tests {
         journal.append(&record(5, RecordKind::Entry, b"y")).unwrap();
         let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
         assert_eq!(read, [record(5, RecordKind::Entry, b"y")]);
+    }
+
+    #[test]
+    fn append_after_a_full_disk_leaves_whole_records() {
+        let (directory, path) = filled();
+        let (mut journal, _) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+        let writable = std::mem::replace(&mut journal.file, File::open(&path).unwrap());
+        let lost = record(4, RecordKind::Entry, b"lost");
+        let error = journal.append(&lost).unwrap_err().to_string();
+        assert_eq!(error, format!("agreement journal {}", path.display()));
+        // A full disk takes a part of the record.
+        journal.file = writable;
+        journal.file.write_all(&encode(&lost)[..20]).unwrap();
+        let next = record(5, RecordKind::Entry, b"next");
+        journal.append(&next).unwrap();
+        journal.append(&next).unwrap();
+        let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+        assert_eq!(read[..3], records());
+        assert_eq!(read[3..], [next.clone(), next]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub trait Driver: Send + Sync + 'static {
     /// Notes that a member has added the batch with this hash to its pool.
     fn confirmed(&self, member: usize, batch: [u8; 32]);
 
-    /// Notes that the agreement has stopped, and that this member votes no more.
+    /// Records that the agreement has stopped, and that this member no longer votes.
     fn failed(&self, reason: &str);
 }
 
@@ -71,7 +71,7 @@ pub struct Status {
     pub unsealed: u64,
     /// Number of messages of other members that this member has dropped because they are invalid.
     pub dropped: u64,
-    /// The reason why this member votes no more; `None` while it votes.
+    /// The reason why this member no longer votes; `None` while it votes.
     pub failed: Option<String>,
 }
 
