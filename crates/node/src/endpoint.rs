@@ -90,6 +90,7 @@ fn gauges(node: &NodeHandle) -> Gauges {
         is_ready: node.readiness().is_ok(),
         programs: cached.programs,
         program_bytes: cached.bytes,
+        #[cfg(feature = "network")]
         agreement: node.agreement_figures(),
     }
 }

@@ -10,11 +10,10 @@ use std::{
     time::Duration,
 };
 
+#[cfg(feature = "network")]
+use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::{
-    encoding::{
-        EncodeLabelSet,
-        text::{encode, encode_registry},
-    },
+    encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
     registry::{Registry, Unit},
 };
@@ -76,10 +75,12 @@ pub(crate) struct Gauges {
     /// Approximate memory of the contract cache, in bytes.
     pub(crate) program_bytes: u64,
     /// The agreement of a member of a network; `None` in a node that is alone.
+    #[cfg(feature = "network")]
     pub(crate) agreement: Option<AgreementFigures>,
 }
 
 /// The values of the agreement of a member.
+#[cfg(feature = "network")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AgreementFigures {
     /// Height of the engine. Two heights decide a block.
@@ -98,6 +99,7 @@ pub(crate) struct AgreementFigures {
     pub(crate) votes: bool,
 }
 
+#[cfg(feature = "network")]
 impl AgreementFigures {
     /// Adds the values to the text of the metrics.
     fn write(&self, text: &mut String) -> fmt::Result {
@@ -213,6 +215,7 @@ impl Metrics {
         program_bytes.set(whole(gauges.program_bytes));
         store_bytes.set(whole(data_dir.map_or(0, size_of)));
         let mut text = String::new();
+        #[cfg(feature = "network")]
         if let Some(agreement) = gauges.agreement
             && agreement.write(&mut text).is_err()
         {

@@ -35,6 +35,7 @@ use super::{
 #[cfg(feature = "network")]
 use crate::{
     acknowledge::Acknowledge,
+    metrics::AgreementFigures,
     relay::{self, Relay},
 };
 use crate::{
@@ -45,7 +46,6 @@ use crate::{
     data_dir::DataDir,
     head::Context,
     log_filter::FilterStore,
-    metrics::AgreementFigures,
     settings::PublicSettings,
 };
 
@@ -204,24 +204,21 @@ impl NodeHandle {
     }
 
     /// Returns the values of the agreement; `None` in a node that is alone, and before the start of the agreement.
+    #[cfg(feature = "network")]
     pub(crate) fn agreement_figures(&self) -> Option<AgreementFigures> {
-        #[cfg(feature = "network")]
-        if let Some(agreement) = self.shared.relay.get().and_then(|member| member.relay.agreement()) {
-            let status = agreement.status();
-            return Some(AgreementFigures {
-                height: status.height,
-                round: status.round,
-                peers: status.peers,
-                sealed: status.sealed,
-                unsealed: status.unsealed,
-                dropped: status.dropped,
-                votes: status.failed.is_none(),
-            });
-        }
-        None
+        let status = self.shared.relay.get()?.relay.agreement()?.status();
+        Some(AgreementFigures {
+            height: status.height,
+            round: status.round,
+            peers: status.peers,
+            sealed: status.sealed,
+            unsealed: status.unsealed,
+            dropped: status.dropped,
+            votes: status.failed.is_none(),
+        })
     }
 
-    /// Notes that this member votes no more.
+    /// Records that this member no longer votes.
     #[cfg(feature = "network")]
     pub(crate) fn fall_silent(&self) {
         self.shared.silent.store(true, Ordering::Relaxed);
@@ -232,7 +229,7 @@ impl NodeHandle {
     fn member_readiness(&self) -> Result<(), &'static str> {
         let Some(member) = self.shared.relay.get() else { return Ok(()) };
         if self.shared.silent.load(Ordering::Relaxed) {
-            return Err("this member votes no more");
+            return Err("this member no longer votes");
         }
         let latest = self.shared.chain.snapshot().latest_tx_block().timestamp;
         let oldest =
