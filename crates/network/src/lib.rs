@@ -55,6 +55,8 @@ mod peers;
 mod scheme;
 mod shared;
 mod signer;
+#[cfg(test)]
+mod simulation;
 mod table;
 mod types;
 

@@ -1,9 +1,6 @@
 //! Networks of members that agree by the engine, without sockets, threads and clocks. A run is a function of its seed.
 //!
 //! `AGREEMENT_SEEDS=1000` runs more seeds of each scenario, and `AGREEMENT_SEED=7` one of them.
-#![cfg(test)]
-
-mod context;
 mod effects;
 mod member;
 mod network;
@@ -11,7 +8,7 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use world::{Rates, World};
+use self::world::{Rates, World};
 
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()

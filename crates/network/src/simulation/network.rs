@@ -2,19 +2,19 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use rand_core::{Infallible, TryCryptoRng, TryRng};
+use chacha20::{ChaCha8Rng, rand_core::Rng as _};
 use silica_chain::{
     Chain, Committees, Genesis, Producer,
     state::{Store, StoreOptions},
 };
 use silica_council::{Member, NetworkFile, PeerId};
 use silica_crypto::KeyPair;
-use silica_protocol::{Account, Address, ChainId, Qa, Transaction, sha256};
+use silica_protocol::{Account, Address, ChainId, Qa, Transaction};
 
 /// Number of accounts with money.
-pub(crate) const PAYERS: usize = 8;
+pub(super) const PAYERS: usize = 8;
 
-pub(crate) fn key(index: usize) -> KeyPair {
+pub(super) fn key(index: usize) -> KeyPair {
     KeyPair::from_hex(&format!("{:064x}", 0x0101_0101 + index)).unwrap()
 }
 
@@ -23,13 +23,13 @@ fn payer(number: usize) -> KeyPair {
 }
 
 /// Returns the payment of a payer with this nonce.
-pub(crate) fn payment(number: usize, nonce: u64) -> Transaction {
+pub(super) fn payment(number: usize, nonce: u64) -> Transaction {
     let payment = Transaction::payment(Address::new([9; 20]), Qa::new(1_000)).chain_id(ChainId::new(333));
     payment.nonce(nonce).sign(&payer(number)).unwrap()
 }
 
 /// Returns a network with DS epochs of five blocks.
-pub(crate) fn network(members: usize) -> Arc<NetworkFile> {
+pub(super) fn network(members: usize) -> Arc<NetworkFile> {
     let mut text = format!(
         r#"[network]
 name = "simulation"
@@ -54,53 +54,25 @@ propose-timeout = "1s"
     Arc::new(NetworkFile::parse(&text).unwrap())
 }
 
-pub(crate) fn genesis() -> Genesis {
+pub(super) fn genesis() -> Genesis {
     let account = Account::with_balance(Qa::new(10_u128.pow(18)));
     Genesis::new((0..PAYERS).map(|number| (payer(number).address(), account)).collect()).unwrap()
 }
 
 /// Opens the chain of the network.
-pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
+pub(super) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
     let (parameters, committees) = (network.parameters(), Committees::fixed(network.committee()));
     silica_chain::open(store, parameters.chain_config(), &genesis(), committees, parameters.genesis_time).unwrap()
 }
 
 /// Executes all blocks of a store again, and compares each header, state root, receipt and signature.
-pub(crate) fn check(store: &Store, network: &NetworkFile) {
+pub(super) fn check(store: &Store, network: &NetworkFile) {
     let (scratch, committees) = (Store::ephemeral(StoreOptions::default()), Committees::fixed(network.committee()));
     let config = network.parameters().chain_config();
     silica_chain::check(store, &scratch, config, &genesis(), committees, &mut |_, _| {}).unwrap();
 }
 
-/// A random number generator. Each request returns the SHA-256 of a counter.
-#[derive(Debug)]
-pub(crate) struct Digests(pub(crate) u64);
-
-impl TryRng for Digests {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        rand_core::utils::next_word_via_fill(self)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0 += 1;
-        let digest = sha256(&[&self.0.to_be_bytes()]);
-        bytes.iter_mut().zip(digest.into_iter().cycle()).for_each(|(byte, random)| *byte = random);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Digests {}
-
-impl Digests {
-    /// Returns the next number below `below`.
-    pub(crate) fn draw(&mut self, below: u64) -> u64 {
-        let Ok(number) = self.try_next_u64();
-        number % below
-    }
+/// Returns the next number below `below`.
+pub(super) fn draw(random: &mut ChaCha8Rng, below: u64) -> u64 {
+    random.next_u64() % below
 }

@@ -1,80 +1,90 @@
 //! A member: its chain, its journal, the log of its engine, its council and its engine.
 
-use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
-
-use arc_malachitebft_app::metrics::Metrics;
-use arc_malachitebft_core_consensus::{
-    Effect, Input, Params, ProposedValue, Resumable as _, Resume, SignedConsensusMsg, State, ThresholdParams, process,
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
 };
-use arc_malachitebft_core_types::{CommitCertificate, Round, Validity, ValueOrigin, ValuePayload, VoteExtensionPolicy};
+
+use arc_malachitebft_app::consensus::{
+    ConsensusMsg, Effect, Input, Params, ProposedValue, Resumable as _, Resume, SignedConsensusMsg, State,
+    ThresholdParams, process,
+};
+use arc_malachitebft_app::metrics::Metrics;
+use arc_malachitebft_app::types::core::{
+    CommitCertificate, Round, SignedMessage, Validity, ValueOrigin, ValuePayload, VoteExtensionPolicy,
+};
+use arc_malachitebft_signing::{Signer as _, Verifier as _, VerifierExt as _};
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::{
     Chain, Producer,
     consensus::Application as _,
     state::{Store, StoreOptions},
 };
 use silica_council::{Council, DecideError, Decided, Entry, EntryId, EntryKind, Height, NetworkFile, Rule, Verdict};
-use silica_crypto::{KeyPair, cosign::quorum};
 use silica_protocol::Timestamp;
 
 use crate::{
-    context::{Committee, Context, EngineHeight, Position, Value, Vote},
-    network::{self, Digests},
+    context::Ctx,
+    signer::{VoteSigner, VoteVerifier},
+    simulation::network,
+    types::{EngineVote, MemberIndex, Members},
 };
 
 /// An entry that a member has found valid, before it votes for the entry.
 #[derive(Clone, Debug)]
-pub(crate) struct Journalled {
-    pub(crate) height: Height,
-    pub(crate) entry: Entry,
+pub(super) struct Journalled {
+    pub(super) height: Height,
+    pub(super) entry: Entry,
     round: Round,
     proposer: usize,
     is_decided: bool,
 }
 
 /// The memory of a running member.
-pub(crate) struct Running {
-    pub(crate) chain: Chain,
-    pub(crate) producer: Producer,
-    pub(crate) council: Council,
-    pub(crate) engine: State<Context>,
+pub(super) struct Running {
+    pub(super) chain: Chain,
+    pub(super) producer: Producer,
+    pub(super) council: Council,
+    pub(super) engine: State<Ctx>,
     metrics: Metrics,
     /// The round of a seal in which the engine waits for the value of this member.
-    pub(crate) waits: Option<u32>,
+    pub(super) waits: Option<u32>,
 }
 
-pub(crate) enum Status {
+pub(super) enum Status {
     Running(Box<Running>),
     /// Starts again at this time, in milliseconds.
     Down(Box<Store>, u64),
     Moving,
 }
 
-pub(crate) struct Member {
-    pub(crate) index: usize,
-    pub(crate) key: KeyPair,
-    pub(crate) context: Context,
+pub(super) struct Member {
+    pub(super) index: usize,
+    pub(super) signer: VoteSigner,
     network: Arc<NetworkFile>,
-    pub(crate) status: Status,
-    pub(crate) journal: Vec<Journalled>,
+    pub(super) status: Status,
+    pub(super) journal: Vec<Journalled>,
     /// The log of the engine, with the number of entries that are on disk.
-    log: Vec<Input<Context>>,
+    log: Vec<Input<Ctx>>,
     flushed: usize,
     log_height: Option<Height>,
-    pub(crate) certificates: BTreeMap<Height, CommitCertificate<Context>>,
+    pub(super) certificates: BTreeMap<Height, CommitCertificate<Ctx>>,
     /// All votes that the member has sent.
-    votes: BTreeMap<String, Vote>,
-    pub(crate) rng: Digests,
-    pub(crate) starts: u64,
-    pub(crate) skew: i64,
+    votes: BTreeMap<String, EngineVote>,
+    pub(super) rng: ChaCha8Rng,
+    pub(super) starts: u64,
+    pub(super) skew: i64,
 }
 
 impl Member {
-    pub(crate) fn new(network: &Arc<NetworkFile>, context: &Context, index: usize, seed: u64, skew: i64) -> Self {
+    pub(super) fn new(network: &Arc<NetworkFile>, index: usize, seed: u64, skew: i64) -> Self {
         let store = Store::ephemeral(StoreOptions::default());
         Self {
             index,
-            key: network::key(index),
-            context: context.clone(),
+            signer: VoteSigner { network: network.id(), key: network::key(index) },
             network: Arc::clone(network),
             status: Status::Down(Box::new(store), 0),
             journal: Vec::new(),
@@ -83,18 +93,23 @@ impl Member {
             log_height: None,
             certificates: BTreeMap::new(),
             votes: BTreeMap::new(),
-            rng: Digests(seed << 32 | u64::try_from(index).unwrap() << 24),
+            rng: ChaCha8Rng::seed_from_u64(seed << 32 | u64::try_from(index).unwrap() << 24),
             starts: 0,
             skew,
         }
     }
 
-    pub(crate) fn running(&mut self) -> Option<&mut Running> {
+    /// Returns the position of the member, for the engine.
+    pub(super) fn index(&self) -> MemberIndex {
+        member_index(self.index)
+    }
+
+    pub(super) fn running(&mut self) -> Option<&mut Running> {
         if let Status::Running(running) = &mut self.status { Some(running) } else { None }
     }
 
     /// Stops the member. Its memory and the entries of the log that are not flushed are lost.
-    pub(crate) fn crash(&mut self, until: u64) {
+    pub(super) fn crash(&mut self, until: u64) {
         if self.running().is_none() {
             return;
         }
@@ -105,12 +120,12 @@ impl Member {
     }
 
     /// Starts the member from its chain, its journal and its log. Returns the effects of the engine.
-    pub(crate) fn restart(&mut self) -> Vec<Effect<Context>> {
+    pub(super) fn restart(&mut self) -> Vec<Effect<Ctx>> {
         let Status::Down(store, _) = std::mem::replace(&mut self.status, Status::Moving) else {
             panic!("member {} is running", self.index)
         };
         let (chain, mut producer) = network::open(*store, &self.network);
-        let mut council = Council::new(&self.network, self.key.clone()).unwrap();
+        let mut council = Council::new(&self.network, self.signer.key.clone()).unwrap();
         let first = council.next_height(producer.head().header.number).unwrap();
         self.journal.retain(|record| record.height >= first);
         if let Some(record) = self.journal.iter().find(|record| record.is_decided) {
@@ -128,13 +143,13 @@ impl Member {
             inputs.push(proposed(due, record.round, record.proposer, record.entry.id, Validity::Valid));
         }
         let params = Params {
-            address: Position(self.index),
+            address: self.index(),
             threshold_params: ThresholdParams::default(),
             value_payload: ValuePayload::ProposalAndParts,
             enabled: true,
         };
-        let committee = Committee(Arc::clone(&self.context.members));
-        let engine = State::new(self.context.clone(), due.into(), committee, params, 100, 1_000);
+        let members = Members::new(&self.network.committee());
+        let engine = State::new(Ctx, due.into(), members, params, 100, 1_000);
         self.starts += 1;
         self.status = Status::Running(Box::new(Running {
             chain,
@@ -162,24 +177,24 @@ impl Member {
     }
 
     /// Begins a height with an empty log.
-    pub(crate) fn start(&mut self, height: Height) -> Vec<Effect<Context>> {
+    pub(super) fn start(&mut self, height: Height) -> Vec<Effect<Ctx>> {
         (self.log, self.flushed, self.log_height) = (Vec::new(), 0, Some(height));
-        let committee = Committee(Arc::clone(&self.context.members));
+        let members = Members::new(&self.network.committee());
         let running = self.running().unwrap();
         running.waits = None;
-        self.process(Input::StartHeight(height.into(), committee, false, None, VoteExtensionPolicy::Disabled))
+        self.process(Input::StartHeight(height.into(), members, false, None, VoteExtensionPolicy::Disabled))
     }
 
     /// Gives an input to the engine. Returns the effects that need no answer.
-    pub(crate) fn process(&mut self, input: Input<Context>) -> Vec<Effect<Context>> {
-        let (context, key, index) = (self.context.clone(), self.key.clone(), self.index);
+    pub(super) fn process(&mut self, input: Input<Ctx>) -> Vec<Effect<Ctx>> {
+        let (signer, index) = (self.signer.clone(), self.index);
         let Some(running) = self.running() else { return Vec::new() };
         let mut effects = Vec::new();
-        let result: Result<(), arc_malachitebft_core_consensus::Error<Context>> = process!(
+        let result: Result<(), arc_malachitebft_app::consensus::Error<Ctx>> = process!(
             input: input,
             state: &mut running.engine,
             metrics: &running.metrics,
-            with: effect => Ok::<_, Infallible>(answer(&context, &key, effect, &mut effects))
+            with: effect => Ok::<_, Infallible>(answer(&signer, effect, &mut effects))
         );
         if let Err(error) = result {
             panic!("member {index}: {error}");
@@ -187,16 +202,16 @@ impl Member {
         effects
     }
 
-    pub(crate) fn append(&mut self, input: Input<Context>) {
+    pub(super) fn append(&mut self, input: Input<Ctx>) {
         self.log.push(input);
     }
 
-    pub(crate) fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         self.flushed = self.log.len();
     }
 
     /// Checks that the member sends no two different votes of one kind in a round.
-    pub(crate) fn watch(&mut self, message: &SignedConsensusMsg<Context>) {
+    pub(super) fn watch(&mut self, message: &SignedConsensusMsg<Ctx>) {
         if let SignedConsensusMsg::Vote(vote) = message {
             let vote = &vote.message;
             let place = format!("{:?} {} {}", vote.kind, vote.height, vote.round);
@@ -205,24 +220,24 @@ impl Member {
         }
     }
 
-    pub(crate) fn clock(&self, time: u64) -> Timestamp {
+    pub(super) fn clock(&self, time: u64) -> Timestamp {
         let start = self.network.parameters().genesis_time.get() + 60_000_000;
         Timestamp::new((start + time * 1_000).saturating_add_signed(self.skew * 1_000))
     }
 
-    pub(crate) fn height(&mut self) -> Option<Height> {
+    pub(super) fn height(&mut self) -> Option<Height> {
         let Running { producer, council, .. } = self.running()?;
         council.next_height(producer.head().header.number)
     }
 
     /// Keeps an entry before the member votes for it.
-    pub(crate) fn write(&mut self, height: Height, entry: Entry, round: Round, proposer: usize) {
+    pub(super) fn write(&mut self, height: Height, entry: Entry, round: Round, proposer: usize) {
         self.journal.push(Journalled { height, entry, round, proposer, is_decided: false });
     }
 
     /// Processes a decision of the engine. Returns whether the next height can begin.
-    pub(crate) fn decide(&mut self, certificate: CommitCertificate<Context>) -> Result<(), Box<DecideError>> {
-        let (height, id) = (certificate.height.get(), certificate.value_id);
+    pub(super) fn decide(&mut self, certificate: CommitCertificate<Ctx>) -> Result<(), Box<DecideError>> {
+        let (height, id) = (certificate.height.council().unwrap(), EntryId::from(certificate.value_id));
         let bytes = self.journal.iter().find(|record| record.entry.id == id).map(|record| record.entry.bytes.clone());
         let Running { producer, council, .. } = self.running().unwrap();
         let decided = council.decide(producer, height, id, bytes.as_deref())?;
@@ -238,7 +253,7 @@ impl Member {
     }
 
     /// Returns the bytes of an entry that the member has decided.
-    pub(crate) fn decided_bytes(&mut self, height: Height) -> Option<Vec<u8>> {
+    pub(super) fn decided_bytes(&mut self, height: Height) -> Option<Vec<u8>> {
         let running = self.running()?;
         let snapshot = running.producer.store().snapshot();
         let committed = silica_council::entry_bytes(&snapshot, height).unwrap();
@@ -248,54 +263,42 @@ impl Member {
     }
 }
 
+fn member_index(index: usize) -> MemberIndex {
+    MemberIndex(index.try_into().unwrap())
+}
+
 /// Returns the input of the engine for the verdict on an entry.
-pub(crate) fn proposed(
-    height: Height,
-    round: Round,
-    proposer: usize,
-    id: EntryId,
-    validity: Validity,
-) -> Input<Context> {
-    let (height, proposer, value) = (height.into(), Position(proposer), Value(id));
+pub(super) fn proposed(height: Height, round: Round, proposer: usize, id: EntryId, validity: Validity) -> Input<Ctx> {
+    let (height, proposer, value) = (height.into(), member_index(proposer), id.into());
     let value = ProposedValue { height, round, valid_round: Round::Nil, proposer, value, validity };
     Input::ProposedValue(value, ValueOrigin::Consensus)
 }
 
 /// Answers an effect that needs an answer. Keeps all others.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all other effects are for the scheduler")]
-fn answer(
-    context: &Context,
-    key: &KeyPair,
-    effect: Effect<Context>,
-    effects: &mut Vec<Effect<Context>>,
-) -> Resume<Context> {
-    let needed = quorum(context.members.len());
-    let precommits = |certificate: &CommitCertificate<Context>| {
-        let CommitCertificate { height, round, value_id, commit_signatures } = certificate.clone();
-        commit_signatures.into_iter().map(move |signature| {
-            let vote = context_vote(height, round, value_id, signature.address);
-            (vote, signature.signature)
-        })
-    };
+fn answer(signer: &VoteSigner, effect: Effect<Ctx>, effects: &mut Vec<Effect<Ctx>>) -> Resume<Ctx> {
+    let verifier = VoteVerifier { network: signer.network };
     match effect {
-        Effect::SignVote(vote, r) => r.resume_with(context.sign_vote(vote, key)),
-        Effect::SignProposal(proposal, r) => r.resume_with(context.sign_proposal(proposal, key)),
-        Effect::VerifySignature(message, key, r) => r.resume_with(context.verify(&message, &key)),
-        Effect::VerifyCommitCertificate(certificate, _, _, r) => {
-            r.resume_with(context.verify_votes(precommits(&certificate), needed))
+        Effect::SignVote(vote, r) => r.resume_with(ready(signer.sign_vote(vote)).unwrap()),
+        Effect::SignProposal(proposal, r) => r.resume_with(ready(signer.sign_proposal(proposal)).unwrap()),
+        Effect::VerifySignature(SignedMessage { message, signature }, key, r) => {
+            let result = match &message {
+                ConsensusMsg::Vote(vote) => ready(verifier.verify_signed_vote(vote, &signature, &key)),
+                ConsensusMsg::Proposal(proposal) => ready(verifier.verify_signed_proposal(proposal, &signature, &key)),
+            };
+            r.resume_with(result.unwrap().is_valid())
         }
-        Effect::VerifyExtendedCommitCertificate(certificate, _, _, _, r) => {
-            r.resume_with(context.verify_votes(precommits(&certificate.trim_vote_extensions()), needed))
+        Effect::VerifyCommitCertificate(certificate, members, thresholds, r) => {
+            r.resume_with(ready(verifier.verify_commit_certificate(&Ctx, &certificate, &members, thresholds)))
         }
-        Effect::VerifyPolkaCertificate(certificate, _, _, r) => {
-            let votes: Vec<_> = certificate.votes(context).map(|vote| (vote.message, vote.signature)).collect();
-            r.resume_with(context.verify_votes(votes, needed))
+        Effect::VerifyExtendedCommitCertificate(certificate, members, thresholds, policy, r) => r.resume_with(ready(
+            verifier.verify_extended_commit_certificate(&Ctx, &certificate, &members, thresholds, policy),
+        )),
+        Effect::VerifyPolkaCertificate(certificate, members, thresholds, r) => {
+            r.resume_with(ready(verifier.verify_polka_certificate(&Ctx, &certificate, &members, thresholds)))
         }
-        Effect::VerifyRoundCertificate(certificate, _, _, r) => {
-            let votes: Vec<_> = certificate.votes(context).map(|vote| (vote.message, vote.signature)).collect();
-            let is_skip = certificate.cert_type == arc_malachitebft_core_types::RoundCertificateType::Skip;
-            let needed = if is_skip { (context.members.len() - 1) / 3 + 1 } else { needed };
-            r.resume_with(context.verify_votes(votes, needed))
+        Effect::VerifyRoundCertificate(certificate, members, thresholds, r) => {
+            r.resume_with(ready(verifier.verify_round_certificate(&Ctx, &certificate, &members, thresholds)))
         }
         other => {
             effects.push(other);
@@ -304,8 +307,10 @@ fn answer(
     }
 }
 
-fn context_vote(height: EngineHeight, round: Round, id: EntryId, address: Position) -> Vote {
-    let (kind, value) =
-        (arc_malachitebft_core_types::VoteType::Precommit, arc_malachitebft_core_types::NilOrVal::Val(id));
-    Vote { kind, height, round, value, address }
+/// Returns the result of a future that never waits.
+pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => panic!("the future waits"),
+    }
 }

@@ -5,18 +5,21 @@ use std::{
     sync::Arc,
 };
 
-use arc_malachitebft_core_consensus::{Effect, Input, LivenessMsg, PeerId, SignedConsensusMsg};
-use arc_malachitebft_core_types::{
+use arc_malachitebft_app::consensus::{Effect, Input, LivenessMsg, PeerId, SignedConsensusMsg};
+use arc_malachitebft_app::types::core::{
     CommitCertificate, ExtendedCommitCertificate, Round, Timeout, ValueResponse, VoteExtensions,
 };
+use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::{Epochs, state::BlockRecord};
 use silica_council::{CoSignMessage, EntryId, EntryKind, Height, NetworkFile, Timer};
 use silica_protocol::{BlockNumber, Qa};
 
 use crate::{
-    context::{Context, Position, Seat},
-    member::{Member, Running, Status},
-    network::{self, Digests},
+    context::Ctx,
+    simulation::{
+        member::{Member, Running, Status},
+        network,
+    },
 };
 
 /// Longest time from the end of all failures to the next decision, in milliseconds.
@@ -24,26 +27,26 @@ const RESUMES: u64 = 30_000;
 
 /// How often failures happen: in thousandths of all events, of all messages, and in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rates {
-    pub(crate) crash: u64,
-    pub(crate) power: u64,
-    pub(crate) partition: u64,
-    pub(crate) loss: u64,
-    pub(crate) repeat: u64,
+pub(super) struct Rates {
+    pub(super) crash: u64,
+    pub(super) power: u64,
+    pub(super) partition: u64,
+    pub(super) loss: u64,
+    pub(super) repeat: u64,
     /// Longest additional delay of a message.
-    pub(crate) delay: u64,
+    pub(super) delay: u64,
 }
 
 /// A message between members.
 #[derive(Clone, Debug)]
-pub(crate) enum Message {
-    Consensus(SignedConsensusMsg<Context>),
-    Liveness(LivenessMsg<Context>),
+pub(super) enum Message {
+    Consensus(SignedConsensusMsg<Ctx>),
+    Liveness(LivenessMsg<Ctx>),
     Entry { height: Height, round: Round, valid_round: Round, proposer: usize, bytes: Arc<[u8]> },
     CoSign(Vec<u8>),
 }
 
-pub(crate) enum Event {
+pub(super) enum Event {
     Message { from: usize, to: usize, message: Message },
     Timeout { member: usize, starts: u64, id: u64 },
     CoSignTimer { member: usize, starts: u64, timer: Timer },
@@ -51,22 +54,22 @@ pub(crate) enum Event {
     Sync,
 }
 
-pub(crate) struct World {
-    pub(crate) seed: u64,
-    pub(crate) random: Digests,
-    pub(crate) network: Arc<NetworkFile>,
-    pub(crate) members: Vec<Member>,
-    pub(crate) rates: Rates,
+pub(super) struct World {
+    pub(super) seed: u64,
+    pub(super) random: ChaCha8Rng,
+    pub(super) network: Arc<NetworkFile>,
+    pub(super) members: Vec<Member>,
+    pub(super) rates: Rates,
     /// A member whose proposals are false.
-    pub(crate) liar: Option<usize>,
+    pub(super) liar: Option<usize>,
     /// What has happened in the run.
-    pub(crate) seen: BTreeSet<String>,
+    pub(super) seen: BTreeSet<String>,
     /// Time in milliseconds.
-    pub(crate) time: u64,
-    pub(crate) timers: Vec<Vec<(Timeout, u64)>>,
-    pub(crate) decided: BTreeMap<Height, EntryId>,
+    pub(super) time: u64,
+    pub(super) timers: Vec<Vec<(Timeout, u64)>>,
+    pub(super) decided: BTreeMap<Height, EntryId>,
     /// The time of the first decision of each height.
-    pub(crate) decided_at: BTreeMap<Height, u64>,
+    pub(super) decided_at: BTreeMap<Height, u64>,
     /// Whether failures have ended.
     is_quiet: bool,
     /// The members of one part of a divided network, and the end of the division.
@@ -83,17 +86,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, members: usize) -> Self {
+    pub(super) fn new(seed: u64, members: usize) -> Self {
         let network = network::network(members);
-        let seats = network.committee().into_iter().enumerate();
-        let seats: Arc<[Seat]> = seats.map(|(index, key)| Seat { position: Position(index), key }).collect();
-        let context = Context { network: network.id(), members: seats };
-        let member = |index| Member::new(&network, &context, index, seed, 0);
+        let member = |index| Member::new(&network, index, seed, 0);
         let supply = network::genesis().accounts().values().map(|account| account.balance.get()).sum();
         let first = Height::new(1).unwrap();
         Self {
             seed,
-            random: Digests(seed << 40 | 1 << 63),
+            random: ChaCha8Rng::seed_from_u64(seed << 40 | 1 << 63),
             members: (0..members).map(member).collect(),
             network,
             rates: Rates::default(),
@@ -117,31 +117,42 @@ impl World {
     }
 
     /// Divides the network into some members and all others, until a time in milliseconds.
-    pub(crate) fn divide(&mut self, part: impl IntoIterator<Item = usize>, until: u64) {
+    pub(super) fn divide(&mut self, part: impl IntoIterator<Item = usize>, until: u64) {
         self.part = (part.into_iter().collect(), until);
     }
 
     /// Sets the differences of the clocks, in milliseconds.
-    pub(crate) fn skew(&mut self, skews: [i64; 4]) {
+    pub(super) fn skew(&mut self, skews: [i64; 4]) {
         self.members.iter_mut().zip(skews).for_each(|(member, skew)| member.skew = skew);
     }
 
-    pub(crate) fn see(&mut self, what: impl Into<String>) {
+    pub(super) fn see(&mut self, what: impl Into<String>) {
         self.seen.insert(what.into());
     }
 
-    /// Returns whether an event with this rate in thousandths happens.
-    pub(crate) fn happens(&mut self, rate: u64) -> bool {
-        rate > 0 && !self.is_quiet && self.random.draw(1_000) < rate
+    /// Draws a number below `below`.
+    pub(super) fn draw(&mut self, below: u64) -> u64 {
+        network::draw(&mut self.random, below)
     }
 
-    pub(crate) fn schedule(&mut self, delay: u64, event: Event) {
+    /// Returns the number of a new timer.
+    pub(super) fn next_timer(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
+
+    /// Returns whether an event with this rate in thousandths happens.
+    pub(super) fn happens(&mut self, rate: u64) -> bool {
+        rate > 0 && !self.is_quiet && self.draw(1_000) < rate
+    }
+
+    pub(super) fn schedule(&mut self, delay: u64, event: Event) {
         self.count += 1;
         self.events.insert((self.time + delay, self.count), event);
     }
 
     /// Sends a message to other members.
-    pub(crate) fn send(&mut self, from: usize, to: impl IntoIterator<Item = usize>, message: &Message) {
+    pub(super) fn send(&mut self, from: usize, to: impl IntoIterator<Item = usize>, message: &Message) {
         for to in to {
             let is_divided = self.time < self.part.1 && self.part.0.contains(&from) != self.part.0.contains(&to);
             let Rates { loss, repeat, delay, .. } = self.rates;
@@ -149,20 +160,20 @@ impl World {
                 continue;
             }
             for _ in 0..=u64::from(self.happens(repeat)) {
-                let late = if self.is_quiet || delay == 0 { 0 } else { self.random.draw(delay) };
-                let delay = 1 + self.random.draw(10) + late;
+                let late = if self.is_quiet || delay == 0 { 0 } else { self.draw(delay) };
+                let delay = 1 + self.draw(10) + late;
                 self.schedule(delay, Event::Message { from, to, message: message.clone() });
             }
         }
     }
 
-    pub(crate) fn others(&self, member: usize) -> Vec<usize> {
+    pub(super) fn others(&self, member: usize) -> Vec<usize> {
         (0..self.members.len()).filter(|other| *other != member).collect()
     }
 
     /// Stops a member.
-    pub(crate) fn crash(&mut self, member: usize) {
-        let until = self.time + self.random.draw(8_000);
+    pub(super) fn crash(&mut self, member: usize) {
+        let until = self.time + self.draw(8_000);
         self.members[member].crash(until);
         self.timers[member].clear();
     }
@@ -182,7 +193,7 @@ impl World {
     }
 
     /// Makes blocks with failures, and then some blocks without failures.
-    pub(crate) fn run(&mut self, blocks: u64) {
+    pub(super) fn run(&mut self, blocks: u64) {
         self.schedule(0, Event::Sync);
         let bad = Height::of_seal(BlockNumber::new(blocks)).unwrap();
         let end = Height::of_seal(BlockNumber::new(blocks + 2)).unwrap();
@@ -215,7 +226,7 @@ impl World {
         let Rates { crash, power, partition, .. } = self.rates;
         let count = u64::try_from(self.members.len()).unwrap();
         if self.happens(crash) {
-            let member = usize::try_from(self.random.draw(count)).unwrap();
+            let member = usize::try_from(self.draw(count)).unwrap();
             self.see("a crash");
             self.crash(member);
         }
@@ -225,8 +236,8 @@ impl World {
         }
         if self.time >= self.part.1 && self.happens(partition) {
             self.see("a partition");
-            let part = (0..self.members.len()).filter(|_| self.random.draw(2) == 0).collect();
-            self.part = (part, self.time + self.random.draw(30_000));
+            let part = (0..self.members.len()).filter(|_| self.draw(2) == 0).collect();
+            self.part = (part, self.time + self.draw(30_000));
         }
     }
 
@@ -317,13 +328,13 @@ impl World {
 
     /// Submits payments to a member and to some others.
     fn pay(&mut self, first: usize) {
-        for _ in 0..self.random.draw(3) {
-            let payer = usize::try_from(self.random.draw(8)).unwrap();
+        for _ in 0..self.draw(3) {
+            let payer = usize::try_from(self.draw(8)).unwrap();
             let nonce = self.nonces.entry(payer).or_default();
             *nonce += 1;
             let payment = network::payment(payer, *nonce);
             for member in 0..self.members.len() {
-                let (now, goes) = (self.members[member].clock(self.time), member == first || self.random.draw(4) > 0);
+                let (now, goes) = (self.members[member].clock(self.time), member == first || self.draw(4) > 0);
                 let Some(Running { chain, .. }) = self.members[member].running().filter(|_| goes) else { continue };
                 if let Ok(admitted) = chain.admit(payment.clone(), false) {
                     let _known = chain.submit(admitted, now);
@@ -333,8 +344,8 @@ impl World {
     }
 
     /// Records a decision, and checks that all members decide the same entry.
-    pub(crate) fn note(&mut self, member: usize, certificate: &CommitCertificate<Context>) {
-        let (height, id) = (certificate.height.get(), certificate.value_id);
+    pub(super) fn note(&mut self, member: usize, certificate: &CommitCertificate<Ctx>) {
+        let (height, id) = (certificate.height.council().unwrap(), certificate.value_id.into());
         if certificate.round > Round::ZERO {
             self.see("a later round");
         }
@@ -373,7 +384,7 @@ impl World {
     }
 
     /// Returns the effects of an effect that the scheduler does not know.
-    pub(crate) fn unexpected(&self, effect: &Effect<Context>) -> ! {
+    pub(super) fn unexpected(&self, effect: &Effect<Ctx>) -> ! {
         panic!("seed {}: {effect:?}", self.seed)
     }
 }

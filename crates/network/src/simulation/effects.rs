@@ -2,8 +2,10 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use arc_malachitebft_core_consensus::{Effect, Input, LocallyProposedValue, SignedConsensusMsg};
-use arc_malachitebft_core_types::{Round, TimeoutKind, Validity, ValueOrigin};
+use arc_malachitebft_app::consensus::{Effect, Input, LocallyProposedValue, SignedConsensusMsg};
+use arc_malachitebft_app::types::core::{Round, TimeoutKind, Validity, ValueOrigin};
+use arc_malachitebft_signing::Signer as _;
+use chacha20::ChaCha8Rng;
 use silica_council::{
     Body, CoSignMessage, Content, Council, Effect as CoSignEffect, Entry, EntryId, EntryKind, Height, ProposalError,
     Recipient, Rule, Seal, TimerKind, Verdict,
@@ -11,15 +13,17 @@ use silica_council::{
 use silica_protocol::StateRoot;
 
 use crate::{
-    context::{Context, Position, Proposal, Value},
-    member::{Running, Status, proposed},
-    network::Digests,
-    world::{Event, Message, World},
+    context::Ctx,
+    simulation::{
+        member::{Running, Status, proposed, ready},
+        world::{Event, Message, World},
+    },
+    types::EngineProposal,
 };
 
 impl World {
     /// Executes the effects of an engine in order. A crash can happen between two of them.
-    pub(crate) fn apply(&mut self, member: usize, effects: Vec<Effect<Context>>) {
+    pub(super) fn apply(&mut self, member: usize, effects: Vec<Effect<Ctx>>) {
         let starts = self.members[member].starts;
         let mut queue = VecDeque::from(effects);
         while let Some(effect) = queue.pop_front() {
@@ -39,7 +43,7 @@ impl World {
     }
 
     /// Executes an effect. Returns new inputs of the engine.
-    fn execute(&mut self, member: usize, effect: Effect<Context>) -> Vec<Input<Context>> {
+    fn execute(&mut self, member: usize, effect: Effect<Ctx>) -> Vec<Input<Ctx>> {
         match effect {
             Effect::CancelAllTimeouts(_) => self.timers[member].clear(),
             Effect::CancelTimeout(timeout, _) => self.timers[member].retain(|(timer, _)| *timer != timeout),
@@ -51,15 +55,14 @@ impl World {
                     TimeoutKind::Rebroadcast => 1_000,
                     TimeoutKind::FinalizeHeight(_) => panic!("no target time"),
                 };
-                let id = self.random.0;
-                self.random.0 += 1;
+                let id = self.next_timer();
                 self.timers[member].push((timeout, id));
                 let starts = self.members[member].starts;
                 self.schedule(u64::try_from(delay).unwrap(), Event::Timeout { member, starts, id });
             }
             Effect::StartRound(height, round, _, _, _) => {
                 self.members[member].flush();
-                let (height, round) = (height.get(), round.as_u32().unwrap());
+                let (height, round) = (height.council().unwrap(), round.as_u32().unwrap());
                 if height.kind() == EntryKind::Seal {
                     self.co_sign(member, |council, rng| council.start_round(height, round, rng));
                 }
@@ -79,18 +82,19 @@ impl World {
                 self.send(member, others, &Message::Consensus(SignedConsensusMsg::Vote(vote)));
             }
             Effect::RepublishRoundCertificate(certificate, _) => {
-                let message = arc_malachitebft_core_consensus::LivenessMsg::SkipRoundCertificate(certificate);
+                let message = arc_malachitebft_app::consensus::LivenessMsg::SkipRoundCertificate(certificate);
                 let others = self.others(member);
                 self.send(member, others, &Message::Liveness(message));
             }
             Effect::GetValue(height, round, _, _) => {
-                return self.get_value(member, height.get(), round.as_u32().unwrap());
+                return self.get_value(member, height.council().unwrap(), round.as_u32().unwrap());
             }
             Effect::RestreamProposal(height, round, valid_round, proposer, id, _) => {
                 let journal = &self.members[member].journal;
-                if let Some(record) = journal.iter().find(|record| record.entry.id == id) {
-                    let (bytes, proposer) = (Arc::clone(&record.entry.bytes), proposer.0);
-                    let entry = Message::Entry { height: height.get(), round, valid_round, proposer, bytes };
+                if let Some(record) = journal.iter().find(|record| record.entry.id == id.into()) {
+                    let (bytes, proposer) = (Arc::clone(&record.entry.bytes), usize::from(proposer.0));
+                    let entry =
+                        Message::Entry { height: height.council().unwrap(), round, valid_round, proposer, bytes };
                     let others = self.others(member);
                     self.send(member, others, &entry);
                 }
@@ -99,7 +103,7 @@ impl World {
             Effect::Decide(certificate, _, _) => {
                 self.members[member].flush();
                 self.note(member, &certificate);
-                let height = certificate.height.get();
+                let height = certificate.height.council().unwrap();
                 match self.members[member].decide(certificate) {
                     Ok(()) => {
                         let pause = if height.kind() == EntryKind::Body { 0 } else { 200 };
@@ -115,12 +119,12 @@ impl World {
                 }
             }
             Effect::CertVerifiedSyncValue(value, proposer, _) => {
-                let (height, round) = (value.certificate.height.get(), value.certificate.round);
+                let (height, round) = (value.certificate.height.council().unwrap(), value.certificate.round);
                 self.see("a synced entry");
                 let bytes: Arc<[u8]> = value.value_bytes.to_vec().into();
-                let valid_round = Round::ZERO;
+                let (valid_round, proposer) = (Round::ZERO, usize::from(proposer.0));
                 let Some(Input::ProposedValue(value, _)) =
-                    self.judge(proposer.0, member, height, round, valid_round, proposer.0, &bytes)
+                    self.judge(proposer, member, height, round, valid_round, proposer, &bytes)
                 else {
                     panic!("seed {}: no verdict on a decided entry", self.seed)
                 };
@@ -141,7 +145,7 @@ impl World {
     }
 
     /// Proposes an entry, if the member has one.
-    fn get_value(&mut self, member: usize, height: Height, round: u32) -> Vec<Input<Context>> {
+    fn get_value(&mut self, member: usize, height: Height, round: u32) -> Vec<Input<Ctx>> {
         let now = self.members[member].clock(self.time);
         let Some(Running { producer, council, waits, .. }) = self.members[member].running() else { return Vec::new() };
         let entry = match council.propose(producer, height, round, now) {
@@ -161,12 +165,12 @@ impl World {
         let message = Message::Entry { height, round, valid_round: Round::Nil, proposer: member, bytes };
         let others = self.others(member);
         self.send(member, others, &message);
-        vec![Input::Propose(LocallyProposedValue::new(height.into(), round, Value(id)))]
+        vec![Input::Propose(LocallyProposedValue::new(height.into(), round, id.into()))]
     }
 
     /// Judges the entry of another member, and writes a valid entry to the journal.
     #[expect(clippy::too_many_arguments, reason = "these are the fields of the message")]
-    pub(crate) fn judge(
+    pub(super) fn judge(
         &mut self,
         from: usize,
         to: usize,
@@ -175,7 +179,7 @@ impl World {
         valid_round: Round,
         proposer: usize,
         bytes: &Arc<[u8]>,
-    ) -> Option<Input<Context>> {
+    ) -> Option<Input<Ctx>> {
         let now = self.members[to].clock(self.time);
         let rule = match (valid_round, round) {
             (Round::Nil, Round::Some(round)) => Rule::FirstProposal { round, now },
@@ -215,12 +219,12 @@ impl World {
     }
 
     /// Calls the council of a member about co-signatures, and executes the effects.
-    pub(crate) fn co_sign(
+    pub(super) fn co_sign(
         &mut self,
         member: usize,
-        call: impl FnOnce(&mut Council, &mut Digests) -> Vec<CoSignEffect>,
+        call: impl FnOnce(&mut Council, &mut ChaCha8Rng) -> Vec<CoSignEffect>,
     ) {
-        let crate::member::Member { status: Status::Running(running), rng, starts, .. } = &mut self.members[member]
+        let super::member::Member { status: Status::Running(running), rng, starts, .. } = &mut self.members[member]
         else {
             return;
         };
@@ -271,7 +275,7 @@ impl World {
             EntryKind::Body => {
                 let limits = self.network.parameters().body_limits();
                 let mut body = Body::decode(height, &entry.bytes, &limits).unwrap();
-                if self.random.draw(2) == 0 {
+                if self.draw(2) == 0 {
                     self.see("two bodies");
                     body.timestamp = body.timestamp.next().unwrap();
                     let other = body.encode();
@@ -297,12 +301,12 @@ impl World {
             }
         };
         for (bytes, id, to) in lies {
-            let (round, address) = (Round::new(round), Position(member));
-            let proposal = Proposal { height: height.into(), round, value: Value(id), pol_round: Round::Nil, address };
-            let liar = &self.members[member];
-            let proposal = SignedConsensusMsg::Proposal(liar.context.sign_proposal(proposal, &liar.key));
-            let entry =
-                Message::Entry { height, round, valid_round: Round::Nil, proposer: member, bytes: bytes.into() };
+            let (round, valid_round) = (Round::new(round), Round::Nil);
+            let (value, index) = (id.into(), self.members[member].index());
+            let proposal = EngineProposal { height: height.into(), round, value, valid_round, member: index };
+            let signed = ready(self.members[member].signer.sign_proposal(proposal)).unwrap();
+            let proposal = SignedConsensusMsg::Proposal(signed);
+            let entry = Message::Entry { height, round, valid_round, proposer: member, bytes: bytes.into() };
             self.send(member, to.clone(), &entry);
             self.send(member, to, &Message::Consensus(proposal));
         }
