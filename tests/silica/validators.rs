@@ -210,6 +210,7 @@ fn faults_of_a_member_are_named() {
         &with(&["--validator", "--shards", "2"]),
         "shards (by --shards): expected no value with a network file",
     );
+    check(&data, &with(&["--validator", "--durability", "relaxed"]), "durability: expected flush with a network file");
     check(&data, &with(&["--validator", "--block-mode", "manual"]), "block-mode (by --block-mode): expected no value");
     check(&data, &[], "expected the directory of a single node");
     let other = validators.path.join("single");

@@ -4,8 +4,8 @@ use std::{fmt::Write as _, ops::RangeInclusive, sync::Arc};
 
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::{
-    BuildError, Chain, CommitError, CommittedBlock, Committees, Edit, EditError, ExecutedBlock, Genesis, InvalidBlock,
-    PassError, Producer, Proposal, ProposeError, SealedBlock,
+    BuildError, Chain, CommitError, CommittedBlock, Edit, EditError, ExecutedBlock, Genesis, InvalidBlock, PassError,
+    Producer, Proposal, ProposeError, SealedBlock,
     consensus::{Application, Cause},
     state::{Store, StoreOptions},
 };
@@ -105,15 +105,15 @@ pub(crate) fn genesis() -> Genesis {
 
 /// Opens the chain of a network.
 pub(crate) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
-    let (parameters, committees) = (network.parameters(), Committees::fixed(network.committee()));
-    silica_chain::open(store, parameters.chain_config(), &genesis(), committees, parameters.genesis_time).unwrap()
+    let parameters = network.parameters();
+    let (config, time) = (parameters.chain_config(), parameters.genesis_time);
+    silica_chain::open(store, config, &genesis(), network.committees(), time).unwrap()
 }
 
 /// Executes all blocks of a store again, and compares each header, state root, receipt and signature.
 pub(crate) fn check(store: &Store, network: &NetworkFile) {
-    let (scratch, committees) = (Store::ephemeral(StoreOptions::default()), Committees::fixed(network.committee()));
-    let config = network.parameters().chain_config();
-    silica_chain::check(store, &scratch, config, &genesis(), committees, &mut |_, _| {}).unwrap();
+    let (scratch, config) = (Store::ephemeral(StoreOptions::default()), network.parameters().chain_config());
+    silica_chain::check(store, &scratch, config, &genesis(), network.committees(), &mut |_, _| {}).unwrap();
 }
 
 /// Opens the chain of a network on an empty store in memory.

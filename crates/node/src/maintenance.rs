@@ -174,7 +174,7 @@ impl ChainFiles {
         let genesis = Genesis::from_accounts_json(&data_dir.accounts(&manifest)?)?;
         let key = data_dir.key(&manifest)?;
         let (config, committees) = match data_dir.network(&manifest)? {
-            Some(network) => (network.parameters().chain_config(), Committees::fixed(network.committee())),
+            Some(network) => (network.parameters().chain_config(), network.committees()),
             None => (manifest.chain_config(), key.public_key().into()),
         };
         Ok(Self { data_dir, manifest, config, genesis, key, committees })

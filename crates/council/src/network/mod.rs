@@ -14,6 +14,7 @@ mod write;
 
 use std::{fmt, time::Duration};
 
+use silica_chain::Committees;
 use silica_crypto::cosign;
 use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, Timestamp, hex, sha256};
 
@@ -161,6 +162,11 @@ impl NetworkFile {
     /// Returns the keys of the committee in their order.
     pub fn committee(&self) -> Vec<PublicKey> {
         self.members.iter().map(|member| member.key).collect()
+    }
+
+    /// Returns the committees of the chain: all members sign all blocks.
+    pub fn committees(&self) -> Committees {
+        Committees::fixed(self.committee())
     }
 
     /// Returns the exact number of members that sign a block.

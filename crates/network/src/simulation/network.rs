@@ -4,7 +4,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use chacha20::{ChaCha8Rng, rand_core::Rng as _};
 use silica_chain::{
-    Chain, Committees, Genesis, Producer,
+    Chain, Genesis, Producer,
     state::{Store, StoreOptions},
 };
 use silica_council::{Member, NetworkFile, PeerId};
@@ -61,15 +61,15 @@ pub(super) fn genesis() -> Genesis {
 
 /// Opens the chain of the network.
 pub(super) fn open(store: Store, network: &NetworkFile) -> (Chain, Producer) {
-    let (parameters, committees) = (network.parameters(), Committees::fixed(network.committee()));
-    silica_chain::open(store, parameters.chain_config(), &genesis(), committees, parameters.genesis_time).unwrap()
+    let parameters = network.parameters();
+    let (config, time) = (parameters.chain_config(), parameters.genesis_time);
+    silica_chain::open(store, config, &genesis(), network.committees(), time).unwrap()
 }
 
 /// Executes all blocks of a store again, and compares each header, state root, receipt and signature.
 pub(super) fn check(store: &Store, network: &NetworkFile) {
-    let (scratch, committees) = (Store::ephemeral(StoreOptions::default()), Committees::fixed(network.committee()));
-    let config = network.parameters().chain_config();
-    silica_chain::check(store, &scratch, config, &genesis(), committees, &mut |_, _| {}).unwrap();
+    let (scratch, config) = (Store::ephemeral(StoreOptions::default()), network.parameters().chain_config());
+    silica_chain::check(store, &scratch, config, &genesis(), network.committees(), &mut |_, _| {}).unwrap();
 }
 
 /// Returns the next number below `below`.

@@ -15,7 +15,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-use silica_chain::{Chain, ChainConfig, Committees, Genesis, Producer, config::NoncePolicy, open};
+use silica_chain::{Chain, ChainConfig, Genesis, Producer, config::NoncePolicy, open};
 use silica_council::{Member as FileMember, NetworkFile, PeerId, TransactionBatch};
 use silica_crypto::KeyPair;
 use silica_network::{Agreement, Driver, Settings, StartError, Work, start};
@@ -207,7 +207,7 @@ impl Network {
         let account = Account::with_balance(Qa::new(1_000 * Qa::PER_ZIL));
         let genesis = Genesis::new(BTreeMap::from([(key(100).address(), account)])).unwrap();
         let time = self.file.parameters().genesis_time;
-        let committees = Committees::fixed(self.file.committee());
+        let committees = self.file.committees();
         let (chain, producer) = open(store, Self::config(), &genesis, committees, time).unwrap();
         let (sender, queue) = channel::<Work>();
         let thread = thread::spawn(move || {

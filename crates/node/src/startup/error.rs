@@ -78,9 +78,12 @@ pub enum StartError {
         "validator: expected on with a network file, because a node that only follows a network does not exist, got off"
     )]
     NotValidator,
-    /// The configuration has no data directory, in which a member keeps how it has voted.
+    /// The configuration has no data directory, which has the votes of a member.
     #[error("ephemeral: expected off with a network file, got on")]
     MemberInMemory,
+    /// The configuration permits the loss of committed blocks, for which the member has voted.
+    #[error("durability: expected flush with a network file, got relaxed")]
+    RelaxedMember,
     /// The network file sets a parameter that an option sets too.
     #[error(
         "{option} (by {by}): expected no value with a network file, which sets the parameters of the chain, got one"

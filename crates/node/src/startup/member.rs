@@ -3,29 +3,27 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use silica_chain::{
-    Committees, EngineError, Genesis,
+    EngineError, Genesis,
     consensus::{Application, Effect, Engine, Input},
 };
 use silica_council::{BlockTiming, NetworkFile};
 use silica_crypto::KeyPair;
 use silica_network::{Agreement, Driver, Settings, Work};
-use silica_protocol::{BlockNumber, Timestamp};
+use silica_protocol::Timestamp;
 use silica_scilla::rules::Rules;
-use silica_state::{OpenOutcome, Store};
 use tokio::task::spawn_blocking;
 use zeroize::Zeroizing;
 
 use super::{
     StartError,
-    open::{MemberParts, Opened, check_genesis, set_policy, store_options},
+    open::{MemberParts, Opened, check_genesis, open_chain, open_store, set_policy},
 };
 use crate::{
     acknowledge::Acknowledge,
-    config::Config,
+    config::{Config, Durability},
     data_dir::{DataDir, Manifest, Parameters},
     driver::{MemberRelay, NodeHandle},
     network::read_files,
-    progress::Progress,
     relay::Relay,
 };
 
@@ -58,6 +56,9 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     if !config.validator {
         return Err(StartError::NotValidator);
     }
+    if config.durability != Durability::Flush {
+        return Err(StartError::RelaxedMember);
+    }
     if let Some(option) = SET_BY_NETWORK.into_iter().find(|option| config.origins.has(option)) {
         return Err(StartError::SetByNetwork { option, by: config.origins.of(option) });
     }
@@ -82,26 +83,14 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     };
     // The addresses can differ from those of the last start.
     data_dir.write_network(&text)?;
-    let mut progress = Progress::new("indexing blocks again");
-    let store =
-        Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.log(done, all))
-            .map_err(|source| StartError::Store { path: Some(directory.clone()), source })?;
-    data_dir.check_not_lost(&manifest, &store)?;
+    let store = open_store(config, &data_dir, &manifest)?;
     let genesis = Genesis::from_accounts_json(&accounts)
         .map_err(|source| StartError::Accounts { path: path.to_owned(), source })?;
-    let failed = |source| StartError::Chain { path: Some(directory.clone()), source: Box::new(source) };
-    let mut chain_config = network.parameters().chain_config();
+    let parameters = network.parameters();
+    let mut chain_config = parameters.chain_config();
     set_policy(config, &mut chain_config);
-    let committees = Committees::fixed(network.committee());
-    if let OpenOutcome::NeedsReplay { from, head, reason } = store.outcome() {
-        tracing::warn!(%reason, %from, to = %head, "the derived state is lost; executing the blocks again");
-        let mut progress = Progress::new("executing blocks again");
-        let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
-        silica_chain::rebuild(&store, chain_config.clone(), &genesis, committees.clone(), &mut log)
-            .map_err(|source| failed(source.into()))?;
-    }
-    let time = network.parameters().genesis_time;
-    let (chain, producer) = silica_chain::open(store, chain_config, &genesis, committees, time).map_err(failed)?;
+    let (committees, time) = (network.committees(), parameters.genesis_time);
+    let (chain, producer) = open_chain(store, config, chain_config, &genesis, committees, time)?;
     check_genesis(&data_dir, &mut manifest, &chain, true)?;
     let member = Some(MemberParts { network, peer_key: Zeroizing::new(peer_key.seed()) });
     Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer, member })

@@ -7,9 +7,11 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use silica_chain::{Chain, ChainConfig, Genesis, OpenError, PUBLISHED_BALANCE, Producer, consensus::range_signer};
+use silica_chain::{
+    Chain, ChainConfig, Committees, Genesis, OpenError, PUBLISHED_BALANCE, Producer, consensus::range_signer,
+};
 use silica_crypto::KeyPair;
-use silica_protocol::BlockNumber;
+use silica_protocol::{BlockNumber, Timestamp};
 use silica_scilla::rules::Rules;
 use silica_state::{ArchiveError, OpenOutcome, Store, StoreOptions};
 use tokio::{task::spawn_blocking, time::timeout};
@@ -42,6 +44,26 @@ pub(super) struct Opened {
     pub(super) member: Option<MemberParts>,
 }
 
+impl Opened {
+    /// Returns the chain of a node that is alone.
+    fn alone(
+        data_dir: Option<DataDir>,
+        accounts: Zeroizing<String>,
+        key: KeyPair,
+        (chain, producer): (Chain, Producer),
+    ) -> Self {
+        Self {
+            data_dir,
+            accounts,
+            key,
+            chain,
+            producer,
+            #[cfg(feature = "network")]
+            member: None,
+        }
+    }
+}
+
 /// What a member of a network has besides its chain.
 #[cfg(feature = "network")]
 pub(super) struct MemberParts {
@@ -70,17 +92,8 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
         let accounts = read_accounts(config)?;
         let key = data_dir::draw_key().map_err(StartError::System)?;
         let manifest = Manifest::new(parameters(config), &accounts, &key);
-        let store = Store::ephemeral(store_options(config));
-        let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
-        return Ok(Opened {
-            data_dir: None,
-            accounts,
-            key,
-            chain,
-            producer,
-            #[cfg(feature = "network")]
-            member: None,
-        });
+        let opened = open_alone(Store::ephemeral(store_options(config)), config, &manifest, &accounts, &key)?;
+        return Ok(Opened::alone(None, accounts, key, opened));
     };
     let data_dir = DataDir::create(path)?;
     data_dir.check_single_node()?;
@@ -103,24 +116,12 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
         }
         None => begin_chain(&data_dir, config)?,
     };
-    let mut progress = Progress::new("indexing blocks again");
-    let store =
-        Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.log(done, all))
-            .map_err(|source| StartError::Store { path: Some(path.clone()), source })?;
-    data_dir.check_not_lost(&manifest, &store)?;
+    let store = open_store(config, &data_dir, &manifest)?;
     // With relaxed durability, a crash can lose the genesis block that this start makes.
     let is_genesis_stored = config.durability == Durability::Flush || *store.outcome() != OpenOutcome::Empty;
-    let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
-    check_genesis(&data_dir, &mut manifest, &chain, is_genesis_stored)?;
-    Ok(Opened {
-        data_dir: Some(data_dir),
-        accounts,
-        key,
-        chain,
-        producer,
-        #[cfg(feature = "network")]
-        member: None,
-    })
+    let opened = open_alone(store, config, &manifest, &accounts, &key)?;
+    check_genesis(&data_dir, &mut manifest, &opened.0, is_genesis_stored)?;
+    Ok(Opened::alone(Some(data_dir), accounts, key, opened))
 }
 
 /// Writes the files of a new chain. The manifest is written last. After that, the directory has a chain, even if this
@@ -135,8 +136,18 @@ fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, Zeroizi
     Ok((manifest, accounts, key))
 }
 
-/// Opens the chain in a store. Executes the blocks again if their state is lost.
-fn open_chain(
+/// Opens the store of a data directory. Rejects a store that has lost the blocks of the manifest.
+pub(super) fn open_store(config: &Config, data_dir: &DataDir, manifest: &Manifest) -> Result<Store, StartError> {
+    let mut progress = Progress::new("indexing blocks again");
+    let store =
+        Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.log(done, all))
+            .map_err(|source| StartError::Store { path: Some(data_dir.path().to_owned()), source })?;
+    data_dir.check_not_lost(manifest, &store)?;
+    Ok(store)
+}
+
+/// Opens the chain of a node that is alone.
+fn open_alone(
     store: Store,
     config: &Config,
     manifest: &Manifest,
@@ -144,23 +155,35 @@ fn open_chain(
     key: &KeyPair,
 ) -> Result<(Chain, Producer), StartError> {
     store.set_signer(range_signer(key));
+    let genesis = parse_accounts(accounts, config)?;
+    open_chain(store, config, chain_config(config, manifest), &genesis, key.public_key(), clock::now())
+}
+
+/// Opens the chain in a store. Executes the blocks again if their state is lost. A new chain begins at `time`.
+pub(super) fn open_chain(
+    store: Store,
+    config: &Config,
+    chain_config: ChainConfig,
+    genesis: &Genesis,
+    committees: impl Into<Committees>,
+    time: Timestamp,
+) -> Result<(Chain, Producer), StartError> {
+    let committees = committees.into();
     if let OpenOutcome::Ready { rebuilt: Some(reason), .. } = store.outcome() {
         tracing::warn!(%reason, "the derived state was damaged; rebuilt it from the record of blocks");
     }
-    let genesis = parse_accounts(accounts, config)?;
     for warning in genesis.warnings() {
         tracing::warn!("{warning}");
     }
     let failed = |source| StartError::Chain { path: config.data_dir.clone(), source: Box::new(source) };
-    let chain_config = chain_config(config, manifest);
     if let OpenOutcome::NeedsReplay { from, head, reason } = store.outcome() {
         tracing::warn!(%reason, %from, to = %head, "the derived state is lost; executing the blocks again");
         let mut progress = Progress::new("executing blocks again");
         let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
-        silica_chain::rebuild(&store, chain_config.clone(), &genesis, key.public_key(), &mut log)
+        silica_chain::rebuild(&store, chain_config.clone(), genesis, committees.clone(), &mut log)
             .map_err(|source| failed(source.into()))?;
     }
-    silica_chain::open(store, chain_config, &genesis, key.public_key(), clock::now()).map_err(failed)
+    silica_chain::open(store, chain_config, genesis, committees, time).map_err(failed)
 }
 
 /// Returns the parameters of a new chain.
@@ -191,7 +214,7 @@ pub(super) fn set_policy(config: &Config, chain: &mut ChainConfig) {
 }
 
 /// Returns the options of the store.
-pub(super) fn store_options(config: &Config) -> StoreOptions {
+fn store_options(config: &Config) -> StoreOptions {
     StoreOptions {
         cache_bytes: config.cache_bytes,
         history: config.proof_window,
