@@ -216,7 +216,7 @@ async fn directory_of_a_newer_program_is_left_alone() {
     let manifest = dir.path().join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"format\": 2", "\"format\": 9")).unwrap();
-    check_refused(Config::in_dir(dir.path()), &["has format 9", "up to 2", "newer silica"]).await;
+    check_refused(Config::in_dir(dir.path()), &["has format 9", "up to 3", "newer silica"]).await;
 }
 
 #[tokio::test]
