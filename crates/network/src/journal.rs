@@ -6,10 +6,12 @@
 //!
 //! ```text
 //! "silica journal v1"  network id (32)
-//! then records: length of the content (4)  kind (1)  height (8)  entry id (32)  content  CRC-32C of all before (4)
+//! then records: length of the content (4)  kind (1)  height (8)  entry id (32)  CRC-32C of these fields (4)
+//!               content  CRC-32C of the content (4)
 //! ```
 //!
-//! Numbers are in big endian. A record that a crash has cut off at the end of the file is removed at the opening.
+//! Numbers are in big endian. A crash can cut off the last record. The opening removes the rest of such a record. The
+//! first checksum guards the length: without it, a damaged length could look like a cut that hides later records.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -21,8 +23,10 @@ use silica_council::{EntryId, Height, NetworkId};
 
 const MAGIC: &[u8] = b"silica journal v1";
 const HEAD: usize = MAGIC.len() + 32;
+/// Bytes of a record before its content, without their checksum.
+const FIELDS: usize = 4 + 1 + 8 + 32;
 /// Bytes of a record before and after its content.
-const FRAME: usize = 4 + 1 + 8 + 32 + 4;
+const FRAME: usize = FIELDS + 4 + 4;
 /// Largest content. A network file permits bodies of at most 64 MiB.
 const MOST: usize = 65 * 1024 * 1024;
 
@@ -66,8 +70,8 @@ pub enum JournalError {
         /// Id of the network.
         expected: NetworkId,
     },
-    /// A record before the last one is damaged.
-    #[error("agreement journal {}: damaged record at byte {offset}", path.display())]
+    /// A record is damaged, and not only cut off by a crash.
+    #[error("agreement journal {}: expected a whole or a cut record at byte {offset}, got a damaged one", path.display())]
     Damaged {
         /// Path of the file.
         path: PathBuf,
@@ -80,7 +84,6 @@ pub enum JournalError {
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
-    network: NetworkId,
     file: File,
     /// End of the last whole record.
     end: u64,
@@ -105,19 +108,18 @@ impl Journal {
         file.read_to_end(&mut bytes).map_err(failed)?;
         let foreign = || JournalError::Foreign { path: path.clone(), expected: network };
         let records = bytes.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(network.as_bytes().as_slice()));
-        let (records, whole) = read(records.ok_or_else(foreign)?);
-        let end = HEAD.saturating_add(whole);
-        if end < bytes.len() {
-            let rest = bytes.get(end..).unwrap_or_default();
-            if !is_cut_off(rest) {
-                let offset = u64::try_from(end).unwrap_or(u64::MAX);
-                return Err(JournalError::Damaged { path: path.clone(), offset });
+        let (records, whole, rest) = read(records.ok_or_else(foreign)?);
+        let end = u64::try_from(HEAD.saturating_add(whole)).unwrap_or(u64::MAX);
+        match rest {
+            Rest::Empty => {}
+            Rest::Cut => {
+                file.set_len(end).map_err(failed)?;
+                file.sync_all().map_err(failed)?;
             }
-            file.set_len(u64::try_from(end).unwrap_or(u64::MAX)).map_err(failed)?;
-            file.sync_all().map_err(failed)?;
+            Rest::Damaged => return Err(JournalError::Damaged { path, offset: end }),
         }
         let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok(Some((Self { path, network, file, end, is_torn: false }, records)))
+        Ok(Some((Self { path, file, end, is_torn: false }, records)))
     }
 
     /// Creates an empty journal in place of an existing one.
@@ -132,7 +134,7 @@ impl Journal {
         fs::rename(&draft, &path).map_err(failed)?;
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
         let end = u64::try_from(HEAD).unwrap_or(u64::MAX);
-        Ok(Self { path, network, file, end, is_torn: false })
+        Ok(Self { path, file, end, is_torn: false })
     }
 
     /// Appends a record, and makes it durable. After an error, the next append removes what the failed one has written.
@@ -152,11 +154,13 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes all records.
+    /// Removes all records. The next append makes the removal durable. Until then, a crash can leave the records, which
+    /// belong to a committed block and have no effect.
     pub(crate) fn clear(&mut self) -> Result<(), JournalError> {
-        let directory = self.path.parent().unwrap_or(Path::new(".")).to_owned();
-        *self = Self::create(&directory, self.network)?;
-        Ok(())
+        self.end = u64::try_from(HEAD).unwrap_or(u64::MAX);
+        self.is_torn = true;
+        let cut = self.file.set_len(self.end);
+        cut.map_err(|source| JournalError::Io { path: self.path.clone(), source })
     }
 }
 
@@ -173,51 +177,69 @@ fn encode(record: &JournalRecord) -> Vec<u8> {
     bytes.push(kind);
     bytes.extend(height.get().to_be_bytes());
     bytes.extend(id.as_bytes());
-    bytes.extend(content);
     bytes.extend(crc32c::crc32c(&bytes).to_be_bytes());
+    bytes.extend(content);
+    bytes.extend(crc32c::crc32c(content).to_be_bytes());
     bytes
 }
 
-/// Reads records up to the first that is not valid. Returns the records, and the number of their bytes.
-fn read(bytes: &[u8]) -> (Vec<JournalRecord>, usize) {
-    let (mut records, mut offset) = (Vec::new(), 0_usize);
-    while let Some((record, len)) = bytes.get(offset..).and_then(read_one) {
-        records.push(record);
-        offset = offset.saturating_add(len);
-    }
-    (records, offset)
+/// What follows the last whole record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Empty,
+    /// The beginning of a record that a crash has cut off.
+    Cut,
+    Damaged,
 }
 
-/// Reads the first record of `bytes`. Returns the record and its length.
-fn read_one(bytes: &[u8]) -> Option<(JournalRecord, usize)> {
-    let (len, rest) = bytes.split_first_chunk::<4>()?;
-    let content = usize::try_from(u32::from_be_bytes(*len)).ok().filter(|len| *len <= MOST)?;
-    let (kind, rest) = rest.split_first()?;
-    let (height, rest) = rest.split_first_chunk::<8>()?;
-    let (id, rest) = rest.split_first_chunk::<32>()?;
-    let (content, rest) = rest.split_at_checked(content)?;
-    let crc = rest.first_chunk::<4>()?;
-    let len = FRAME.checked_add(content.len())?;
-    let checked = bytes.get(..len.checked_sub(4)?)?;
-    if crc32c::crc32c(checked) != u32::from_be_bytes(*crc) {
-        return None;
+/// Reads records up to the first that is not whole. Returns the records, the number of their bytes, and what follows.
+fn read(bytes: &[u8]) -> (Vec<JournalRecord>, usize, Rest) {
+    let (mut records, mut rest) = (Vec::new(), bytes);
+    let end = loop {
+        match read_one(rest) {
+            Ok((record, after)) => {
+                records.push(record);
+                rest = after;
+            }
+            Err(end) => break end,
+        }
+    };
+    (records, bytes.len().saturating_sub(rest.len()), end)
+}
+
+/// Reads the first record of `bytes`. Returns the record and the bytes after it.
+fn read_one(bytes: &[u8]) -> Result<(JournalRecord, &[u8]), Rest> {
+    if bytes.is_empty() {
+        return Err(Rest::Empty);
     }
+    // The length of a file can grow before its bytes are on disk, so a rest of zeros is cut off too.
+    let (fields, rest) = bytes.split_at_checked(FIELDS).ok_or(Rest::Cut)?;
+    let (crc, rest) = rest.split_first_chunk::<4>().ok_or(Rest::Cut)?;
+    if crc32c::crc32c(fields) != u32::from_be_bytes(*crc) {
+        return Err(if bytes.iter().all(|byte| *byte == 0) { Rest::Cut } else { Rest::Damaged });
+    }
+    let (len, kind, height, id) = fields_of(fields).ok_or(Rest::Damaged)?;
+    let (content, rest) = rest.split_at_checked(len).ok_or(Rest::Cut)?;
+    let (crc, rest) = rest.split_first_chunk::<4>().ok_or(Rest::Cut)?;
+    if crc32c::crc32c(content) != u32::from_be_bytes(*crc) {
+        return Err(Rest::Damaged);
+    }
+    Ok((JournalRecord { kind, height, id, content: content.into() }, rest))
+}
+
+/// Reads the fields before the content.
+fn fields_of(bytes: &[u8]) -> Option<(usize, RecordKind, Height, EntryId)> {
+    let (len, rest) = bytes.split_first_chunk::<4>()?;
+    let len = usize::try_from(u32::from_be_bytes(*len)).ok().filter(|len| *len <= MOST)?;
+    let (kind, rest) = rest.split_first()?;
     let kind = match kind {
         0 => RecordKind::Entry,
         1 => RecordKind::Decided,
         2 => RecordKind::Own,
         _ => return None,
     };
-    let height = Height::new(u64::from_be_bytes(*height))?;
-    Some((JournalRecord { kind, height, id: EntryId::new(*id), content: content.into() }, len))
-}
-
-/// Returns whether the rest of the file can be the start of a record that a crash has cut off: the file ends before the
-/// record does. The length of a file can grow before its bytes are on disk, so a rest of zeros counts too.
-fn is_cut_off(rest: &[u8]) -> bool {
-    let len = rest.first_chunk::<4>().and_then(|len| usize::try_from(u32::from_be_bytes(*len)).ok());
-    let is_short = len.is_none_or(|len| len <= MOST && rest.len() < FRAME.saturating_add(len));
-    is_short || rest.iter().all(|byte| *byte == 0)
+    let (height, id) = rest.split_first_chunk::<8>()?;
+    Some((len, kind, Height::new(u64::from_be_bytes(*height))?, EntryId::new(id.try_into().ok()?)))
 }
 
 #[cfg(test)]
@@ -309,24 +331,42 @@ mod tests {
         }
     }
 
+    /// Each changed bit is found: it is an error that names the record.
     #[test]
-    fn damage_before_the_end_is_an_error() {
+    fn every_changed_bit_is_an_error() {
         let (directory, path) = filled();
         let whole = fs::read(&path).unwrap();
-        let first = HEAD + encode(&records()[0]).len();
-        for at in (HEAD..first).chain([whole.len() - 1]) {
-            let mut bytes = whole.clone();
-            bytes[at] ^= 1;
-            fs::write(&path, &bytes).unwrap();
-            match Journal::open(directory.path(), NETWORK) {
-                Err(JournalError::Damaged { offset, .. }) => {
-                    assert!(offset == HEAD as u64 || at > first, "{at}");
-                }
-                // A changed length can look like a record that is longer than the file.
-                Ok(Some((_, read))) => assert!(at < HEAD + 4 && read.is_empty(), "{at}"),
-                other => panic!("{at}: {other:?}"),
+        let starts: Vec<usize> = records()
+            .iter()
+            .scan(HEAD, |next, record| Some(std::mem::replace(next, *next + encode(record).len())))
+            .collect();
+        // The long content is sampled.
+        for at in (HEAD..starts[2] + FRAME).chain((starts[2]..whole.len()).step_by(101)).chain([whole.len() - 1]) {
+            for bit in 0..8 {
+                let mut bytes = whole.clone();
+                bytes[at] ^= 1 << bit;
+                fs::write(&path, &bytes).unwrap();
+                let error = Journal::open(directory.path(), NETWORK).unwrap_err();
+                let expected = starts.iter().rev().find(|start| **start <= at).unwrap();
+                assert!(
+                    matches!(error, JournalError::Damaged { offset, .. } if offset == *expected as u64),
+                    "{at}: {error}"
+                );
+                assert_eq!(fs::read(&path).unwrap(), bytes, "{at}");
             }
         }
+    }
+
+    #[test]
+    fn file_that_has_grown_before_its_bytes_is_cut() {
+        let (directory, path) = filled();
+        let mut bytes = fs::read(&path).unwrap();
+        let len = bytes.len();
+        bytes.resize(len + 5_000, 0);
+        fs::write(&path, &bytes).unwrap();
+        let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+        assert_eq!(read, records());
+        assert_eq!(fs::metadata(&path).unwrap().len(), len as u64);
     }
 
     #[test]
