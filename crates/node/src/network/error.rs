@@ -69,8 +69,10 @@ pub(crate) enum NetworkError {
         found: String,
     },
     /// The ports of the members exceed the largest port.
-    #[error("--port: expected at most {most} with {members} members, got {got}")]
+    #[error("{option}: expected at most {most} with {members} members, got {got}")]
     Ports {
+        /// Name of the option.
+        option: &'static str,
         /// The largest first port.
         most: u16,
         /// Number of members.
@@ -84,7 +86,7 @@ pub(crate) enum NetworkError {
          `cargo build --release --features network`"
     )]
     NoEngine,
-    /// A validator has ended by itself.
+    /// A validator has ended by itself, or has not stopped in order.
     #[error("member {name} has ended with {status}; stopped the other members")]
     Ended {
         /// Name of the member.

@@ -37,7 +37,7 @@ pub(super) fn local(args: &LocalArgs) -> Result<Report, NetworkError> {
     let LocalArgs { members, dir, port, chain_id } = args;
     let most = u16::MAX.saturating_sub(members.saturating_sub(1));
     if *port > most {
-        return Err(NetworkError::Ports { most, members: *members, got: *port });
+        return Err(NetworkError::Ports { option: "--port", most, members: *members, got: *port });
     }
     files::create_directory(dir).map_err(NetworkError::io("create directory", dir))?;
     let mut entries = fs::read_dir(dir).map_err(NetworkError::io("read directory", dir))?;

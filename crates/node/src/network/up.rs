@@ -3,6 +3,7 @@
 use std::{
     env,
     io::{self, BufRead, BufReader, Read, Write},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc::{Sender, channel},
@@ -46,7 +47,7 @@ pub(super) fn up(args: &UpArgs) -> Result<Report, NetworkError> {
     let members = u16::try_from(network.members().len()).unwrap_or(u16::MAX);
     let most = u16::MAX.saturating_sub(members.saturating_sub(1));
     if args.rpc_port > most {
-        return Err(NetworkError::Ports { most, members, got: args.rpc_port });
+        return Err(NetworkError::Ports { option: "--rpc-port", most, members, got: args.rpc_port });
     }
     let program = env::current_exe().map_err(NetworkError::io("find the path of", "this program"))?;
     let (events, queue) = channel();
@@ -69,7 +70,8 @@ pub(super) fn up(args: &UpArgs) -> Result<Report, NetworkError> {
         let Ok(event) = queue.recv() else { break };
         if let Event::Ended { name, status } = event {
             left = left.saturating_sub(1);
-            if !is_stopping {
+            let is_orderly = is_stopping && status.as_ref().is_ok_and(ExitStatus::success);
+            if !is_orderly && failure.is_none() {
                 let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
                 failure = Some(NetworkError::Ended { name, status });
             }
@@ -85,7 +87,8 @@ pub(super) fn up(args: &UpArgs) -> Result<Report, NetworkError> {
     }
 }
 
-/// Starts a validator. It stops if this process ends.
+/// Starts a validator. It stops if this process ends. It has a process group of its own, so that Ctrl-C in a terminal
+/// stops only this process, which stops the validators in order.
 fn start(program: &Path, network: &Path, data_dir: &Path, port: u16) -> io::Result<Child> {
     Command::new(program)
         .arg("--network")
@@ -98,6 +101,7 @@ fn start(program: &Path, network: &Path, data_dir: &Path, port: u16) -> io::Resu
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        .process_group(0)
         .spawn()
 }
 
