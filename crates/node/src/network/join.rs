@@ -38,6 +38,12 @@ pub(super) fn join(args: &JoinArgs) -> Result<Report, NetworkError> {
     let path = &args.network;
     let text = file::read_text(path)?;
     let draft = NetworkDraft::parse(&text).map_err(|source| NetworkError::File { path: path.clone(), source })?;
+    let is_known = draft.members().iter().any(|member| member.name == args.name);
+    let got = draft.members().len().saturating_add(1);
+    // The command makes no keys for a member that the file has no room for.
+    if !is_known && got > MAX_MEMBERS {
+        return Err(NetworkError::Full { path: path.clone(), most: MAX_MEMBERS, got });
+    }
     let (key, peer) = DataDir::create(&args.data_dir)?.member_keys()?;
     let network = draft.parameters();
     let peer = PeerId::new(peer.public());
@@ -45,9 +51,6 @@ pub(super) fn join(args: &JoinArgs) -> Result<Report, NetworkError> {
     let mut report = Report::default();
     if is_in(&member, &draft, path)? {
         report.warnings.push(format!("{} has this member already", path.display()));
-    } else if draft.members().len() >= MAX_MEMBERS {
-        let got = draft.members().len().saturating_add(1);
-        return Err(NetworkError::Full { path: path.clone(), most: MAX_MEMBERS, got });
     }
     // The table ends with a line end, and the program adds one.
     member.to_string().trim_end().clone_into(&mut report.text);
