@@ -81,15 +81,23 @@ fn parse(filter: &str) -> Result<Targets, FilterError> {
         return Err(invalid(None));
     }
     let targets: Targets = filter.parse().map_err(|source| invalid(Some(source)))?;
-    // The consensus engine logs each vote at the level `info`. A filter that names its modules shows them.
-    let names_engine = ENGINE.iter().any(|module| filter.contains(module));
-    let quiet = ENGINE.map(|module| (module, LevelFilter::WARN));
-    let is_quieter = targets.default_level().is_some_and(|level| level < LevelFilter::WARN);
-    Ok(if names_engine || is_quieter { targets } else { targets.with_targets(quiet) })
+    // The consensus engine logs each vote at the level `info`. A filter that names one of its modules opens it.
+    let most = targets.default_level().unwrap_or(LevelFilter::OFF);
+    let named: Vec<String> = targets.iter().map(|(target, _)| target.to_owned()).collect();
+    let is_named = |module: &str| named.iter().any(|target| !target.is_empty() && module.starts_with(target));
+    let quiet = ENGINE.into_iter().filter(|(module, _)| !is_named(module));
+    let quiet: Vec<_> = quiet.map(|(module, level)| (module, level.min(most))).collect();
+    Ok(targets.with_targets(quiet))
 }
 
-/// The beginnings of the names of the consensus engine's modules.
-const ENGINE: [&str; 2] = ["arc_malachitebft", "libp2p"];
+/// The modules of the consensus engine, with their levels if the filter does not name them. Its network reports each
+/// lost connection as a warning; the node has a log line and a metric for connected members.
+const ENGINE: [(&str, LevelFilter); 4] = [
+    ("arc_malachitebft", LevelFilter::WARN),
+    ("arc_malachitebft_discovery", LevelFilter::OFF),
+    ("arc_malachitebft_network", LevelFilter::OFF),
+    ("libp2p", LevelFilter::OFF),
+];
 
 /// A format of log lines that adds the id of the current request.
 struct Named<F>(F);
@@ -140,6 +148,19 @@ mod tests {
         assert!(targets.would_enable("silica_node::rpc", &Level::DEBUG));
         assert!(!targets.would_enable("silica_node::rpc", &Level::TRACE));
         assert!(!targets.would_enable("silica_node::http", &Level::ERROR));
+    }
+
+    #[test]
+    fn modules_of_the_engine_are_quiet_unless_the_filter_names_them() {
+        let enabled = |filter: &str, module: &str| parse(filter).unwrap().would_enable(module, &Level::WARN);
+        assert!(enabled("info", "arc_malachitebft_engine::wal"));
+        assert!(!parse("info").unwrap().would_enable("arc_malachitebft_engine", &Level::INFO));
+        for module in ["arc_malachitebft_network", "arc_malachitebft_discovery::x", "libp2p_swarm"] {
+            assert!(!enabled("debug", module), "{module}");
+        }
+        assert!(!enabled("error", "arc_malachitebft_engine") && !enabled("silica_node=info", "libp2p"));
+        assert!(enabled("info,libp2p=debug", "libp2p_swarm"));
+        assert!(enabled("info,arc_malachitebft=warn", "arc_malachitebft_network"));
     }
 
     #[test]
