@@ -1,8 +1,10 @@
 //! Networks of several validators: four processes on loopback.
 
 use std::{
+    collections::BTreeSet,
     fs,
     net::TcpListener,
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -88,8 +90,13 @@ impl Validators {
     }
 
     fn start_member(&mut self, member: usize) {
+        self.start_member_with(member, "block");
+    }
+
+    /// Starts a member that acknowledges a transaction at this time.
+    fn start_member_with(&mut self, member: usize, acknowledge: &str) {
         let file = self.file();
-        let args = ["--network", &file, "--validator", "--websocket", "off", "--acknowledge", "block"];
+        let args = ["--network", &file, "--validator", "--websocket", "off", "--acknowledge", acknowledge];
         self.nodes[member] = Some(Node::start_in(&self.data(member), &args));
     }
 
@@ -186,6 +193,57 @@ fn killed_members_take_part_again() {
     assert!(checked.status.success(), "{}", checked.output);
 }
 
+/// Checks that all running members have these transactions in blocks, after some time.
+#[track_caller]
+fn wait_for_transactions(validators: &Validators, hashes: &[String]) {
+    for node in validators.running() {
+        wait("transaction in a block", || {
+            hashes.iter().all(|hash| node.call("GetTransaction", &json!([hash])).is_ok())
+        });
+    }
+}
+
+/// Submits payments of one account to a member, one by one. Returns their hashes.
+fn submit_payments(node: &Node, account: usize, count: u64) -> Vec<String> {
+    let wallet = Wallet::funded(account);
+    let payments = (1..=count).map(|nonce| wallet.payment(nonce, Wallet::stranger(7).address(), 1_000_000_000_000));
+    payments
+        .map(|payment| {
+            node.result("CreateTransaction", &json!([payment.json()]));
+            payment.hash()
+        })
+        .collect()
+}
+
+#[test]
+fn members_send_transactions_to_each_other() {
+    let mut validators = Validators::new(&[("interval = \"1s\"", "interval = \"200ms\"")]);
+    // A member that acknowledges after its own pool has the transaction sends it all the same.
+    (0..4).for_each(|member| validators.start_member_with(member, "pool"));
+    let hashes: Vec<_> = (0..4).map(|member| submit_payments(validators.node(member), member, 5)).collect();
+    // Each member takes its turn as the proposer, so a member without the transactions would leave them pending.
+    for (member, hashes) in hashes.iter().enumerate() {
+        wait("transaction at another member", || {
+            let other = validators.node((member + 1) % 4);
+            hashes.iter().all(|hash| other.call("GetTransactionStatus", &json!([hash])).is_ok())
+        });
+    }
+    wait_for_transactions(&validators, &hashes.concat());
+    validators.check_equal();
+}
+
+#[test]
+fn acknowledged_transactions_survive_their_member() {
+    // The interval leaves the transactions in the pools when the member ends.
+    let mut validators = Validators::new(&[("interval = \"1s\"", "interval = \"3s\"")]);
+    (0..4).for_each(|member| validators.start_member_with(member, "relayed"));
+    validators.wait_for_blocks(1);
+    let hashes = submit_payments(validators.node(0), 0, 10);
+    validators.nodes[0].take().unwrap().kill();
+    wait_for_transactions(&validators, &hashes);
+    validators.check_equal();
+}
+
 /// Starts a member that must not start, and returns its output.
 #[track_caller]
 fn refused(data: &Path, args: &[&str]) -> String {
@@ -213,13 +271,43 @@ fn faults_of_a_member_are_named() {
     check(&data, &with(&["--validator", "--durability", "relaxed"]), "durability: expected flush with a network file");
     check(&data, &with(&["--validator", "--block-mode", "manual"]), "block-mode (by --block-mode): expected no value");
     check(&data, &[], "expected the directory of a single node");
+    let alone = validators.path.join("alone");
+    for option in [&["--validator"][..], &["--acknowledge", "pool"]] {
+        let name = option[0].trim_start_matches("--");
+        check(&alone, option, &format!("{name} (by {}): expected no value without a network file", option[0]));
+        assert!(!alone.exists());
+    }
     let other = validators.path.join("single");
     Node::start_in(&other, &[]).stop();
     check(&other, &with(&["--validator"]), "peer.key is damaged: it is missing");
+    // Keys of another member, of no member, or another program at the address: the directory stays as it is.
+    let files = |data: &Path| {
+        let names = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<BTreeSet<_>>()
+    };
+    let before = files(&data);
+    let stranger = validators.path.join("stranger");
+    let joined = run(&["network", "join", "--network", &file, "--name", "x", "--data-dir", stranger.to_str().unwrap()]);
+    assert!(joined.status.success(), "{}", joined.output);
+    let expected = files(&stranger);
+    check(&stranger, &with(&["--validator"]), "expected the key of a member");
+    assert_eq!(files(&stranger), expected);
+    let peer = fs::read(data.join("peer.key")).unwrap();
+    fs::write(data.join("peer.key"), fs::read(validators.data(1).join("peer.key")).unwrap()).unwrap();
+    check(&data, &with(&["--validator"]), "peer key: expected the key of");
+    fs::write(data.join("peer.key"), peer).unwrap();
+    assert_eq!(files(&data), before);
+    let text = fs::read_to_string(&file).unwrap();
+    let address = text.split("agreement = \"").nth(1).unwrap().split('"').next().unwrap();
+    let taken = TcpListener::bind(address).unwrap();
+    check(&data, &with(&["--validator"]), &format!("agreement address {address}: cannot listen"));
+    drop(taken);
     // Another network has another id.
     let text = fs::read_to_string(&file).unwrap();
     let node = Node::start_in(&data, &with(&["--validator", "--websocket", "off"]));
     assert_eq!(height(&node), 1);
+    let (_, message) = node.error("IncreaseBlocknum", &json!([1]));
+    assert!(message.ends_with("switched off, a network has no such methods"), "{message}");
     assert!(node.stop().status.success());
     fs::write(&file, text.replace("ds-epoch = 100", "ds-epoch = 99")).unwrap();
     check(&data, &with(&["--validator"]), "network id");
@@ -233,7 +321,11 @@ fn one_command_runs_all_members() {
     let port = free_ports(4);
     let mut up = Command::new(binary());
     up.args(["network", "up", validators.path.to_str().unwrap(), "--rpc-port", &port.to_string()]);
-    let mut up = up.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let log_file = validators.path.join("log");
+    let log = fs::File::create(&log_file).unwrap();
+    // A terminal sends Ctrl-C to the group of this process.
+    up.process_group(0);
+    let mut up = up.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
     let blocks = |port: u16| {
         let mut connection = silica_tests::Connection::open(([127, 0, 0, 1], port).into()).ok()?;
         let body = br#"{"id":1,"jsonrpc":"2.0","method":"GetNumTxBlocks","params":[""]}"#;
@@ -241,8 +333,9 @@ fn one_command_runs_all_members() {
         answer["result"].as_str()?.parse::<u64>().ok()
     };
     wait("block of all members", || (port..port + 4).all(|port| blocks(port).is_some_and(|blocks| blocks > 3)));
-    let id = up.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert!(up.wait().unwrap().success());
+    let group = format!("-{}", up.id());
+    assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+    let status = up.wait().unwrap();
+    assert!(status.success(), "{}", fs::read_to_string(log_file).unwrap());
     assert!((port..port + 4).all(|port| blocks(port).is_none()));
 }

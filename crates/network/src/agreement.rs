@@ -1,14 +1,18 @@
 //! The start and the stop of the agreement of a member.
 
 use std::{
+    fmt,
     fs::{self, File, TryLockError},
     io,
+    net::TcpListener,
     path::PathBuf,
     sync::{Arc, OnceLock, mpsc},
+    thread,
     time::Duration,
 };
 
 use arc_malachitebft_app::{
+    config::ConsensusConfig,
     engine::{
         network::{NetworkIdentity, NetworkMsg},
         util::{events::TxEvent, output_port::OutputPort},
@@ -28,6 +32,7 @@ use tokio::{
     runtime::{Builder, Runtime},
     sync::Notify,
 };
+use zeroize::Zeroizing;
 
 use crate::{
     certificates::Certificates,
@@ -45,16 +50,17 @@ use crate::{
 
 /// Largest time for the orderly end of the engine's tasks.
 const STOP: Duration = Duration::from_secs(5);
+/// Name of the engine's log in the directory of the agreement.
+const WAL: &str = "wal";
 
 /// What the agreement of a member needs.
-#[derive(Debug)]
 pub struct Settings<D> {
     /// The network file.
     pub network: NetworkFile,
     /// The key of the member: it signs votes and blocks.
     pub key: KeyPair,
     /// The secret Ed25519 key of the member's connections, 32 bytes.
-    pub peer_key: [u8; 32],
+    pub peer_key: Zeroizing<[u8; 32]>,
     /// Directory of the agreement, which is created if it does not exist.
     pub directory: PathBuf,
     /// Address to listen on, as host and port; `None` for the address of the member in the network file.
@@ -63,6 +69,12 @@ pub struct Settings<D> {
     pub chain: Chain,
     /// The node.
     pub driver: Arc<D>,
+}
+
+impl<D> fmt::Debug for Settings<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings").field("directory", &self.directory).finish_non_exhaustive()
+    }
 }
 
 /// Reason why the agreement did not start.
@@ -105,18 +117,28 @@ pub enum StartError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The member cannot listen for other members.
+    #[error("agreement address {addr}: cannot listen")]
+    Listen {
+        /// The address.
+        addr: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// The journal could not be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The chain has blocks, but there is no journal: this member does not know how it has voted.
+    /// The chain has blocks, and a file with the votes of this member is missing.
     #[error(
-        "agreement directory {}: expected the journal of this member, got none; the chain has blocks, so the member may \
-         have voted at heights that it does not know",
+        "agreement directory {}: expected the file {file} with the votes of this member, got none; the chain has \
+         blocks, so the member may have voted at heights that it does not know",
         path.display()
     )]
-    NoJournal {
+    NoVotes {
         /// The directory.
         path: PathBuf,
+        /// Name of the missing file.
+        file: &'static str,
     },
     /// The journal has a decision that the chain cannot follow.
     #[error("agreement journal: expected a decision of block {expected}, got a decision of block {got}")]
@@ -184,7 +206,11 @@ impl Agreement {
         if let Some(runtime) = runtime {
             // From here on, the end of an actor is no failure.
             self.shared.status.lock().failed.get_or_insert_with(|| "the node is stopping".to_owned());
-            runtime.shutdown_timeout(STOP);
+            // A caller can be a task of another runtime, which must not end a runtime on its own thread.
+            let ended = thread::spawn(move || runtime.shutdown_timeout(STOP)).join();
+            if ended.is_err() {
+                tracing::error!("the runtime of the agreement panicked at its end");
+            }
         }
     }
 }
@@ -202,15 +228,8 @@ impl Drop for Agreement {
 /// [`StartError`] names the reason.
 pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> {
     let Settings { network, key, peer_key, directory, listen, chain, driver } = settings;
-    let council = Council::new(&network, key.clone())?;
+    let Checked { council, listen, consensus, peer_key } = check(&network, &key, &peer_key, listen)?;
     let index = council.index();
-    let listen = match (listen, network.addresses().iter().find(|address| address.member == index)) {
-        (Some(listen), _) => listen,
-        (None, Some(address)) => address.agreement.clone(),
-        (None, None) => return Err(StartError::NoAddress { member: name_of(&network, index) }),
-    };
-    let consensus = config::consensus(&network, index, &listen)?;
-    let peer_key = connection_key(&network, index, peer_key)?;
     let in_directory = |source| StartError::Directory { path: directory.clone(), source };
     fs::create_dir_all(&directory).map_err(in_directory)?;
     // Two processes can listen at one address without an error, so the lock comes first.
@@ -221,11 +240,18 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         Err(TryLockError::Error(source)) => return Err(in_directory(source)),
     }
     let head = chain.snapshot().latest_tx_block().header.number.get();
+    let no_votes = |file| StartError::NoVotes { path: directory.clone(), file };
     let (journal, records) = match Journal::open(&directory, network.id())? {
         Some(opened) => opened,
-        None if head > 0 => return Err(StartError::NoJournal { path: directory }),
+        None if head > 0 => return Err(no_votes("journal")),
         None => (Journal::create(&directory, network.id())?, Vec::new()),
     };
+    let wal = directory.join(WAL);
+    if head > 0 && !wal.exists() {
+        return Err(no_votes(WAL));
+    }
+    // The engine reports a port in use only in its log, so find it here.
+    drop(TcpListener::bind(&listen).map_err(|source| StartError::Listen { addr: listen, source })?);
     let certificates = Certificates::open(&directory.join("certificates")).map_err(StartError::Certificates)?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
@@ -250,6 +276,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         table: Mutex::default(),
         assembler: Mutex::new(Assembler::new(network.id(), committee.clone(), limits.bytes)),
         committee,
+        names: network.members().iter().map(|member| member.name.clone()).collect(),
         peers: Mutex::default(),
         connected: Notify::new(),
         wake: Notify::new(),
@@ -261,11 +288,46 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     });
     restore(&shared, records)?;
     let name = name_of(&network, index);
-    let wal = directory.join("wal");
     runtime
         .block_on(engine(&shared, name, peer_key, consensus, &wal))
         .map_err(|reason| StartError::Engine { reason })?;
     Ok(Agreement { shared, runtime: Mutex::new(Some(runtime)), _lock: lock })
+}
+
+/// The settings of a member that the network file permits.
+struct Checked {
+    council: Council,
+    listen: String,
+    consensus: ConsensusConfig,
+    peer_key: Keypair,
+}
+
+/// Checks the keys and the addresses of a member against the network file.
+fn check(
+    network: &NetworkFile,
+    key: &KeyPair,
+    peer_key: &[u8; 32],
+    listen: Option<String>,
+) -> Result<Checked, StartError> {
+    let council = Council::new(network, key.clone())?;
+    let index = council.index();
+    let listen = match (listen, network.addresses().iter().find(|address| address.member == index)) {
+        (Some(listen), _) => listen,
+        (None, Some(address)) => address.agreement.clone(),
+        (None, None) => return Err(StartError::NoAddress { member: name_of(network, index) }),
+    };
+    let consensus = config::consensus(network, index, &listen)?;
+    let peer_key = connection_key(network, index, *peer_key)?;
+    Ok(Checked { council, listen, consensus, peer_key })
+}
+
+/// Checks that the keys are those of a member of the network file, and that the file has its address.
+///
+/// # Errors
+///
+/// [`StartError`] names the difference.
+pub fn check_member(network: &NetworkFile, key: &KeyPair, peer_key: &[u8; 32]) -> Result<(), StartError> {
+    check(network, key, peer_key, None).map(drop)
 }
 
 fn name_of(network: &NetworkFile, index: usize) -> String {
@@ -373,10 +435,10 @@ async fn engine(
     shared: &Arc<Shared>,
     name: String,
     peer_key: Keypair,
-    consensus: arc_malachitebft_app::config::ConsensusConfig,
+    consensus: ConsensusConfig,
     wal: &std::path::Path,
 ) -> Result<(), String> {
-    let failed = |error: &dyn std::fmt::Display| error.to_string();
+    let failed = |error: &dyn fmt::Display| error.to_string();
     let (signer, verifier) =
         (VoteSigner { network: shared.network, key: shared.key.clone() }, VoteVerifier { network: shared.network });
     // Each agreement has a registry of its own: a process can have several of them in tests.

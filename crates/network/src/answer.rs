@@ -1,4 +1,4 @@
-//! The answers to the questions of the engine. Each answer is made by work on the thread of the chain.
+//! The replies to the requests of the engine. Each reply is the result of work on the thread of the chain.
 
 use std::{ops::RangeInclusive, sync::Arc, time::Duration};
 
@@ -20,9 +20,9 @@ use tokio::time::sleep;
 use crate::{
     codec::extended,
     context::Ctx,
-    journal::{JournalError, JournalRecord, RecordKind},
+    journal::{JournalRecord, RecordKind},
     part::{Complete, EntryHeader, Part, divide},
-    shared::{Shared, Turn, council_height, is_body, system_rng},
+    shared::{Shared, Turn, council_height, is_body, is_written, system_rng},
     table::Known,
     types::{EngineHeight, MemberIndex, ValueId},
 };
@@ -113,8 +113,7 @@ impl Shared {
         if self.table.lock().get(height.into(), id.into()).is_some() {
             return true;
         }
-        let record = JournalRecord { kind, height, id, content: bytes.into() };
-        is_written(&self.journal.lock().append(&record))
+        self.append(&JournalRecord { kind, height, id, content: bytes.into() })
     }
 
     /// Sends an entry again in a later round of its height.
@@ -249,14 +248,16 @@ impl Shared {
             Ok(Decided::Body) => {
                 let content = borsh::to_vec(&certificate).unwrap_or_default();
                 let record = JournalRecord { kind: RecordKind::Decided, height, id: id.into(), content };
-                if !is_written(&self.journal.lock().append(&record)) {
+                if !self.append(&record) {
                     return self.decide_later(RETRY, certificate, reply);
                 }
+                self.count_absent(&certificate);
                 let body = council.decided_body().map(|entry| Arc::clone(&entry.bytes));
                 self.table.lock().decided = body.map(|bytes| (height, bytes));
                 drop(reply.send(()));
             }
             Ok(Decided::Block(block)) => {
+                self.count_absent(&certificate);
                 self.table.lock().decided = None;
                 // The record has the block. A journal that keeps old entries does no harm.
                 is_written(&self.journal.lock().clear());
@@ -420,7 +421,7 @@ impl Shared {
                 }
                 Effect::Fault { member, reason, evidence: _ } => {
                     tracing::warn!(
-                        member,
+                        member = self.name_of(member),
                         error = &reason as &dyn std::error::Error,
                         "a member sent a false co-signature value"
                     );
@@ -441,14 +442,6 @@ impl Shared {
 /// Returns the header of an entry.
 fn header(height: EngineHeight, round: u32, valid_round: Option<u32>, id: ValueId, len: usize) -> EntryHeader {
     EntryHeader { height: height.0, round, valid_round, id: id.0, len: u32::try_from(len).unwrap_or(u32::MAX) }
-}
-
-/// Logs a failure of the journal. Returns whether there was none.
-fn is_written(result: &Result<(), JournalError>) -> bool {
-    if let Err(error) = result {
-        tracing::error!(error = error as &dyn std::error::Error, "failed to write the journal; no vote");
-    }
-    result.is_ok()
 }
 
 /// Returns the time from `now` until `at`, or zero if that is over.

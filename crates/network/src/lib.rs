@@ -5,13 +5,13 @@
 //! does. It has a runtime of its own, so that requests of clients never delay votes.
 //!
 //! ```text
-//!  other members ◀──▶ engine ──questions──▶ host ──work──▶ thread of the chain: Council, Application
+//!  other members ◀──▶ engine ──requests───▶ host ──work──▶ thread of the chain: Council, Application
 //!                        ▲                   │                         │
-//!                        └──────answers──────┴◀────────results─────────┘
+//!                        └──────replies──────┴◀────────results─────────┘
 //! ```
 //!
-//! The engine asks for proposals and judgements, and never waits for their answers. The host turns each question into
-//! [`Work`] for the thread that owns the chain, and answers when the work is done.
+//! The engine requests proposals and verdicts, and does not wait for the replies. The host turns each request into
+//! [`Work`] for the thread that owns the chain, and replies when the work is done.
 //!
 //! # Durability
 //!
@@ -35,9 +35,9 @@
 //! - `certificates`: who decided each entry.
 //! - `table`: the entries of the current heights.
 //! - `shared`: the state that the parts of the agreement share.
-//! - `answer`: the answers to the questions of the engine.
+//! - `answer`: the replies to the requests of the engine.
 //! - `host`, `peers`:
-//!   - `host` takes the questions of the engine.
+//!   - `host` takes the requests of the engine.
 //!   - `peers` notes which members are connected.
 //! - `config`: the configuration of the engine.
 //! - `agreement`: [`start`] and [`Agreement`].
@@ -61,7 +61,7 @@ mod table;
 mod types;
 
 pub use crate::{
-    agreement::{Agreement, Settings, StartError, start},
+    agreement::{Agreement, Settings, StartError, check_member, start},
     config::AddressError,
     journal::JournalError,
     shared::{Driver, Status, Work},

@@ -43,14 +43,14 @@ impl Actor for Peers {
             && shared.peers.lock().insert(*peer)
         {
             let connected = shared.count_peers();
-            tracing::info!(member = shared.member_of(peer), connected, of = others, "a member has connected");
+            tracing::info!(member = shared.name_of_peer(peer), connected, of = others, "a member has connected");
             shared.connected.notify_waiters();
         }
         if let NetworkEvent::PeerDisconnected(peer) = &event.0
             && shared.peers.lock().remove(peer)
         {
             let connected = shared.count_peers();
-            tracing::warn!(member = shared.member_of(peer), connected, of = others, "a member has disconnected");
+            tracing::warn!(member = shared.name_of_peer(peer), connected, of = others, "a member has disconnected");
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! The state that the parts of the agreement share.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, OnceLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use arc_malachitebft_app::{
@@ -13,7 +13,7 @@ use arc_malachitebft_app::{
     streaming::{StreamContent, StreamId, StreamMessage},
     types::{
         PeerId,
-        core::{HeightParams, LinearTimeouts},
+        core::{CommitCertificate, HeightParams, LinearTimeouts},
     },
 };
 use parking_lot::Mutex;
@@ -28,7 +28,7 @@ use tokio::{runtime::Handle, sync::Notify, time::sleep};
 use crate::{
     certificates::Certificates,
     context::Ctx,
-    journal::Journal,
+    journal::{Journal, JournalError, JournalRecord},
     part::{Assembler, Part},
     table::Table,
     types::{EngineHeight, MemberIndex, Members},
@@ -51,9 +51,6 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Notes that a member has added the batch with this hash to its pool.
     fn confirmed(&self, member: usize, batch: [u8; 32]);
-
-    /// Records that the agreement has stopped, and that this member no longer votes.
-    fn failed(&self, reason: &str);
 }
 
 /// The state of the agreement.
@@ -71,6 +68,12 @@ pub struct Status {
     pub unsealed: u64,
     /// Number of messages of other members that this member has dropped because they are invalid.
     pub dropped: u64,
+    /// For each member, by its name: the number of decisions whose certificate has no vote of this member.
+    pub absent: BTreeMap<String, u64>,
+    /// Number of flushes of the journal.
+    pub flushes: u64,
+    /// Time of all flushes of the journal.
+    pub flush_time: Duration,
     /// The reason why this member no longer votes; `None` while it votes.
     pub failed: Option<String>,
 }
@@ -94,6 +97,8 @@ pub(crate) struct Shared {
     pub(crate) network: NetworkId,
     pub(crate) parameters: Parameters,
     pub(crate) committee: Vec<PublicKey>,
+    /// The names of the members.
+    pub(crate) names: Vec<String>,
     /// The identities of the members' connections.
     pub(crate) peer_ids: Vec<PeerId>,
     pub(crate) index: MemberIndex,
@@ -218,8 +223,39 @@ impl Shared {
         };
         if is_first {
             tracing::error!(reason, "this member has stopped voting");
-            self.driver.failed(reason);
         }
+    }
+
+    /// Makes a record of the journal durable, and measures the time. Returns whether the journal has the record.
+    pub(crate) fn append(&self, record: &JournalRecord) -> bool {
+        let begun = Instant::now();
+        let written = self.journal.lock().append(record);
+        let mut status = self.status.lock();
+        status.flushes = status.flushes.saturating_add(1);
+        status.flush_time = status.flush_time.saturating_add(begun.elapsed());
+        drop(status);
+        is_written(&written)
+    }
+
+    /// Counts the members without a vote in the certificate of a decision.
+    pub(crate) fn count_absent(&self, certificate: &CommitCertificate<Ctx>) {
+        let mut status = self.status.lock();
+        for (name, index) in self.names.iter().zip(0_u16..) {
+            let count = status.absent.entry(name.clone()).or_default();
+            if !certificate.commit_signatures.iter().any(|vote| vote.address == MemberIndex(index)) {
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+
+    /// Returns the name of a member.
+    pub(crate) fn name_of(&self, member: usize) -> &str {
+        self.names.get(member).map_or("unknown", String::as_str)
+    }
+
+    /// Returns the name of the member with this identity.
+    pub(crate) fn name_of_peer(&self, peer: &PeerId) -> &str {
+        self.member_of(peer).map_or("unknown", |member| self.name_of(member))
     }
 
     /// Counts a message that is dropped because it is invalid.
@@ -232,6 +268,14 @@ impl Shared {
     pub(crate) fn member_of(&self, peer: &PeerId) -> Option<usize> {
         self.peer_ids.iter().position(|known| known == peer)
     }
+}
+
+/// Logs a failure of the journal. Returns whether there was none.
+pub(crate) fn is_written(result: &Result<(), JournalError>) -> bool {
+    if let Err(error) = result {
+        tracing::error!(error = error as &dyn std::error::Error, "failed to write the journal; no vote");
+    }
+    result.is_ok()
 }
 
 /// Returns whether a height decides a body.

@@ -91,7 +91,7 @@ fn gauges(node: &NodeHandle) -> Gauges {
         programs: cached.programs,
         program_bytes: cached.bytes,
         #[cfg(feature = "network")]
-        agreement: node.agreement_figures(),
+        agreement: node.agreement_status(),
     }
 }
 

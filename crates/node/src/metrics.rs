@@ -58,7 +58,7 @@ pub(crate) struct Metrics {
 }
 
 /// Values that the endpoint reads at each request for the metrics.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Gauges {
     /// Number of the latest Tx block.
     pub(crate) tx_block: u64,
@@ -76,50 +76,52 @@ pub(crate) struct Gauges {
     pub(crate) program_bytes: u64,
     /// The agreement of a member of a network; `None` in a node that is alone.
     #[cfg(feature = "network")]
-    pub(crate) agreement: Option<AgreementFigures>,
-}
-
-/// The values of the agreement of a member.
-#[cfg(feature = "network")]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AgreementFigures {
-    /// Height of the engine. Two heights decide a block.
-    pub(crate) height: u64,
-    /// Round of the height.
-    pub(crate) round: u32,
-    /// Number of connected members, without this one.
-    pub(crate) peers: usize,
-    /// Number of co-signature sessions that this member led to a seal.
-    pub(crate) sealed: u64,
-    /// Number of co-signature sessions that this member led, and that failed.
-    pub(crate) unsealed: u64,
-    /// Number of invalid messages of other members.
-    pub(crate) dropped: u64,
-    /// Whether this member votes.
-    pub(crate) votes: bool,
+    pub(crate) agreement: Option<silica_network::Status>,
 }
 
 #[cfg(feature = "network")]
-impl AgreementFigures {
-    /// Adds the values to the text of the metrics.
-    fn write(&self, text: &mut String) -> fmt::Result {
-        let mut registry = Registry::with_prefix("silica_agreement");
-        let size = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        for (name, help, value) in [
-            ("height", "Height of the agreement: two heights decide a block", self.height),
-            ("round", "Round of the height", self.round.into()),
-            ("peers", "Connected members, without this one", size(self.peers)),
-            ("sealed_sessions", "Co-signature sessions that this member led to a seal", self.sealed),
-            ("failed_sessions", "Co-signature sessions that this member led, and that failed", self.unsealed),
-            ("dropped_messages", "Invalid messages of other members", self.dropped),
-            ("votes", "Whether this member votes", u64::from(self.votes)),
-        ] {
-            let gauge = Gauge::<i64>::default();
-            gauge.set(whole(value));
-            registry.register(name, help, gauge);
-        }
-        encode_registry(text, &registry)
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Member {
+    member: String,
+}
+
+/// Adds the values of the agreement of a member to the text of the metrics.
+#[cfg(feature = "network")]
+fn write_agreement(status: &silica_network::Status, text: &mut String) -> fmt::Result {
+    let mut registry = Registry::with_prefix("silica_agreement");
+    let peers = u64::try_from(status.peers).unwrap_or(u64::MAX);
+    for (name, help, value) in [
+        ("height", "Height of the agreement: two heights decide a block", status.height),
+        ("round", "Round of the height", status.round.into()),
+        ("peers", "Connected members, without this one", peers),
+        ("votes", "Whether this member votes", u64::from(status.failed.is_none())),
+    ] {
+        let gauge = Gauge::<i64>::default();
+        gauge.set(whole(value));
+        registry.register(name, help, gauge);
     }
+    let counter = |value: u64| {
+        let counter = Counter::<u64, AtomicU64>::default();
+        counter.inc_by(value);
+        counter
+    };
+    for (name, help, value) in [
+        ("sealed_sessions", "Co-signature sessions that this member led to a seal", status.sealed),
+        ("failed_sessions", "Co-signature sessions that this member led, and that failed", status.unsealed),
+        ("dropped_messages", "Invalid messages of other members", status.dropped),
+        ("journal_flushes", "Flushes of the journal to disk", status.flushes),
+    ] {
+        registry.register(name, help, counter(value));
+    }
+    let seconds = Counter::<f64, AtomicU64>::default();
+    seconds.inc_by(status.flush_time.as_secs_f64());
+    registry.register_with_unit("journal_flush", "Time of the flushes of the journal", Unit::Seconds, seconds);
+    let absent = Family::<Member, Counter>::default();
+    for (member, count) in &status.absent {
+        absent.get_or_create(&Member { member: member.clone() }).inc_by(*count);
+    }
+    registry.register("absent_votes", "Decisions whose certificate has no vote of the member", absent);
+    encode_registry(text, &registry)
 }
 
 /// The registered metrics for the values of [`Gauges`].
@@ -216,8 +218,8 @@ impl Metrics {
         store_bytes.set(whole(data_dir.map_or(0, size_of)));
         let mut text = String::new();
         #[cfg(feature = "network")]
-        if let Some(agreement) = gauges.agreement
-            && agreement.write(&mut text).is_err()
+        if let Some(status) = &gauges.agreement
+            && write_agreement(status, &mut text).is_err()
         {
             text.clear();
         }

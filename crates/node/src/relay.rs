@@ -76,7 +76,8 @@ struct Own {
 /// The transactions between this member and the others.
 pub(crate) struct Relay {
     chain: Chain,
-    agreement: OnceLock<Arc<Agreement>>,
+    /// Weak, because the agreement has the relay: it passes the batches of other members.
+    agreement: OnceLock<Weak<Agreement>>,
     batch: Mutex<(TransactionBatch, Arc<Confirmations>)>,
     sent: Mutex<VecDeque<([u8; 32], Arc<Confirmations>)>>,
     own: Mutex<VecDeque<Own>>,
@@ -93,15 +94,8 @@ impl Relay {
     /// Starts the thread that verifies the transactions of other members, and the task that sends transactions again.
     /// Both end with the last reference to the relay.
     pub(crate) fn start(chain: Chain) -> std::io::Result<Arc<Self>> {
-        let (queue, batches) = sync_channel(QUEUED);
-        let relay = Arc::new(Self {
-            chain,
-            agreement: OnceLock::new(),
-            batch: Mutex::default(),
-            sent: Mutex::default(),
-            own: Mutex::default(),
-            queue,
-        });
+        let (relay, batches) = Self::new(chain);
+        let relay = Arc::new(relay);
         let weak = Arc::downgrade(&relay);
         thread::Builder::new().name("relay".to_owned()).spawn(move || receive(&weak, &batches))?;
         let weak = Arc::downgrade(&relay);
@@ -115,14 +109,28 @@ impl Relay {
         Ok(relay)
     }
 
-    /// Connects the relay to the agreement.
-    pub(crate) fn connect(&self, agreement: Arc<Agreement>) {
-        self.agreement.get_or_init(|| agreement);
+    /// Returns a relay, and the queue of the batches of other members.
+    fn new(chain: Chain) -> (Self, Receiver<Vec<u8>>) {
+        let (queue, batches) = sync_channel(QUEUED);
+        let relay = Self {
+            chain,
+            agreement: OnceLock::new(),
+            batch: Mutex::default(),
+            sent: Mutex::default(),
+            own: Mutex::default(),
+            queue,
+        };
+        (relay, batches)
     }
 
-    /// Returns the agreement, after it has started.
-    pub(crate) fn agreement(&self) -> Option<&Arc<Agreement>> {
-        self.agreement.get()
+    /// Connects the relay to the agreement.
+    pub(crate) fn connect(&self, agreement: &Arc<Agreement>) {
+        self.agreement.get_or_init(|| Arc::downgrade(agreement));
+    }
+
+    /// Returns the agreement from its start until its stop.
+    pub(crate) fn agreement(&self) -> Option<Arc<Agreement>> {
+        self.agreement.get()?.upgrade()
     }
 
     /// Sends a transaction to the other members. Returns when `others` of them have confirmed it, or after 250 ms.
@@ -134,7 +142,7 @@ impl Relay {
                 own.push_back(Own { hash, transaction, sent: Instant::now(), attempt: 0 });
             }
         }
-        if let Some(agreement) = self.agreement.get() {
+        if let Some(agreement) = self.agreement() {
             agreement.notify_candidates();
         }
         if others > 0 {
@@ -176,7 +184,7 @@ impl Relay {
         }
         sent.push_back((sha256(&[&bytes]), confirmations));
         drop(sent);
-        if let Some(agreement) = self.agreement.get() {
+        if let Some(agreement) = self.agreement() {
             agreement.send_batch(bytes);
         }
     }
@@ -226,20 +234,31 @@ impl Relay {
         let mut has_all = true;
         for transaction in transactions {
             let key = (transaction.hash(), transaction.signature());
-            if !seen.insert(key) {
-                continue;
+            if !seen.has(&key) {
+                let Ok(verified) = self.chain.admit(transaction, false) else {
+                    has_all = false;
+                    continue;
+                };
+                // A rejected transaction can be valid later, so only an accepted one is not verified again.
+                if self.chain.submit(verified, clock::now()).is_ok() {
+                    seen.insert(key);
+                }
             }
-            let added = self.chain.admit(transaction, false).is_ok_and(|verified| {
-                let submitted = self.chain.submit(verified, clock::now());
-                submitted.is_ok() || matches!(self.chain.snapshot().status(&key.0), Ok(Some(_)))
-            });
-            has_all &= added;
+            has_all &= self.has(&key.0);
         }
         has_all
     }
+
+    /// Returns whether the pool, or a block, has the transaction with this hash.
+    fn has(&self, hash: &TxHash) -> bool {
+        matches!(
+            self.chain.snapshot().status(hash),
+            Ok(Some(TransactionStatus { status, .. })) if !matches!(status, TxStatus::Dropped(_))
+        )
+    }
 }
 
-/// The latest transactions of other members, with their signatures. Two signatures of one transaction are possible.
+/// The latest transactions of other members that the pool has accepted, with their signatures. Two signatures of one transaction are possible.
 #[derive(Default)]
 struct Seen {
     known: BTreeSet<(TxHash, Signature)>,
@@ -247,10 +266,15 @@ struct Seen {
 }
 
 impl Seen {
-    /// Adds a transaction. Returns whether it is new.
-    fn insert(&mut self, key: (TxHash, Signature)) -> bool {
+    /// Returns whether the pool has accepted a transaction.
+    fn has(&self, key: &(TxHash, Signature)) -> bool {
+        self.known.contains(key)
+    }
+
+    /// Adds an accepted transaction.
+    fn insert(&mut self, key: (TxHash, Signature)) {
         if !self.known.insert(key) {
-            return false;
+            return;
         }
         if self.order.len() >= SEEN
             && let Some(oldest) = self.order.pop_front()
@@ -258,7 +282,6 @@ impl Seen {
             self.known.remove(&oldest);
         }
         self.order.push_back(key);
-        true
     }
 }
 
@@ -288,4 +311,83 @@ fn receive(relay: &Weak<Relay>, batches: &Receiver<Vec<u8>>) {
 pub(crate) fn outcome(chain: &Chain, hash: &TxHash) -> Option<TxStatus> {
     let TransactionStatus { status, .. } = chain.snapshot().status(hash).ok()??;
     (status.state() == ModificationState::Final).then_some(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_chain::{ChainConfig, Genesis, PUBLISHED_ACCOUNTS, Producer};
+    use silica_crypto::KeyPair;
+    use silica_protocol::{Address, ChainId, Qa};
+    use silica_state::{Store, StoreOptions};
+
+    use super::*;
+    use crate::config::Profile;
+
+    /// Returns the relay of a new chain with this capacity of the pool. Without the producer, the store closes.
+    fn relay(capacity: usize) -> (Relay, Producer) {
+        let mut config = ChainConfig::isolated();
+        config.policy.pool.transactions = capacity;
+        let genesis = Genesis::from_accounts_json(&Profile::Isolated.accounts()).unwrap();
+        let (store, key) = (Store::ephemeral(StoreOptions::default()), crate::data_dir::draw_key().unwrap());
+        let (chain, producer) = silica_chain::open(store, config, &genesis, key.public_key(), clock::now()).unwrap();
+        (Relay::new(chain).0, producer)
+    }
+
+    /// Returns a payment of a published account.
+    fn payment(account: usize, nonce: u64) -> Transaction {
+        let key = KeyPair::from_hex(PUBLISHED_ACCOUNTS[account].secret_key()).unwrap();
+        let payment = Transaction::payment(Address::new([7; 20]), Qa::new(1)).chain_id(ChainId::new(222)).nonce(nonce);
+        payment.sign(&key).unwrap()
+    }
+
+    #[test]
+    fn member_confirms_what_its_pool_has() {
+        let (relay, _producer) = relay(10);
+        let mut seen = Seen::default();
+        let batch = vec![payment(0, 1), payment(1, 1)];
+        assert!(relay.add(batch.clone(), &mut seen));
+        assert_eq!(relay.chain.waiting(), 2);
+        // The other member sends the batch again, because it has lost the confirmation.
+        assert!(relay.add(batch, &mut seen));
+        assert_eq!(relay.chain.waiting(), 2);
+    }
+
+    #[test]
+    fn member_confirms_a_transaction_of_its_own_client() {
+        let (relay, _producer) = relay(10);
+        let verified = relay.chain.admit(payment(0, 1), false).unwrap();
+        relay.chain.submit(verified, clock::now()).unwrap();
+        assert!(relay.add(vec![payment(0, 1)], &mut Seen::default()));
+    }
+
+    #[test]
+    fn member_confirms_no_rejected_transaction_and_none_that_comes_again() {
+        let (relay, _producer) = relay(1);
+        let mut seen = Seen::default();
+        assert!(relay.add(vec![payment(0, 1)], &mut seen));
+        for _ in 0..2 {
+            // The pool is full.
+            assert!(!relay.add(vec![payment(0, 1), payment(1, 1)], &mut seen));
+        }
+        let forged = payment(2, 1).into_unsigned().with_signature(payment(3, 1).signature());
+        for _ in 0..2 {
+            assert!(!relay.add(vec![forged.clone()], &mut seen));
+        }
+        assert_eq!(relay.chain.waiting(), 1);
+    }
+
+    #[test]
+    fn oldest_transaction_of_many_is_verified_again() {
+        let mut seen = Seen::default();
+        let (hash, signature) = (payment(0, 1).hash(), payment(0, 1).signature());
+        seen.insert((hash, signature));
+        assert!(seen.has(&(hash, signature)));
+        for number in 0..SEEN {
+            let mut bytes = [0; 32];
+            bytes[..8].copy_from_slice(&(number as u64).to_be_bytes());
+            seen.insert((TxHash::new(bytes), signature));
+        }
+        assert!(!seen.has(&(hash, signature)));
+        assert_eq!((seen.known.len(), seen.order.len()), (SEEN, SEEN));
+    }
 }

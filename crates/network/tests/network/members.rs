@@ -69,7 +69,6 @@ pub(crate) struct Network {
 struct TestDriver {
     work: Mutex<Option<Sender<Work>>>,
     chain: Chain,
-    failed: Mutex<Option<String>>,
 }
 
 impl Driver for TestDriver {
@@ -90,10 +89,6 @@ impl Driver for TestDriver {
     }
 
     fn confirmed(&self, _: usize, _: [u8; 32]) {}
-
-    fn failed(&self, reason: &str) {
-        *self.failed.lock() = Some(reason.to_owned());
-    }
 }
 
 /// A running member.
@@ -217,12 +212,11 @@ impl Network {
             }
             producer
         });
-        let driver =
-            Arc::new(TestDriver { work: Mutex::new(Some(sender)), chain: chain.clone(), failed: Mutex::default() });
+        let driver = Arc::new(TestDriver { work: Mutex::new(Some(sender)), chain: chain.clone() });
         let agreement = start(Settings {
             network: self.file.clone(),
             key: key(settings.key),
-            peer_key: peer_key(settings.peer),
+            peer_key: peer_key(settings.peer).into(),
             directory: self.directory_of(index),
             listen: None,
             chain,
@@ -277,7 +271,7 @@ impl Member {
     #[track_caller]
     pub(crate) fn wait_for_height(&self, height: u64) {
         wait("block", || {
-            assert_eq!(*self.driver.failed.lock(), None);
+            assert_eq!(self.agreement.as_ref().unwrap().status().failed, None);
             self.height() >= height
         });
     }

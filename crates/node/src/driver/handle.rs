@@ -35,7 +35,6 @@ use super::{
 #[cfg(feature = "network")]
 use crate::{
     acknowledge::Acknowledge,
-    metrics::AgreementFigures,
     relay::{self, Relay},
 };
 use crate::{
@@ -59,7 +58,8 @@ const WAIT_FOR_BLOCK: Duration = Duration::from_secs(30);
 pub(crate) struct MemberRelay {
     pub(crate) relay: Arc<Relay>,
     pub(crate) acknowledge: Acknowledge,
-    /// Number of members that can fail. With one more member, an honest and running one has the transaction.
+    /// Number of members that can fail. If so many other members have the transaction, the failure of this member, or
+    /// of some of them, does not lose it.
     pub(crate) faults: usize,
     /// Age of the head from which on the member is not ready.
     pub(crate) stale: Duration,
@@ -96,9 +96,6 @@ struct Shared {
     /// The transactions between this member and the others; empty in a node that is alone.
     #[cfg(feature = "network")]
     relay: OnceLock<MemberRelay>,
-    /// Whether this member has stopped voting.
-    #[cfg(feature = "network")]
-    silent: AtomicBool,
     /// Whether the log has the message that the files of the chain were deleted or replaced.
     reported_gone: AtomicBool,
 }
@@ -203,33 +200,18 @@ impl NodeHandle {
         self.shared.relay.get_or_init(|| member);
     }
 
-    /// Returns the values of the agreement; `None` in a node that is alone, and before the start of the agreement.
+    /// Returns the state of the agreement; `None` in a node that is alone, and before the start of the agreement.
     #[cfg(feature = "network")]
-    pub(crate) fn agreement_figures(&self) -> Option<AgreementFigures> {
-        let status = self.shared.relay.get()?.relay.agreement()?.status();
-        Some(AgreementFigures {
-            height: status.height,
-            round: status.round,
-            peers: status.peers,
-            sealed: status.sealed,
-            unsealed: status.unsealed,
-            dropped: status.dropped,
-            votes: status.failed.is_none(),
-        })
-    }
-
-    /// Records that this member no longer votes.
-    #[cfg(feature = "network")]
-    pub(crate) fn fall_silent(&self) {
-        self.shared.silent.store(true, Ordering::Relaxed);
+    pub(crate) fn agreement_status(&self) -> Option<silica_network::Status> {
+        Some(self.shared.relay.get()?.relay.agreement()?.status())
     }
 
     /// Returns whether a member of a network is ready, or the reason why not.
     #[cfg(feature = "network")]
     fn member_readiness(&self) -> Result<(), &'static str> {
         let Some(member) = self.shared.relay.get() else { return Ok(()) };
-        if self.shared.silent.load(Ordering::Relaxed) {
-            return Err("this member no longer votes");
+        if self.agreement_status().is_none_or(|status| status.failed.is_some()) {
+            return Err("this member does not vote");
         }
         let latest = self.shared.chain.snapshot().latest_tx_block().timestamp;
         let oldest =
@@ -279,9 +261,9 @@ impl NodeHandle {
         self.ask(|reply| Event::ProduceBlocks { blocks, reply }).await?
     }
 
-    #[cfg(any(test, feature = "network"))]
     /// Runs work with the producer on the thread of the driver, after the events before it. A driver that has ended drops
     /// the work.
+    #[cfg(any(test, feature = "network"))]
     pub(crate) fn run(&self, work: Work) {
         drop(self.shared.events.send(Event::Run(work)));
     }
@@ -425,8 +407,6 @@ impl NodeHandle {
             failing: AtomicBool::new(false),
             #[cfg(feature = "network")]
             relay: OnceLock::new(),
-            #[cfg(feature = "network")]
-            silent: AtomicBool::new(false),
             reported_gone: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }

@@ -56,6 +56,8 @@ pub(crate) struct Offer {
     pub(crate) table: &'static MethodTable,
     /// Whether the service offers methods for developers.
     pub(crate) developer: bool,
+    /// Whether the node is a member of a network, which has no methods for developers.
+    pub(crate) is_member: bool,
     /// For each position of the table, whether the service offers the method; `None` if it offers all methods.
     pub(crate) listed: Option<Box<[bool]>>,
 }
@@ -330,7 +332,12 @@ impl Service {
     /// Checks that the client may call methods for developers.
     fn check_developer(&self, method: &str, foreign: Option<&Foreign>) -> Result<(), RpcError> {
         if !self.offer.developer {
-            let text = format!("{method} is for developers and switched off, start the node with --developer on");
+            let remedy = if self.offer.is_member {
+                "a network has no such methods"
+            } else {
+                "start the node with --developer on"
+            };
+            let text = format!("{method} is for developers and switched off, {remedy}");
             return Err(RpcError::new(RpcErrorCode::INVALID_REQUEST, text));
         }
         let Some(foreign) = foreign else { return Ok(()) };

@@ -29,7 +29,7 @@ pub(crate) struct Fixture {
 /// Returns the methods that an operator offers with these options.
 fn offer(developer: bool, list: Option<&str>) -> Offer {
     let listed = list.map(|list| list.parse::<methods::MethodList>().unwrap().select());
-    Offer { table: methods::table(), developer, listed }
+    Offer { table: methods::table(), developer, is_member: false, listed }
 }
 
 pub(crate) fn fixture(mode: BlockMode) -> Fixture {

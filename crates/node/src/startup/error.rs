@@ -78,6 +78,14 @@ pub enum StartError {
         "validator: expected on with a network file, because a node that only follows a network does not exist, got off"
     )]
     NotValidator,
+    /// The configuration has an option for members of a network, and no network file.
+    #[error("{option} (by {by}): expected no value without a network file, got one")]
+    NeedsNetwork {
+        /// Name of the option.
+        option: &'static str,
+        /// The source of the option.
+        by: String,
+    },
     /// The configuration has no data directory, which has the votes of a member.
     #[error("ephemeral: expected off with a network file, got on")]
     MemberInMemory,

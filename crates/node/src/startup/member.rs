@@ -66,6 +66,9 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     let accounts = Zeroizing::new(accounts);
     let data_dir = DataDir::create(directory)?;
     let (key, peer_key) = data_dir.existing_member_keys()?;
+    let peer_key = Zeroizing::new(peer_key.seed());
+    // Nothing is written for a member that could not start.
+    silica_network::check_member(&network, &key, &peer_key).map_err(|error| StartError::Agreement(Box::new(error)))?;
     let id = network.id().to_string();
     let mut manifest = if let Some(manifest) = data_dir.manifest()? {
         let found = manifest.network.clone().unwrap_or_else(|| "none: it is the chain of a single node".to_owned());
@@ -92,7 +95,7 @@ pub(super) fn open(config: &Config) -> Result<Opened, StartError> {
     let (committees, time) = (network.committees(), parameters.genesis_time);
     let (chain, producer) = open_chain(store, config, chain_config, &genesis, committees, time)?;
     check_genesis(&data_dir, &mut manifest, &chain, true)?;
-    let member = Some(MemberParts { network, peer_key: Zeroizing::new(peer_key.seed()) });
+    let member = Some(MemberParts { network, peer_key });
     Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer, member })
 }
 
@@ -130,10 +133,6 @@ impl Driver for MemberDriver {
     fn confirmed(&self, member: usize, batch: [u8; 32]) {
         self.relay.confirmed(member, batch);
     }
-
-    fn failed(&self, _: &str) {
-        self.node.fall_silent();
-    }
 }
 
 /// Starts the agreement of a member.
@@ -155,7 +154,7 @@ pub(super) async fn start(
     let settings = Settings {
         network,
         key,
-        peer_key: *peer_key,
+        peer_key,
         directory: data_dir.agreement(),
         listen: None,
         chain: node.chain().clone(),
@@ -164,6 +163,6 @@ pub(super) async fn start(
     // The start has a runtime of its own, which must not begin inside this one.
     let started = spawn_blocking(move || silica_network::start(settings)).await.map_err(|_| StartError::Panicked)?;
     let agreement = Arc::new(started.map_err(|error| StartError::Agreement(Box::new(error)))?);
-    relay.connect(Arc::clone(&agreement));
+    relay.connect(&agreement);
     Ok(agreement)
 }

@@ -29,7 +29,7 @@ pub use self::{
 use self::{
     listen::{bind_operators, bind_websocket, decide_on_developer, decide_on_studio},
     open::{Opened, open_with_progress},
-    pool::{export_pool, import_pool},
+    pool::{export_pool, import_pool, remove_pool},
 };
 use crate::{
     banner::{Banner, FundedAccount},
@@ -66,6 +66,7 @@ impl Node {
             Some(path) => return Err(StartError::NoEngine { path: path.clone() }),
             None => open::open,
         };
+        check_needs_network(&config)?;
         let opened = open_with_progress(config.clone(), open).await?;
         let Opened {
             data_dir,
@@ -110,7 +111,9 @@ impl Node {
             node_key: key.public_key(),
             accounts: funded(&chain, &accounts, config.show_keys),
         };
-        import_pool(data_dir.as_ref(), &chain, producer.has_failed())?;
+        import_pool(data_dir.as_ref(), &chain)?;
+        // On a full disk, the file of the pool stays, because the next stop could not write it again.
+        let is_disk_full = producer.has_failed();
         let data_dir = data_dir.map(Arc::new);
         // A method for developers may have set the clock forward. In this case, the clock must not start before the
         // time of the latest block. A node without these methods uses the system clock.
@@ -128,10 +131,19 @@ impl Node {
         #[cfg(feature = "network")]
         let agreement = match (member, &data_dir) {
             (Some(member), Some(data_dir)) => {
-                Some(member::start(&handle, member, key, data_dir, config.acknowledge).await?)
+                match member::start(&handle, member, key, data_dir, config.acknowledge).await {
+                    Ok(agreement) => Some(agreement),
+                    Err(error) => {
+                        close_after(driver).await;
+                        return Err(error);
+                    }
+                }
             }
             _ => None,
         };
+        if let Some(data_dir) = data_dir.as_ref().filter(|_| !is_disk_full) {
+            remove_pool(data_dir);
+        }
         if let Some(id) = config.pause_id {
             handle.pause().allow(id);
         }
@@ -147,7 +159,7 @@ impl Node {
         });
         let (stop, stopped) = watch::channel(false);
         let listed = config.methods.map(|list| list.select());
-        let offer = Offer { table: methods::table(), developer, listed };
+        let offer = Offer { table: methods::table(), developer, is_member: config.network.is_some(), listed };
         let home = Home::new(&banner);
         tokio::spawn(index::report(handle.chain().clone(), stopped.clone()));
         let path = data_dir.as_ref().map(|data_dir| data_dir.path().to_owned());
@@ -172,6 +184,32 @@ impl Node {
             agreement,
         });
         Ok(RunningNode { addr, banner, http_limits: config.http, stop, ready_file, parts })
+    }
+}
+
+/// Rejects options of a member of a network in a configuration without a network file.
+fn check_needs_network(config: &Config) -> Result<(), StartError> {
+    let given = ["validator", "acknowledge"].into_iter().find(|option| match *option {
+        "validator" => config.validator,
+        option => config.origins.has(option),
+    });
+    match given {
+        Some(option) if config.network.is_none() => {
+            Err(StartError::NeedsNetwork { option, by: config.origins.of(option) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Closes the chain after the start of the agreement has failed.
+#[cfg(feature = "network")]
+async fn close_after(driver: RunningDriver) {
+    let closed = spawn_blocking(|| {
+        let producer = driver.stop().map_err(|_| StopError::Panicked)?;
+        producer.into_store().close().map_err(StopError::Store)
+    });
+    if let Err(error) = closed.await.map_err(|_| StopError::Panicked).flatten() {
+        tracing::error!(error = &error as &dyn std::error::Error, "failed to close the chain after a failed start");
     }
 }
 

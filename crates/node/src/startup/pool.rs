@@ -9,14 +9,11 @@ use crate::{
     driver::NodeHandle,
 };
 
-/// Adds the transactions that were pending at the last stop to the pool, and removes their file. If `is_disk_full`, the
-/// file stays, because the next stop could not write it again.
-pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_full: bool) -> Result<(), StartError> {
+/// Adds the transactions that were pending at the last stop to the pool. Their file stays, because the start can still
+/// fail: see [`remove_pool`].
+pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain) -> Result<(), StartError> {
     let Some(data_dir) = data_dir else { return Ok(()) };
     let Some(bytes) = data_dir.load_pool()? else { return Ok(()) };
-    if !is_disk_full {
-        data_dir.remove_pool()?;
-    }
     match chain.import_pool(&bytes, clock::now()) {
         Ok(PoolImport { admitted, refused, damaged: 0 }) => {
             tracing::info!(admitted, refused, "loaded the pending transactions of the last run");
@@ -29,6 +26,14 @@ pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_ful
     Ok(())
 }
 
+/// Removes the file of the pending transactions, if it exists.
+pub(super) fn remove_pool(data_dir: &DataDir) {
+    if let Err(error) = data_dir.remove_pool() {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "failed to remove the pool file; the next start loads its transactions");
+    }
+}
+
 /// Stores the pending transactions. If the write fails, for example on a full disk, retries with three quarters of
 /// them, the oldest first.
 ///
@@ -39,10 +44,7 @@ pub(super) fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(),
     let waiting = handle.chain().waiting();
     if waiting == 0 {
         // A start on a full disk leaves the file, although its transactions are no longer pending.
-        if let Err(error) = data_dir.remove_pool() {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "failed to remove the pool file; the next start loads its transactions");
-        }
+        remove_pool(data_dir);
         return Ok(());
     }
     let (mut most, mut kept, mut failure) = (waiting, 0, None);
