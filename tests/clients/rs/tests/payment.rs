@@ -2,7 +2,8 @@
 //! data.
 //!
 //! `SILICA_URL` is the URL of the node, and `SILICA_KEY` the private key of a funded account. Other programs must not
-//! use this account during the test. All parts of the test use this account, so one test function calls all of them.
+//! use this account during the test. `SILICA_MEMBERS` is the number of members of the committee, 1 by default. All parts
+//! of the test use this account, so one test function calls all of them.
 
 use std::env;
 
@@ -21,6 +22,10 @@ const GAS: u64 = 50;
 
 fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("set {name}"))
+}
+
+fn members() -> usize {
+    env::var("SILICA_MEMBERS").map_or(1, |members| members.parse().unwrap())
 }
 
 fn connect(wallet: &LocalWallet) -> impl Middleware + use<> {
@@ -46,7 +51,7 @@ async fn new_account_is_paid_and_everything_is_read_back() {
     the_payment_is_found_again(&client, &hash).await;
     rejection_has_a_reason(&client, &payer).await;
     blocks_listings_and_statistics_agree(&client).await;
-    the_committee_is_one_node(&client).await;
+    the_committee_has_its_members(&client).await;
     an_account_without_code_has_nothing_to_prove(&client, &payer).await;
 }
 
@@ -127,7 +132,7 @@ async fn blocks_listings_and_statistics_agree(client: &impl Middleware) {
     let verbose = client.get_tx_block_verbose(&latest.header.block_num).await.unwrap();
     assert_eq!(verbose.body.block_hash, latest.body.block_hash);
     assert_eq!(client.ds_block_listing(1).await.unwrap().data[0].block_num.to_string(), *ds_number);
-    assert_eq!(client.get_miner_info(ds_number).await.unwrap().dscommittee.len(), 1);
+    assert_eq!(client.get_miner_info(ds_number).await.unwrap().dscommittee.len(), members());
 
     let info = client.get_blockchain_info().await.unwrap();
     assert_eq!(info.num_tx_blocks, (number + 1).to_string());
@@ -149,10 +154,10 @@ async fn blocks_listings_and_statistics_agree(client: &impl Middleware) {
     assert!(client.get_total_coin_supply_as_int().await.unwrap().abs_diff(whole) <= 1);
 }
 
-async fn the_committee_is_one_node(client: &impl Middleware) {
+async fn the_committee_has_its_members(client: &impl Middleware) {
     let info = client.get_blockchain_info().await.unwrap();
     let committee = client.get_current_ds_comm().await.unwrap();
-    assert_eq!((committee.dscomm.len(), &committee.current_ds_epoch), (1, &info.current_dsepoch));
+    assert_eq!((committee.dscomm.len(), &committee.current_ds_epoch), (members(), &info.current_dsepoch));
     assert_eq!(committee.current_tx_epoch, info.current_mini_epoch);
     let shards = client.get_sharding_structure().await.unwrap();
     assert_eq!(shards.num_peers, info.sharding_structure.num_peers);
