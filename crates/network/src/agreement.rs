@@ -454,8 +454,16 @@ async fn engine(
     let network = network.await.map_err(|error| failed(&error))?;
     let log = spawn_wal_actor(&Ctx, EngineCodec, wal, &registry, node.clone()).await;
     let log = log.map_err(|error| failed(&error))?;
-    let (host, _) =
+    let (host, end) =
         ractor::Actor::spawn(None, Host { shared: Arc::clone(shared) }, ()).await.map_err(|error| failed(&error))?;
+    // The engine stops all its actors after a failure of one of them, also after a panic.
+    tokio::spawn({
+        let shared = Arc::clone(shared);
+        async move {
+            drop(end.await);
+            shared.fail("the consensus engine has stopped; the log has the reason");
+        }
+    });
     let (peers, _) =
         Peers::spawn(None, Peers { shared: Arc::clone(shared) }, ()).await.map_err(|error| failed(&error))?;
     drop(network.cast(NetworkMsg::Subscribe(Box::new(peers.clone()))));

@@ -36,12 +36,6 @@ impl Actor for Host {
         Ok(())
     }
 
-    /// The engine stops its actors after a failure that only an operator can mend, such as a damaged log.
-    async fn post_stop(&self, _: ActorRef<Self::Msg>, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        self.shared.fail("the consensus engine has stopped; the log has the reason");
-        Ok(())
-    }
-
     async fn handle(&self, _: ActorRef<Self::Msg>, message: Self::Msg, (): &mut ()) -> Result<(), ActorProcessingErr> {
         let shared = &self.shared;
         match message {
