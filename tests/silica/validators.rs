@@ -13,7 +13,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use silica_tests::{Directory, Node, Wallet, node::binary, node::run};
+use silica_tests::{
+    Directory, Node, Wallet,
+    node::{binary, free_ports, run},
+};
 
 /// Longest time for an event that must come.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -27,17 +30,6 @@ struct Validators {
     _directory: Directory,
     /// Four processes use both processors, so one network runs at a time.
     _turn: MutexGuard<'static, ()>,
-}
-
-/// Returns the first of `count` ports that are free now.
-fn free_ports(count: u16) -> u16 {
-    loop {
-        let first = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let Some(last) = first.checked_add(count) else { continue };
-        if (first..last).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
-            return first;
-        }
-    }
 }
 
 /// Waits until a condition holds.
@@ -300,13 +292,14 @@ fn faults_of_a_member_are_named() {
     check(&data, &with(&["--validator"]), "peer key: expected the key of");
     fs::write(data.join("peer.key"), peer).unwrap();
     assert_eq!(files(&data), before);
+    // Another program has the port of the member.
     let text = fs::read_to_string(&file).unwrap();
     let address = text.split("agreement = \"").nth(1).unwrap().split('"').next().unwrap();
-    let taken = TcpListener::bind(address).unwrap();
-    check(&data, &with(&["--validator"]), &format!("agreement address {address}: cannot listen"));
-    drop(taken);
+    let listener = TcpListener::bind(address).unwrap();
+    let expected = format!("agreement address: expected an address at which this member can listen, got {address}");
+    check(&data, &with(&["--validator", "--websocket", "off"]), &expected);
+    drop(listener);
     // Another network has another id.
-    let text = fs::read_to_string(&file).unwrap();
     let node = Node::start_in(&data, &with(&["--validator", "--websocket", "off"]));
     assert_eq!(height(&node), 1);
     let (_, message) = node.error("IncreaseBlocknum", &json!([1]));

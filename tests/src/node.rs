@@ -3,7 +3,8 @@
 use std::{
     env, fs,
     io::{self, BufRead, BufReader, Read},
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    ops::Range,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
@@ -115,6 +116,29 @@ fn build() -> PathBuf {
         .next_back();
     executable.expect("cargo names the executable")
 }
+
+/// Returns the first of `count` successive ports of 127.0.0.1 that are free now. The system gives these ports to no
+/// outgoing connection, so a member that starts again finds its port free.
+///
+/// # Panics
+///
+/// If no ports are free.
+pub fn free_ports(count: u16) -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    for _ in 0..PORTS.len() {
+        // Test processes that run at the same time begin at different ports.
+        let step = std::process::id().wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)).wrapping_mul(u32::from(count));
+        let first = PORTS.start + u16::try_from(step % u32::from(PORTS.end - PORTS.start)).unwrap_or_default();
+        if (first..first + count).all(|port| bind(port).is_ok()) {
+            return first;
+        }
+    }
+    panic!("no {count} successive ports are free");
+}
+
+/// Ports below those of outgoing connections, which are usually 32768 to 60999.
+const PORTS: Range<u16> = 12_000..32_000;
 
 /// Returns the arguments that start a node with this data directory on a free port.
 fn start_line<'a>(data: &'a Path, args: &[&'a str]) -> Vec<&'a str> {

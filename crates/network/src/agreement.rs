@@ -103,6 +103,14 @@ pub enum StartError {
     /// An address is invalid.
     #[error(transparent)]
     Address(#[from] AddressError),
+    /// The member could not listen at its address.
+    #[error("agreement address: expected an address at which this member can listen, got {address}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// Another process uses the directory.
     #[error("agreement directory {}: in use by another process", path.display())]
     Locked {
@@ -114,14 +122,6 @@ pub enum StartError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-    /// The member cannot listen for other members.
-    #[error("agreement address {addr}: cannot listen")]
-    Listen {
-        /// The address.
-        addr: String,
         /// The error of the operating system.
         source: io::Error,
     },
@@ -239,6 +239,11 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         Err(TryLockError::WouldBlock) => return Err(StartError::Locked { path: directory }),
         Err(TryLockError::Error(source)) => return Err(in_directory(source)),
     }
+    // The engine only logs that it cannot listen, and goes on without connections.
+    match TcpListener::bind(&listen) {
+        Ok(listener) => drop(listener),
+        Err(source) => return Err(StartError::Listen { address: listen, source }),
+    }
     let head = chain.snapshot().latest_tx_block().header.number.get();
     let no_votes = |file| StartError::NoVotes { path: directory.clone(), file };
     let (journal, records) = match Journal::open(&directory, network.id())? {
@@ -250,8 +255,6 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     if head > 0 && !wal.exists() {
         return Err(no_votes(WAL));
     }
-    // The engine reports a port in use only in its log, so find it here.
-    drop(TcpListener::bind(&listen).map_err(|source| StartError::Listen { addr: listen, source })?);
     let certificates = Certificates::open(&directory.join("certificates")).map_err(StartError::Certificates)?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
