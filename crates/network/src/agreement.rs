@@ -496,7 +496,8 @@ async fn engine(
     for cell in [network.get_cell(), log.get_cell(), host.get_cell(), peers.get_cell(), engine.get_cell()] {
         cell.link(node.get_cell());
     }
-    // No message has come before: the engine begins when the host answers.
+    // The engine begins when the host answers, and the host waits for the links.
     drop(shared.links.set(Links { network, consensus: engine }));
+    shared.connected.notify_waiters();
     Ok(())
 }

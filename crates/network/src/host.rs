@@ -42,7 +42,7 @@ impl Actor for Host {
             HostMsg::ConsensusReady { reply_to } => {
                 let shared = Arc::clone(shared);
                 tokio::spawn(async move {
-                    shared.quorum_is_connected().await;
+                    shared.can_begin().await;
                     shared.begin(reply_to);
                 });
             }

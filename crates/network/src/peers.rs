@@ -64,14 +64,17 @@ impl Shared {
         count
     }
 
-    /// Waits until a quorum of the members is connected, this member included.
-    pub(crate) async fn quorum_is_connected(&self) {
+    /// Waits until the engine is complete, and a quorum of the members is connected, this member included.
+    ///
+    /// Value sync learns the height of the engine only from messages. A message before its subscription is lost, and a
+    /// member that is behind would then request no blocks.
+    pub(crate) async fn can_begin(&self) {
         loop {
             let changed = self.connected.notified();
             tokio::pin!(changed);
             // From here on, a notification wakes this task.
             changed.as_mut().enable();
-            if self.peers.lock().len().saturating_add(1) >= self.quorum {
+            if self.links.get().is_some() && self.peers.lock().len().saturating_add(1) >= self.quorum {
                 return;
             }
             changed.await;
