@@ -23,9 +23,11 @@ use silica_tests::{
 use crate::token;
 
 /// Number of sending accounts. Each has a connection.
-const SENDERS: usize = 6;
+pub(crate) const SENDERS: usize = 6;
 /// Number of sending accounts that pay. The other senders deploy and transfer tokens.
 const PAYERS: usize = 4;
+/// Number of accounts that receive payments in a turn.
+pub(crate) const PAYEES: u64 = 50;
 /// Number of newest transactions that each check reads.
 const LATEST: usize = 300;
 /// Number of older transactions in the sample of each check.
@@ -33,10 +35,10 @@ const SAMPLE: u64 = 200;
 
 /// An acknowledged transaction, which the node must not lose.
 #[derive(Clone, Debug)]
-struct Acknowledged {
-    hash: String,
-    sender: usize,
-    nonce: u64,
+pub(crate) struct Acknowledged {
+    pub(crate) hash: String,
+    pub(crate) sender: usize,
+    pub(crate) nonce: u64,
 }
 
 /// The result of a load.
@@ -80,7 +82,7 @@ impl Payer<'_> {
         let mut connection = Connection::open(self.address)?;
         let mut waiting: Vec<Acknowledged> = Vec::new();
         for nonce in first.. {
-            let payment = self.transaction(nonce);
+            let payment = transaction(self.sender, self.turn, nonce);
             let answer = ask(&mut connection, "CreateTransaction", &json!([payment.json()]))?;
             if answer.get("result").is_none() {
                 // A node that stops can reject transactions.
@@ -110,17 +112,22 @@ impl Payer<'_> {
         Ok(())
     }
 
-    fn transaction(&self, nonce: u64) -> Payment {
-        if self.sender >= PAYERS {
-            return token::transaction(self.sender, nonce);
-        }
-        let payee = Wallet::stranger(self.turn * 1_000 + nonce % 50).address();
-        Wallet::funded(self.sender).payment(nonce, payee, u128::from(nonce))
-    }
-
     fn note(&self, change: impl FnOnce(&mut Load)) {
         change(&mut self.load.lock().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+/// Returns the transaction of a sender with this nonce.
+pub(crate) fn transaction(sender: usize, turn: u64, nonce: u64) -> Payment {
+    if sender >= PAYERS {
+        return token::transaction(sender, nonce);
+    }
+    Wallet::funded(sender).payment(nonce, payee(turn, nonce).address(), u128::from(nonce))
+}
+
+/// Returns the account that a payment with this nonce pays.
+pub(crate) fn payee(turn: u64, nonce: u64) -> Wallet {
+    Wallet::stranger(turn * 1_000 + nonce % PAYEES)
 }
 
 /// Waits until a transaction is in a block.
@@ -131,7 +138,8 @@ fn wait_for_block(connection: &mut Connection, hash: &str) -> std::io::Result<()
     Ok(())
 }
 
-fn ask(connection: &mut Connection, method: &str, params: &Value) -> std::io::Result<Value> {
+/// Calls a method, and returns the whole response.
+pub(crate) fn ask(connection: &mut Connection, method: &str, params: &Value) -> std::io::Result<Value> {
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params});
     let answer = connection.post(request.to_string().as_bytes())?;
     Ok(serde_json::from_slice(&answer.body)?)
@@ -152,8 +160,13 @@ pub(crate) struct Kept(Vec<Acknowledged>);
 impl Kept {
     /// Adds the acknowledged transactions of a load, and returns their number.
     pub(crate) fn add(&mut self, load: Load) -> usize {
-        let added = load.acknowledged.len();
-        self.0.extend(load.acknowledged);
+        self.extend(load.acknowledged)
+    }
+
+    /// Adds acknowledged transactions, and returns their number.
+    pub(crate) fn extend(&mut self, acknowledged: Vec<Acknowledged>) -> usize {
+        let added = acknowledged.len();
+        self.0.extend(acknowledged);
         added
     }
 
