@@ -59,23 +59,25 @@ pub fn next_timestamp(head: Timestamp, now: Timestamp) -> Option<Timestamp> {
 
 /// Returns the verdict on the timestamp of a first proposal, that is one without a valid round.
 pub fn judge_first_proposal(timestamp: Timestamp, head: Timestamp, now: Timestamp, rule: &TimeRule) -> TimeVerdict {
-    let verdict = judge_decided(timestamp, head);
-    if verdict != TimeVerdict::Valid {
-        return verdict;
-    }
-    let drift = microseconds(rule.drift);
-    let oldest = now.get().saturating_sub(drift).saturating_sub(microseconds(rule.propose_timeout));
-    if timestamp.get() > now.get().saturating_add(drift) {
-        TimeVerdict::Later(Timestamp::new(timestamp.get().saturating_sub(drift)))
-    } else if timestamp.get() < oldest {
-        TimeVerdict::Withheld
-    } else {
-        TimeVerdict::Valid
-    }
+    let (drift, timeout) = (microseconds(rule.drift), microseconds(rule.propose_timeout));
+    let oldest = now.get().saturating_sub(drift).saturating_sub(timeout);
+    let verdict = judge_repeated(timestamp, head, now, rule.drift);
+    if verdict == TimeVerdict::Valid && timestamp.get() < oldest { TimeVerdict::Withheld } else { verdict }
 }
 
-/// Returns the verdict on the timestamp of any other body: of a proposal with a valid round, of a decided body from
-/// another member, or of a stored body. A quorum has accepted its timestamp before, so only the order counts.
+/// Returns the verdict on the timestamp of a proposal that names an earlier round. The name alone is no proof that a quorum
+/// has accepted the timestamp, so a time in the future has to pass here too. A past time is valid: rounds take time.
+pub(crate) fn judge_repeated(timestamp: Timestamp, head: Timestamp, now: Timestamp, drift: Duration) -> TimeVerdict {
+    let verdict = judge_decided(timestamp, head);
+    let drift = microseconds(drift);
+    if verdict == TimeVerdict::Valid && timestamp.get() > now.get().saturating_add(drift) {
+        return TimeVerdict::Later(Timestamp::new(timestamp.get().saturating_sub(drift)));
+    }
+    verdict
+}
+
+/// Returns the verdict on the timestamp of a decided body from another member, or of a stored body. A quorum has accepted
+/// its timestamp before, so only the order counts.
 pub fn judge_decided(timestamp: Timestamp, head: Timestamp) -> TimeVerdict {
     if timestamp > head { TimeVerdict::Valid } else { TimeVerdict::Invalid }
 }
@@ -113,6 +115,16 @@ mod tests {
         for (timestamp, expected) in cases {
             assert_eq!(judge(timestamp, 500, 1_000), expected, "{timestamp}");
         }
+    }
+
+    #[test]
+    fn a_repeated_body_is_not_in_the_future() {
+        let judge = |timestamp| {
+            judge_repeated(Timestamp::new(timestamp), Timestamp::new(500), Timestamp::new(1_000), RULE.drift)
+        };
+        assert_eq!([501, 879, 1_020].map(judge), [TimeVerdict::Valid; 3]);
+        assert_eq!(judge(1_021), TimeVerdict::Later(Timestamp::new(1_001)));
+        assert_eq!([0, 500].map(judge), [TimeVerdict::Invalid; 2]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ use crate::{
     entry::{Body, EntryId, EntryKind, Height},
     network::{BlockTiming, NetworkFile, NetworkId, Parameters},
     proposer::proposer,
-    time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, next_timestamp},
+    time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, judge_repeated, next_timestamp},
 };
 
 /// A member of a network: it proposes, judges and commits entries, and co-signs bodies.
@@ -235,6 +235,7 @@ impl Council {
         let (got, last) = (body.timestamp, head.timestamp);
         let (verdict, now) = match rule {
             Rule::Accepted => (judge_decided(got, last), None),
+            Rule::Repeated { now } => (judge_repeated(got, last, now, self.parameters.drift), None),
             Rule::FirstProposal { round, now } => {
                 let rule = TimeRule::of_round(&self.parameters, round);
                 (judge_first_proposal(got, last, now, &rule), Some(now))

@@ -26,8 +26,12 @@ pub enum Rule {
         /// The clock of the member.
         now: Timestamp,
     },
-    /// Any other entry: proposed again, decided, or stored. A quorum has accepted its timestamp, so the clock of one
-    /// member does not matter.
+    /// A proposal that names an earlier round with a quorum of prevotes for the entry.
+    Repeated {
+        /// The clock of the member.
+        now: Timestamp,
+    },
+    /// A decided or stored entry. A quorum has accepted its timestamp, so the clock of one member does not matter.
     Accepted,
 }
 

@@ -10,7 +10,7 @@ use silica_council::{
     Body, CoSignMessage, Content, Council, Effect as CoSignEffect, Entry, EntryId, EntryKind, Height, ProposalError,
     Recipient, Rule, Seal, TimerKind, Verdict,
 };
-use silica_protocol::StateRoot;
+use silica_protocol::{StateRoot, Timestamp};
 
 use crate::{
     context::Ctx,
@@ -124,7 +124,7 @@ impl World {
                 let bytes: Arc<[u8]> = value.value_bytes.to_vec().into();
                 let (valid_round, proposer) = (Round::ZERO, usize::from(proposer.0));
                 let Some(Input::ProposedValue(value, _)) =
-                    self.judge(proposer, member, height, round, valid_round, proposer, &bytes)
+                    self.judge(member, member, height, round, valid_round, proposer, &bytes)
                 else {
                     panic!("seed {}: no verdict on a decided entry", self.seed)
                 };
@@ -168,7 +168,8 @@ impl World {
         vec![Input::Propose(LocallyProposedValue::new(height.into(), round, id.into()))]
     }
 
-    /// Judges the entry of another member, and writes a valid entry to the journal.
+    /// Judges the entry of another member, and writes a valid entry to the journal. A member judges an entry from itself
+    /// as decided: it has the entry from value sync.
     #[expect(clippy::too_many_arguments, reason = "these are the fields of the message")]
     pub(super) fn judge(
         &mut self,
@@ -182,8 +183,9 @@ impl World {
     ) -> Option<Input<Ctx>> {
         let now = self.members[to].clock(self.time);
         let rule = match (valid_round, round) {
+            _ if from == to => Rule::Accepted,
             (Round::Nil, Round::Some(round)) => Rule::FirstProposal { round, now },
-            _ => Rule::Accepted,
+            _ => Rule::Repeated { now },
         };
         let Running { producer, council, .. } = self.members[to].running()?;
         match council.judge(producer, height, bytes, rule) {
@@ -271,11 +273,21 @@ impl World {
     fn lie(&mut self, member: usize, height: Height, round: u32, entry: &Entry) {
         let network = self.network.id();
         let others = self.others(member);
+        let mut valid_round = Round::Nil;
         let lies: Vec<(Vec<u8>, EntryId, Vec<usize>)> = match height.kind() {
             EntryKind::Body => {
                 let limits = self.network.parameters().body_limits();
                 let mut body = Body::decode(height, &entry.bytes, &limits).unwrap();
-                if self.draw(2) == 0 {
+                let lie = self.draw(3);
+                if lie == 0 {
+                    self.see("a body from the future");
+                    // The name of an earlier round must not hide the time.
+                    valid_round = Round::ZERO;
+                    body.timestamp = Timestamp::new(body.timestamp.get() + 3_600_000_000);
+                    let bytes = body.encode();
+                    let id = EntryId::of_body(&network, height, &bytes);
+                    vec![(bytes, id, others)]
+                } else if lie == 1 {
                     self.see("two bodies");
                     body.timestamp = body.timestamp.next().unwrap();
                     let other = body.encode();
@@ -301,9 +313,9 @@ impl World {
             }
         };
         for (bytes, id, to) in lies {
-            let (round, valid_round) = (Round::new(round), Round::Nil);
-            let (value, index) = (id.into(), self.members[member].index());
-            let proposal = EngineProposal { height: height.into(), round, value, valid_round, member: index };
+            let (round, value, index) = (Round::new(round), id.into(), self.members[member].index());
+            let proposal =
+                EngineProposal { height: height.into(), round, value, valid_round: Round::Nil, member: index };
             let signed = ready(self.members[member].signer.sign_proposal(proposal)).unwrap();
             let proposal = SignedConsensusMsg::Proposal(signed);
             let entry = Message::Entry { height, round, valid_round, proposer: member, bytes: bytes.into() };

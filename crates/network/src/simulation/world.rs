@@ -12,7 +12,7 @@ use arc_malachitebft_app::types::core::{
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::{Epochs, state::BlockRecord};
 use silica_council::{CoSignMessage, EntryId, EntryKind, Height, NetworkFile, Timer};
-use silica_protocol::{BlockNumber, Qa};
+use silica_protocol::{BlockNumber, Qa, Timestamp};
 
 use crate::{
     context::Ctx,
@@ -343,6 +343,12 @@ impl World {
         }
     }
 
+    /// Returns the time of the fastest clock that is near the others: at most 1 s more than the true time.
+    fn time_of_blocks(&self) -> Timestamp {
+        let start = self.network.parameters().genesis_time.get() + 60_000_000;
+        Timestamp::new(start + (self.time + 1_000) * 1_000)
+    }
+
     /// Records a decision, and checks that all members decide the same entry.
     pub(super) fn note(&mut self, member: usize, certificate: &CommitCertificate<Ctx>) {
         let (height, id) = (certificate.height.council().unwrap(), certificate.value_id.into());
@@ -373,6 +379,9 @@ impl World {
                 height = height.next().unwrap();
             }
             self.checked[index] = height;
+            let (latest, drift) = (self.time_of_blocks(), self.network.parameters().drift);
+            let latest = latest.get() + u64::try_from(drift.as_micros()).unwrap();
+            assert!(head.timestamp.get() <= latest, "seed {seed}: member {index}: {}", head.timestamp);
             if let Some(record) = self.records.get(&head.number) {
                 assert_eq!(snapshot.state().root(), record.tx_block.header.state_root, "seed {seed}: member {index}");
             }
