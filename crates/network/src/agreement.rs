@@ -246,15 +246,17 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     }
     let head = chain.snapshot().latest_tx_block().header.number.get();
     let no_votes = |file| StartError::NoVotes { path: directory.clone(), file };
+    let wal = directory.join(WAL);
     let (journal, records) = match Journal::open(&directory, network.id())? {
+        Some(_) if !wal.exists() => return Err(no_votes(WAL)),
         Some(opened) => opened,
         None if head > 0 => return Err(no_votes("journal")),
-        None => (Journal::create(&directory, network.id())?, Vec::new()),
+        None => {
+            // The log exists before the journal does, so a journal without a log has lost it.
+            File::options().append(true).create(true).open(&wal).map_err(in_directory)?;
+            (Journal::create(&directory, network.id())?, Vec::new())
+        }
     };
-    let wal = directory.join(WAL);
-    if head > 0 && !wal.exists() {
-        return Err(no_votes(WAL));
-    }
     let certificates = Certificates::open(&directory.join("certificates")).map_err(StartError::Certificates)?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)

@@ -5,13 +5,15 @@ use std::{ops::RangeInclusive, sync::Arc, time::Duration};
 use arc_malachitebft_app::{
     consensus::{LocallyProposedValue, ProposedValue},
     engine::host::{Next, SyncedValueOutcome},
-    types::core::{CommitCertificate, HeightParams, Round, Validity},
+    types::core::{CommitCertificate, HeightParams, Round, ThresholdParams, Validity},
 };
+use arc_malachitebft_signing::VerifierExt as _;
 use arc_malachitebft_sync::RawDecidedValue;
+use borsh::{BorshDeserialize, BorshSerialize};
 use ractor::RpcReplyPort;
 use silica_chain::consensus::Application;
 use silica_council::{
-    BlockTiming, CoSignMessage, Council, DecideError, Decided, Effect, Entry, EntryId, Height, InvalidEntry,
+    BlockTiming, CoSignMessage, Council, DecideError, Decided, Effect, Entry, EntryId, EntryKind, Height, InvalidEntry,
     ProposalError, Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, proposer,
 };
 use silica_protocol::Timestamp;
@@ -23,8 +25,9 @@ use crate::{
     journal::{JournalRecord, RecordKind},
     part::{Complete, EntryHeader, Part, divide},
     shared::{Shared, Turn, council_height, is_body, is_written, system_rng},
+    signer::VoteVerifier,
     table::Known,
-    types::{EngineHeight, MemberIndex, ValueId},
+    types::{EngineHeight, MemberIndex, Members, ValueId},
 };
 
 /// Time between two attempts to process a decision, for example on a full disk.
@@ -44,6 +47,13 @@ pub(crate) struct Open {
     pub(crate) complete: Complete,
     /// `None` if the engine gets the verdict as a message of its own.
     pub(crate) reply: Option<RpcReplyPort<ProposedValue<Ctx>>>,
+}
+
+/// A decided entry for a member that is behind, with the certificate of its decision.
+#[derive(BorshSerialize, BorshDeserialize)]
+struct SyncedValue {
+    certificate: CommitCertificate<Ctx>,
+    bytes: Vec<u8>,
 }
 
 impl Shared {
@@ -138,15 +148,36 @@ impl Shared {
             tracing::warn!(error = &error as &dyn std::error::Error, "dropped an entry");
             return self.count_dropped();
         }
+        if self.table.lock().is_early(&open.complete.header) {
+            return self.keep_early(open.complete);
+        }
         self.run(move |shared, council, application| shared.judge_now(open, council, application));
+    }
+
+    /// Keeps an entry until this member reaches its height and round.
+    fn keep_early(&self, complete: Complete) {
+        let proposer = self.assembler.lock().proposer_of(&complete.header);
+        if let Some(proposer) = proposer {
+            self.table.lock().add_early(proposer, complete);
+        }
+    }
+
+    /// Returns whether this member has found a body invalid before. Its execution again would give the same verdict.
+    fn is_known_invalid(&self, height: Height, id: ValueId) -> bool {
+        let table = self.table.lock();
+        let known = table.get(height.into(), id);
+        height.kind() == EntryKind::Body && known.is_some_and(|known| known.value.validity == Validity::Invalid)
     }
 
     fn judge_now(self: &Arc<Self>, open: Open, council: &mut Council, application: &mut dyn Application) {
         let Complete { header, bytes, .. } = &open.complete;
         let Some(height) = Height::new(header.height) else { return };
         let (round, now) = (header.round, self.driver.now());
+        if self.is_known_invalid(height, ValueId(header.id)) || self.table.lock().is_full(header) {
+            return self.count_dropped();
+        }
         let rule = match header.valid_round {
-            Some(_) => Rule::Accepted,
+            Some(_) => Rule::Repeated { now },
             None => Rule::FirstProposal { round, now },
         };
         let validity = match council.judge(application, height, bytes, rule) {
@@ -168,7 +199,7 @@ impl Shared {
             }
             Verdict::Withheld(Withheld::Height { expected, .. }) => {
                 if expected.is_some_and(|expected| expected < height) {
-                    self.table.lock().add_early(open.complete);
+                    self.keep_early(open.complete);
                 }
                 return;
             }
@@ -197,9 +228,13 @@ impl Shared {
     pub(crate) fn judge_synced(
         self: &Arc<Self>,
         (height, round, proposer): (EngineHeight, Round, MemberIndex),
-        bytes: Vec<u8>,
+        value: &[u8],
         reply: RpcReplyPort<SyncedValueOutcome<Ctx>>,
     ) {
+        let Ok(SyncedValue { certificate, bytes }) = borsh::from_slice(value) else {
+            tracing::warn!(%height, "a member sent a decided entry that cannot be read");
+            return drop(reply.send(SyncedValueOutcome::PeerFault));
+        };
         self.run(move |shared, council, application| {
             let Some(at) = council_height(height) else { return };
             let (id, validity) = match council.judge(application, at, &bytes, Rule::Accepted) {
@@ -209,18 +244,31 @@ impl Shared {
                     return drop(reply.send(SyncedValueOutcome::PeerFault));
                 }
                 Verdict::Invalid { id, reason } => {
-                    tracing::error!(%height, error = &reason as &dyn std::error::Error, "a decided entry is invalid here");
+                    if shared.is_decided(&certificate, height, id) {
+                        // The members of a quorum have another state or other rules. The error names both roots.
+                        let error = council.decide(application, at, id, Some(&bytes));
+                        let error = error.map_or_else(|error| with_sources(&error), |_| with_sources(&reason));
+                        shared.fail(&error);
+                    }
                     (id, Validity::Invalid)
                 }
                 Verdict::Valid(_) | Verdict::Later(_) | Verdict::Withheld(_) => {
                     return drop(reply.send(SyncedValueOutcome::LocalTransientError));
                 }
             };
-            let value =
-                ProposedValue { height, round, valid_round: Round::Nil, proposer, value: id.into(), validity };
+            let value = ProposedValue { height, round, valid_round: Round::Nil, proposer, value: id.into(), validity };
             shared.table.lock().add(Known { value: value.clone(), bytes: bytes.into(), header: None });
             drop(reply.send(SyncedValueOutcome::Verdict(value)));
         });
+    }
+
+    /// Returns whether a certificate proves that a quorum has decided an entry at a height. The engine verifies the
+    /// certificates too, and does not show their ids to the host.
+    fn is_decided(&self, certificate: &CommitCertificate<Ctx>, height: EngineHeight, id: EntryId) -> bool {
+        let (verifier, members) = (VoteVerifier { network: self.network }, Members::new(&self.committee));
+        let verified = verifier.verify_commit_certificate(&Ctx, certificate, &members, ThresholdParams::default());
+        // The thread of the chain is outside the runtime, so it can wait for the result.
+        certificate.height == height && certificate.value_id == id.into() && self.runtime.block_on(verified).is_ok()
     }
 
     /// Processes a decision, and acknowledges it when it is durable.
@@ -355,7 +403,8 @@ impl Shared {
             if size > MAX_VALUES && !values.is_empty() {
                 break;
             }
-            values.push(RawDecidedValue::new(bytes.into(), extended(certificate)));
+            let Ok(value) = borsh::to_vec(&SyncedValue { certificate: certificate.clone(), bytes }) else { break };
+            values.push(RawDecidedValue::new(value.into(), extended(certificate)));
         }
         values
     }

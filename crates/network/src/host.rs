@@ -76,7 +76,7 @@ impl Actor for Host {
                 spawn_blocking(move || drop(reply_to.send(shared.decided_values(range))));
             }
             HostMsg::ProcessSyncedValue { height, round, proposer, value_bytes, reply_to } => {
-                shared.judge_synced((height, round, proposer), value_bytes.to_vec(), reply_to);
+                shared.judge_synced((height, round, proposer), &value_bytes, reply_to);
             }
             // The parameters of each height disable extensions, so the engine does not ask.
             HostMsg::ExtendVote { reply_to, .. } => drop(reply_to.send(None)),

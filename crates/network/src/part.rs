@@ -12,7 +12,7 @@ use crate::types::{EngineSignature, MemberIndex};
 /// Bytes of an entry in one message.
 const CHUNK: usize = 128 * 1024;
 
-/// Largest number of entries of one proposer that are incomplete.
+/// Largest number of incomplete entries of one proposer at a height.
 const INCOMPLETE: usize = 2;
 
 /// Largest seal, in bytes. A seal of a body with one shard and 64 members has less than 1 KiB.
@@ -154,10 +154,7 @@ impl Assembler {
         }
         if !self.entries.contains_key(&header) {
             self.verify(&header, &signature, proposer)?;
-            let same = self.entries.keys().filter(|it| it.height == header.height && it.round == header.round).count();
-            if same >= INCOMPLETE {
-                return Err(field("entries of a round", format!("at most {INCOMPLETE}"), same.saturating_add(1)));
-            }
+            self.make_room(header.height, proposer);
             let incomplete = Incomplete { signature: signature.clone(), parts: BTreeMap::new() };
             self.entries.insert(header.clone(), incomplete);
         }
@@ -173,6 +170,24 @@ impl Assembler {
         let bytes: Vec<u8> = incomplete.parts.values().flatten().copied().collect();
         self.entries.remove(&header);
         Ok(Some(Complete { header, signature, bytes: bytes.into() }))
+    }
+
+    /// Drops the entry of the lowest round if a proposer has too many incomplete entries at a height. An honest proposer
+    /// has proposed a later entry by then.
+    fn make_room(&mut self, height: u64, proposer: usize) {
+        let is_same = |it: &&EntryHeader| it.height == height && self.proposer_of(it) == Some(proposer);
+        let mut same = self.entries.keys().filter(is_same);
+        let oldest = same.next().cloned();
+        if same.count() >= INCOMPLETE.saturating_sub(1)
+            && let Some(oldest) = oldest
+        {
+            self.entries.remove(&oldest);
+        }
+    }
+
+    /// Returns the position of the proposer of an entry.
+    pub(crate) fn proposer_of(&self, header: &EntryHeader) -> Option<usize> {
+        Some(proposer(self.committee.len(), Height::new(header.height)?, header.round))
     }
 
     /// Checks the values of a header, and returns the position of its proposer.
