@@ -1,6 +1,8 @@
 //! Members of a network in one process, each with an engine, a runtime and a chain in memory of its own, on loopback.
 #![cfg(test)]
 
+mod faults;
+mod hostile;
 mod members;
 
 use std::time::Duration;
@@ -95,5 +97,5 @@ fn faults_of_the_start_are_named() {
     assert!(error.contains("expected a journal of network "), "{error}");
     std::fs::remove_file(network.journal(1)).unwrap();
     let error = network.error_again(1, stopped.remove(0));
-    assert!(error.contains("expected the journal of this member, got none"), "{error}");
+    assert!(error.contains("expected the file journal with the votes of this member, got none"), "{error}");
 }

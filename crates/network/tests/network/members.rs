@@ -24,12 +24,15 @@ use silica_state::{Store, StoreOptions};
 
 const CHAIN: u16 = 333;
 
+/// A batch on which the driver of a test panics.
+pub(crate) const PANIC: &[u8] = b"panic";
+
 /// Longest time for an event that must come.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Waits until a condition holds.
 #[track_caller]
-fn wait(what: &str, condition: impl Fn() -> bool) {
+pub(crate) fn wait(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
         assert!(begun.elapsed() < PATIENCE, "no {what} in {PATIENCE:?}");
@@ -37,11 +40,11 @@ fn wait(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-fn key(number: usize) -> KeyPair {
+pub(crate) fn key(number: usize) -> KeyPair {
     KeyPair::from_hex(&format!("{:064x}", 0x0202_0202 + number)).unwrap()
 }
 
-fn peer_key(number: usize) -> [u8; 32] {
+pub(crate) fn peer_key(number: usize) -> [u8; 32] {
     sha256(&[b"peer", &number.to_be_bytes()])
 }
 
@@ -52,7 +55,7 @@ fn peer_id(number: usize) -> PeerId {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the members of a test have the clock of the system")]
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     Timestamp::new(u64::try_from(time.as_micros()).unwrap())
 }
@@ -69,10 +72,17 @@ pub(crate) struct Network {
 struct TestDriver {
     work: Mutex<Option<Sender<Work>>>,
     chain: Chain,
+    /// The steps that this member still does.
+    steps: AtomicU64,
 }
 
 impl Driver for TestDriver {
     fn run(&self, work: Work) {
+        // A member that is killed does no work after a number of steps.
+        let left = self.steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if left.is_err() {
+            return;
+        }
         if let Some(sender) = &*self.work.lock() {
             drop(sender.send(work));
         }
@@ -83,7 +93,8 @@ impl Driver for TestDriver {
     }
 
     fn received(&self, batch: Vec<u8>) {
-        for transaction in TransactionBatch::decode(&batch).unwrap() {
+        assert_ne!(batch, PANIC, "a batch that ends the host");
+        for transaction in TransactionBatch::decode(&batch).into_iter().flatten() {
             drop(self.chain.submit(self.chain.admit(transaction, false).unwrap(), now()));
         }
     }
@@ -103,12 +114,32 @@ pub(crate) struct Member {
 pub(crate) struct FalseSettings {
     key: usize,
     peer: usize,
+    steps: u64,
+    /// The reward of a DS epoch in Qa, if it is not the true one.
+    reward: Option<u128>,
+    /// Whether the member has a directory and an address of its own.
+    twin: bool,
 }
 
 impl FalseSettings {
     /// Returns the true settings of a member.
     pub(crate) fn of(index: usize) -> Self {
-        Self { key: index, peer: index }
+        Self { key: index, peer: index, steps: u64::MAX, reward: None, twin: false }
+    }
+
+    /// Lets the member do this number of steps, and then nothing.
+    pub(crate) fn steps(self, steps: u64) -> Self {
+        Self { steps, ..self }
+    }
+
+    /// Lets the member pay another reward, so that it computes other state roots.
+    pub(crate) fn reward(self, reward: u128) -> Self {
+        Self { reward: Some(reward), ..self }
+    }
+
+    /// Gives the member a directory and an address of its own, as if it had been copied to another machine.
+    pub(crate) fn twin(self) -> Self {
+        Self { twin: true, ..self }
     }
 
     pub(crate) fn key(self, key: usize) -> Self {
@@ -166,7 +197,7 @@ impl Network {
         config
     }
 
-    fn directory_of(&self, index: usize) -> PathBuf {
+    pub(crate) fn directory_of(&self, index: usize) -> PathBuf {
         self.directory.path().join(format!("m{index}"))
     }
 
@@ -184,6 +215,17 @@ impl Network {
         self.start_over(index, store, settings)
     }
 
+    /// Opens a chain at its genesis.
+    pub(crate) fn chain(&self, store: Store) -> (Chain, Producer) {
+        self.chain_with(store, Self::config())
+    }
+
+    fn chain_with(&self, store: Store, config: ChainConfig) -> (Chain, Producer) {
+        let account = Account::with_balance(Qa::new(1_000 * Qa::PER_ZIL));
+        let genesis = Genesis::new(BTreeMap::from([(key(100).address(), account)])).unwrap();
+        open(store, config, &genesis, self.file.committees(), self.file.parameters().genesis_time).unwrap()
+    }
+
     /// Starts a member again with its store and directory.
     pub(crate) fn start_again(&self, index: usize, store: Store) -> Member {
         self.start_over(index, store, FalseSettings::of(index)).unwrap()
@@ -198,12 +240,10 @@ impl Network {
         self.start_with(index, FalseSettings::of(index))
     }
 
-    fn start_over(&self, index: usize, store: Store, settings: FalseSettings) -> Result<Member, StartError> {
-        let account = Account::with_balance(Qa::new(1_000 * Qa::PER_ZIL));
-        let genesis = Genesis::new(BTreeMap::from([(key(100).address(), account)])).unwrap();
-        let time = self.file.parameters().genesis_time;
-        let committees = self.file.committees();
-        let (chain, producer) = open(store, Self::config(), &genesis, committees, time).unwrap();
+    pub(crate) fn start_over(&self, index: usize, store: Store, settings: FalseSettings) -> Result<Member, StartError> {
+        let mut config = Self::config();
+        config.coinbase_reward = settings.reward.map_or(config.coinbase_reward, Qa::new);
+        let (chain, producer) = self.chain_with(store, config);
         let (sender, queue) = channel::<Work>();
         let thread = thread::spawn(move || {
             let mut producer = producer;
@@ -212,13 +252,18 @@ impl Network {
             }
             producer
         });
-        let driver = Arc::new(TestDriver { work: Mutex::new(Some(sender)), chain: chain.clone() });
+        let driver = Arc::new(TestDriver {
+            work: Mutex::new(Some(sender)),
+            chain: chain.clone(),
+            steps: AtomicU64::new(settings.steps),
+        });
+        let directory = self.directory_of(index);
         let agreement = start(Settings {
             network: self.file.clone(),
             key: key(settings.key),
             peer_key: peer_key(settings.peer).into(),
-            directory: self.directory_of(index),
-            listen: None,
+            directory: if settings.twin { directory.with_extension("twin") } else { directory },
+            listen: settings.twin.then(|| "127.0.0.1:0".to_owned()),
             chain,
             driver: Arc::clone(&driver),
         });
@@ -283,6 +328,28 @@ impl Member {
         wait("payment", || {
             self.driver.chain.snapshot().account(&payer).unwrap().is_some_and(|account| account.nonce.get() >= count)
         });
+    }
+
+    /// Waits until the member no longer votes, and returns the reason.
+    #[track_caller]
+    pub(crate) fn wait_for_failure(&self) -> String {
+        wait("failure", || self.status().failed.is_some());
+        self.status().failed.unwrap()
+    }
+
+    /// Waits until the member has done all its steps.
+    #[track_caller]
+    pub(crate) fn wait_for_steps(&self) {
+        wait("end of the steps", || self.driver.steps.load(Ordering::Relaxed) == 0);
+    }
+
+    pub(crate) fn status(&self) -> silica_network::Status {
+        self.agreement.as_ref().unwrap().status()
+    }
+
+    /// Sends a batch to all other members.
+    pub(crate) fn send_batch(&self, batch: Vec<u8>) {
+        self.agreement.as_ref().unwrap().send_batch(batch);
     }
 
     /// Stops the member, and returns its store.

@@ -1,0 +1,182 @@
+//! Members that lie, fail and come back.
+
+use std::fs;
+
+use silica_council::{Council, EntryId, Height, proposer};
+use silica_protocol::Timestamp;
+use silica_state::{Store, StoreOptions};
+
+use crate::{
+    hostile::{CHUNK, Habit, Header, Hostile},
+    members::{FalseSettings, Member, Network, PANIC, key, now, wait, wait_for_height},
+};
+
+/// A network of four members, of which one is hostile. The first proposer is member 1.
+fn with_hostile(index: usize, habit: Habit) -> (Network, Vec<Member>, Hostile) {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let hostile = Hostile::start(&network, index, habit);
+    let members: Vec<_> = (0..4).filter(|it| *it != index).map(|it| network.start(it)).collect();
+    hostile.wait_for_members(3);
+    (network, members, hostile)
+}
+
+#[test]
+fn a_member_floods_entries_of_its_rounds() {
+    let (network, members, hostile) = with_hostile(3, Habit::Silent);
+    for block in 1..=5 {
+        for height in [2 * block - 1, 2 * block + 1] {
+            let at = Height::new(height).unwrap();
+            let rounds = (0..100).filter(|round| proposer(4, at, *round) == 3);
+            for round in rounds {
+                let bytes = [height.to_be_bytes().as_slice(), &round.to_be_bytes()].concat();
+                let id = *EntryId::of_body(&network.file.id(), at, &bytes).as_bytes();
+                let whole = Header { height, round, valid_round: None, id, len: u32::try_from(bytes.len()).unwrap() };
+                hostile.propose(whole, bytes);
+                let half = Header { height, round, valid_round: None, id: [1; 32], len: 2 * CHUNK };
+                hostile.propose(half, vec![1; usize::try_from(CHUNK).unwrap()]);
+            }
+        }
+        wait_for_height(&members, block);
+    }
+    network.check_equal(&members, 5);
+    hostile.check_votes();
+}
+
+#[test]
+fn a_member_proposes_two_bodies() {
+    let (network, members, hostile) = with_hostile(1, Habit::Silent);
+    let (_, mut producer) = network.chain(Store::ephemeral(StoreOptions::default()));
+    let height = Height::new(1).unwrap();
+    for later in [0, 1_000] {
+        let mut council = Council::new(&network.file, key(1)).unwrap();
+        let at = Timestamp::new(now().get() + later);
+        let entry = council.propose(&mut producer, height, 0, at).unwrap();
+        let len = u32::try_from(entry.bytes.len()).unwrap();
+        let header = Header { height: 1, round: 0, valid_round: None, id: *entry.id.as_bytes(), len };
+        hostile.propose(header, entry.bytes.to_vec());
+    }
+    wait_for_height(&members, 2);
+    network.check_equal(&members, 2);
+    hostile.check_votes();
+}
+
+#[test]
+fn a_proposer_ends_in_the_middle_of_an_entry() {
+    let (network, members, hostile) = with_hostile(1, Habit::Silent);
+    let header = Header { height: 1, round: 0, valid_round: None, id: [9; 32], len: 2 * CHUNK };
+    hostile.propose(header, vec![1; usize::try_from(CHUNK).unwrap()]);
+    wait_for_height(&members, 2);
+    network.check_equal(&members, 2);
+    hostile.check_votes();
+}
+
+#[test]
+fn a_member_sends_false_co_signature_messages() {
+    let (network, members, hostile) = with_hostile(3, Habit::Echo);
+    wait_for_height(&members, 4);
+    network.check_equal(&members, 4);
+    hostile.check_votes();
+}
+
+#[test]
+fn a_member_whose_host_panics_stops_voting() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 2);
+    // The panic ends the hosts of the three members that receive the batch.
+    members[3].send_batch(PANIC.to_vec());
+    for member in &members[..3] {
+        let reason = member.wait_for_failure();
+        assert_eq!(member.status().failed, Some(reason));
+    }
+    assert_eq!(members[3].status().failed, None);
+}
+
+/// Stops a network so that the log of member 0 has votes. Returns the stores.
+fn stop_with_votes(network: &Network, mut members: Vec<Member>) -> Vec<Store> {
+    wait_for_height(&members, 3);
+    // Without a quorum, the height stays, and its votes are in the log.
+    let mut last: Vec<_> = members.drain(2..).map(Member::stop).collect();
+    let log = network.directory_of(0).join("wal");
+    wait("vote in the log", || fs::metadata(&log).unwrap().len() > 100);
+    let mut stores: Vec<_> = members.into_iter().map(Member::stop).collect();
+    stores.append(&mut last);
+    stores
+}
+
+#[test]
+fn faults_of_the_log() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let stores = stop_with_votes(&network, (0..4).map(|index| network.start(index)).collect());
+    let log = network.directory_of(0).join("wal");
+    // A crash can cut off the last entry.
+    let bytes = fs::read(&log).unwrap();
+    fs::write(&log, &bytes[..bytes.len() - 3]).unwrap();
+    let members: Vec<_> = (0..).zip(stores).map(|(index, store)| network.start_again(index, store)).collect();
+    let target = members[1].height() + 3;
+    wait_for_height(&members, target);
+    let mut stores = stop_with_votes(&network, members);
+    // The data of the first entry are behind the header of the log, and the header of the entry.
+    let good = fs::read(&log).unwrap();
+    let mut bad = good;
+    bad[12 + 13] ^= 1;
+    fs::write(&log, &bad).unwrap();
+    let others = stores.split_off(1);
+    let others: Vec<_> = (1..).zip(others).map(|(index, store)| network.start_again(index, store)).collect();
+    let damaged = network.start_again(0, stores.remove(0));
+    assert_eq!(damaged.wait_for_failure(), "the consensus engine has stopped; the log has the reason");
+    let target = others[0].height() + 3;
+    wait_for_height(&others, target);
+    network.check_equal(&others, target);
+    // Without its log, the member does not know its votes.
+    let store = damaged.stop();
+    fs::remove_file(&log).unwrap();
+    let error = network.error_again(0, store);
+    assert!(error.contains("expected the file wal with the votes of this member, got none"), "{error}");
+}
+
+#[test]
+fn two_processes_have_one_key() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 2);
+    let twin = network.start_with(3, FalseSettings::of(3).twin()).unwrap();
+    let others = &members[..3];
+    let target = others[0].height() + 8;
+    wait_for_height(others, target);
+    network.check_equal(others, target);
+    drop(twin);
+}
+
+#[test]
+fn a_member_is_killed_between_any_two_steps() {
+    // Four of five members are a quorum, so each block has the votes of the killed member.
+    let network = Network::new(5, "interval = \"20ms\"");
+    let hostile = Hostile::start(&network, 4, Habit::Silent);
+    let members: Vec<_> = (0..3).map(|index| network.start(index)).collect();
+    let mut store = Store::ephemeral(StoreOptions::default());
+    for steps in (2..30).step_by(3) {
+        let killed = network.start_over(3, store, FalseSettings::of(3).steps(steps)).unwrap();
+        killed.wait_for_steps();
+        store = killed.stop();
+    }
+    let mut members = members;
+    members.push(network.start_again(3, store));
+    let target = members[0].height() + 3;
+    wait_for_height(&members, target);
+    network.check_equal(&members, target);
+    hostile.check_votes();
+}
+
+#[test]
+fn a_member_with_another_state_root_stops() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let members: Vec<_> = (0..3).map(|index| network.start(index)).collect();
+    let other = network.start_with(3, FalseSettings::of(3).reward(1)).unwrap();
+    let reason = other.wait_for_failure();
+    assert!(reason.starts_with("height 7: the decided entry "), "{reason}");
+    assert!(reason.contains(" is invalid here; state root: expected ") && reason.contains(", got "), "{reason}");
+    assert_eq!(other.height(), 3);
+    wait_for_height(&members, 8);
+    network.check_equal(&members, 8);
+}

@@ -1,0 +1,255 @@
+//! A member without an engine: it sends what it likes, and records the votes of the others.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use arc_malachitebft_app::{
+    streaming::{StreamContent, StreamId, StreamMessage},
+    types::{
+        Keypair,
+        core::{NilOrVal, Round, VoteType},
+    },
+};
+use arc_malachitebft_network::{
+    Channel, ChannelNames, Config, DiscoveryConfig, Event, GossipSubConfig, Multiaddr, NetworkIdentity, ProtocolNames,
+    PubSubMaxSizePerTopic, PubSubProtocol, TransportProtocol,
+};
+use borsh::{BorshDeserialize, BorshSerialize};
+use parking_lot::Mutex;
+use silica_council::{CoSignMessage, EntryId, EntryProposal, Height, NetworkId};
+use silica_crypto::KeyPair;
+use silica_protocol::hex;
+use tokio::{runtime::Runtime, sync::mpsc};
+
+use crate::members::{Network, key, peer_key, wait};
+
+/// Bytes of an entry in one message.
+pub(crate) const CHUNK: u32 = 128 * 1024;
+
+/// A message between members, as it is on the wire.
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+pub(crate) enum Part {
+    Entry { header: Header, signature: [u8; 64], position: u16, bytes: Vec<u8> },
+    CoSign { to: Option<u16>, message: Vec<u8> },
+    Transactions(Vec<u8>),
+    Confirmed([u8; 32]),
+    Want([u8; 32]),
+}
+
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+pub(crate) struct Header {
+    pub(crate) height: u64,
+    pub(crate) round: u32,
+    pub(crate) valid_round: Option<u32>,
+    pub(crate) id: [u8; 32],
+    pub(crate) len: u32,
+}
+
+#[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
+enum Signed {
+    Vote { kind: VoteType, height: u64, round: Round, value: NilOrVal<[u8; 32]>, member: u16, signature: [u8; 64] },
+    Proposal { height: u64, round: Round, value: [u8; 32], valid_round: Round, member: u16, signature: [u8; 64] },
+}
+
+/// What a hostile member does with each message of another member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Habit {
+    Silent,
+    /// It sends each co-signature message again under its own name.
+    Echo,
+}
+
+/// The votes of the members, by member, height, round and kind.
+#[derive(Default)]
+struct Votes {
+    first: BTreeMap<(u16, u64, Round, bool), NilOrVal<[u8; 32]>>,
+    double: Vec<String>,
+    /// The members of which messages can arrive here, and the other way round.
+    subscribed: BTreeSet<String>,
+}
+
+/// A member without an engine.
+pub(crate) struct Hostile {
+    _runtime: Runtime,
+    sender: mpsc::UnboundedSender<(Channel, Vec<u8>)>,
+    votes: Arc<Mutex<Votes>>,
+    network: NetworkId,
+    pub(crate) index: usize,
+    pub(crate) key: KeyPair,
+}
+
+fn address(text: &str) -> Multiaddr {
+    let port = text.rsplit_once(':').unwrap().1;
+    format!("/ip4/127.0.0.1/tcp/{port}").parse().unwrap()
+}
+
+fn config(network: &Network, index: usize) -> Config {
+    let addresses = network.file.addresses();
+    let listen = addresses.iter().find(|address| address.member == index).unwrap();
+    let others = addresses.iter().filter(|address| address.member != index);
+    let others = others.map(|it| {
+        let peer = &network.file.members()[it.member].peer;
+        format!("{}/p2p/{peer}", address(&it.agreement)).parse().unwrap()
+    });
+    let id = &hex::encode(network.file.id().as_bytes())[..16];
+    Config {
+        listen_addr: address(&listen.agreement),
+        persistent_peers: others.collect(),
+        persistent_peers_only: true,
+        discovery: DiscoveryConfig {
+            enabled: false,
+            persistent_peers_only: true,
+            max_connections_per_ip: 256,
+            ip_throttle_duration: std::time::Duration::ZERO,
+            ..DiscoveryConfig::default()
+        },
+        idle_connection_timeout: std::time::Duration::from_mins(15),
+        transport: TransportProtocol::Tcp,
+        gossipsub: GossipSubConfig::default(),
+        pubsub_protocol: PubSubProtocol::GossipSub,
+        channel_names: ChannelNames::default(),
+        rpc_max_size: 10 << 20,
+        pubsub_max_size: 4 << 20,
+        pubsub_max_size_per_topic: PubSubMaxSizePerTopic::default(),
+        sync_request_timeout: std::time::Duration::from_secs(10),
+        sync_max_request_size: 1 << 20,
+        sync_parallel_requests: 5,
+        enable_consensus: true,
+        enable_sync: true,
+        protocol_names: ProtocolNames {
+            consensus: format!("/silica/{id}/consensus/v1"),
+            discovery_kad: format!("/silica/{id}/discovery/kad/v1"),
+            discovery_regres: format!("/silica/{id}/discovery/regres/v1"),
+            sync: format!("/silica/{id}/sync/v1"),
+            validator_proof: format!("/silica/{id}/proof/v1"),
+        },
+    }
+}
+
+/// Encodes a message as a stream of its own.
+fn encode(part: &Part, stream: u64) -> Vec<u8> {
+    let id = StreamId::new(stream.to_be_bytes().to_vec().into());
+    borsh::to_vec(&StreamMessage::new(id, 0, StreamContent::Data(part.clone()))).unwrap()
+}
+
+impl Votes {
+    fn add(&mut self, bytes: &[u8]) {
+        let Ok(Signed::Vote { kind, height, round, value, member, .. }) = borsh::from_slice(bytes) else { return };
+        let at = (member, height, round, kind == VoteType::Precommit);
+        let first = *self.first.entry(at).or_insert(value);
+        if first != value {
+            self.double.push(format!("{at:?}: {first:?} and {value:?}"));
+        }
+    }
+}
+
+impl Hostile {
+    /// Starts the member. Messages reach the others when they are connected.
+    pub(crate) fn start(network: &Network, index: usize, habit: Habit) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let (config, key, id) = (config(network, index), key(index), network.file.id());
+        let (sender, mut queue) = mpsc::unbounded_channel::<(Channel, Vec<u8>)>();
+        let votes = Arc::<Mutex<Votes>>::default();
+        let (record, own_key, again) = (Arc::clone(&votes), key.clone(), sender.clone());
+        runtime.block_on(async move {
+            let keypair = Keypair::ed25519_from_bytes(&mut peer_key(index)).unwrap();
+            let identity = NetworkIdentity::new(format!("m{index}"), keypair, Some(index.to_string()));
+            let registry = arc_malachitebft_app::metrics::SharedRegistry::new(
+                arc_malachitebft_app::metrics::Registry::default(),
+                None,
+            );
+            let (mut receive, control) =
+                arc_malachitebft_network::spawn(identity, config, registry).await.unwrap().split();
+            tokio::spawn(async move {
+                while let Some((channel, bytes)) = queue.recv().await {
+                    drop(control.publish(channel, bytes.into()).await);
+                }
+            });
+            tokio::spawn(async move {
+                let mut stream = 1 << 40;
+                while let Some(event) = receive.recv().await {
+                    if let Event::PeerSubscribed(peer, _) = &event {
+                        record.lock().subscribed.insert(peer.to_string());
+                    } else if let Event::ConsensusMessage(Channel::Consensus, _, _, bytes) = &event {
+                        record.lock().add(bytes);
+                    } else if let Event::ConsensusMessage(Channel::ProposalParts, _, _, bytes) = &event {
+                        stream += 1;
+                        let part = borsh::from_slice::<StreamMessage<Part>>(bytes).unwrap().content;
+                        let StreamContent::Data(part) = part else { continue };
+                        if let Some(part) = answer(habit, part, (&id, index, &own_key)) {
+                            drop(again.send((Channel::ProposalParts, encode(&part, stream))));
+                        }
+                    }
+                }
+            });
+        });
+        Self { _runtime: runtime, sender, votes, network: network.file.id(), index, key }
+    }
+
+    /// Waits until this number of members receives messages of this one.
+    #[track_caller]
+    pub(crate) fn wait_for_members(&self, count: usize) {
+        wait("connection", || self.votes.lock().subscribed.len() >= count);
+    }
+
+    pub(crate) fn send_bytes(&self, channel: Channel, bytes: Vec<u8>) {
+        self.sender.send((channel, bytes)).unwrap();
+    }
+
+    pub(crate) fn send(&self, part: &Part, stream: u64) {
+        self.send_bytes(Channel::ProposalParts, encode(part, stream));
+    }
+
+    /// Returns the signature of a header.
+    pub(crate) fn sign(&self, header: &Header) -> [u8; 64] {
+        let mut bytes = vec![0];
+        bytes.extend(b"silica entry header v1");
+        bytes.extend(self.network.as_bytes());
+        bytes.extend(borsh::to_vec(header).unwrap());
+        *self.key.sign(&bytes).unwrap().as_bytes()
+    }
+
+    /// Proposes an entry of one part, or the first part of a longer one.
+    pub(crate) fn propose(&self, header: Header, bytes: Vec<u8>) {
+        let value = EntryId::new(header.id);
+        let proposal = EntryProposal {
+            height: Height::new(header.height).unwrap(),
+            round: header.round,
+            value,
+            valid_round: header.valid_round,
+        };
+        let signature = *proposal.sign(&self.network, &self.key).as_bytes();
+        let signed = Signed::Proposal {
+            height: header.height,
+            round: Round::new(header.round),
+            value: header.id,
+            valid_round: Round::Nil,
+            member: u16::try_from(self.index).unwrap(),
+            signature,
+        };
+        self.send_bytes(Channel::Consensus, borsh::to_vec(&signed).unwrap());
+        let signature = self.sign(&header);
+        let stream = u64::from_be_bytes(*header.id.first_chunk().unwrap());
+        self.send(&Part::Entry { header, signature, position: 0, bytes }, stream);
+    }
+
+    /// Checks that no member has sent two different votes of one kind in a round.
+    #[track_caller]
+    pub(crate) fn check_votes(&self) {
+        let votes = self.votes.lock();
+        assert!(votes.first.len() > 10, "{} votes", votes.first.len());
+        assert_eq!(votes.double, Vec::<String>::new());
+    }
+}
+
+fn answer(habit: Habit, part: Part, (network, index, key): (&NetworkId, usize, &KeyPair)) -> Option<Part> {
+    match (habit, part) {
+        (Habit::Echo, Part::CoSign { to, message }) => {
+            let CoSignMessage { session, content, .. } = CoSignMessage::decode(&message).ok()?;
+            Some(Part::CoSign { to, message: CoSignMessage::new(network, session, index, content, key).encode() })
+        }
+        _ => None,
+    }
+}
