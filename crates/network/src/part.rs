@@ -231,3 +231,113 @@ impl Complete {
 fn field(field: &'static str, expected: String, got: impl Display) -> PartError {
     PartError::Field { field, expected, got: got.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NETWORK: NetworkId = NetworkId::new([7; 32]);
+
+    fn key(member: u8) -> KeyPair {
+        KeyPair::from_hex(&format!("{:02x}", member + 1).repeat(32)).unwrap()
+    }
+
+    fn assembler() -> Assembler {
+        Assembler::new(NETWORK, (0..4).map(|member| key(member).public_key()).collect(), 4 * CHUNK)
+    }
+
+    /// Returns the first of two parts of an entry.
+    fn half(height: u64, round: u32, id: u8) -> EntryPart {
+        let header =
+            EntryHeader { height, round, valid_round: None, id: [id; 32], len: u32::try_from(2 * CHUNK).unwrap() };
+        let member = proposer(4, Height::new(height).unwrap(), round);
+        let signature = header.sign(&NETWORK, &key(u8::try_from(member).unwrap()));
+        EntryPart { header, signature, position: 0, bytes: vec![1; CHUNK] }
+    }
+
+    fn second(first: &EntryPart) -> EntryPart {
+        EntryPart { position: 1, ..first.clone() }
+    }
+
+    #[test]
+    fn proposer_has_two_incomplete_entries_at_a_height() {
+        let mut assembler = assembler();
+        // Rounds 0, 4, 8 and so on have one proposer, and round 1 has another.
+        let other = half(1, 1, 99);
+        assembler.add(other.clone(), 1).unwrap();
+        let rounds: Vec<_> = (0..50).map(|turn| half(1, 4 * turn, 1)).collect();
+        for part in &rounds {
+            assert_eq!(assembler.add(part.clone(), 1), Ok(None));
+        }
+        assert_eq!(assembler.entries.len(), 3);
+        assert!(assembler.add(second(&other), 1).unwrap().is_some());
+        assert!(assembler.add(second(&rounds[49]), 1).unwrap().is_some());
+        assert!(assembler.add(second(&rounds[48]), 1).unwrap().is_some());
+        // The entry of an earlier round has made room: this part begins it again.
+        assert_eq!(assembler.add(second(&rounds[0]), 1), Ok(None));
+    }
+
+    #[test]
+    fn parts_of_two_entries_are_not_mixed() {
+        let mut assembler = assembler();
+        let (first, other) = (half(1, 0, 1), half(1, 0, 2));
+        assert_eq!(assembler.add(first.clone(), 1), Ok(None));
+        assert_eq!(assembler.add(first.clone(), 1), Ok(None));
+        assert_eq!(assembler.add(second(&other), 1), Ok(None));
+        let complete = assembler.add(second(&first), 1).unwrap().unwrap();
+        assert_eq!((complete.header, complete.bytes.len()), (first.header, 2 * CHUNK));
+    }
+
+    #[test]
+    fn false_parts_name_the_field() {
+        type Change = fn(&mut EntryPart);
+
+        let good = half(3, 1, 1);
+        let with = |change: Change| {
+            let mut part = good.clone();
+            change(&mut part);
+            assembler().add(part, 3).unwrap_err().to_string()
+        };
+        let cases: [(Change, &str); 8] = [
+            (|it| it.position = 2, "position: expected below 2, got 2"),
+            (|it| it.bytes = vec![], "bytes: expected 131072, got 0"),
+            (|it| it.header.height = 2, "height: expected 3 to 5, got 2"),
+            (|it| it.header.height = 6, "height: expected 3 to 5, got 6"),
+            (|it| it.header.height = 0, "height: expected 3 to 5, got 0"),
+            (|it| it.header.len = u32::MAX, "len: expected at most 524288, got 4294967295"),
+            (|it| it.header.valid_round = Some(1), "valid_round: expected below 1, got 1"),
+            (|it| it.header.id = [2; 32], "expected the signature of member 3, got another"),
+        ];
+        for (change, expected) in cases {
+            let error = with(change);
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    proptest::proptest! {
+        /// The parts of an entry in any order give its bytes.
+        #[test]
+        fn parts_in_any_order_give_the_entry(len in 0..4 * CHUNK, seed: u64) {
+            let bytes: Vec<u8> = (0..len).map(|at| u8::try_from(at % 251).unwrap()).collect();
+            let header = EntryHeader { height: 1, round: 0, valid_round: None, id: [1; 32], len: u32::try_from(len).unwrap() };
+            let member = proposer(4, Height::new(1).unwrap(), 0);
+            let signature = header.sign(&NETWORK, &key(u8::try_from(member).unwrap()));
+            let mut parts = divide(&header, &signature, &bytes);
+            let count = parts.len();
+            parts.rotate_left(usize::try_from(seed % 4).unwrap() % count);
+            if seed % 8 > 3 {
+                parts.reverse();
+            }
+            let mut assembler = assembler();
+            for (at, part) in parts.into_iter().enumerate() {
+                let Part::Entry(part) = part else { unreachable!() };
+                let complete = assembler.add(part, 1).unwrap();
+                proptest::prop_assert_eq!(complete.is_some(), at + 1 == count);
+                if let Some(complete) = complete {
+                    proptest::prop_assert_eq!(&*complete.bytes, &*bytes);
+                }
+            }
+            proptest::prop_assert!(assembler.entries.is_empty());
+        }
+    }
+}

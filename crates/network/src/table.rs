@@ -49,17 +49,23 @@ impl Table {
         self.at = (height, round);
         self.known.retain(|(at, _), _| *at >= height);
         let early = std::mem::take(&mut self.early).into_iter().filter(|(_, it)| it.header.height >= height.0);
-        let (due, early) = early.partition(|(_, it)| !self.is_early(&it.header));
+        let (due, early) = early.partition(|(_, it)| it.header.height == height.0 && !self.is_early(&it.header));
         self.early = early;
         let values = self.known.iter().filter(|((at, _), _)| *at == height).map(|(_, known)| known.value.clone());
         (values.collect(), Vec::into_iter(due).map(|(_, it)| it).collect())
     }
 
-    /// Returns whether an entry belongs to a later height, or to a round after the next one. A proposer can send entries
-    /// of all its rounds at once, and their execution takes time.
+    /// Returns whether an entry belongs to a round after the next one. A proposer can send entries of all its rounds at
+    /// once, and their execution takes time. An entry of the first rounds of the next height is not early: its execution
+    /// can begin before the height.
     pub(crate) fn is_early(&self, header: &EntryHeader) -> bool {
         let (height, round) = self.at;
-        header.height > height.0 || header.height == height.0 && header.round > round.saturating_add(1)
+        match header.height.checked_sub(height.0) {
+            None => false,
+            Some(0) => header.round > round.saturating_add(1),
+            Some(1) => header.round > 1,
+            Some(_) => true,
+        }
     }
 
     /// Returns whether the round of an entry has too many entries.
@@ -103,5 +109,100 @@ impl Table {
     /// Returns the entry with this id.
     pub(crate) fn with_id(&self, id: ValueId) -> Option<&Known> {
         self.known.iter().find(|((_, known), _)| *known == id).map(|(_, known)| known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arc_malachitebft_app::types::core::{Round, Validity};
+
+    use super::*;
+    use crate::types::{EngineSignature, MemberIndex};
+
+    fn header(height: u64, round: u32, id: u8) -> EntryHeader {
+        EntryHeader { height, round, valid_round: None, id: [id; 32], len: 0 }
+    }
+
+    fn complete(height: u64, round: u32, id: u8) -> Complete {
+        Complete { header: header(height, round, id), signature: EngineSignature([0; 64]), bytes: [].into() }
+    }
+
+    fn known(height: u64, round: u32, id: u8, validity: Validity) -> Known {
+        let value = ProposedValue {
+            height: EngineHeight(height),
+            round: Round::new(round),
+            valid_round: Round::Nil,
+            proposer: MemberIndex(0),
+            value: ValueId([id; 32]),
+            validity,
+        };
+        let Complete { header, signature, bytes } = complete(height, round, id);
+        Known { value, bytes, header: Some((header, signature)) }
+    }
+
+    fn has(table: &Table, id: u8) -> bool {
+        table.get(EngineHeight(5), ValueId([id; 32])).is_some()
+    }
+
+    #[test]
+    fn entries_of_later_rounds_wait_for_their_round() {
+        let mut table = Table::default();
+        table.start_round(EngineHeight(5), 0);
+        let early = [(5, 0), (5, 1), (5, 2), (6, 1), (6, 2), (7, 0), (4, 9)]
+            .map(|(height, round)| table.is_early(&header(height, round, 1)));
+        assert_eq!(early, [false, false, true, false, true, true, false]);
+        table.add_early(0, complete(5, 2, 1));
+        table.add_early(1, complete(5, 3, 2));
+        table.add_early(2, complete(7, 0, 3));
+        let due = |table: &mut Table, height, round| {
+            let (_, due) = table.start_round(EngineHeight(height), round);
+            due.into_iter().map(|it| it.header.id[0]).collect::<Vec<_>>()
+        };
+        assert_eq!(due(&mut table, 5, 1), [1]);
+        assert_eq!(due(&mut table, 6, 0), [0_u8; 0]);
+        // The entry of round 3 belonged to an earlier height.
+        assert_eq!(due(&mut table, 7, 0), [3]);
+    }
+
+    #[test]
+    fn proposer_has_two_early_entries() {
+        let mut table = Table::default();
+        table.start_round(EngineHeight(5), 0);
+        table.add_early(1, complete(5, 2, 100));
+        for id in 1..=5 {
+            table.add_early(0, complete(5, 2, id));
+        }
+        let (_, due) = table.start_round(EngineHeight(5), 1);
+        assert_eq!(due.iter().map(|it| it.header.id[0]).collect::<Vec<_>>(), [100, 4, 5]);
+    }
+
+    #[test]
+    fn round_has_two_entries() {
+        let mut table = Table::default();
+        for (round, id) in [(0, 1), (1, 2), (1, 3)] {
+            assert!(!table.is_full(&header(5, round, id)));
+            table.add(known(5, round, id, Validity::Valid));
+        }
+        assert!(table.is_full(&header(5, 1, 4)));
+        // The same entry again, another round, and another height.
+        for other in [header(5, 1, 3), header(5, 2, 4), header(7, 1, 4)] {
+            assert!(!table.is_full(&other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn full_height_keeps_the_latest_valid_entries() {
+        let mut table = Table::default();
+        for round in 0..16 {
+            let validity = if round == 9 { Validity::Invalid } else { Validity::Valid };
+            table.add(known(5, round, u8::try_from(round).unwrap(), validity));
+        }
+        table.add(known(5, 16, 16, Validity::Valid));
+        assert!(!has(&table, 9) && has(&table, 0) && has(&table, 16));
+        table.add(known(5, 17, 17, Validity::Valid));
+        assert!(!has(&table, 0) && has(&table, 1) && has(&table, 17));
+        // An entry that is there needs no room.
+        table.add(known(5, 18, 17, Validity::Valid));
+        assert!(has(&table, 1));
     }
 }

@@ -155,7 +155,7 @@ fn a_member_is_killed_between_any_two_steps() {
     let hostile = Hostile::start(&network, 4, Habit::Silent);
     let members: Vec<_> = (0..3).map(|index| network.start(index)).collect();
     let mut store = Store::ephemeral(StoreOptions::default());
-    for steps in (2..30).step_by(3) {
+    for steps in (2..30).step_by(5) {
         let killed = network.start_over(3, store, FalseSettings::of(3).steps(steps)).unwrap();
         killed.wait_for_steps();
         store = killed.stop();

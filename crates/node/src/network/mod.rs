@@ -30,8 +30,8 @@ pub(crate) enum NetworkCommand {
     Join(JoinArgs),
     /// Verify a network file with all proofs, and its accounts file.
     ///
-    /// The command prints each fault with its line, the expected and the given value. Exit status: 0 the file is valid;
-    /// 1 it has faults.
+    /// The command prints each fault with the expected and the given value. A fault in the network file has its line. Exit
+    /// status: 0 the file is valid; 1 it has faults.
     Check(CheckArgs),
     /// Show name, network id, members and parameters of a network file.
     Show(ShowArgs),
