@@ -183,6 +183,11 @@ fn killed_members_take_part_again() {
     assert!(stopped.status.success(), "{}", stopped.output);
     let checked = run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
     assert!(checked.status.success(), "{}", checked.output);
+    // A dump would have the key of the member.
+    let file = validators.path.join("dump");
+    let dumped = run(&["db", "dump", "--data-dir", data.to_str().unwrap(), file.to_str().unwrap()]);
+    assert!(!dumped.status.success() && !file.exists());
+    assert!(dumped.output.contains("whose key must not be copied"), "{}", dumped.output);
 }
 
 /// Checks that all running members have these transactions in blocks, after some time.

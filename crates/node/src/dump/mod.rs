@@ -47,6 +47,13 @@ pub enum DumpError {
         "expected the name of a file, got -; a dump has the secret key of the node, so standard output is not permitted"
     )]
     StandardOutput,
+    /// The chain is that of a member of a network. A dump has the secret key, and no votes: a copy of the member could vote
+    /// a second time.
+    #[error(
+        "expected the directory of a single node, got that of a member of a network, whose key must not be copied; a \
+         member gets the blocks from the other members"
+    )]
+    Member,
     /// A file with this name exists.
     #[error("{} exists already", path.display())]
     Exists {
@@ -204,6 +211,9 @@ impl Source<'_> {
         path: &Path,
     ) -> Result<DumpReport, DumpError> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
+        if self.data_dir.check_single_node().is_err() {
+            return Err(DumpError::Member);
+        }
         if path.symlink_metadata().is_ok() {
             return Err(DumpError::Exists { path: path.to_owned() });
         }
