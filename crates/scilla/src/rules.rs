@@ -131,6 +131,9 @@ impl Rules {
     /// The rules of a chain without an identifier of its rules.
     pub const UNNAMED: Self = Self { edition: Edition::Latest, revision: 0 };
 
+    /// Revision 3 of the edition 0.13: the rules of a network whose file names none. A later program keeps them.
+    pub const V0_13_3: Self = Self { edition: Edition::V0_13, revision: 3 };
+
     /// Returns the rules of a new chain with this edition.
     pub const fn current(edition: Edition) -> Self {
         Self { edition, revision: CURRENT }

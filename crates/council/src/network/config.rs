@@ -2,7 +2,7 @@
 
 use silica_chain::{
     ChainConfig,
-    config::{NoncePolicy, Numbering, Policy},
+    config::{NoncePolicy, Numbering, Policy, Rules},
 };
 
 use super::Parameters;
@@ -24,13 +24,13 @@ impl Parameters {
             operator_price: false,
             edits: false,
             coinbase_reward: self.coinbase_reward,
+            rules: Rules { scilla: self.scilla_rules, ..default.rules },
             policy: Policy {
                 nonces: NoncePolicy::Queue,
                 numbering: Numbering::EveryBlock,
                 operator_price: None,
                 ..default.policy
             },
-            ..default
         }
     }
 }
@@ -62,7 +62,12 @@ mod tests {
                 "price = 5",
                 ChainConfig { minimum_gas_price: GasPrice::new(Qa::new(5)), ..base.clone() },
             ),
-            ("\"176000000000000000\"", "5", ChainConfig { coinbase_reward: Qa::new(5), ..base }),
+            ("\"176000000000000000\"", "5", ChainConfig { coinbase_reward: Qa::new(5), ..base.clone() }),
+            (
+                "max-body = \"4MiB\"",
+                "scilla-rules = \"0.11/1\"",
+                ChainConfig { rules: Rules { scilla: "0.11/1".parse().unwrap(), ..base.rules }, ..base },
+            ),
         ];
         for (old, new, expected) in cases {
             let text = testing::network_file(4);

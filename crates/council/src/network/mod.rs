@@ -14,7 +14,7 @@ mod write;
 
 use std::{fmt, time::Duration};
 
-use silica_chain::Committees;
+use silica_chain::{Committees, scilla::rules::Rules};
 use silica_crypto::cosign;
 use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, Timestamp, hex, sha256};
 
@@ -79,6 +79,8 @@ pub struct Parameters {
     pub propose_timeout: Duration,
     /// Maximum length of the canonical form of a body, in bytes.
     pub max_body: u32,
+    /// Rules of the contract language. They do not depend on the build of a member.
+    pub scilla_rules: Rules,
 }
 
 /// The file with the accounts of the genesis.
@@ -197,6 +199,11 @@ impl NetworkFile {
             writer.fixed(member.key.as_bytes());
             writer.fixed(member.possession.as_bytes());
             writer.fixed(member.peer.as_bytes());
+        }
+        // The first networks had no field for the rules. They keep their ids.
+        let rules = self.parameters.scilla_rules;
+        if rules != Rules::V0_13_3 {
+            writer.bytes(rules.to_string().as_bytes());
         }
         writer.finish()
     }

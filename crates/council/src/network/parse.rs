@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use silica_chain::scilla::rules::Rules;
 use silica_crypto::multisig::aggregate_keys;
 use silica_protocol::{ChainId, Gas, GasPrice, PublicKey, Qa, Timestamp, hex};
 use toml::de::DeTable;
@@ -137,6 +138,7 @@ fn parameters(mut table: Table<'_>, faults: &mut Faults) -> Option<Parameters> {
     let drift = faults.keep(duration(&mut table, "drift", 2_000, 1, 10_000));
     let propose_timeout = faults.keep(duration(&mut table, "propose-timeout", 3_000, 10, 30_000));
     let max_body = faults.keep(max_body(&mut table));
+    let scilla_rules = faults.keep(scilla_rules(&mut table));
     // The names of the options of blocks are known only after their table was read without a fault.
     if blocks.is_some() {
         faults.keep(table.finish());
@@ -156,6 +158,7 @@ fn parameters(mut table: Table<'_>, faults: &mut Faults) -> Option<Parameters> {
         drift: drift?,
         propose_timeout: propose_timeout?,
         max_body: max_body?,
+        scilla_rules: scilla_rules?,
     })
 }
 
@@ -248,6 +251,12 @@ fn max_body(table: &mut Table<'_>) -> Result<u32, NetworkFileError> {
     let Some(field) = table.optional("max-body") else { return Ok(4 << 20) };
     let range = 64 << 10..=16 << 20;
     field.parse(EXPECTED, |text| u32::try_from(unit::size(text)?).ok().filter(|size| range.contains(size)))
+}
+
+fn scilla_rules(table: &mut Table<'_>) -> Result<Rules, NetworkFileError> {
+    const EXPECTED: &str = "Scilla rules that this program supports, such as 0.13/3";
+    let Some(field) = table.optional("scilla-rules") else { return Ok(Rules::V0_13_3) };
+    field.parse(EXPECTED, |text| text.parse().ok())
 }
 
 /// Returns the members without a fault.

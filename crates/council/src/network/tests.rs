@@ -55,6 +55,8 @@ fn fields_with_a_default_can_be_omitted() {
     let file = parse(&lines.collect::<Vec<_>>().join("\n"));
     let complete = text.replace("propose-timeout = \"1s\"", "propose-timeout = \"3s\"");
     assert_eq!(file, parse(&complete));
+    // The default is no function of the build.
+    assert_eq!(file, parse(&complete.replace("drift =", "scilla-rules = \"0.13/3\"\ndrift =")));
 }
 
 #[test]
@@ -126,6 +128,7 @@ fn each_shared_field_changes_the_network_id() {
         ("drift = \"2s\"", "drift = \"3s\""),
         ("propose-timeout = \"1s\"", "propose-timeout = \"2s\""),
         ("max-body = \"4MiB\"", "max-body = \"2MiB\""),
+        ("max-body = \"4MiB\"", "scilla-rules = \"0.13/2\""),
         ("name = \"m1\"", "name = \"m9\""),
     ];
     for (old, new) in changes {
@@ -184,7 +187,9 @@ fn each_field_of_the_network_has_its_error() {
         ("propose", "propose-timeout = \"1h\"", "line 15: network.propose-timeout: expected a duration from 10ms to 30000ms, with the unit ms, s or m, got \"1h\"".to_owned()),
         ("max-body", "max-body = \"4MB\"", "line 16: network.max-body: expected a size from 64KiB to 16MiB, with the unit KiB or MiB, got \"4MB\"".to_owned()),
         ("max-body", "max-body = \"17MiB\"", "line 16: network.max-body: expected a size from 64KiB to 16MiB, with the unit KiB or MiB, got \"17MiB\"".to_owned()),
-        ("max-body", "max-boby = \"4MiB\"", "line 16: network.max-boby: expected one of name, chain-id, genesis-time, shards, blocks-per-ds-epoch, shard-gas-limit, ds-gas-limit, minimum-gas-price, coinbase-reward, accounts, blocks, interval, max-idle, min-gap, drift, propose-timeout, max-body, got an unknown name".to_owned()),
+        ("max-body", "max-boby = \"4MiB\"", "line 16: network.max-boby: expected one of name, chain-id, genesis-time, shards, blocks-per-ds-epoch, shard-gas-limit, ds-gas-limit, minimum-gas-price, coinbase-reward, accounts, blocks, interval, max-idle, min-gap, drift, propose-timeout, max-body, scilla-rules, got an unknown name".to_owned()),
+        ("max-body", "scilla-rules = \"0.13/9999\"", "line 16: network.scilla-rules: expected Scilla rules that this program supports, such as 0.13/3, got \"0.13/9999\"".to_owned()),
+        ("max-body", "scilla-rules = 13", "line 16: network.scilla-rules: expected Scilla rules that this program supports, such as 0.13/3, got 13".to_owned()),
         ("max-body", "max-body = ", "line 16: ".to_owned()),
         ("max-body", "shards = 2", "line 16: duplicate key".to_owned()),
         ("[network]", "[net]", "line 1: network: expected a table, got no value".to_owned()),

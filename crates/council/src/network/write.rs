@@ -33,7 +33,8 @@ impl fmt::Display for Parameters {
         writeln!(f, "drift = {}", Time(self.drift))?;
         writeln!(f, "propose-timeout = {}", Time(self.propose_timeout))?;
         // Every valid size is a whole number of KiB, because the units are KiB and MiB.
-        writeln!(f, "max-body = \"{}KiB\"", self.max_body >> 10)
+        writeln!(f, "max-body = \"{}KiB\"", self.max_body >> 10)?;
+        writeln!(f, "scilla-rules = \"{}\"", self.scilla_rules)
     }
 }
 

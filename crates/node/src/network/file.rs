@@ -102,6 +102,7 @@ pub(super) fn parameters(
         drift: Duration::from_secs(2),
         propose_timeout: propose,
         max_body: MAX_BODY,
+        scilla_rules: chain.rules.scilla,
     }
 }
 

@@ -96,6 +96,7 @@ fn json_of(network: &NetworkFile) -> Value {
             "driftMs": milliseconds(parameters.drift),
             "proposeTimeoutMs": milliseconds(parameters.propose_timeout),
             "maxBodyBytes": parameters.max_body,
+            "scillaRules": parameters.scilla_rules.to_string(),
         },
         "members": members,
     })
