@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 
 import { param } from './forms.mjs';
-import { Browser, TestNode, source } from './harness.mjs';
+import { Browser, TestNode, source, until } from './harness.mjs';
 
 let node, browser, foreign, other;
 
@@ -34,8 +34,8 @@ test('a_page_of_another_origin_cannot_embed_the_page', async () => {
   await page.goto(foreign);
   await refused;
   const [frame] = page.mainFrame().childFrames();
-  // The browser shows its own page of an error.
-  assert.match(frame.url(), /^chrome-error:/);
+  // The browser shows its own page of an error, some time after its message.
+  await until(() => /^chrome-error:/.test(frame.url()));
   assert.equal(await frame.getByText('Silica').count(), 0);
   await page.close();
 });
