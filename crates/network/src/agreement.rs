@@ -283,6 +283,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         committee,
         names: network.members().iter().map(|member| member.name.clone()).collect(),
         peers: Mutex::default(),
+        tips: Mutex::default(),
         connected: Notify::new(),
         wake: Notify::new(),
         status: Mutex::default(),

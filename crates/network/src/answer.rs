@@ -362,7 +362,10 @@ impl Shared {
                 sleep(until(first, self.driver.now())).await;
                 loop {
                     let woken = self.wake.notified();
-                    let is_due = self.chain.has_candidates() || self.table.lock().seen >= next.get();
+                    // A member that is behind takes the block from others: it must not wait for a transaction.
+                    let is_due = self.chain.has_candidates()
+                        || self.table.lock().seen >= next.get()
+                        || self.is_decided_by_others(next.get());
                     let left = until(last, self.driver.now());
                     if is_due || left.is_zero() {
                         return;

@@ -46,6 +46,12 @@ impl Actor for Peers {
             tracing::info!(member = shared.name_of_peer(peer), connected, of = others, "a member has connected");
             shared.connected.notify_waiters();
         }
+        if let NetworkEvent::Status(peer, status) = &event.0
+            && let Some(member) = shared.member_of(peer)
+        {
+            shared.tips.lock().insert(member, status.tip_height.0);
+            shared.wake.notify_one();
+        }
         if let NetworkEvent::PeerDisconnected(peer) = &event.0
             && shared.peers.lock().remove(peer)
         {

@@ -114,6 +114,8 @@ pub(crate) struct Shared {
     pub(crate) assembler: Mutex<Assembler>,
     /// The members that are connected, and can receive messages.
     pub(crate) peers: Mutex<BTreeSet<PeerId>>,
+    /// The height of the last decision that each member has announced.
+    pub(crate) tips: Mutex<BTreeMap<usize, u64>>,
     /// Notified when a member connects.
     pub(crate) connected: Notify,
     /// Notified when the next body can be due: a transaction or an entry has arrived.
@@ -262,6 +264,12 @@ impl Shared {
     pub(crate) fn count_dropped(&self) {
         let mut status = self.status.lock();
         status.dropped = status.dropped.saturating_add(1);
+    }
+
+    /// Returns whether a member that does not lie has announced the decision of a height.
+    pub(crate) fn is_decided_by_others(&self, height: u64) -> bool {
+        let ahead = self.tips.lock().values().filter(|tip| **tip >= height).count();
+        ahead > self.committee.len().saturating_sub(self.quorum)
     }
 
     /// Returns the position of the member with this identity.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use silica_network::StartError;
 
-use crate::members::{FalseSettings, Member, Network, pay, wait_for_height};
+use crate::members::{FalseSettings, Member, Network, pay, pay_everywhere, wait_for_height};
 
 #[test]
 fn four_members_decide_equal_blocks_with_transactions() {
@@ -76,6 +76,25 @@ fn blocks_on_demand_come_with_transactions() {
     }
     let height = members[0].height();
     assert!(height <= 4, "{height}");
+    network.check_equal(&members, height);
+}
+
+#[test]
+fn member_that_was_away_waits_for_no_transaction() {
+    let network = Network::new(4, "max-idle = \"60m\"\nmin-gap = \"1ms\"");
+    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    pay(&members, 1, 7);
+    wait_for_height(&members, 1);
+    let absent = members.pop().unwrap().stop();
+    for nonce in 2..=5 {
+        pay_everywhere(&members, nonce, 7);
+        members.iter().for_each(|member| member.wait_for_payments(nonce));
+    }
+    // The network has no further transaction, and the next empty block would come after an hour.
+    members.push(network.start_again(3, absent));
+    members[3].wait_for_payments(5);
+    let height = members[0].height();
+    members[3].wait_for_height(height);
     network.check_equal(&members, height);
 }
 

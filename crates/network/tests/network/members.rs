@@ -300,6 +300,17 @@ pub(crate) fn pay(members: &[Member], nonce: u64, amount: u128) {
     agreement.notify_candidates();
 }
 
+/// Submits a payment at each member, as if the transaction had reached all of them.
+pub(crate) fn pay_everywhere(members: &[Member], nonce: u64, amount: u128) {
+    let payment = Transaction::payment(Address::new([7; 20]), Qa::new(amount)).chain_id(ChainId::new(CHAIN));
+    let payment = payment.nonce(nonce).sign(&key(100)).unwrap();
+    for member in members {
+        let chain = &member.driver.chain;
+        chain.submit(chain.admit(payment.clone(), false).unwrap(), now()).unwrap();
+        member.agreement.as_ref().unwrap().notify_candidates();
+    }
+}
+
 /// Waits until all members have a block.
 #[track_caller]
 pub(crate) fn wait_for_height(members: &[Member], height: u64) {
