@@ -79,6 +79,26 @@ fn blocks_on_demand_come_with_transactions() {
     network.check_equal(&members, height);
 }
 
+/// As after the loss of a data directory: the member has its keys only.
+#[test]
+fn member_with_a_new_directory_takes_all_blocks() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 3);
+    drop(members.pop().unwrap().stop());
+    std::fs::remove_dir_all(network.directory_of(3)).unwrap();
+    let target = members[0].height() + 4;
+    wait_for_height(&members, target);
+    members.push(network.start(3));
+    // With this member and two others, the network goes on: the member votes.
+    let target = members[0].height() + 4;
+    wait_for_height(&members, target);
+    drop(members.remove(0));
+    let target = members[0].height() + 4;
+    wait_for_height(&members, target);
+    network.check_equal(&members, target);
+}
+
 #[test]
 fn member_that_was_away_waits_for_no_transaction() {
     let network = Network::new(4, "max-idle = \"60m\"\nmin-gap = \"1ms\"");
