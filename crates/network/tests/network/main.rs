@@ -108,7 +108,9 @@ fn member_that_was_away_waits_for_no_transaction() {
     let absent = members.pop().unwrap().stop();
     for nonce in 2..=5 {
         pay_everywhere(&members, nonce, 7);
-        members.iter().for_each(|member| member.wait_for_payments(nonce));
+        for member in &members {
+            member.wait_for_payments(nonce);
+        }
     }
     // The network has no further transaction, and the next empty block would come after an hour.
     members.push(network.start_again(3, absent));
