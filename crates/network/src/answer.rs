@@ -316,6 +316,7 @@ impl Shared {
             }
             Err(error) if error.is_fatal() => self.fail(&with_sources(&error)),
             Err(DecideError::Missing { .. }) => {
+                self.table.lock().wanted = Some(id);
                 self.publish(Part::Want(id.0));
                 self.decide_later(WANT, certificate, reply);
             }

@@ -38,6 +38,8 @@ pub(crate) struct Table {
     /// Complete entries that this member does not judge yet, because it has not reached their height or round, with their
     /// proposers.
     early: Vec<(usize, Complete)>,
+    /// A decided entry that this member lacks. No bound rejects it: without it, the member stays at its height.
+    pub(crate) wanted: Option<ValueId>,
     /// The decided body whose seal is due.
     pub(crate) decided: Option<(Height, Arc<[u8]>)>,
 }
@@ -60,6 +62,9 @@ impl Table {
     /// can begin before the height.
     pub(crate) fn is_early(&self, header: &EntryHeader) -> bool {
         let (height, round) = self.at;
+        if self.is_wanted(header) {
+            return false;
+        }
         match header.height.checked_sub(height.0) {
             None => false,
             Some(0) => header.round > round.saturating_add(1),
@@ -73,7 +78,11 @@ impl Table {
         let others = self.known.values().filter_map(|known| known.header.as_ref());
         let same =
             others.filter(|(it, _)| it.height == header.height && it.round == header.round && it.id != header.id);
-        same.count() >= OF_ROUND
+        same.count() >= OF_ROUND && !self.is_wanted(header)
+    }
+
+    fn is_wanted(&self, header: &EntryHeader) -> bool {
+        self.wanted == Some(ValueId(header.id))
     }
 
     /// Adds an entry. If the height has too many, an invalid one or the one of the lowest round makes room.
@@ -184,6 +193,10 @@ mod tests {
             table.add(known(5, round, id, Validity::Valid));
         }
         assert!(table.is_full(&header(5, 1, 4)));
+        // A proposer has sent three entries, and the others have decided the one that this member dropped.
+        table.wanted = Some(ValueId([4; 32]));
+        assert!(!table.is_full(&header(5, 1, 4)) && table.is_full(&header(5, 1, 5)));
+        assert!(!table.is_early(&header(5, 9, 4)) && table.is_early(&header(5, 9, 5)));
         // The same entry again, another round, and another height.
         for other in [header(5, 1, 3), header(5, 2, 4), header(7, 1, 4)] {
             assert!(!table.is_full(&other), "{other:?}");
