@@ -58,8 +58,8 @@ const WAIT_FOR_BLOCK: Duration = Duration::from_secs(30);
 pub(crate) struct MemberRelay {
     pub(crate) relay: Arc<Relay>,
     pub(crate) acknowledge: Acknowledge,
-    /// Number of members that can fail. If so many other members have the transaction, the failure of this member, or
-    /// of some of them, does not lose it.
+    /// Number of members that can fail. With `--acknowledge relayed`, as many other members must confirm a transaction
+    /// before this member acknowledges it.
     pub(crate) faults: usize,
     /// Age of the head from which on the member is not ready.
     pub(crate) stale: Duration,
