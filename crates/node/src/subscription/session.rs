@@ -41,6 +41,10 @@ const STEPS_OF_A_UNIT: u32 = 100;
 /// Number of replayed transactions that take a step. So a unit pays for as many transactions as in the lists.
 const TRANSACTIONS_OF_A_STEP: u32 = 20;
 
+/// Number of sessions that write a large text at once. Each can hold the events of a block that is not in the cache. The
+/// memory budget counts the text, not these events.
+const LARGE_AT_ONCE: usize = 2;
+
 /// The data that all WebSocket connections share.
 #[derive(Debug)]
 pub(crate) struct SubscriptionHub {
@@ -48,13 +52,15 @@ pub(crate) struct SubscriptionHub {
     events: BlockEventCache,
     /// Permits for the addresses that all clients together follow.
     places: Arc<Semaphore>,
+    /// Permits to write a large text.
+    large: Semaphore,
     metrics: Arc<Metrics>,
 }
 
 impl SubscriptionHub {
     pub(crate) fn new(node: NodeHandle, metrics: Arc<Metrics>) -> Self {
         let (events, places) = (BlockEventCache::default(), Arc::new(Semaphore::new(MOST_OF_ALL)));
-        Self { node, events, places, metrics }
+        Self { node, events, places, large: Semaphore::new(LARGE_AT_ONCE), metrics }
     }
 
     /// Runs a session after the handshake, until the client or the node ends it, or `stop` becomes true. The handshake
@@ -227,6 +233,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         } else {
             drop(news);
             let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
+            // The end of this block returns the permit, before the client reads.
+            let _permit = self.wire.meanwhile(self.hub.large.acquire()).await?.map_err(|_| FAILED)?;
             let Some(news) = self.news(number, self.topics.detail()).await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
             let written = self.hub.node.blocking().query(move || {
@@ -265,10 +273,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
                 }
                 Batch::Large(bytes) => {
                     let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
+                    let permit = self.wire.meanwhile(self.hub.large.acquire()).await?.map_err(|_| FAILED)?;
                     let Some(news) = self.news(number, Detail::Events).await? else { return Ok(false) };
                     let written = self.hub.node.blocking().query(move || eth::large(&news, at, bytes));
                     let (text, next) = self.wire.meanwhile(written).await?.flatten().ok_or(FAILED)?;
                     at = next;
+                    // Return the permit before the client reads.
+                    drop(permit);
                     self.wire.send(self.lease.reserved(text, memory)).await?;
                 }
                 Batch::TooMany => return Err(TOO_MANY_EVENTS),
