@@ -12,7 +12,7 @@ use std::{
 };
 
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use silica_benches::{Random, address, block, genesis, peer::Peer, updates};
+use silica_benches::{Access, Random, address, block, genesis, peer::Peer, updates};
 use silica_protocol::Address;
 use silica_state::{PreparedState, Store, StoreOptions, proof::trie::verify};
 use tempfile::TempDir;
@@ -44,7 +44,7 @@ impl Batches {
 
     fn next(&mut self) -> silica_state::StateDiff {
         self.count += 1;
-        updates(&mut self.random, self.accounts, BATCH, self.count)
+        updates(&mut self.random, self.accounts, BATCH, self.count, Access::Uniform)
     }
 
     fn sample(&self) -> impl Iterator<Item = Address> + use<> {

@@ -3,6 +3,7 @@
 //! ```sh
 //! state_load() { cargo run --profile dist -p silica-benches --example state_load -- "$@"; }
 //! state_load run DIR ACCOUNTS BLOCKS UPDATES        # commits blocks, makes proofs, prints sizes, stops
+//! state_load more DIR ACCOUNTS BLOCKS UPDATES       # like `run`, but with the store of an earlier command
 //! state_load kill DIR ACCOUNTS BLOCKS UPDATES       # like `run`, but ends with SIGKILL
 //! state_load open DIR ACCOUNTS                      # opens the store of an earlier command, makes proofs
 //! state_load idle DIR ACCOUNTS BLOCKS UPDATES       # changes few accounts, and prints the disk usage
@@ -12,10 +13,15 @@
 //! state_load prepare ACCOUNTS BLOCKS UPDATES        # computes roots in memory, for a profiler
 //! ```
 //!
-//! `CACHE_MB` and `CHECKPOINT_MB` in the environment replace the defaults of the store.
+//! Variables of the environment:
+//!
+//! - `CACHE_MB` and `CHECKPOINT_MB` replace the defaults of the store.
+//! - `ACCESS=zipf` selects the changed accounts with the Zipf distribution of exponent 1, instead of equally.
+//! - `LOAD_STEP` is the number of accounts of one block during the load. Without it, block 0 has all accounts.
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     hint::black_box,
     path::Path,
@@ -23,9 +29,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use silica_benches::{CONTRACT, Random, address, block, commit, contract, entries, genesis, peer::Peer, updates};
+use mimalloc::MiMalloc;
+use silica_benches::{
+    Access, CONTRACT, Random, accounts, address, block, commit, contract, entries, genesis, peer::Peer, updates,
+};
 use silica_protocol::{BlockNumber, StorageKey};
 use silica_state::{StateDiff, Store, StoreOptions};
+
+/// The allocator of the node.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -34,6 +47,7 @@ fn main() {
     let load = Load { accounts: number(2, 1_000_000), blocks: number(3, 500), updates: number(4, 1000) };
     match args.first().map(String::as_str) {
         Some("run") => close(run(dir, load)),
+        Some("more") => close(run_more(dir, load)),
         Some("kill") => kill(&run(dir, load)),
         Some("open") => open(dir, load.accounts),
         Some("idle") => idle(dir, load),
@@ -80,13 +94,17 @@ impl Meter {
 
     fn print(mut self) {
         let (blocks, rate) = (self.times.len(), self.rate());
+        println!("processor time: {} us an update, checkpoints included", self.processor_time());
         self.times.sort_unstable();
         let place = |permille: usize| (blocks * permille / 1000).min(blocks.saturating_sub(1));
         let at = |permille: usize| self.times.get(place(permille)).copied().unwrap_or_default();
         println!("sustained: {rate} updates/s over {blocks} blocks in {:?}", self.begun.elapsed());
         println!("blocks: median {:?}, 99 of 100 within {:?}, slowest {:?}", at(500), at(990), at(1000));
-        let processor = (processor_time() - self.processor) * 1000 / self.updates.max(1);
-        println!("processor time: {processor} us an update, checkpoints included");
+    }
+
+    /// Returns the processor time of an update in microseconds. It includes the checkpoints.
+    fn processor_time(&self) -> u64 {
+        (processor_time() - self.processor) * 1000 / self.updates.max(1)
     }
 }
 
@@ -101,10 +119,41 @@ fn create(dir: &Path, diff: &StateDiff) -> Store {
     store
 }
 
+/// Creates a store with accounts, in one block or in blocks of `LOAD_STEP` accounts.
+fn create_with_accounts(dir: &Path, count: u64) -> Store {
+    let step = environment("LOAD_STEP").unwrap_or(count).max(1);
+    let mut random = Random::new(1);
+    let store = create(dir, &accounts(&mut random, 0..count.min(step)));
+    let (start, processor, mut loaded) = (Instant::now(), processor_time(), count.min(step));
+    while loaded < count {
+        let next = count.min(loaded.saturating_add(step));
+        commit(&store, &accounts(&mut random, loaded..next)).expect("a block is committed");
+        loaded = next;
+    }
+    if step < count {
+        let processor = processor_time() - processor;
+        println!("all loaded in {:?} ({processor} ms of processor time)", start.elapsed());
+    }
+    println!("{loaded} accounts, {} MB resident", resident());
+    store
+}
+
 fn run(dir: &Path, load: Load) -> Store {
-    let store = create(dir, &genesis(load.accounts));
-    let mut random = Random::new(7);
-    commit_blocks(&store, load, |number| updates(&mut random, load.accounts, load.updates, number));
+    change(create_with_accounts(dir, load.accounts), load)
+}
+
+fn run_more(dir: &Path, load: Load) -> Store {
+    let store = Store::open(dir, options()).expect("the store opens");
+    println!("opened: {:?}, {} MB resident", store.outcome(), resident());
+    change(store, load)
+}
+
+/// Commits blocks that change accounts, and makes proofs.
+fn change(store: Store, load: Load) -> Store {
+    let head = store.snapshot().head().map_or(0, |head| head.number.get());
+    // Another seed for each number of blocks, so that later commands draw other accounts.
+    let (mut random, access) = (Random::new(7 + head), access());
+    commit_blocks(&store, load, |number| updates(&mut random, load.accounts, load.updates, number, access));
     questions(&store, load.accounts);
     print_size(&store, load.accounts);
     store
@@ -133,15 +182,22 @@ fn run_contract(dir: &Path, load: Load) -> Store {
 fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDiff) {
     let (mut meter, mut part) = (Meter::start(), Meter::start());
     for number in 1..=load.blocks {
-        let taken = commit_one(store, &diff(number));
-        meter.block(taken, load.updates);
-        part.block(taken, load.updates);
+        let diff = diff(number);
+        let taken = commit_one(store, &diff);
+        // A number that was drawn twice is one update.
+        let changed = diff.accounts.len() + diff.storage.values().map(BTreeMap::len).sum::<usize>();
+        meter.block(taken, changed as u64);
+        part.block(taken, changed as u64);
         if number == load.blocks / 5 {
             meter = Meter::start();
         }
         if number % 100 == 0 {
             let size = store.size_on_disk().expect("the files are there") >> 20;
-            println!("block {number}: {} updates/s, {} MB resident, {size} MB on disk", part.rate(), resident());
+            let (rate, processor) = (part.rate(), part.processor_time());
+            println!(
+                "block {number}: {rate} updates/s, {processor} us an update, {} MB resident, {size} MB on disk",
+                resident()
+            );
             part = Meter::start();
         }
     }
@@ -161,7 +217,8 @@ fn idle(dir: &Path, load: Load) {
     let store = create(dir, &genesis(load.accounts));
     print_size(&store, load.accounts);
     let mut random = Random::new(7);
-    commit_blocks(&store, load, |number| updates(&mut random, load.accounts.min(1000), load.updates, number));
+    let accounts = load.accounts.min(1000);
+    commit_blocks(&store, load, |number| updates(&mut random, accounts, load.updates, number, Access::Uniform));
     print_size(&store, load.accounts);
     close(store);
 }
@@ -176,7 +233,7 @@ fn compare(dir: &Path, load: Load) {
     println!("eth_trie: loaded in {:?}, {} MB resident", start.elapsed(), resident());
     let (mut ours, mut theirs, mut random) = (Meter::start(), Meter::start(), Random::new(7));
     for number in 1..=load.blocks {
-        let diff = updates(&mut random, load.accounts, load.updates, number);
+        let diff = updates(&mut random, load.accounts, load.updates, number, access());
         let start = Instant::now();
         let root = peer.apply(&diff);
         peer.flush();
@@ -198,7 +255,8 @@ fn prepare(load: Load) {
     let store = Store::ephemeral(StoreOptions { checkpoint_bytes: u64::MAX, ..options() });
     commit(&store, &genesis(load.accounts)).expect("genesis is committed");
     let mut random = Random::new(7);
-    let diffs: Vec<_> = (0..100).map(|nonce| updates(&mut random, load.accounts, load.updates, nonce)).collect();
+    let diff = |nonce| updates(&mut random, load.accounts, load.updates, nonce, access());
+    let diffs: Vec<_> = (0..100).map(diff).collect();
     let mut meter = Meter::start();
     for diff in diffs.iter().cycle().take(usize::try_from(load.blocks).unwrap_or(usize::MAX)) {
         let diff = diff.clone();
@@ -250,14 +308,24 @@ fn dump(dir: &Path) {
 
 /// Returns the default options, with the values of the environment variables.
 fn options() -> StoreOptions {
-    let megabytes = |name, default: u64| {
-        env::var(name).ok().and_then(|text| text.parse::<u64>().ok()).map_or(default, |megabytes| megabytes << 20)
-    };
+    let megabytes = |name, default: u64| environment(name).map_or(default, |megabytes| megabytes << 20);
     let defaults = StoreOptions::default();
     StoreOptions {
         cache_bytes: megabytes("CACHE_MB", defaults.cache_bytes),
         checkpoint_bytes: megabytes("CHECKPOINT_MB", defaults.checkpoint_bytes),
         ..defaults
+    }
+}
+
+/// Returns the number in a variable of the environment.
+fn environment(name: &str) -> Option<u64> {
+    env::var(name).ok()?.parse().ok()
+}
+
+fn access() -> Access {
+    match env::var("ACCESS").as_deref() {
+        Ok("zipf") => Access::Zipf,
+        _ => Access::Uniform,
     }
 }
 

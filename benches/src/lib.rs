@@ -4,6 +4,8 @@
 pub mod peer;
 pub mod worst;
 
+use std::ops::Range;
+
 use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader, MapKey,
     MbInfoHash, Nonce, PublicKey, Qa, StateRoot, StorageKey, Timestamp, TxBlock, TxBlockHeader,
@@ -32,6 +34,46 @@ impl Random {
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next_u64().checked_rem(bound).unwrap_or(0)
     }
+
+    /// Returns a number below `bound` with the Zipf distribution of exponent 1: the probability of `n` is in proportion
+    /// to `1 / (n + 1)`. Returns 0 if `bound` is 0.
+    ///
+    /// The sum of `1 / rank` over the ranks from a power of two up to the next one is the same for all powers, apart from
+    /// the rejections. So the function selects a power of two, then one of these ranks, and rejects a rank with the
+    /// probability `1 - power / rank`. This needs no floating point.
+    pub fn zipf(&mut self, bound: u64) -> u64 {
+        if bound == 0 {
+            return 0;
+        }
+        let powers = u64::from(bound.ilog2()) + 1;
+        loop {
+            let power = 1 << self.below(powers);
+            let rank = power | self.below(power);
+            if rank <= bound && self.below(rank) < power {
+                return rank - 1;
+            }
+        }
+    }
+}
+
+/// The distribution of the accounts that the blocks change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Each account has the same probability.
+    #[default]
+    Uniform,
+    /// The probability of an account is in proportion to the reciprocal of its number, counted from 1.
+    Zipf,
+}
+
+impl Access {
+    /// Returns the number of a random account among `count` accounts.
+    pub fn next(self, random: &mut Random, count: u64) -> u64 {
+        match self {
+            Self::Uniform => random.below(count),
+            Self::Zipf => random.zipf(count),
+        }
+    }
 }
 
 /// Returns the address of the account with this number.
@@ -48,14 +90,18 @@ pub fn account(random: &mut Random, nonce: u64) -> Account {
 
 /// Returns the state diff that creates the accounts `0..count`.
 pub fn genesis(count: u64) -> StateDiff {
-    let mut random = Random::new(1);
-    let accounts = (0..count).map(|number| (address(number), account(&mut random, 0)));
+    accounts(&mut Random::new(1), 0..count)
+}
+
+/// Returns the state diff that creates accounts with these numbers.
+pub fn accounts(random: &mut Random, numbers: Range<u64>) -> StateDiff {
+    let accounts = numbers.map(|number| (address(number), account(random, 0)));
     StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
 }
 
 /// Returns a state diff that changes at most `updates` random accounts of `0..count`.
-pub fn updates(random: &mut Random, count: u64, updates: u64, nonce: u64) -> StateDiff {
-    let accounts = (0..updates).map(|_| (address(random.below(count)), account(random, nonce)));
+pub fn updates(random: &mut Random, count: u64, updates: u64, nonce: u64, access: Access) -> StateDiff {
+    let accounts = (0..updates).map(|_| (address(access.next(random, count)), account(random, nonce)));
     StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
 }
 
@@ -118,5 +164,27 @@ pub fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> B
         transactions: Vec::new(),
         edits: StateDiff::default(),
         repeats_number: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zipf_frequencies_are_reciprocal_ranks() {
+        let mut random = Random::new(3);
+        let mut counts = [0_u64; 1000];
+        for _ in 0..1_000_000 {
+            counts[usize::try_from(random.zipf(1000)).unwrap()] += 1;
+        }
+        // The sum of `1 / rank` over 1,000 ranks is 7.4855.
+        for rank in [1, 2, 3, 4, 7, 8, 100] {
+            let expected = 1_000_000 * 10_000 / 74_855 / rank;
+            let got = counts[usize::try_from(rank - 1).unwrap()];
+            assert!(got.abs_diff(expected) < expected / 10, "rank {rank}: {got} instead of {expected}");
+        }
+        assert!(counts[500..].iter().sum::<u64>().abs_diff(92_600) < 2_000);
+        assert_eq!((random.zipf(0), random.zipf(1)), (0, 0));
     }
 }
