@@ -63,6 +63,12 @@ impl Snapshot {
         &self.core.pages
     }
 
+    /// Returns the versions of the older states that were computed again after a restart.
+    #[cfg(test)]
+    pub(crate) fn recomputed(&self) -> Vec<u64> {
+        self.core.older.versions()
+    }
+
     /// Returns a view of the history index, or `None` if the store has no such index. The view can cover blocks after
     /// the newest block of the snapshot, and can lack its newest blocks.
     pub fn index(&self) -> Option<IndexView> {

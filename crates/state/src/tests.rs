@@ -793,6 +793,38 @@ fn states_of_an_earlier_process_outlive_what_it_began_with() {
     assert!(given_up > 10, "{given_up} times a checkpoint was written");
 }
 
+/// The first request for an older state after a restart does not compute the states of other blocks.
+#[test]
+fn older_state_is_computed_alone() {
+    let mut fixture = Fixture::new(50);
+    fixture.options = StoreOptions { checkpoint_bytes: 1 << 30, checkpoint_blocks: 120, ..fixture.options };
+    fixture.close();
+    for number in 0..200 {
+        fixture.commit(number).unwrap();
+        fixture.store().settle();
+    }
+    fixture.close();
+    let view = |fixture: &Fixture, number| {
+        let view = fixture.store().snapshot().at(BlockNumber::new(number)).unwrap();
+        fixture.versions[number as usize + 1].check_view(&view, number);
+    };
+    // The oldest state of the state history is a checkpoint. So the node computes no earlier blocks.
+    assert_eq!(fixture.store().snapshot().pages().manifest().previous.map(|before| before.version()), Some(151));
+    view(&fixture, 150);
+    assert!(fixture.store().snapshot().recomputed().is_empty());
+    view(&fixture, 174);
+    assert_eq!(fixture.store().snapshot().recomputed(), [163, 175]);
+    for number in (151..199).rev() {
+        view(&fixture, number);
+    }
+    fixture.check_window(3);
+    // Blocks move the state history over the computed states.
+    for number in 0..45 {
+        fixture.commit(number).unwrap();
+        fixture.check_window(number);
+    }
+}
+
 #[test]
 fn young_chain_that_was_closed_keeps_its_window() {
     let blocks = [Op::Blocks(18, 4_711_291_446_167_416_411), Op::Close, Op::Blocks(23, 0), Op::Blocks(10, 300_713_382)];

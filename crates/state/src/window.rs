@@ -56,6 +56,11 @@ impl Window {
         self.newest().version.saturating_sub(self.length.saturating_sub(1)).max(1)
     }
 
+    /// Returns the oldest state of the state history that is in memory.
+    pub(crate) fn oldest_in_memory(&self) -> &State {
+        self.states.first().unwrap_or(&State::EMPTY)
+    }
+
     /// Returns the state of a version, or `None` if this part of the state history does not contain it.
     pub(crate) fn get(&self, version: Version) -> Option<&State> {
         let behind = usize::try_from(self.newest().version.checked_sub(version)?).ok()?;
@@ -84,7 +89,6 @@ pub(crate) struct RecomputedStates {
 
 #[derive(Debug, Default)]
 struct Made {
-    newest: Option<State>,
     states: BTreeMap<Version, State>,
     /// Keys of contract storage that blocks between the checkpoint and these states have added.
     keys: Arc<Recent>,
@@ -96,7 +100,7 @@ impl RecomputedStates {
         Self { end, made: Mutex::default() }
     }
 
-    /// Returns the state of a version. Computes it if necessary.
+    /// Returns the state of a version. Computes it if necessary, from the nearest known state before it.
     pub(crate) fn get(
         &self,
         version: Version,
@@ -106,26 +110,30 @@ impl RecomputedStates {
     ) -> Result<State, HistoryError> {
         let expired = || HistoryError::expired(oldest.max(pages.floor()));
         let mut made = self.made.lock();
-        made.states = made.states.split_off(&oldest);
+        made.release(oldest);
         if let Some(state) = made.states.get(&version) {
             return Ok(state.clone());
         }
         // Read at each request: later checkpoints replace the checkpoint from opening, and its state diffs are removed.
         let base = on_disk(&pages.manifest()).find(|state| state.version <= version);
-        let made_before = made.newest.clone().filter(|made| made.version <= version);
-        let nearest = [base, made_before].into_iter().flatten().max_by_key(|state| state.version);
+        let readable = made.states.range(pages.floor()..=version).next_back().map(|(_, state)| state.clone());
+        let nearest = [base, readable].into_iter().flatten().max_by_key(|state| state.version);
         let mut state = nearest.filter(|_| version < self.end).ok_or_else(expired)?;
         state.older = Some(Arc::clone(&made.keys));
-        while state.version < version {
-            // The state history does not contain versions below `oldest`, so they are computed in one step and not
-            // stored.
-            let end = if state.version < oldest { oldest.min(version) } else { state.version.saturating_add(1) };
-            let note = |version, changes| made.keys.note_added(version, changes);
-            state = catch_up(&state, end, pages, archive, note)?.ok_or_else(expired)?;
-            made.states.insert(state.version, state.clone());
-            made.newest = Some(state.clone());
+        for end in [between(state.version.max(oldest), version), version] {
+            if state.version < end {
+                let note = |version, changes| made.keys.note_added(version, changes);
+                state = catch_up(&state, end, pages, archive, note)?.ok_or_else(expired)?;
+                made.states.insert(end, state.clone());
+            }
         }
         Ok(state)
+    }
+
+    /// Returns the versions whose states are in memory.
+    #[cfg(test)]
+    pub(crate) fn versions(&self) -> Vec<Version> {
+        self.made.lock().states.keys().copied().collect()
     }
 
     /// Removes the states if the state history contains none of them.
@@ -134,6 +142,21 @@ impl RecomputedStates {
             *self.made.lock() = Made::default();
         }
     }
+}
+
+impl Made {
+    /// Removes the states before version `oldest`, except the newest of them. A later state is computed from it.
+    fn release(&mut self, oldest: Version) {
+        if let Some(before) = self.states.range(..=oldest).next_back().map(|(version, _)| *version) {
+            self.states = self.states.split_off(&before);
+        }
+    }
+}
+
+/// Returns the version in the middle between two versions. The computation of a later state also stores the state of
+/// this version. So requests for all states of the state history, in any order, compute each block a few times only.
+const fn between(first: Version, last: Version) -> Version {
+    first.saturating_add(last.saturating_sub(first) / 2)
 }
 
 /// Number of changed leaves after which a step ends. The constant limits the memory of a step.
@@ -229,7 +252,17 @@ impl CheckpointBacklog {
         }
     }
 
+    /// Returns the number and the bytes of all blocks.
     pub(crate) fn pending(&self) -> Pending {
         Pending { blocks: u64::try_from(self.blocks.len()).unwrap_or(u64::MAX), bytes: self.bytes }
+    }
+
+    /// Returns the number and the bytes of the blocks up to a version.
+    pub(crate) fn pending_at(&self, version: Version) -> Pending {
+        let blocks = self.blocks.iter().take_while(|(block, _)| *block <= version);
+        blocks.fold(Pending::default(), |sum, (_, bytes)| Pending {
+            blocks: sum.blocks.saturating_add(1),
+            bytes: sum.bytes.saturating_add(*bytes),
+        })
     }
 }

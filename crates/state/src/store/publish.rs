@@ -89,11 +89,25 @@ impl Store {
         let window = snapshot.window();
         let behind = self.core.pages.durable() < window.newest().version;
         let written = if behind && self.may_checkpoint(window) {
-            self.checkpointer.write_now(window.newest())
+            self.write_oldest(window).and_then(|()| self.checkpointer.write_now(window.newest()))
         } else {
             let stored = self.core.archive.sync_diffs().and_then(|()| self.core.archive.store_index());
             stored.map_err(StateError::from)
         };
         written.map_err(|error| CloseError(Arc::new(error)))
+    }
+
+    /// Writes a checkpoint of the oldest state of the state history, if much has changed from the newest checkpoint to
+    /// this state. After the next opening, the states of the state history are computed from the checkpoint before the
+    /// newest checkpoint. This computation then does not include changes from before the state history.
+    fn write_oldest(&self, window: &Window) -> Result<(), StateError> {
+        let mut writer = self.writer();
+        let (oldest, newest) = (window.oldest_in_memory(), window.newest());
+        writer.backlog.release(self.core.pages.durable());
+        let is_oldest = oldest.version == window.oldest() && oldest.version < newest.version;
+        if is_oldest && self.is_much(writer.backlog.pending_at(oldest.version)) {
+            self.checkpointer.write_now(oldest)?;
+        }
+        Ok(())
     }
 }

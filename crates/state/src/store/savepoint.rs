@@ -22,7 +22,8 @@ use crate::{
 /// Maximum number of blocks with a state diff since the newest checkpoint while savepoints exist. Above this number,
 /// the store discards all savepoints.
 const MOST_HELD_BLOCKS: u64 = 1 << 18;
-/// Divisor of the limits of a checkpoint. Each revert may compute the remaining changes again.
+/// Divisor of the limits of a checkpoint. Each revert, or a request for an older state after a restart, may compute the
+/// remaining changes again.
 const MUCH: u64 = 16;
 
 impl Store {
@@ -51,21 +52,22 @@ impl Store {
     /// Waits for a checkpoint in progress, because the hash index must not contain blocks after the savepoint. Then
     /// writes another checkpoint if many changes are in no checkpoint. Does nothing if savepoints are in force.
     fn checkpoint_for_savepoint(&self, writer: &mut Writer, window: &Window) {
-        let StoreOptions { checkpoint_bytes, checkpoint_blocks, .. } = self.options;
-        let mut is_much = || {
-            writer.backlog.release(self.core.pages.durable());
-            let Pending { blocks, bytes } = writer.backlog.pending();
-            bytes > checkpoint_bytes / MUCH || blocks > checkpoint_blocks / MUCH
-        };
         if self.databases.savepoints.are_heeded() {
             return;
         }
         self.checkpointer.wait();
-        if is_much() {
+        writer.backlog.release(self.core.pages.durable());
+        if self.is_much(writer.backlog.pending()) {
             self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
             self.checkpointer.wait();
             writer.backlog.release(self.core.pages.durable());
         }
+    }
+
+    /// Returns whether changes are worth a checkpoint, although no checkpoint is due.
+    pub(super) const fn is_much(&self, pending: Pending) -> bool {
+        let StoreOptions { checkpoint_bytes, checkpoint_blocks, .. } = self.options;
+        pending.bytes > checkpoint_bytes / MUCH || pending.blocks > checkpoint_blocks / MUCH
     }
 
     /// Returns whether the store has discarded all savepoints, because too much has changed since the newest
