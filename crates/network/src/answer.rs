@@ -193,8 +193,19 @@ impl Shared {
             }
             Verdict::Valid(_) | Verdict::Invalid { .. } => return self.count_dropped(),
             Verdict::Later(at) => {
-                return self.run_later(until(at, now), move |shared, council, application| {
-                    shared.judge_now(open, council, application);
+                let (wait, longest) = (until(at, now), self.parameters.propose_timeout_of(round));
+                if wait > longest {
+                    tracing::info!(%height, round, ?wait, ?longest, "dropped a proposal: its time is after the end of its round");
+                    return self.count_dropped();
+                }
+                // The table bounds the entries that wait, and drops those of lower heights.
+                let header = header.clone();
+                self.keep_early(open.complete);
+                return self.run_later(wait, move |shared, council, application| {
+                    let due = shared.table.lock().take_early(&header);
+                    if let Some(complete) = due {
+                        shared.judge_now(Open { complete, reply: None }, council, application);
+                    }
                 });
             }
             Verdict::Withheld(Withheld::Height { expected, .. }) => {
@@ -337,8 +348,10 @@ impl Shared {
     pub(crate) fn go_on(self: &Arc<Self>, height: EngineHeight, reply: RpcReplyPort<Next<Ctx>>) {
         self.run(move |shared, council, application| {
             let Some(next) = council_height(height).and_then(Height::next) else { return };
-            if council.next_height(application.head().header.number) != Some(next) {
-                // The decision is not processed yet, for example on a full disk.
+            let is_durable = !is_body(height) || shared.table.lock().has_decided(height);
+            if !is_durable || council.next_height(application.head().header.number) != Some(next) {
+                // The decision is not processed yet, for example on a full disk. The next height erases the votes of
+                // this one from the engine's log, so the journal must have the decided body first.
                 return shared.run_later(WANT, move |shared, _, _| shared.go_on(height, reply));
             }
             let (shared, start) = (Arc::clone(shared), Next::Start(next.into(), shared.height_params()));

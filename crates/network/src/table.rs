@@ -110,6 +110,17 @@ impl Table {
         self.early.push((proposer, complete));
     }
 
+    /// Takes an early entry.
+    pub(crate) fn take_early(&mut self, header: &EntryHeader) -> Option<Complete> {
+        let at = self.early.iter().position(|(_, it)| it.header == *header)?;
+        Some(self.early.remove(at).1)
+    }
+
+    /// Returns whether the journal has the decided body of a height, and its block is not committed.
+    pub(crate) fn has_decided(&self, height: EngineHeight) -> bool {
+        self.decided.as_ref().is_some_and(|(at, _)| EngineHeight::from(*at) == height)
+    }
+
     /// Returns an entry, if it is known.
     pub(crate) fn get(&self, height: EngineHeight, id: ValueId) -> Option<&Known> {
         self.known.get(&(height, id))
@@ -154,12 +165,23 @@ mod tests {
     }
 
     #[test]
+    fn body_is_decided_from_its_record_to_its_block() {
+        let mut table = Table::default();
+        assert!(!table.has_decided(EngineHeight(5)));
+        table.decided = Some((Height::new(5).unwrap(), [].into()));
+        assert!(table.has_decided(EngineHeight(5)) && !table.has_decided(EngineHeight(3)));
+    }
+
+    #[test]
     fn entries_of_later_rounds_wait_for_their_round() {
         let mut table = Table::default();
         table.start_round(EngineHeight(5), 0);
         let early = [(5, 0), (5, 1), (5, 2), (6, 1), (6, 2), (7, 0), (4, 9)]
             .map(|(height, round)| table.is_early(&header(height, round, 1)));
         assert_eq!(early, [false, false, true, false, true, true, false]);
+        table.add_early(3, complete(5, 2, 4));
+        assert_eq!(table.take_early(&header(5, 2, 4)), Some(complete(5, 2, 4)));
+        assert_eq!(table.take_early(&header(5, 2, 4)), None, "it is taken once");
         table.add_early(0, complete(5, 2, 1));
         table.add_early(1, complete(5, 3, 2));
         table.add_early(2, complete(7, 0, 3));
