@@ -69,6 +69,12 @@ impl Snapshot {
         self.core.older.versions()
     }
 
+    /// Returns the state of a version without the checks of [`Self::at`].
+    #[cfg(test)]
+    pub(crate) fn recompute(&self, version: u64) -> Result<crate::transition::State, HistoryError> {
+        self.core.older.get(version, 0, &self.core.pages, &self.core.archive)
+    }
+
     /// Returns a view of the history index, or `None` if the store has no such index. The view can cover blocks after
     /// the newest block of the snapshot, and can lack its newest blocks.
     pub fn index(&self) -> Option<IndexView> {

@@ -814,6 +814,10 @@ fn older_state_is_computed_alone() {
     assert!(fixture.store().snapshot().recomputed().is_empty());
     view(&fixture, 174);
     assert_eq!(fixture.store().snapshot().recomputed(), [163, 175]);
+    // A checkpoint can remove the pages of a state after the check of the caller.
+    let snapshot = fixture.store().snapshot();
+    assert_eq!(snapshot.pages().floor(), 151);
+    assert!(matches!(snapshot.recompute(150), Err(HistoryError::Expired { .. })));
     for number in (151..199).rev() {
         view(&fixture, number);
     }

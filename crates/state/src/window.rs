@@ -114,9 +114,14 @@ impl RecomputedStates {
         if let Some(state) = made.states.get(&version) {
             return Ok(state.clone());
         }
+        // A checkpoint can raise the floor at any time, also after the check of the caller.
+        let floor = pages.floor();
+        if version < floor {
+            return Err(expired());
+        }
         // Read at each request: later checkpoints replace the checkpoint from opening, and its state diffs are removed.
         let base = on_disk(&pages.manifest()).find(|state| state.version <= version);
-        let readable = made.states.range(pages.floor()..=version).next_back().map(|(_, state)| state.clone());
+        let readable = made.states.range(floor..=version).next_back().map(|(_, state)| state.clone());
         let nearest = [base, readable].into_iter().flatten().max_by_key(|state| state.version);
         let mut state = nearest.filter(|_| version < self.end).ok_or_else(expired)?;
         state.older = Some(Arc::clone(&made.keys));
@@ -154,7 +159,7 @@ impl Made {
 }
 
 /// Returns the version in the middle between two versions. The computation of a later state also stores the state of
-/// this version. So requests for all states of the state history, in any order, compute each block a few times only.
+/// this version, so a request for a state between the two begins there.
 const fn between(first: Version, last: Version) -> Version {
     first.saturating_add(last.saturating_sub(first) / 2)
 }
