@@ -48,7 +48,7 @@ use tokio::sync::watch;
 pub use self::access::{Access, Host, List, ListError, Network, PageOrigin};
 pub(crate) use self::{
     access::Foreign,
-    budget::{Memory, MemoryLease, SMALL_RESPONSE},
+    budget::{Memory, MemoryLease, PushLease, SMALL_RESPONSE},
     caller::Caller,
     listener::{Server, Serves, stopped},
     post::TOO_MANY_ANSWERS,

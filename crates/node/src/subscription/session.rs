@@ -11,7 +11,7 @@ use silica_protocol::{Account, Address, BlockNumber};
 use silica_state::StateError;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::{Semaphore, watch},
+    sync::{Semaphore, SemaphorePermit, watch},
     time::sleep,
 };
 use tokio_tungstenite::tungstenite::{Utf8Bytes, protocol::frame::coding::CloseCode};
@@ -25,7 +25,7 @@ use super::{
 use crate::{
     driver::NodeHandle,
     head::Context,
-    http::{Caller, MemoryLease, SMALL_RESPONSE, TOO_MANY_ANSWERS},
+    http::{Caller, MemoryLease, PushLease, SMALL_RESPONSE, TOO_MANY_ANSWERS},
     log_filter::{EthSubscriptions, following},
     metrics::{Metrics, Open},
     rpc::{self, Service, too_often},
@@ -104,7 +104,7 @@ struct Session<'a, S> {
     owed: u32,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
+impl<'a, S: AsyncRead + AsyncWrite + Unpin + Send> Session<'a, S> {
     async fn run(&mut self) -> Result<Infallible, End> {
         loop {
             let head = self.hub.node.context();
@@ -232,9 +232,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             Bytes::from(text).into()
         } else {
             drop(news);
-            let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
             // The end of this block returns the permit, before the client reads.
-            let _permit = self.wire.meanwhile(self.hub.large.acquire()).await?.map_err(|_| FAILED)?;
+            let (memory, _permit) = self.reserve_large(bytes).await?;
             let Some(news) = self.news(number, self.topics.detail()).await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
             let written = self.hub.node.blocking().query(move || {
@@ -272,8 +271,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
                     }
                 }
                 Batch::Large(bytes) => {
-                    let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
-                    let permit = self.wire.meanwhile(self.hub.large.acquire()).await?.map_err(|_| FAILED)?;
+                    let (memory, permit) = self.reserve_large(bytes).await?;
                     let Some(news) = self.news(number, Detail::Events).await? else { return Ok(false) };
                     let written = self.hub.node.blocking().query(move || eth::large(&news, at, bytes));
                     let (text, next) = self.wire.meanwhile(written).await?.flatten().ok_or(FAILED)?;
@@ -286,6 +284,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             }
             self.next_eth.place = at;
         }
+    }
+
+    /// Waits for memory for a large text, and then for the permit to write it.
+    async fn reserve_large(&mut self, bytes: usize) -> Result<(PushLease, SemaphorePermit<'a>), End> {
+        let memory = self.wire.meanwhile(self.lease.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
+        let permit = self.wire.meanwhile(self.hub.large.acquire()).await?.map_err(|_| FAILED)?;
+        Ok((memory, permit))
     }
 
     /// Returns the events of a block, or `None` if the chain was reverted.
