@@ -77,7 +77,7 @@ pub use crate::{
     },
     proposer::proposer,
     record::{RecordError, entry_bytes},
-    time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, next_timestamp},
+    time::{TimeRule, TimeVerdict, judge_decided, judge_first_proposal, next_timestamp, propose_timeout_of},
     vote::{EntryProposal, Vote, VoteKind},
 };
 

@@ -27,8 +27,14 @@ pub struct TimeRule {
 impl Parameters {
     /// Returns the time for a proposal in a round: 500 ms more in each round, and at most 30 s.
     pub fn propose_timeout_of(&self, round: u32) -> Duration {
-        self.propose_timeout.saturating_add(ROUND_STEP.saturating_mul(round)).min(LONGEST)
+        propose_timeout_of(self.propose_timeout, round)
     }
+}
+
+/// Returns the time for a proposal in a round, if round 0 has the time `first`. See
+/// [`Parameters::propose_timeout_of`].
+pub fn propose_timeout_of(first: Duration, round: u32) -> Duration {
+    first.saturating_add(ROUND_STEP.saturating_mul(round)).min(LONGEST)
 }
 
 impl TimeRule {

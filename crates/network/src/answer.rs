@@ -64,7 +64,7 @@ impl Shared {
                 return shared.fail("the chain has reached the highest block number");
             };
             tracing::info!(%height, "the agreement begins");
-            drop(reply.send((height.into(), shared.height_params())));
+            drop(reply.send((height.into(), shared.height_params(height))));
         });
     }
 
@@ -354,13 +354,14 @@ impl Shared {
                 // this one from the engine's log, so the journal must have the decided body first.
                 return shared.run_later(WANT, move |shared, _, _| shared.go_on(height, reply));
             }
-            let (shared, start) = (Arc::clone(shared), Next::Start(next.into(), shared.height_params()));
+            let shared = Arc::clone(shared);
             let runtime = shared.runtime.clone();
             runtime.spawn(async move {
                 if is_body(next.into()) {
                     shared.next_body_is_due(next).await;
                 }
-                drop(reply.send(start));
+                // The members that are absent now, and not before the wait.
+                drop(reply.send(Next::Start(next.into(), shared.height_params(next))));
             });
         });
     }
@@ -463,6 +464,8 @@ impl Shared {
                 }
                 Effect::Timer(timer) => {
                     let after = match timer.kind {
+                        // No member can be late if only a quorum is connected.
+                        TimerKind::Stragglers if self.is_quorum_only() => Duration::ZERO,
                         TimerKind::Stragglers => STRAGGLERS,
                         TimerKind::Step => STEP,
                     };

@@ -1,7 +1,7 @@
 //! The types of the engine, as it needs them.
 
 use arc_malachitebft_app::types::core::{
-    self as engine, Context, LinearTimeouts, NilOrVal, Round, SignedExtension, VoteType, VotingPower,
+    self as engine, Context, NilOrVal, Round, SignedExtension, VoteType, VotingPower,
 };
 use silica_council::proposer;
 use silica_protocol::PublicKey;
@@ -9,6 +9,7 @@ use silica_protocol::PublicKey;
 use crate::{
     part::Part,
     scheme::EcSchnorr,
+    timeouts::HeightTimeouts,
     types::{EngineHeight, EngineMember, EngineProposal, EngineVote, MemberIndex, Members, ValueId},
 };
 
@@ -157,7 +158,7 @@ impl Context for Ctx {
     type Proposal = EngineProposal;
     type Validator = EngineMember;
     type ValidatorSet = Members;
-    type Timeouts = LinearTimeouts;
+    type Timeouts = HeightTimeouts;
     type Value = ValueId;
     type Vote = EngineVote;
     type Extension = ();

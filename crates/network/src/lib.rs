@@ -22,8 +22,9 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `journal`, `types`:
+//! - `journal`, `timeouts`, `types`:
 //!   - `journal` has the entries for which this member can have voted.
+//!   - `timeouts` has the timeouts of a height.
 //!   - `types` has the votes, proposals and members as the engine has them.
 //! - `part`, `scheme`:
 //!   - `part` has the messages of this crate, and collects the parts of entries.
@@ -58,6 +59,7 @@ mod signer;
 #[cfg(test)]
 mod simulation;
 mod table;
+mod timeouts;
 mod types;
 
 pub use crate::{

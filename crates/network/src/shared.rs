@@ -13,7 +13,7 @@ use arc_malachitebft_app::{
     streaming::{StreamContent, StreamId, StreamMessage},
     types::{
         PeerId,
-        core::{CommitCertificate, HeightParams, LinearTimeouts},
+        core::{CommitCertificate, HeightParams},
     },
 };
 use parking_lot::Mutex;
@@ -31,6 +31,7 @@ use crate::{
     journal::{Journal, JournalError, JournalRecord},
     part::{Assembler, Part},
     table::Table,
+    timeouts::{HeightTimeouts, is_behind},
     types::{EngineHeight, MemberIndex, Members},
 };
 
@@ -198,21 +199,20 @@ impl Shared {
     }
 
     /// Returns the parameters of a height. Votes have no extensions.
-    pub(crate) fn height_params(&self) -> HeightParams<Ctx> {
-        let (propose, half) = (self.parameters.propose_timeout, self.parameters.propose_timeout / 2);
-        // The time rule of the council has this increase too.
-        let delta = self.parameters.propose_timeout_of(1).saturating_sub(propose);
-        let timeouts = LinearTimeouts {
-            propose,
-            propose_delta: delta,
-            prevote: half,
-            prevote_delta: delta,
-            precommit: half,
-            precommit_delta: delta,
-            rebroadcast: Duration::from_secs(1),
-            max_timeout: Duration::from_secs(30),
+    pub(crate) fn height_params(&self, height: Height) -> HeightParams<Ctx> {
+        let (peers, tips) = (self.peers.lock(), self.tips.lock());
+        let is_absent = |member: usize| {
+            let is_connected = self.peer_ids.get(member).is_some_and(|peer| peers.contains(peer));
+            let is_behind = tips.get(&member).is_some_and(|tip| is_behind(*tip, height));
+            member != usize::from(self.index.0) && (!is_connected || is_behind)
         };
+        let timeouts = HeightTimeouts::new(&self.parameters, self.committee.len(), height, is_absent);
         HeightParams::new(Members::new(&self.committee), timeouts, None)
+    }
+
+    /// Returns whether all members that a session can have besides a quorum are disconnected.
+    pub(crate) fn is_quorum_only(&self) -> bool {
+        self.peers.lock().len().saturating_add(1) <= self.quorum
     }
 
     /// Ends the part of this member in the agreement.

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use arc_malachitebft_app::consensus::{Effect, Input, LocallyProposedValue, SignedConsensusMsg};
-use arc_malachitebft_app::types::core::{Round, TimeoutKind, Validity, ValueOrigin};
+use arc_malachitebft_app::types::core::{Round, Timeouts, Validity, ValueOrigin};
 use arc_malachitebft_signing::Signer as _;
 use chacha20::ChaCha8Rng;
 use silica_council::{
@@ -48,13 +48,8 @@ impl World {
             Effect::CancelAllTimeouts(_) => self.timers[member].clear(),
             Effect::CancelTimeout(timeout, _) => self.timers[member].retain(|(timer, _)| *timer != timeout),
             Effect::ScheduleTimeout(timeout, _) => {
-                let round = timeout.round.as_u32().unwrap();
-                let delay = match timeout.kind {
-                    TimeoutKind::Propose => self.network.parameters().propose_timeout_of(round).as_millis(),
-                    TimeoutKind::Prevote | TimeoutKind::Precommit => 1_000 + 500 * u128::from(round),
-                    TimeoutKind::Rebroadcast => 1_000,
-                    TimeoutKind::FinalizeHeight(_) => panic!("no target time"),
-                };
+                let timeouts = self.members[member].running().unwrap().timeouts;
+                let delay = Timeouts::<Ctx>::duration_for(&timeouts, timeout).as_millis();
                 let id = self.next_timer();
                 self.timers[member].push((timeout, id));
                 let starts = self.members[member].starts;

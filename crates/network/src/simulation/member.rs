@@ -30,6 +30,7 @@ use crate::{
     context::Ctx,
     signer::{VoteSigner, VoteVerifier},
     simulation::network,
+    timeouts::HeightTimeouts,
     types::{EngineVote, MemberIndex, Members},
 };
 
@@ -52,6 +53,7 @@ pub(super) struct Running {
     metrics: Metrics,
     /// The round of a seal in which the engine waits for the value of this member.
     pub(super) waits: Option<u32>,
+    pub(super) timeouts: HeightTimeouts,
 }
 
 pub(super) enum Status {
@@ -77,6 +79,8 @@ pub(super) struct Member {
     pub(super) rng: ChaCha8Rng,
     pub(super) starts: u64,
     pub(super) skew: i64,
+    /// The members to which this member believes to have no connection.
+    pub(super) absent: Vec<bool>,
 }
 
 impl Member {
@@ -96,6 +100,7 @@ impl Member {
             rng: ChaCha8Rng::seed_from_u64(seed << 32 | u64::try_from(index).unwrap() << 24),
             starts: 0,
             skew,
+            absent: vec![false; network.members().len()],
         }
     }
 
@@ -158,6 +163,7 @@ impl Member {
             engine,
             metrics: Metrics::new(),
             waits: None,
+            timeouts: HeightTimeouts::default(),
         }));
         let log = if self.log_height == Some(due) { std::mem::take(&mut self.log) } else { Vec::new() };
         let mut effects = self.start(due);
@@ -179,9 +185,12 @@ impl Member {
     /// Begins a height with an empty log.
     pub(super) fn start(&mut self, height: Height) -> Vec<Effect<Ctx>> {
         (self.log, self.flushed, self.log_height) = (Vec::new(), 0, Some(height));
-        let members = Members::new(&self.network.committee());
+        let committee = self.network.committee();
+        let is_absent = |member: usize| self.absent[member];
+        let timeouts = HeightTimeouts::new(self.network.parameters(), committee.len(), height, is_absent);
+        let members = Members::new(&committee);
         let running = self.running().unwrap();
-        running.waits = None;
+        (running.waits, running.timeouts) = (None, timeouts);
         self.process(Input::StartHeight(height.into(), members, false, None, VoteExtensionPolicy::Disabled))
     }
 

@@ -29,7 +29,7 @@ pub(super) fn payment(number: usize, nonce: u64) -> Transaction {
 }
 
 /// Returns a network with DS epochs of five blocks.
-pub(super) fn network(members: usize) -> Arc<NetworkFile> {
+pub(crate) fn network(members: usize) -> Arc<NetworkFile> {
     let mut text = format!(
         r#"[network]
 name = "simulation"

@@ -20,6 +20,7 @@ use crate::{
         member::{Member, Running, Status},
         network,
     },
+    timeouts::is_behind,
 };
 
 /// Longest time from the end of all failures to the next decision, in milliseconds.
@@ -33,6 +34,8 @@ pub(super) struct Rates {
     pub(super) partition: u64,
     pub(super) loss: u64,
     pub(super) repeat: u64,
+    /// How often a member is wrong about the connection to another.
+    pub(super) mistake: u64,
     /// Longest additional delay of a message.
     pub(super) delay: u64,
 }
@@ -171,6 +174,19 @@ impl World {
         (0..self.members.len()).filter(|other| *other != member).collect()
     }
 
+    /// Sets the members that a member regards as absent: those that are down, behind or in another part, and some by
+    /// mistake.
+    fn note_absent(&mut self, member: usize) {
+        let Some(height) = self.members[member].height() else { return };
+        for other in self.others(member) {
+            let tip = self.members[other].height().map(|height| height.get() - 1);
+            let is_down = tip.is_none_or(|tip| is_behind(tip, height));
+            let is_divided = self.time < self.part.1 && self.part.0.contains(&member) != self.part.0.contains(&other);
+            let mistake = self.rates.mistake;
+            self.members[member].absent[other] = (is_down || is_divided) != self.happens(mistake);
+        }
+    }
+
     /// Stops a member.
     pub(super) fn crash(&mut self, member: usize) {
         let until = self.time + self.draw(8_000);
@@ -183,6 +199,7 @@ impl World {
             if let Status::Down(_, until) = &self.members[member].status
                 && (*until <= self.time || self.is_quiet)
             {
+                self.note_absent(member);
                 let effects = self.members[member].restart();
                 if self.members[member].starts > 1 && effects.len() > 4 {
                     self.see("a replayed log");
@@ -264,6 +281,7 @@ impl World {
                     if height.kind() == EntryKind::Body {
                         self.pay(member);
                     }
+                    self.note_absent(member);
                     let effects = self.members[member].start(height);
                     self.apply(member, effects);
                 }
