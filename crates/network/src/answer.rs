@@ -149,17 +149,9 @@ impl Shared {
             return self.count_dropped();
         }
         if self.table.lock().is_early(&open.complete.header) {
-            return self.keep_early(open.complete);
+            return self.table.lock().add_early(open.complete);
         }
         self.run(move |shared, council, application| shared.judge_now(open, council, application));
-    }
-
-    /// Keeps an entry until this member reaches its height and round.
-    fn keep_early(&self, complete: Complete) {
-        let proposer = self.assembler.lock().proposer_of(&complete.header);
-        if let Some(proposer) = proposer {
-            self.table.lock().add_early(proposer, complete);
-        }
     }
 
     /// Returns whether this member has found a body invalid before. Its execution again would give the same verdict.
@@ -199,10 +191,10 @@ impl Shared {
                     return self.count_dropped();
                 }
                 // The table bounds the entries that wait, and drops those of lower heights.
-                let header = header.clone();
-                self.keep_early(open.complete);
+                let (publisher, header) = (open.complete.publisher, header.clone());
+                self.table.lock().add_early(open.complete);
                 return self.run_later(wait, move |shared, council, application| {
-                    let due = shared.table.lock().take_early(&header);
+                    let due = shared.table.lock().take_early(publisher, &header);
                     if let Some(complete) = due {
                         shared.judge_now(Open { complete, reply: None }, council, application);
                     }
@@ -210,7 +202,7 @@ impl Shared {
             }
             Verdict::Withheld(Withheld::Height { expected, .. }) => {
                 if expected.is_some_and(|expected| expected < height) {
-                    self.keep_early(open.complete);
+                    self.table.lock().add_early(open.complete);
                 }
                 return;
             }
@@ -218,7 +210,7 @@ impl Shared {
                 return tracing::info!(%height, round, error = &reason as &dyn std::error::Error, "no verdict on the proposal");
             }
         };
-        let Open { complete: Complete { header, signature, bytes }, reply } = open;
+        let Open { complete: Complete { header, signature, bytes, .. }, reply } = open;
         let proposer = u16::try_from(proposer(self.committee.len(), height, round)).unwrap_or_default();
         let value = ProposedValue {
             height: height.into(),

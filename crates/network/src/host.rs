@@ -62,7 +62,7 @@ impl Actor for Host {
                 drop(reply_to.send(shared.certificates.from(shared.tip())));
             }
             HostMsg::ReceivedProposalPart { from, published_by, part, reply_to } => {
-                self.receive(published_by.unwrap_or(from), part, reply_to);
+                self.receive(&published_by.unwrap_or(from), part, reply_to);
             }
             HostMsg::Decided { certificate, extensions: _, reply_to } => shared.decide(certificate, reply_to),
             HostMsg::Finalized { certificate, extensions: _, evidence, reply_to } => {
@@ -118,33 +118,35 @@ impl Host {
     /// Handles a message of another member.
     fn receive(
         &self,
-        from: PeerId,
+        publisher: &PeerId,
         part: StreamMessage<Part>,
         reply: RpcReplyPort<arc_malachitebft_app::consensus::ProposedValue<Ctx>>,
     ) {
         let shared = &self.shared;
         let StreamContent::Data(part) = part.content else { return };
+        let Some(publisher) = shared.member_of(publisher) else { return shared.count_dropped() };
         match part {
-            Part::Entry(part) => self.receive_entry(part, reply),
+            Part::Entry(part) => self.receive_entry(publisher, part, reply),
             Part::CoSign { to, message } if to.is_none_or(|to: MemberIndex| to == shared.index) => {
                 shared.co_sign(&message);
             }
             Part::CoSign { .. } => {}
             Part::Transactions(batch) => shared.driver.received(batch),
-            Part::Confirmed(batch) => {
-                if let Some(member) = shared.member_of(&from) {
-                    shared.driver.confirmed(member, batch);
-                }
-            }
+            Part::Confirmed(batch) => shared.driver.confirmed(publisher, batch),
             Part::Want(id) => shared.send_wanted(crate::types::ValueId(id)),
         }
     }
 
-    fn receive_entry(&self, part: EntryPart, reply: RpcReplyPort<arc_malachitebft_app::consensus::ProposedValue<Ctx>>) {
+    fn receive_entry(
+        &self,
+        publisher: usize,
+        part: EntryPart,
+        reply: RpcReplyPort<arc_malachitebft_app::consensus::ProposedValue<Ctx>>,
+    ) {
         let shared = &self.shared;
         let next = shared.table.lock().at.0.0.max(1);
         let height = part.header.height;
-        let added = shared.assembler.lock().add(part, next);
+        let added = shared.assembler.lock().add(part, publisher, next);
         match added {
             Ok(complete) => {
                 let is_body = silica_council::Height::new(height).is_some_and(|it| it.kind() == EntryKind::Body);

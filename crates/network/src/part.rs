@@ -12,7 +12,7 @@ use crate::types::{EngineSignature, MemberIndex};
 /// Bytes of an entry in one message.
 const CHUNK: usize = 128 * 1024;
 
-/// Largest number of incomplete entries of one proposer at a height.
+/// Largest number of incomplete entries from one publisher at a height.
 const INCOMPLETE: usize = 2;
 
 /// Largest seal, in bytes. A seal of a body with one shard and 64 members has less than 1 KiB.
@@ -107,6 +107,8 @@ pub(crate) fn divide(header: &EntryHeader, signature: &EngineSignature, bytes: &
 /// A complete entry of another member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complete {
+    /// The member that sent all parts: the proposer, or a member that answered a request for the entry.
+    pub(crate) publisher: usize,
     pub(crate) header: EntryHeader,
     pub(crate) signature: EngineSignature,
     pub(crate) bytes: Arc<[u8]>,
@@ -118,8 +120,9 @@ pub(crate) struct Assembler {
     network: NetworkId,
     committee: Vec<PublicKey>,
     max_body: usize,
-    /// The incomplete entries, each with the parts that have arrived.
-    entries: BTreeMap<EntryHeader, Incomplete>,
+    /// The incomplete entries by the member that sends their parts, each with the parts that have arrived. The signature
+    /// of a header does not cover the bytes, so a member could spoil an entry that another member sends.
+    entries: BTreeMap<(usize, EntryHeader), Incomplete>,
 }
 
 #[derive(Debug)]
@@ -135,12 +138,12 @@ impl Assembler {
 
     /// Drops the entries of heights below this one.
     pub(crate) fn forget_below(&mut self, height: u64) {
-        self.entries.retain(|header, _| header.height >= height);
+        self.entries.retain(|(_, header), _| header.height >= height);
     }
 
-    /// Adds a part. Returns the entry if this part completes it. `next` is the next height of this member: parts of
-    /// heights below it and of more than one block after it are dropped.
-    pub(crate) fn add(&mut self, part: EntryPart, next: u64) -> Result<Option<Complete>, PartError> {
+    /// Adds a part that the member `publisher` sent. Returns the entry if this part completes it. `next` is the next
+    /// height of this member: parts of heights below it and of more than one block after it are dropped.
+    pub(crate) fn add(&mut self, part: EntryPart, publisher: usize, next: u64) -> Result<Option<Complete>, PartError> {
         let EntryPart { header, signature, position, bytes } = part;
         let proposer = self.check(&header, next)?;
         let (parts, got) = (header.parts(), usize::from(position));
@@ -152,15 +155,16 @@ impl Assembler {
         if bytes.len() != expected {
             return Err(field("bytes", expected.to_string(), bytes.len()));
         }
-        if !self.entries.contains_key(&header) {
-            self.verify(&header, &signature, proposer)?;
-            self.make_room(header.height, proposer);
+        let key = (publisher, header);
+        if !self.entries.contains_key(&key) {
+            self.verify(&key.1, &signature, proposer)?;
+            self.make_room(publisher, key.1.height);
             let incomplete = Incomplete { signature: signature.clone(), parts: BTreeMap::new() };
-            self.entries.insert(header.clone(), incomplete);
+            self.entries.insert(key.clone(), incomplete);
         }
-        let Some(incomplete) = self.entries.get_mut(&header) else { return Ok(None) };
+        let Some(incomplete) = self.entries.get_mut(&key) else { return Ok(None) };
         if incomplete.signature != signature {
-            let (height, round) = (header.height, header.round);
+            let (height, round) = (key.1.height, key.1.round);
             return Err(PartError::Signature { height, round, proposer });
         }
         incomplete.parts.insert(position, bytes);
@@ -168,26 +172,21 @@ impl Assembler {
             return Ok(None);
         }
         let bytes: Vec<u8> = incomplete.parts.values().flatten().copied().collect();
-        self.entries.remove(&header);
-        Ok(Some(Complete { header, signature, bytes: bytes.into() }))
+        self.entries.remove(&key);
+        let (publisher, header) = key;
+        Ok(Some(Complete { publisher, header, signature, bytes: bytes.into() }))
     }
 
-    /// Drops the entry of the lowest round if a proposer has too many incomplete entries at a height. An honest proposer
-    /// has proposed a later entry by then.
-    fn make_room(&mut self, height: u64, proposer: usize) {
-        let is_same = |it: &&EntryHeader| it.height == height && self.proposer_of(it) == Some(proposer);
-        let mut same = self.entries.keys().filter(is_same);
+    /// Drops the entry of the lowest round if a publisher has too many incomplete entries at a height. An honest
+    /// publisher has sent a later entry by then.
+    fn make_room(&mut self, publisher: usize, height: u64) {
+        let mut same = self.entries.keys().filter(|(of, header)| *of == publisher && header.height == height);
         let oldest = same.next().cloned();
         if same.count() >= INCOMPLETE.saturating_sub(1)
             && let Some(oldest) = oldest
         {
             self.entries.remove(&oldest);
         }
-    }
-
-    /// Returns the position of the proposer of an entry.
-    pub(crate) fn proposer_of(&self, header: &EntryHeader) -> Option<usize> {
-        Some(proposer(self.committee.len(), Height::new(header.height)?, header.round))
     }
 
     /// Checks the values of a header, and returns the position of its proposer.
@@ -260,31 +259,43 @@ mod tests {
     }
 
     #[test]
-    fn proposer_has_two_incomplete_entries_at_a_height() {
+    fn publisher_has_two_incomplete_entries_at_a_height() {
         let mut assembler = assembler();
-        // Rounds 0, 4, 8 and so on have one proposer, and round 1 has another.
-        let other = half(1, 1, 99);
-        assembler.add(other.clone(), 1).unwrap();
-        let rounds: Vec<_> = (0..50).map(|turn| half(1, 4 * turn, 1)).collect();
+        let rounds: Vec<_> = (0..50).map(|round| half(1, round, 1)).collect();
+        assembler.add(rounds[0].clone(), 2, 1).unwrap();
         for part in &rounds {
-            assert_eq!(assembler.add(part.clone(), 1), Ok(None));
+            assert_eq!(assembler.add(part.clone(), 1, 1), Ok(None));
         }
         assert_eq!(assembler.entries.len(), 3);
-        assert!(assembler.add(second(&other), 1).unwrap().is_some());
-        assert!(assembler.add(second(&rounds[49]), 1).unwrap().is_some());
-        assert!(assembler.add(second(&rounds[48]), 1).unwrap().is_some());
+        assert!(assembler.add(second(&rounds[0]), 2, 1).unwrap().is_some());
+        assert!(assembler.add(second(&rounds[49]), 1, 1).unwrap().is_some());
+        assert!(assembler.add(second(&rounds[48]), 1, 1).unwrap().is_some());
         // The entry of an earlier round has made room: this part begins it again.
-        assert_eq!(assembler.add(second(&rounds[0]), 1), Ok(None));
+        assert_eq!(assembler.add(second(&rounds[0]), 1, 1), Ok(None));
+    }
+
+    #[test]
+    fn parts_of_a_member_do_not_spoil_those_of_another() {
+        let mut assembler = assembler();
+        let first = half(1, 0, 1);
+        let spoiled = |part: EntryPart| EntryPart { bytes: vec![9; CHUNK], ..part };
+        assert_eq!(assembler.add(spoiled(first.clone()), 3, 1), Ok(None));
+        assert_eq!(assembler.add(first.clone(), 1, 1), Ok(None));
+        assert_eq!(assembler.add(spoiled(first.clone()), 3, 1), Ok(None));
+        let complete = assembler.add(second(&first), 1, 1).unwrap().unwrap();
+        assert_eq!((complete.publisher, complete.bytes.iter().all(|byte| *byte == 1)), (1, true));
+        let other = assembler.add(spoiled(second(&first)), 3, 1).unwrap().unwrap();
+        assert_eq!((other.publisher, other.bytes.iter().all(|byte| *byte == 9)), (3, true));
     }
 
     #[test]
     fn parts_of_two_entries_are_not_mixed() {
         let mut assembler = assembler();
         let (first, other) = (half(1, 0, 1), half(1, 0, 2));
-        assert_eq!(assembler.add(first.clone(), 1), Ok(None));
-        assert_eq!(assembler.add(first.clone(), 1), Ok(None));
-        assert_eq!(assembler.add(second(&other), 1), Ok(None));
-        let complete = assembler.add(second(&first), 1).unwrap().unwrap();
+        assert_eq!(assembler.add(first.clone(), 1, 1), Ok(None));
+        assert_eq!(assembler.add(first.clone(), 1, 1), Ok(None));
+        assert_eq!(assembler.add(second(&other), 1, 1), Ok(None));
+        let complete = assembler.add(second(&first), 1, 1).unwrap().unwrap();
         assert_eq!((complete.header, complete.bytes.len()), (first.header, 2 * CHUNK));
     }
 
@@ -296,7 +307,7 @@ mod tests {
         let with = |change: Change| {
             let mut part = good.clone();
             change(&mut part);
-            assembler().add(part, 3).unwrap_err().to_string()
+            assembler().add(part, 1, 3).unwrap_err().to_string()
         };
         let cases: [(Change, &str); 8] = [
             (|it| it.position = 2, "position: expected below 2, got 2"),
@@ -331,7 +342,7 @@ mod tests {
             let mut assembler = assembler();
             for (at, part) in parts.into_iter().enumerate() {
                 let Part::Entry(part) = part else { unreachable!() };
-                let complete = assembler.add(part, 1).unwrap();
+                let complete = assembler.add(part, 1, 1).unwrap();
                 proptest::prop_assert_eq!(complete.is_some(), at + 1 == count);
                 if let Some(complete) = complete {
                     proptest::prop_assert_eq!(&*complete.bytes, &*bytes);

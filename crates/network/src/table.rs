@@ -15,7 +15,7 @@ use crate::{
 const MOST: usize = 16;
 /// Largest number of entries of one round. An honest proposer has one.
 const OF_ROUND: usize = 2;
-/// Largest number of entries of one proposer that are early.
+/// Largest number of early entries from one publisher.
 const EARLY: usize = 2;
 
 /// An entry on which this member has a verdict.
@@ -35,9 +35,8 @@ pub(crate) struct Table {
     /// The highest height of which an entry has arrived.
     pub(crate) seen: u64,
     known: BTreeMap<(EngineHeight, ValueId), Known>,
-    /// Complete entries that this member does not judge yet, because it has not reached their height or round, with their
-    /// proposers.
-    early: Vec<(usize, Complete)>,
+    /// Complete entries that this member does not judge yet, because it has not reached their height or round.
+    early: Vec<Complete>,
     /// A decided entry that this member lacks. No bound rejects it: without it, the member stays at its height.
     pub(crate) wanted: Option<ValueId>,
     /// The decided body whose seal is due.
@@ -50,11 +49,11 @@ impl Table {
     pub(crate) fn start_round(&mut self, height: EngineHeight, round: u32) -> (Vec<ProposedValue<Ctx>>, Vec<Complete>) {
         self.at = (height, round);
         self.known.retain(|(at, _), _| *at >= height);
-        let early = std::mem::take(&mut self.early).into_iter().filter(|(_, it)| it.header.height >= height.0);
-        let (due, early) = early.partition(|(_, it)| it.header.height == height.0 && !self.is_early(&it.header));
+        let early = std::mem::take(&mut self.early).into_iter().filter(|it| it.header.height >= height.0);
+        let (due, early) = early.partition(|it| it.header.height == height.0 && !self.is_early(&it.header));
         self.early = early;
         let values = self.known.iter().filter(|((at, _), _)| *at == height).map(|(_, known)| known.value.clone());
-        (values.collect(), Vec::into_iter(due).map(|(_, it)| it).collect())
+        (values.collect(), due)
     }
 
     /// Returns whether an entry belongs to a round after the next one. A proposer can send entries of all its rounds at
@@ -98,22 +97,23 @@ impl Table {
         self.known.insert(key, known);
     }
 
-    /// Keeps an early entry. If its proposer has too many of them, the first one makes room.
-    pub(crate) fn add_early(&mut self, proposer: usize, complete: Complete) {
-        let mut same = self.early.iter().enumerate().filter(|(_, (other, _))| *other == proposer).map(|(at, _)| at);
+    /// Keeps an early entry. If its publisher has too many of them, the first one makes room.
+    pub(crate) fn add_early(&mut self, complete: Complete) {
+        let is_same = |(at, it): (usize, &Complete)| (it.publisher == complete.publisher).then_some(at);
+        let mut same = self.early.iter().enumerate().filter_map(is_same);
         let first = same.next();
         if same.count() >= EARLY.saturating_sub(1)
             && let Some(first) = first
         {
             self.early.remove(first);
         }
-        self.early.push((proposer, complete));
+        self.early.push(complete);
     }
 
-    /// Takes an early entry.
-    pub(crate) fn take_early(&mut self, header: &EntryHeader) -> Option<Complete> {
-        let at = self.early.iter().position(|(_, it)| it.header == *header)?;
-        Some(self.early.remove(at).1)
+    /// Takes an early entry from a publisher.
+    pub(crate) fn take_early(&mut self, publisher: usize, header: &EntryHeader) -> Option<Complete> {
+        let at = self.early.iter().position(|it| it.publisher == publisher && it.header == *header)?;
+        Some(self.early.remove(at))
     }
 
     /// Returns whether the journal has the decided body of a height, and its block is not committed.
@@ -143,8 +143,8 @@ mod tests {
         EntryHeader { height, round, valid_round: None, id: [id; 32], len: 0 }
     }
 
-    fn complete(height: u64, round: u32, id: u8) -> Complete {
-        Complete { header: header(height, round, id), signature: EngineSignature([0; 64]), bytes: [].into() }
+    fn complete(publisher: usize, height: u64, round: u32, id: u8) -> Complete {
+        Complete { publisher, header: header(height, round, id), signature: EngineSignature([0; 64]), bytes: [].into() }
     }
 
     fn known(height: u64, round: u32, id: u8, validity: Validity) -> Known {
@@ -156,7 +156,7 @@ mod tests {
             value: ValueId([id; 32]),
             validity,
         };
-        let Complete { header, signature, bytes } = complete(height, round, id);
+        let Complete { header, signature, bytes, .. } = complete(0, height, round, id);
         Known { value, bytes, header: Some((header, signature)) }
     }
 
@@ -179,12 +179,13 @@ mod tests {
         let early = [(5, 0), (5, 1), (5, 2), (6, 1), (6, 2), (7, 0), (4, 9)]
             .map(|(height, round)| table.is_early(&header(height, round, 1)));
         assert_eq!(early, [false, false, true, false, true, true, false]);
-        table.add_early(3, complete(5, 2, 4));
-        assert_eq!(table.take_early(&header(5, 2, 4)), Some(complete(5, 2, 4)));
-        assert_eq!(table.take_early(&header(5, 2, 4)), None, "it is taken once");
-        table.add_early(0, complete(5, 2, 1));
-        table.add_early(1, complete(5, 3, 2));
-        table.add_early(2, complete(7, 0, 3));
+        table.add_early(complete(3, 5, 2, 4));
+        assert_eq!(table.take_early(2, &header(5, 2, 4)), None, "another member has sent it");
+        assert_eq!(table.take_early(3, &header(5, 2, 4)), Some(complete(3, 5, 2, 4)));
+        assert_eq!(table.take_early(3, &header(5, 2, 4)), None, "it is taken once");
+        table.add_early(complete(0, 5, 2, 1));
+        table.add_early(complete(1, 5, 3, 2));
+        table.add_early(complete(2, 7, 0, 3));
         let due = |table: &mut Table, height, round| {
             let (_, due) = table.start_round(EngineHeight(height), round);
             due.into_iter().map(|it| it.header.id[0]).collect::<Vec<_>>()
@@ -196,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn proposer_has_two_early_entries() {
+    fn publisher_has_two_early_entries() {
         let mut table = Table::default();
         table.start_round(EngineHeight(5), 0);
-        table.add_early(1, complete(5, 2, 100));
+        table.add_early(complete(1, 5, 2, 100));
         for id in 1..=5 {
-            table.add_early(0, complete(5, 2, id));
+            table.add_early(complete(0, 5, 2, id));
         }
         let (_, due) = table.start_round(EngineHeight(5), 1);
         assert_eq!(due.iter().map(|it| it.header.id[0]).collect::<Vec<_>>(), [100, 4, 5]);
