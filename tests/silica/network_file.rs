@@ -251,7 +251,7 @@ fn check_prints_every_fault_with_its_line() {
         (
             "max-body = \"4096KiB\"".to_owned(),
             "max-body = 4".to_owned(),
-            "network.max-body: expected a size from 64KiB to 16MiB",
+            "network.max-body: expected a size from 256KiB to 16MiB",
         ),
         ("max-body".to_owned(), "max-boby".to_owned(), "network.max-boby: expected one of name, "),
         (

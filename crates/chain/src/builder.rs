@@ -13,7 +13,7 @@
 //! gap. From a list, the builder takes all transactions in order, and rejects the block if one of them is dropped or
 //! postponed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
 
 use silica_protocol::{
     Account, Address, BlockNumber, CoSignatures, CodeHash, CommitteeHash, DsBlock, DsBlockHeader, DsBlockNumber, Gas,
@@ -66,6 +66,8 @@ pub(crate) struct Builder<'a> {
     postponed: Vec<(VerifiedTransaction, Postponed)>,
     /// The work of the transactions in the block, in nanoseconds.
     work: u64,
+    /// The bytes of the transactions in the block, if the policy limits them.
+    bytes: usize,
     /// Nanoseconds of work without a result in the block: the work of dropped transactions, and the work limit of each
     /// attempt that reached its limit. A verifier does not do this work.
     wasted: u64,
@@ -74,6 +76,29 @@ pub(crate) struct Builder<'a> {
     /// The text of the latest receipt that has only the members of a payment receipt, and the gas of this receipt. In a
     /// block of payments, all receipts have this text.
     totals_text: Option<(Gas, Arc<str>)>,
+}
+
+/// Room for transactions in a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Nanoseconds of [work](silica_scilla::work).
+    pub(crate) work: u64,
+    /// Bytes of encoded transactions.
+    pub(crate) bytes: usize,
+}
+
+impl Room {
+    /// Returns the room that is left without a reserve.
+    pub(crate) fn without(self, reserve: Self) -> Self {
+        let Self { work, bytes } = self;
+        Self { work: work.saturating_sub(reserve.work), bytes: bytes.saturating_sub(reserve.bytes) }
+    }
+
+    /// Returns the share of one of `sharers` committees.
+    pub(crate) fn share(self, sharers: NonZeroUsize) -> Self {
+        let count = u64::try_from(sharers.get()).unwrap_or(u64::MAX);
+        Self { work: self.work.checked_div(count).unwrap_or(self.work), bytes: self.bytes / sharers }
+    }
 }
 
 /// A micro block before it is complete.
@@ -127,6 +152,7 @@ impl<'a> Builder<'a> {
             dropped: Vec::new(),
             postponed: Vec::new(),
             work: 0,
+            bytes: 0,
             wasted: 0,
             loaded: BTreeMap::new(),
             totals_text: None,
@@ -216,36 +242,63 @@ impl<'a> Builder<'a> {
         self.close(draft)
     }
 
-    /// Returns the [work](silica_scilla::work) that is left in the block.
-    pub(crate) fn work_limit(&self) -> u64 {
+    /// Returns the room that is left in the block.
+    pub(crate) fn room(&self) -> Room {
+        let most = self.config.policy.block_bytes.unwrap_or(usize::MAX);
+        Room { work: self.work_limit(), bytes: most.saturating_sub(self.bytes) }
+    }
+
+    /// Returns the room that a transaction can need.
+    pub(crate) fn need_of(&self, transaction: &VerifiedTransaction) -> Room {
+        Room { work: most_work(transaction), bytes: self.size_of(transaction) }
+    }
+
+    /// Returns the work that is left in the block.
+    fn work_limit(&self) -> u64 {
         if !self.contract_cache.rules().limits_work() {
             return u64::MAX;
         }
         PER_BLOCK.saturating_sub(self.work)
     }
 
+    /// Returns the bytes that a transaction counts towards the limit of bytes, or 0 without a limit.
+    fn size_of(&self, transaction: &VerifiedTransaction) -> usize {
+        let encoded = || transaction.transaction().encode().len().saturating_add(size_of::<u32>());
+        self.config.policy.block_bytes.map_or(0, |_| encoded())
+    }
+
     /// Executes the transactions of `line`. Ends when no transaction is left, when the micro block has used its gas
-    /// limit, or when the committee has done `share` of work. It also ends when the work of the block and of its failed
-    /// attempts reaches its limit. The last transaction may exceed the share, but must leave the work `reserve` for
-    /// later committees. `share` and `reserve` are in nanoseconds.
+    /// limit, or when the committee has used its `share` of the room. It also ends at the first transaction that would
+    /// exceed the limit of bytes, and when the work of the block and of its failed attempts reaches its limit. The last
+    /// transaction may exceed the share, but must leave the room `reserve` for later committees.
     pub(crate) fn fill(
         &mut self,
         committee: ShardId,
         line: &mut impl Line,
-        share: u64,
-        reserve: u64,
+        share: Room,
+        reserve: Room,
     ) -> Result<(), BuildError> {
         let mut draft = self.draft(committee);
-        let start = self.work;
-        while draft.gas_used < draft.gas_limit && self.work.saturating_sub(start) < share && !self.is_spent() {
+        let start = Room { work: self.work, bytes: self.bytes };
+        while draft.gas_used < draft.gas_limit
+            && self.work.saturating_sub(start.work) < share.work
+            && self.bytes.saturating_sub(start.bytes) < share.bytes
+            && !self.is_spent()
+        {
             let Some(transaction) = line.next() else { break };
-            let Some(work_limit) = self.room_for(&transaction, reserve) else {
+            let size = self.size_of(&transaction);
+            if size > self.room().bytes.saturating_sub(reserve.bytes) {
+                self.postponed.push((transaction, Postponed::NoRoom));
+                break;
+            }
+            let Some(work_limit) = self.room_for(&transaction, reserve.work) else {
                 self.postponed.push((transaction, Postponed::NoRoom));
                 continue;
             };
             match self.try_execute(&transaction, &mut draft, work_limit)? {
                 Tried::Recorded(recorded) => {
                     line.advance(&transaction);
+                    self.bytes = self.bytes.saturating_add(size);
                     self.record(&mut draft, transaction, recorded)?;
                 }
                 Tried::Dropped(reason) => {
@@ -555,7 +608,7 @@ pub(crate) fn after_payment(member: Option<Account>, paid: Qa) -> Option<Option<
 const MOST_WASTED: u64 = PER_BLOCK / 4;
 
 /// Returns the maximum work that a transaction can need, in nanoseconds.
-pub(crate) fn most_work(transaction: &VerifiedTransaction) -> u64 {
+fn most_work(transaction: &VerifiedTransaction) -> u64 {
     match transaction.kind() {
         TransactionKind::Payment => Work::payment(transaction.transaction().gas_limit.get()),
         TransactionKind::Deployment | TransactionKind::Call => Work::most(transaction.transaction().gas_limit.get()),

@@ -144,6 +144,9 @@ pub struct Policy {
     /// Minimum gas price that the operator set before the last stop, if any. It has no effect if
     /// [`ChainConfig::operator_price`] is false.
     pub operator_price: Option<GasPrice>,
+    /// Maximum bytes of the transactions in a block that this node proposes, if there is a maximum. The encoding of a
+    /// transaction counts, and four bytes for its length. The pool keeps transactions without room.
+    pub block_bytes: Option<usize>,
 }
 
 /// The nonces that the pool accepts.
@@ -212,6 +215,7 @@ impl ChainConfig {
                 },
                 proof_window: const { NonZeroU64::new(50).expect("50 is not zero") },
                 operator_price: None,
+                block_bytes: None,
             },
         }
     }

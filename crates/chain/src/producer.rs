@@ -1,13 +1,13 @@
 //! The only writer of a chain: it proposes, verifies and commits blocks.
 
-use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
+use std::{collections::BTreeSet, num::NonZeroUsize, ops::RangeInclusive, sync::Arc};
 
 use parking_lot::Mutex;
 use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transaction, TxBlock};
 use silica_state::{Append, BlockRecord, StateDiff, Store};
 
 use crate::{
-    builder::{Builder, most_work},
+    builder::{Builder, Room},
     config::{NoncePolicy, Numbering},
     consensus::{Application, Cause, CommitError, PassError, ProposeError},
     edit::Edit,
@@ -181,8 +181,8 @@ impl Producer {
         builder.finish(&self.store)
     }
 
-    /// Fills a block with transactions of the pool. Committees with transactions share the work of the block. Without
-    /// shares, an earlier committee could use the work of the later ones.
+    /// Fills a block with transactions of the pool. Committees with transactions share the room of the block. Without
+    /// shares, an earlier committee could use the room of the later ones.
     fn fill(builder: &mut Builder<'_>, pool: &Mutex<Pool>) -> Result<(), BuildError> {
         let committees: Vec<_> = builder.committees().collect();
         let (first, mut waiting) = {
@@ -191,12 +191,12 @@ impl Producer {
             (pool.left_out(), waiting.copied().collect::<BTreeSet<_>>())
         };
         for committee in committees {
-            let reserve = first.as_ref().filter(|it| it.committee() > committee).map_or(0, most_work);
+            let later = first.as_ref().filter(|it| it.committee() > committee);
+            let reserve = later.map_or(Room::default(), |it| builder.need_of(it));
             let first = first.clone().filter(|it| it.committee() == committee);
             let mut line = PoolLine::new(pool, committee, first);
-            let sharers = u64::try_from(waiting.len().max(1)).unwrap_or(u64::MAX);
-            let room = builder.work_limit().saturating_sub(reserve);
-            let share = room.checked_div(sharers).unwrap_or(room);
+            let sharers = NonZeroUsize::new(waiting.len()).unwrap_or(NonZeroUsize::MIN);
+            let share = builder.room().without(reserve).share(sharers);
             builder.fill(committee, &mut line, share, reserve)?;
             waiting.remove(&committee);
         }

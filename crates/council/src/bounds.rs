@@ -8,6 +8,9 @@ pub const MAX_MEMBERS: usize = 64;
 /// Largest co-signature message, in bytes.
 pub const MAX_COSIGN_MESSAGE: usize = 16 * 1024;
 
+/// Lowest limit of the size of a body, in bytes. The largest headers and a transaction of the largest size fit.
+pub(crate) const MIN_MAX_BODY: u32 = 256 << 10;
+
 /// Largest number of virtual shards of a chain.
 const MAX_SHARDS: usize = 1_000;
 

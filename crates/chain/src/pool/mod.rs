@@ -142,7 +142,7 @@ pub(crate) enum Postponed {
     NonceHigh,
     /// The micro block had too little gas left.
     GasExceeded,
-    /// The block had too little work left.
+    /// The block had too little work or too few bytes left.
     NoRoom,
 }
 

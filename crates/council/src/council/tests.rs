@@ -1,6 +1,6 @@
 //! Tests of one member with its chain.
 
-use std::ops::RangeInclusive;
+use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
 use silica_chain::Chain;
@@ -311,27 +311,52 @@ fn a_fatal_error_names_both_state_roots() {
 
 #[test]
 fn other_spellings_and_large_bodies_are_invalid() {
-    let mut member = Member::of(testing::network(4, &[("max-body = \"4MiB\"", "max-body = \"64KiB\"")]));
+    let mut member = Member::of(testing::network(4, &[("max-body = \"4MiB\"", "max-body = \"256KiB\"")]));
     let body = member.propose(0, 0).unwrap();
     let longer = [&body.bytes[..], &[0]].concat();
     assert_eq!(
         reason(member.judge(&longer, Rule::Accepted)),
         "Body: expected no bytes after the last field, got 1 bytes"
     );
-    let large = vec![0; (64 << 10) + 1];
-    assert_eq!(reason(member.judge(&large, Rule::Accepted)), "Body: expected at most 65536 bytes, got 65537");
+    let large = vec![0; (256 << 10) + 1];
+    assert_eq!(reason(member.judge(&large, Rule::Accepted)), "Body: expected at most 262144 bytes, got 262145");
     let height = member.height().next().and_then(Height::next).unwrap();
     let other = member.council.judge(&mut member.disk, height, &body.bytes, Rule::Accepted);
     assert_eq!(reason(other), "withheld: height: expected Some(Height(1)), got 3");
-    // The pool can have more transactions than a body may have.
+}
+
+#[test]
+fn transactions_without_room_in_a_body_come_in_later_blocks() {
+    const EACH: u64 = 210;
+
+    let changes = [("max-body = \"4MiB\"", "max-body = \"256KiB\""), ("shards = 1", "shards = 3")];
+    let mut member = Member::of(testing::network(4, &changes));
     for number in 0..testing::PAYERS {
-        for nonce in 1..=60 {
+        for nonce in 1..=EACH {
             let payment = testing::payment(number, nonce, 1);
             member.chain.submit(member.chain.admit(payment, false).unwrap(), Timestamp::new(member.now)).unwrap();
         }
     }
-    let error = member.propose(9, 60_000_000).unwrap_err().to_string();
-    assert!(error.starts_with("max-body: expected at most 65536 bytes, got "), "{error}");
+    let most = member.network.parameters().body_limits();
+    let mut bodies = Vec::new();
+    while member.chain.has_candidates() {
+        let height = member.height();
+        let [body, _] = member.make_block();
+        assert!(body.bytes.len() <= most.bytes, "height {height}: {} bytes", body.bytes.len());
+        bodies.push(Body::decode(height, &body.bytes, &most).unwrap());
+    }
+    // The rest of the first body is room for the largest headers, and less than one transaction.
+    let len = bodies[0].encode().len();
+    assert!(len > most.bytes - 5 * 1_024, "{len} bytes");
+    // No committee uses the room of the others.
+    let committees = |bodies: &[Body]| -> BTreeSet<_> {
+        let used = bodies.iter().flat_map(|body| &body.micro_headers).filter(|header| header.tx_count > 0);
+        used.map(|header| header.shard).collect()
+    };
+    assert!(committees(&bodies).len() > 1);
+    assert_eq!(committees(&bodies[..1]), committees(&bodies));
+    let total: usize = bodies.iter().map(|body| body.transactions.len()).sum();
+    assert_eq!(total, usize::try_from(EACH).unwrap() * testing::PAYERS);
 }
 
 #[test]

@@ -15,6 +15,12 @@ use crate::{
 /// Lowest gas of a transaction (`NORMAL_TRAN_GAS`).
 const PAYMENT_GAS: u64 = 50;
 
+/// Largest size of the header of a Tx block or of a DS block in a body, with its length, in bytes.
+const HEADER: usize = 1_024;
+
+/// Largest size of the header of a micro block in a body, with its length, in bytes.
+const MICRO_HEADER: usize = 512;
+
 /// The body of a Tx block.
 ///
 /// The type has each fact once. The list of micro blocks and the transaction hashes follow from the micro block headers
@@ -81,6 +87,12 @@ impl Parameters {
             micro_blocks: size(u64::from(self.shards).saturating_add(1)),
             transactions: size(gas / PAYMENT_GAS),
         }
+    }
+
+    /// Returns the bytes that a body has for its transactions with their lengths. The largest headers fit into the rest.
+    pub(crate) fn transaction_bytes(&self) -> usize {
+        let BodyLimits { bytes, micro_blocks, .. } = self.body_limits();
+        bytes.saturating_sub(2 * HEADER).saturating_sub(MICRO_HEADER.saturating_mul(micro_blocks))
     }
 }
 
@@ -230,10 +242,17 @@ fn count(number: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use silica_protocol::{Account, Address, BlockHash, BlockNumber, ShardId, Signature};
+    use silica_protocol::{
+        Account, Address, BlockHash, BlockNumber, DsBlockNumber, Gas, GasPrice, Qa, ShardId, Signature,
+    };
 
     use super::*;
-    use crate::{EntryId, NetworkFile, NetworkId, testing};
+    use crate::{
+        EntryId, NetworkFile, NetworkId,
+        batch::MAX_BATCH,
+        bounds::{MAX_MEMBERS, MIN_MAX_BODY, max_shards},
+        testing,
+    };
 
     const LIMITS: BodyLimits = BodyLimits { bytes: 1 << 20, micro_blocks: 3, transactions: 100 };
 
@@ -341,6 +360,60 @@ mod tests {
         let file = NetworkFile::parse(&testing::network_file(4)).unwrap();
         let expected = BodyLimits { bytes: 4 << 20, micro_blocks: 2, transactions: 18_000 };
         assert_eq!(file.parameters().body_limits(), expected);
+    }
+
+    #[test]
+    fn largest_headers_leave_room_for_the_transactions() {
+        let body = testing::body(9, true, 0);
+        let most = Gas::new(u64::MAX);
+        let (rewards, number) = (Qa::new(u128::MAX), BlockNumber::new(u64::MAX));
+        let micro = MicroBlockHeader {
+            version: u32::MAX,
+            shard: ShardId::new(u32::MAX),
+            gas_limit: most,
+            gas_used: most,
+            rewards,
+            epoch: number,
+            tx_count: 0,
+            ds_block: DsBlockNumber::new(u64::MAX),
+            ..body.micro_headers[0].clone()
+        };
+        let header = TxBlockHeader {
+            version: u32::MAX,
+            gas_limit: most,
+            gas_used: most,
+            rewards,
+            number,
+            tx_count: u32::MAX,
+            ds_block: DsBlockNumber::new(u64::MAX),
+            ..body.header.clone()
+        };
+        let ds_header = DsBlockHeader {
+            version: u32::MAX,
+            ds_difficulty: u8::MAX,
+            difficulty: u8::MAX,
+            number: DsBlockNumber::new(u64::MAX),
+            epoch: number,
+            gas_price: GasPrice::new(rewards),
+            ..body.ds_header.clone().unwrap()
+        };
+        let largest = |members: usize| {
+            let shards = max_shards(members);
+            let text = testing::network_file(2).replace("shards = 1", &format!("shards = {shards}"));
+            let mut parameters = NetworkFile::parse(&text).unwrap().parameters().clone();
+            parameters.max_body = MIN_MAX_BODY;
+            let micro_headers = vec![micro.clone(); parameters.body_limits().micro_blocks];
+            let body =
+                Body { micro_headers, header: header.clone(), ds_header: Some(ds_header.clone()), ..body.clone() };
+            (parameters, body.encode().len())
+        };
+        for members in 2..=MAX_MEMBERS {
+            let (parameters, len) = largest(members);
+            let room = parameters.transaction_bytes();
+            assert!(len + room <= parameters.body_limits().bytes, "{members} members: {len} bytes of headers");
+            // A batch has its count and the length of its transaction in addition to the transaction.
+            assert!(room >= MAX_BATCH, "{members} members: {room} bytes for transactions");
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ impl Parameters {
                 nonces: NoncePolicy::Queue,
                 numbering: Numbering::EveryBlock,
                 operator_price: None,
+                block_bytes: Some(self.transaction_bytes()),
                 ..default.policy
             },
         }
@@ -52,8 +53,15 @@ mod tests {
         base.check().unwrap();
         let other_id = ChainConfig { chain_id: ChainId::new(334), ..base };
         assert_eq!(config_of(&testing::network_file_with("example-4", 334, 4)), other_id);
+        let bytes = |bytes| Policy { block_bytes: Some(bytes), ..base.policy };
+        assert_eq!(base.policy, bytes((4 << 20) - 3 * 1_024));
         let cases = [
-            ("shards = 1", "shards = 3", ChainConfig { shards: 3, ..base.clone() }),
+            (
+                "shards = 1",
+                "shards = 3",
+                ChainConfig { shards: 3, policy: bytes((4 << 20) - 4 * 1_024), ..base.clone() },
+            ),
+            ("\"4MiB\"", "\"256KiB\"", ChainConfig { policy: bytes(253 << 10), ..base.clone() }),
             ("ds-epoch = 100", "ds-epoch = 7", ChainConfig { blocks_per_ds_epoch: 7, ..base.clone() }),
             ("limit = 400000", "limit = 90", ChainConfig { shard_gas_limit: Gas::new(90), ..base.clone() }),
             ("limit = 500000", "limit = 90", ChainConfig { ds_gas_limit: Gas::new(90), ..base.clone() }),

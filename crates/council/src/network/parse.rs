@@ -12,7 +12,7 @@ use super::{
     table::{Field, Lines, Table},
     unit,
 };
-use crate::bounds::{MAX_MEMBERS, max_shards};
+use crate::bounds::{MAX_MEMBERS, MIN_MAX_BODY, max_shards};
 
 /// Lowest number of members: a single member needs no network.
 const MIN_MEMBERS: usize = 2;
@@ -247,9 +247,9 @@ fn duration(
 }
 
 fn max_body(table: &mut Table<'_>) -> Result<u32, NetworkFileError> {
-    const EXPECTED: &str = "a size from 64KiB to 16MiB, with the unit KiB or MiB";
+    const EXPECTED: &str = "a size from 256KiB to 16MiB, with the unit KiB or MiB";
     let Some(field) = table.optional("max-body") else { return Ok(4 << 20) };
-    let range = 64 << 10..=16 << 20;
+    let range = MIN_MAX_BODY..=16 << 20;
     field.parse(EXPECTED, |text| u32::try_from(unit::size(text)?).ok().filter(|size| range.contains(size)))
 }
 

@@ -109,7 +109,7 @@ mod tests {
             ("\"accounts.json\"", r#""a \"b\" \\ \u0007 é.json""#),
             ("\"1s\"\ndrift", "\"1500ms\"\ndrift"),
             ("blocks = \"interval\"\ninterval = \"1s\"", "blocks = \"on-demand\"\nmin-gap = \"0ms\""),
-            ("\"4MiB\"", "\"65KiB\""),
+            ("\"4MiB\"", "\"257KiB\""),
             ("stream = \"https://a.example:4201\"", ""),
         ];
         for (old, new) in changes {
