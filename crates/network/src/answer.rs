@@ -1,6 +1,10 @@
 //! The replies to the requests of the engine. Each reply is the result of work on the thread of the chain.
 
-use std::{ops::RangeInclusive, sync::Arc, time::Duration};
+use std::{
+    ops::RangeInclusive,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use arc_malachitebft_app::{
     consensus::{LocallyProposedValue, ProposedValue},
@@ -136,7 +140,7 @@ impl Shared {
 
     /// Sends an entry that another member lacks, with the header of its proposer.
     pub(crate) fn send_wanted(&self, id: ValueId) {
-        let known = self.table.lock().with_id(id).cloned();
+        let known = self.table.lock().answer(id, Instant::now()).cloned();
         if let Some(Known { bytes, header: Some((header, signature)), .. }) = known {
             self.publish_all(divide(&header, &signature, &bytes));
         }

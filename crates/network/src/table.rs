@@ -1,6 +1,10 @@
 //! The entries of the current heights: their bytes, and the verdicts of this member.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use arc_malachitebft_app::consensus::ProposedValue;
 use silica_council::Height;
@@ -15,6 +19,8 @@ use crate::{
 const MOST: usize = 16;
 /// Largest number of entries of one round. An honest proposer has one.
 const OF_ROUND: usize = 2;
+/// Shortest time between two answers with one entry.
+const ANSWER: Duration = Duration::from_secs(1);
 /// Largest number of early entries from one publisher.
 const EARLY: usize = 2;
 
@@ -35,6 +41,8 @@ pub(crate) struct Table {
     /// The highest height of which an entry has arrived.
     pub(crate) seen: u64,
     known: BTreeMap<(EngineHeight, ValueId), Known>,
+    /// When this member last sent a known entry to members that lack it.
+    answered: BTreeMap<ValueId, Instant>,
     /// Complete entries that this member does not judge yet, because it has not reached their height or round.
     early: Vec<Complete>,
     /// A decided entry that this member lacks. No bound rejects it: without it, the member stays at its height.
@@ -126,9 +134,16 @@ impl Table {
         self.known.get(&(height, id))
     }
 
-    /// Returns the entry with this id.
-    pub(crate) fn with_id(&self, id: ValueId) -> Option<&Known> {
-        self.known.iter().find(|((_, known), _)| *known == id).map(|(_, known)| known)
+    /// Returns the entry with this id for a member that lacks it, unless this member has sent the entry less than a
+    /// second ago. An answer goes to all members.
+    pub(crate) fn answer(&mut self, id: ValueId, now: Instant) -> Option<&Known> {
+        self.answered.retain(|_, at| now.saturating_duration_since(*at) < ANSWER);
+        let known = self.known.iter().find(|((_, known), _)| *known == id).map(|(_, known)| known)?;
+        if self.answered.contains_key(&id) {
+            return None;
+        }
+        self.answered.insert(id, now);
+        Some(known)
     }
 }
 
@@ -206,6 +221,20 @@ mod tests {
         }
         let (_, due) = table.start_round(EngineHeight(5), 1);
         assert_eq!(due.iter().map(|it| it.header.id[0]).collect::<Vec<_>>(), [100, 4, 5]);
+    }
+
+    #[test]
+    fn entry_is_sent_once_a_second() {
+        let (mut table, now) = (Table::default(), Instant::now());
+        let answered = |table: &mut Table, id: u8, millis: u64| {
+            table.answer(ValueId([id; 32]), now + Duration::from_millis(millis)).is_some()
+        };
+        assert!(!answered(&mut table, 1, 0), "it is not known");
+        table.add(known(5, 0, 1, Validity::Valid));
+        table.add(known(5, 1, 2, Validity::Valid));
+        let times = [(1, 0), (1, 1), (2, 1), (1, 999), (2, 999), (1, 1_000), (2, 1_000), (2, 1_001), (1, 1_999)];
+        let answers = times.map(|(id, millis)| answered(&mut table, id, millis));
+        assert_eq!(answers, [true, false, true, false, false, true, false, true, false]);
     }
 
     #[test]
