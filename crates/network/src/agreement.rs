@@ -43,6 +43,7 @@ use crate::{
     journal::{Journal, JournalError, JournalRecord, RecordKind},
     part::Assembler,
     peers::Peers,
+    places::Places,
     shared::{Driver, Links, Shared, Status, peer_ids},
     signer::{VoteSigner, VoteVerifier},
     types::MemberIndex,
@@ -50,6 +51,10 @@ use crate::{
 
 /// Largest time for the orderly end of the engine's tasks.
 const STOP: Duration = Duration::from_secs(5);
+/// Largest number of complete entries from one member that wait for a verdict.
+const ENTRIES: usize = 4;
+/// Largest number of co-signature messages of one member that wait. An attempt has five messages of a signer.
+const COSIGN: usize = 16;
 /// Name of the engine's log in the directory of the agreement.
 const WAL: &str = "wal";
 
@@ -280,6 +285,8 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         certificates,
         table: Mutex::default(),
         assembler: Mutex::new(Assembler::new(network.id(), committee.clone(), limits.bytes)),
+        entries: Places::new(committee.len(), ENTRIES),
+        cosign: Places::new(committee.len(), COSIGN),
         committee,
         names: network.members().iter().map(|member| member.name.clone()).collect(),
         peers: Mutex::default(),

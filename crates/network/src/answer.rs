@@ -28,6 +28,7 @@ use crate::{
     context::Ctx,
     journal::{JournalRecord, RecordKind},
     part::{Complete, EntryHeader, Part, divide},
+    places::Place,
     shared::{Shared, Turn, council_height, is_body, is_written, system_rng},
     signer::VoteVerifier,
     table::Known,
@@ -49,6 +50,8 @@ const MAX_VALUES: usize = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) complete: Complete,
+    /// The place of the publisher; `None` for an entry that was early, whose number has a bound of its own.
+    pub(crate) place: Option<Place>,
     /// `None` if the engine gets the verdict as a message of its own.
     pub(crate) reply: Option<RpcReplyPort<ProposedValue<Ctx>>>,
 }
@@ -200,7 +203,7 @@ impl Shared {
                 return self.run_later(wait, move |shared, council, application| {
                     let due = shared.table.lock().take_early(publisher, &header);
                     if let Some(complete) = due {
-                        shared.judge_now(Open { complete, reply: None }, council, application);
+                        shared.judge_now(Open { complete, place: None, reply: None }, council, application);
                     }
                 });
             }
@@ -214,7 +217,8 @@ impl Shared {
                 return tracing::info!(%height, round, error = &reason as &dyn std::error::Error, "no verdict on the proposal");
             }
         };
-        let Open { complete: Complete { header, signature, bytes, .. }, reply } = open;
+        let Open { complete: Complete { header, signature, bytes, .. }, place, reply } = open;
+        drop(place);
         let proposer = u16::try_from(proposer(self.committee.len(), height, round)).unwrap_or_default();
         let value = ProposedValue {
             height: height.into(),
@@ -432,18 +436,33 @@ impl Shared {
         });
     }
 
-    /// Handles a co-signature message.
-    pub(crate) fn co_sign(self: &Arc<Self>, message: &[u8]) {
+    /// Handles a co-signature message of a member.
+    pub(crate) fn co_sign(self: &Arc<Self>, publisher: usize, message: &[u8]) {
+        let Some(place) = self.cosign.take(publisher) else {
+            tracing::debug!(member = self.name_of(publisher), "dropped a co-signature message: too many wait");
+            return self.count_dropped();
+        };
         let message = match CoSignMessage::decode(message) {
-            Ok(message) => message,
+            Ok(message) if message.from == publisher => message,
+            Ok(message) => {
+                let (member, from) = (self.name_of(publisher), message.from);
+                tracing::warn!(member, from, "dropped a co-signature message: its publisher is not its sender");
+                return self.count_dropped();
+            }
             Err(error) => {
                 tracing::warn!(%error, "dropped a co-signature message");
                 return self.count_dropped();
             }
         };
-        self.run(move |shared, council, application| match council.receive(message, &mut system_rng()) {
-            Ok(effects) => shared.apply(effects, council, application),
-            Err(reason) => tracing::debug!(error = &reason as &dyn std::error::Error, "dropped a co-signature message"),
+        self.run(move |shared, council, application| {
+            let received = council.receive(message, &mut system_rng());
+            drop(place);
+            match received {
+                Ok(effects) => shared.apply(effects, council, application),
+                Err(reason) => {
+                    tracing::debug!(error = &reason as &dyn std::error::Error, "dropped a co-signature message");
+                }
+            }
         });
     }
 

@@ -105,7 +105,7 @@ impl Host {
         drop(shared.turn.lock().take());
         drop(reply.send(values));
         for complete in due {
-            shared.judge(Open { complete, reply: None });
+            shared.judge(Open { complete, place: None, reply: None });
         }
         if round > 0 {
             tracing::info!(%height, round, "the agreement needs another round");
@@ -128,7 +128,7 @@ impl Host {
         match part {
             Part::Entry(part) => self.receive_entry(publisher, part, reply),
             Part::CoSign { to, message } if to.is_none_or(|to: MemberIndex| to == shared.index) => {
-                shared.co_sign(&message);
+                shared.co_sign(publisher, &message);
             }
             Part::CoSign { .. } => {}
             Part::Transactions(batch) => shared.driver.received(batch),
@@ -156,8 +156,16 @@ impl Host {
                     drop(table);
                     shared.wake.notify_one();
                 }
-                if let Some(complete) = complete {
-                    shared.judge(Open { complete, reply: Some(reply) });
+                let Some(complete) = complete else { return };
+                match shared.entries.take(publisher) {
+                    place @ Some(_) => shared.judge(Open { complete, place, reply: Some(reply) }),
+                    None => {
+                        tracing::debug!(
+                            member = shared.name_of(publisher),
+                            "dropped an entry: too many wait for a verdict"
+                        );
+                        shared.count_dropped();
+                    }
                 }
             }
             Err(error) => {

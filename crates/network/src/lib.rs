@@ -22,8 +22,9 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `journal`, `timeouts`, `types`:
+//! - `journal`, `places`, `timeouts`, `types`:
 //!   - `journal` has the entries for which this member can have voted.
+//!   - `places` bounds the messages of each member that wait for the thread of the chain.
 //!   - `timeouts` has the timeouts of a height.
 //!   - `types` has the votes, proposals and members as the engine has them.
 //! - `part`, `scheme`:
@@ -53,6 +54,7 @@ mod host;
 mod journal;
 mod part;
 mod peers;
+mod places;
 mod scheme;
 mod shared;
 mod signer;

@@ -30,6 +30,7 @@ use crate::{
     context::Ctx,
     journal::{Journal, JournalError, JournalRecord},
     part::{Assembler, Part},
+    places::Places,
     table::Table,
     timeouts::{HeightTimeouts, is_behind},
     types::{EngineHeight, MemberIndex, Members},
@@ -113,6 +114,10 @@ pub(crate) struct Shared {
     pub(crate) certificates: Certificates,
     pub(crate) table: Mutex<Table>,
     pub(crate) assembler: Mutex<Assembler>,
+    /// Places for complete entries without a verdict.
+    pub(crate) entries: Places,
+    /// Places for co-signature messages.
+    pub(crate) cosign: Places,
     /// The members that are connected, and can receive messages.
     pub(crate) peers: Mutex<BTreeSet<PeerId>>,
     /// The height of the last decision that each member has announced.

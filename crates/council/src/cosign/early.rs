@@ -15,23 +15,29 @@ use crate::{entry::Height, network::NetworkId};
 pub struct EarlyReadys(BTreeMap<usize, CoSignMessage>);
 
 impl EarlyReadys {
-    /// Keeps a message if it is a `Ready`, and drops every other message. A later session of the member replaces an
-    /// earlier one.
+    /// Keeps a message `Ready`. A later session of the member replaces an earlier one.
     ///
     /// # Errors
     ///
-    /// [`Rejected`] if the committee has no such member, or the signature is false.
+    /// [`Rejected`] if the message is another one, the member has sent a `Ready` of a later session, the committee has no
+    /// such member, or the signature is false.
     pub fn keep(
         &mut self,
         message: CoSignMessage,
         network: &NetworkId,
         committee: &[PublicKey],
     ) -> Result<(), Rejected> {
-        verify(&message, network, committee)?;
-        let is_newer = self.0.get(&message.from).is_none_or(|kept| kept.session <= message.session);
-        if is_newer && matches!(message.content, Content::Ready { .. }) {
-            self.0.insert(message.from, message);
+        // The verification of a signature takes the most time, so it comes last.
+        let kept = self.0.get(&message.from);
+        if kept == Some(&message) {
+            return Ok(());
         }
+        let is_older = kept.is_some_and(|kept| kept.session > message.session);
+        if is_older || !matches!(message.content, Content::Ready { .. }) {
+            return Err(Rejected::NotDue);
+        }
+        verify(&message, network, committee)?;
+        self.0.insert(message.from, message);
         Ok(())
     }
 

@@ -80,8 +80,8 @@ pub enum Rejected {
     /// The set has other hashes of this member than the member sent.
     #[error("hashes of this member: expected the sent hashes, got other hashes")]
     OwnHashes,
-    /// A point does not match the hash that its signer sent before.
-    #[error("point of member {member}, item {item}: expected the point of the sent hash, got another point")]
+    /// A point does not match the hash that its signer sent before, or is no point of the curve.
+    #[error("point of member {member}, item {item}: expected the point of the sent hash, got other bytes")]
     Point {
         /// Position of the member.
         member: usize,

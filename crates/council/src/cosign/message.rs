@@ -186,12 +186,12 @@ impl CoSignMessage {
     }
 
     /// Reads the canonical bytes. Encoding the result returns the same bytes. The function does not verify the
-    /// signature.
+    /// signature, and does not check that commit points are points of the curve: a session checks the points that are due.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the bytes are not canonical, have more than [`MAX_COSIGN_MESSAGE`] bytes, or contain a value
-    /// that is no point or no scalar.
+    /// [`DecodeError`] if the bytes are not canonical, have more than [`MAX_COSIGN_MESSAGE`] bytes, or contain a response
+    /// that is no scalar.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         if bytes.len() > MAX_COSIGN_MESSAGE {
             return Err(value("CoSignMessage", format!("at most {MAX_COSIGN_MESSAGE} bytes"), bytes.len()));
@@ -278,7 +278,7 @@ fn read_hashes(reader: &mut Reader<'_>) -> Result<Vec<ItemHashes>, DecodeError> 
 }
 
 fn read_points(reader: &mut Reader<'_>) -> Result<Vec<CommitPoint>, DecodeError> {
-    read_list(reader, "Points.points", CommitPoint::from_bytes)
+    read_list(reader, "Points.points", |bytes| Ok(CommitPoint::unchecked(bytes)))
 }
 
 fn read_challenge(reader: &mut Reader<'_>) -> Result<Vec<Vec<CommitPoint>>, DecodeError> {
@@ -369,11 +369,23 @@ mod tests {
         assert_eq!(error(&ready, 14, 64), "CoSignMessage.from: expected a number below 64, got 64");
         assert_eq!(error(&ready, 49, 1), "Ready.hashes: expected at most 256, got 257");
         assert_eq!(error(&set, 17, 0b1011_0001), "Set.signers: expected zeros after 4 bits, got a one");
-        let points = messages(1)[2].encode();
-        assert!(error(&points, 19, 5).starts_with("Points.points: expected a valid element, got commit point"));
+        let responses = messages(1)[4].encode();
+        let zero = |at: usize| error(&[&responses[..19], &[0; 31], &responses[50..]].concat(), at, 0);
+        assert!(zero(50).starts_with("Responses.responses: expected a valid element, got response"), "{}", zero(50));
         let long = vec![1; MAX_COSIGN_MESSAGE + 1];
         let error = CoSignMessage::decode(&long).unwrap_err();
         assert_eq!(error.to_string(), "CoSignMessage: expected at most 16384 bytes, got 16385");
+    }
+
+    /// A message can have 493 points, and the check of all of them would take some 5 ms.
+    #[test]
+    fn points_are_read_without_a_check() {
+        let points = vec![CommitPoint::unchecked([5; 33]); 490];
+        let session = SessionId { height: Height::new(8).unwrap(), round: 2, attempt: 1 };
+        let content = Content::Points(CoSignRound::First, points);
+        let message = CoSignMessage::new(&NETWORK, session, 3, content, &testing::keys(4)[3]);
+        assert!(message.encode().len() > MAX_COSIGN_MESSAGE - 256);
+        assert_eq!(CoSignMessage::decode(&message.encode()), Ok(message));
     }
 
     #[test]

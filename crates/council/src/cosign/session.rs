@@ -144,7 +144,7 @@ impl Session {
     ///
     /// [`Rejected`] names the reason. The caller drops the message, and can count it.
     pub fn receive(&mut self, message: CoSignMessage, rng: &mut impl CryptoRng) -> Result<Vec<Effect>, Rejected> {
-        verify(&message, &self.task.network, &self.task.committee)?;
+        // The verification of the signature takes the most time, so it comes last.
         let got = message.session;
         let expected = SessionId { height: self.task.height, round: self.round, attempt: got.attempt };
         if got > expected || (got == expected && self.signer.is_none()) {
@@ -154,6 +154,7 @@ impl Session {
         if got != expected {
             return Err(Rejected::Session { expected, got });
         }
+        verify(&message, &self.task.network, &self.task.committee)?;
         let mut run = Run::default();
         self.handle(&message, rng, &mut run)?;
         self.run(rng, &mut run);

@@ -96,7 +96,7 @@ impl SignerSet {
         self.signers.iter().find(|(position, ..)| *position == member).map(|(_, key, _)| key)
     }
 
-    /// Checks that the points of a signer match its hashes.
+    /// Checks that the points of a signer match its hashes, and are points of the curve.
     pub(super) fn check_points(
         &self,
         round: CoSignRound,
@@ -113,7 +113,8 @@ impl SignerSet {
                 CoSignRound::First => first,
                 CoSignRound::Second => second,
             };
-            if point.hash() != *hash {
+            // The member sent the hash first, so at most the points of its attempts are checked.
+            if point.hash() != *hash || point.check().is_err() {
                 return Err(Rejected::Point { member, item });
             }
         }

@@ -4,7 +4,11 @@
 use std::collections::VecDeque;
 
 use chacha20::{ChaCha8Rng, rand_core::SeedableRng as _};
-use silica_crypto::{KeyPair, VerifyError, cosign::quorum, multisig::Response};
+use silica_crypto::{
+    KeyPair, VerifyError,
+    cosign::quorum,
+    multisig::{CommitPoint, Response},
+};
 use silica_protocol::{BlockNumber, Signature};
 
 use super::*;
@@ -201,6 +205,36 @@ fn false_values_are_evidence() {
         table.results.remove(0);
         assert_eq!(table.seal().signers, [true, true, false, true], "step {step}");
     }
+}
+
+/// The hash that the member has sent is the hash of the bytes that it shows, and the bytes are no point.
+#[test]
+fn bytes_that_are_no_point_are_evidence() {
+    let bad = [CommitPoint::unchecked([5; 33]); 2];
+    let mut table = Table::start(4, 1);
+    let readys = until(&mut table, 1);
+    for (to, message) in readys {
+        let content = match message.content.clone() {
+            Content::Ready { body, .. } if message.from == 2 => {
+                Content::Ready { body, hashes: bad.map(|point| ItemHashes([point.hash(); 2])).to_vec() }
+            }
+            content => content,
+        };
+        let message = table.forge(&message, content);
+        let effects = table.receive(to, &message).unwrap_or_default();
+        table.act(to, effects);
+    }
+    let messages = until(&mut table, 3);
+    let (_, message) = messages.into_iter().find(|(_, message)| message.from != 0).unwrap();
+    let shown = CoSignMessage { from: 2, ..message };
+    let lie = table.forge(&shown, Content::Points(CoSignRound::First, bad.to_vec()));
+    let effects = table.receive(0, &lie).unwrap();
+    let reason = Rejected::Point { member: 2, item: 0 };
+    assert_eq!(effects[0], Effect::Fault { member: 2, reason, evidence: lie });
+    table.act(0, effects);
+    table.deliver(|message| (message.from != 2).then_some(message));
+    table.results.remove(0);
+    assert_eq!(table.seal().signers, [true, true, false, true]);
 }
 
 #[test]
@@ -408,6 +442,9 @@ fn a_leader_that_decides_last_has_all_early_messages() {
         assert_eq!(early.keep(ready.clone(), &task.network, &task.committee), Ok(()));
         let false_one = CoSignMessage { signature: Signature::new([1; 64]), ..ready.clone() };
         assert!(matches!(early.keep(false_one, &task.network, &task.committee), Err(Rejected::Signature { .. })));
+        let set = Content::Set { signers: Vec::new(), readys: Vec::new() };
+        let other = CoSignMessage { content: set, ..ready.clone() };
+        assert_eq!(early.keep(other, &task.network, &task.committee), Err(Rejected::NotDue));
     }
     table.sessions[0] = Session::new(task(4, 1), table.keys[0].clone(), 0, early);
     let effects = table.sessions[0].start_round(0, 0, &mut table.rng);
@@ -478,7 +515,8 @@ fn messages_of_other_senders_and_bodies_are_rejected() {
     let length = Rejected::Length { field: "hashes", expected: 2, got: 0 };
     assert_eq!(table.receive(0, &message), Err(length));
     let earlier = SessionId { height: Height::new(1).unwrap(), ..set.session };
-    let message = CoSignMessage::new(&network, earlier, 0, set.content.clone(), &table.keys[0]);
+    // The signature of another key is not verified.
+    let message = CoSignMessage::new(&network, earlier, 0, set.content.clone(), &table.keys[3]);
     assert_eq!(table.receive(1, &message), Err(Rejected::Session { expected: set.session, got: earlier }));
 }
 
