@@ -461,6 +461,9 @@ impl Shared {
                 Ok(effects) => shared.apply(effects, council, application),
                 Err(reason) => {
                     tracing::debug!(error = &reason as &dyn std::error::Error, "dropped a co-signature message");
+                    if !reason.is_ordinary() {
+                        shared.count_dropped();
+                    }
                 }
             }
         });
@@ -509,6 +512,7 @@ impl Shared {
                         error = &reason as &dyn std::error::Error,
                         "a member sent a false co-signature value"
                     );
+                    self.count_dropped();
                 }
             }
         }

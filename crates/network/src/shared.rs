@@ -68,7 +68,8 @@ pub struct Status {
     pub sealed: u64,
     /// Number of co-signature sessions that this member has led, and that failed.
     pub unsealed: u64,
-    /// Number of messages of other members that this member has dropped because they are invalid.
+    /// Number of messages of other members that this member has dropped because they are invalid, or because too many
+    /// messages of their sender wait. Messages that come late do not count.
     pub dropped: u64,
     /// For each member, by its name: the number of decisions whose certificate has no vote of this member.
     pub absent: BTreeMap<String, u64>,
@@ -265,7 +266,7 @@ impl Shared {
         self.member_of(peer).map_or("unknown", |member| self.name_of(member))
     }
 
-    /// Counts a message that is dropped because it is invalid.
+    /// Counts a message that is dropped because it is invalid, or because too many wait.
     pub(crate) fn count_dropped(&self) {
         let mut status = self.status.lock();
         status.dropped = status.dropped.saturating_add(1);

@@ -112,6 +112,14 @@ pub enum Rejected {
     RoundValue(#[from] RoundValueError),
 }
 
+impl Rejected {
+    /// Returns whether messages of honest members are rejected for this reason: they come late, or are for the signers
+    /// of an attempt only.
+    pub const fn is_ordinary(&self) -> bool {
+        matches!(self, Self::Session { .. } | Self::NotDue)
+    }
+}
+
 /// Reason why a leader ends a session without a seal. The next round of the height has another leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

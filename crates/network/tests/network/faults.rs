@@ -74,6 +74,7 @@ fn a_proposer_ends_in_the_middle_of_an_entry() {
 fn a_member_sends_false_co_signature_messages() {
     let (network, members, hostile) = with_hostile(3, Habit::Echo);
     wait_for_height(&members, 4);
+    assert!(members.iter().all(|member| member.status().dropped > 0));
     network.check_equal(&members, 4);
     hostile.check_votes();
 }
