@@ -131,7 +131,7 @@ impl Host {
                 shared.co_sign(publisher, &message);
             }
             Part::CoSign { .. } => {}
-            Part::Transactions(batch) => shared.driver.received(batch),
+            Part::Transactions(batch) => shared.driver.received(publisher, batch),
             Part::Confirmed(batch) => shared.driver.confirmed(publisher, batch),
             Part::Want(id) => shared.send_wanted(crate::types::ValueId(id)),
         }

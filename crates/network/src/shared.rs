@@ -49,7 +49,7 @@ pub trait Driver: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 
     /// Processes a batch of transactions of another member. Returns at once.
-    fn received(&self, batch: Vec<u8>);
+    fn received(&self, member: usize, batch: Vec<u8>);
 
     /// Notes that a member has added the batch with this hash to its pool.
     fn confirmed(&self, member: usize, batch: [u8; 32]);

@@ -40,8 +40,9 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `acknowledge`, `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `log_filter`, `settings`:
+//! - `acknowledge`, `batch_queue`, `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`, `log_filter`, `settings`:
 //!   - `acknowledge` has the times at which a member of a network acknowledges a transaction.
+//!   - `batch_queue` has the batches of transactions of other members.
 //!   - `block_hashes` finds a block by its hash.
 //!   - `block_mode` has the block modes, and `clock` has the time of the node.
 //!   - `files` opens and creates files that other users cannot replace.
@@ -93,6 +94,8 @@
 
 mod acknowledge;
 mod banner;
+#[cfg(feature = "network")]
+mod batch_queue;
 mod block_hashes;
 mod block_mode;
 mod blocking;

@@ -6,10 +6,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::{
-        Arc, OnceLock, Weak,
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
+    sync::{Arc, OnceLock, Weak},
     thread,
     time::{Duration, Instant},
 };
@@ -24,7 +21,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::clock;
+use crate::{batch_queue::BatchQueue, clock};
 
 /// Time for which a batch collects transactions.
 const COLLECT: Duration = Duration::from_millis(25);
@@ -32,8 +29,6 @@ const COLLECT: Duration = Duration::from_millis(25);
 const CONFIRM: Duration = Duration::from_millis(250);
 /// Number of sent batches whose confirmations count.
 const SENT: usize = 256;
-/// Number of batches of other members that wait for their signatures to be verified. Further batches are dropped.
-const QUEUED: usize = 256;
 /// Number of transactions of other members that are not verified again.
 const SEEN: usize = 1 << 18;
 /// Times after which a pending transaction is sent again.
@@ -81,7 +76,7 @@ pub(crate) struct Relay {
     batch: Mutex<(TransactionBatch, Arc<Confirmations>)>,
     sent: Mutex<VecDeque<([u8; 32], Arc<Confirmations>)>>,
     own: Mutex<VecDeque<Own>>,
-    queue: SyncSender<Vec<u8>>,
+    queue: Arc<BatchQueue>,
 }
 
 impl std::fmt::Debug for Relay {
@@ -93,9 +88,9 @@ impl std::fmt::Debug for Relay {
 impl Relay {
     /// Starts the thread that verifies the transactions of other members, and the task that sends transactions again.
     /// Both end with the last reference to the relay.
-    pub(crate) fn start(chain: Chain) -> std::io::Result<Arc<Self>> {
-        let (relay, batches) = Self::new(chain);
-        let relay = Arc::new(relay);
+    pub(crate) fn start(chain: Chain, members: usize) -> std::io::Result<Arc<Self>> {
+        let relay = Arc::new(Self::new(chain, members));
+        let batches = Arc::clone(&relay.queue);
         let weak = Arc::downgrade(&relay);
         thread::Builder::new().name("relay".to_owned()).spawn(move || receive(&weak, &batches))?;
         let weak = Arc::downgrade(&relay);
@@ -109,18 +104,15 @@ impl Relay {
         Ok(relay)
     }
 
-    /// Returns a relay, and the queue of the batches of other members.
-    fn new(chain: Chain) -> (Self, Receiver<Vec<u8>>) {
-        let (queue, batches) = sync_channel(QUEUED);
-        let relay = Self {
+    fn new(chain: Chain, members: usize) -> Self {
+        Self {
             chain,
             agreement: OnceLock::new(),
             batch: Mutex::default(),
             sent: Mutex::default(),
             own: Mutex::default(),
-            queue,
-        };
-        (relay, batches)
+            queue: Arc::new(BatchQueue::new(members)),
+        }
     }
 
     /// Connects the relay to the agreement.
@@ -223,9 +215,9 @@ impl Relay {
     }
 
     /// Takes a batch of another member.
-    pub(crate) fn received(&self, batch: Vec<u8>) {
-        if self.queue.try_send(batch).is_err() {
-            tracing::debug!("dropped a batch of transactions: too many wait for verification");
+    pub(crate) fn received(&self, member: usize, batch: Vec<u8>) {
+        if !self.queue.push(member, batch) {
+            tracing::debug!(member, "dropped a batch of transactions: too many of this member wait for verification");
         }
     }
 
@@ -258,6 +250,12 @@ impl Relay {
     }
 }
 
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
 /// The latest transactions of other members that the pool has accepted, with their signatures. Two signatures of one transaction are possible.
 #[derive(Default)]
 struct Seen {
@@ -286,9 +284,9 @@ impl Seen {
 }
 
 /// Processes the batches of other members, until the relay ends.
-fn receive(relay: &Weak<Relay>, batches: &Receiver<Vec<u8>>) {
+fn receive(relay: &Weak<Relay>, batches: &BatchQueue) {
     let mut seen = Seen::default();
-    while let Ok(batch) = batches.recv() {
+    while let Some(batch) = batches.pop() {
         let Some(relay) = relay.upgrade() else { return };
         let transactions = match TransactionBatch::decode(&batch) {
             Ok(transactions) => transactions,
@@ -330,7 +328,7 @@ mod tests {
         let genesis = Genesis::from_accounts_json(&Profile::Isolated.accounts()).unwrap();
         let (store, key) = (Store::ephemeral(StoreOptions::default()), crate::data_dir::draw_key().unwrap());
         let (chain, producer) = silica_chain::open(store, config, &genesis, key.public_key(), clock::now()).unwrap();
-        (Relay::new(chain).0, producer)
+        (Relay::new(chain, 4), producer)
     }
 
     /// Returns a payment of a published account.

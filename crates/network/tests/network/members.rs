@@ -92,7 +92,7 @@ impl Driver for TestDriver {
         now()
     }
 
-    fn received(&self, batch: Vec<u8>) {
+    fn received(&self, _: usize, batch: Vec<u8>) {
         assert_ne!(batch, PANIC, "a batch that ends the host");
         for transaction in TransactionBatch::decode(&batch).into_iter().flatten() {
             drop(self.chain.submit(self.chain.admit(transaction, false).unwrap(), now()));

@@ -126,8 +126,8 @@ impl Driver for MemberDriver {
         self.node.clock().now()
     }
 
-    fn received(&self, batch: Vec<u8>) {
-        self.relay.received(batch);
+    fn received(&self, member: usize, batch: Vec<u8>) {
+        self.relay.received(member, batch);
     }
 
     fn confirmed(&self, member: usize, batch: [u8; 32]) {
@@ -144,7 +144,7 @@ pub(super) async fn start(
     acknowledge: Acknowledge,
 ) -> Result<Arc<Agreement>, StartError> {
     let MemberParts { network, peer_key } = member;
-    let relay = Relay::start(node.chain().clone()).map_err(StartError::System)?;
+    let relay = Relay::start(node.chain().clone(), network.members().len()).map_err(StartError::System)?;
     let stale = match network.parameters().blocks {
         BlockTiming::Interval(interval) => interval.saturating_mul(5),
         BlockTiming::OnDemand { max_idle, .. } => max_idle.saturating_add(Duration::from_secs(5)),
