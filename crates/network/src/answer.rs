@@ -17,7 +17,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use ractor::RpcReplyPort;
 use silica_chain::consensus::Application;
 use silica_council::{
-    BlockTiming, CoSignMessage, Council, DecideError, Decided, Effect, Entry, EntryId, EntryKind, Height, InvalidEntry,
+    BlockTiming, CoSignMessage, Council, DecideError, Decided, Effect, Entry, EntryId, Height, InvalidEntry,
     ProposalError, Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, proposer,
 };
 use silica_protocol::Timestamp;
@@ -161,19 +161,19 @@ impl Shared {
         self.run(move |shared, council, application| shared.judge_now(open, council, application));
     }
 
-    /// Returns whether this member has found a body invalid before. Its execution again would give the same verdict.
-    fn is_known_invalid(&self, height: Height, id: ValueId) -> bool {
-        let table = self.table.lock();
-        let known = table.get(height.into(), id);
-        height.kind() == EntryKind::Body && known.is_some_and(|known| known.value.validity == Validity::Invalid)
-    }
-
     fn judge_now(self: &Arc<Self>, open: Open, council: &mut Council, application: &mut dyn Application) {
         let Complete { header, bytes, .. } = &open.complete;
         let Some(height) = Height::new(header.height) else { return };
         let (round, now) = (header.round, self.driver.now());
-        if self.is_known_invalid(height, ValueId(header.id)) || self.table.lock().is_full(header) {
-            return self.count_dropped();
+        let (verdict, is_full) = {
+            let table = self.table.lock();
+            (table.verdict(header), table.is_full(header))
+        };
+        match verdict {
+            // Several members answer a request for an entry. The engine has the verdict.
+            Some(Validity::Valid) => return,
+            None if !is_full => {}
+            Some(Validity::Invalid) | None => return self.count_dropped(),
         }
         let rule = match header.valid_round {
             Some(_) => Rule::Repeated { now },

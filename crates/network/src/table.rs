@@ -1,12 +1,12 @@
 //! The entries of the current heights: their bytes, and the verdicts of this member.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use arc_malachitebft_app::consensus::ProposedValue;
+use arc_malachitebft_app::{consensus::ProposedValue, types::core::Validity};
 use silica_council::Height;
 
 use crate::{
@@ -41,6 +41,8 @@ pub(crate) struct Table {
     /// The highest height of which an entry has arrived.
     pub(crate) seen: u64,
     known: BTreeMap<(EngineHeight, ValueId), Known>,
+    /// The headers of entries with a verdict.
+    judged: BTreeSet<EntryHeader>,
     /// When this member last sent a known entry to members that lack it.
     answered: BTreeMap<ValueId, Instant>,
     /// Complete entries that this member does not judge yet, because it has not reached their height or round.
@@ -57,6 +59,7 @@ impl Table {
     pub(crate) fn start_round(&mut self, height: EngineHeight, round: u32) -> (Vec<ProposedValue<Ctx>>, Vec<Complete>) {
         self.at = (height, round);
         self.known.retain(|(at, _), _| *at >= height);
+        self.judged.retain(|header| header.height >= height.0);
         let early = std::mem::take(&mut self.early).into_iter().filter(|it| it.header.height >= height.0);
         let (due, early) = early.partition(|it| it.header.height == height.0 && !self.is_early(&it.header));
         self.early = early;
@@ -88,6 +91,14 @@ impl Table {
         same.count() >= OF_ROUND && !self.is_wanted(header)
     }
 
+    /// Returns the verdict on an entry, if a repetition would have the same verdict. An invalid entry is invalid in all
+    /// rounds. In another round, the timestamp of a valid entry can be too old.
+    pub(crate) fn verdict(&self, header: &EntryHeader) -> Option<Validity> {
+        let known = self.get(EngineHeight(header.height), ValueId(header.id))?;
+        let validity = known.value.validity;
+        (!validity.is_valid() || self.judged.contains(header)).then_some(validity)
+    }
+
     fn is_wanted(&self, header: &EntryHeader) -> bool {
         self.wanted == Some(ValueId(header.id))
     }
@@ -102,6 +113,7 @@ impl Table {
                 self.known.remove(&oldest);
             }
         }
+        self.judged.extend(known.header.iter().map(|(header, _)| header.clone()));
         self.known.insert(key, known);
     }
 
@@ -149,7 +161,7 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use arc_malachitebft_app::types::core::{Round, Validity};
+    use arc_malachitebft_app::types::core::Round;
 
     use super::*;
     use crate::types::{EngineSignature, MemberIndex};
@@ -235,6 +247,33 @@ mod tests {
         let times = [(1, 0), (1, 1), (2, 1), (1, 999), (2, 999), (1, 1_000), (2, 1_000), (2, 1_001), (1, 1_999)];
         let answers = times.map(|(id, millis)| answered(&mut table, id, millis));
         assert_eq!(answers, [true, false, true, false, false, true, false, true, false]);
+    }
+
+    #[test]
+    fn repeated_entry_has_the_verdict_of_the_first() {
+        let mut table = Table::default();
+        table.start_round(EngineHeight(5), 0);
+        table.add(known(5, 0, 1, Validity::Valid));
+        table.add(known(5, 0, 2, Validity::Invalid));
+        assert_eq!(table.verdict(&header(5, 0, 1)), Some(Validity::Valid));
+        assert_eq!(table.verdict(&header(5, 4, 2)), Some(Validity::Invalid));
+        // The rule of time of a later round, or of another kind of proposal, can lead to another verdict.
+        let repeated = EntryHeader { valid_round: Some(0), ..header(5, 1, 1) };
+        for other in [header(5, 1, 1), repeated.clone(), header(5, 0, 3), header(6, 0, 1)] {
+            assert_eq!(table.verdict(&other), None, "{other:?}");
+        }
+        // Two headers take turns.
+        let mut again = known(5, 1, 1, Validity::Valid);
+        again.header = again.header.map(|(_, signature)| (repeated.clone(), signature));
+        table.add(again);
+        assert_eq!([&header(5, 0, 1), &repeated].map(|it| table.verdict(it)), [Some(Validity::Valid); 2]);
+        // An entry that made room is judged again, and so is an entry of the journal.
+        for round in 2..18 {
+            table.add(known(5, round, u8::try_from(round + 1).unwrap(), Validity::Valid));
+        }
+        assert_eq!(table.verdict(&header(5, 0, 1)), None);
+        table.start_round(EngineHeight(6), 0);
+        assert!(table.judged.is_empty());
     }
 
     #[test]
