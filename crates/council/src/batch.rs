@@ -27,6 +27,7 @@ const NUMBER: usize = 4;
 /// let payment = payment.sign(&key)?;
 /// let mut batch = TransactionBatch::default();
 /// assert!(batch.push(&payment));
+/// assert_eq!(batch.len(), 1);
 /// assert_eq!(TransactionBatch::decode(&batch.take())?, [payment]);
 /// assert!(batch.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -54,6 +55,11 @@ impl TransactionBatch {
     /// Returns whether an empty batch has room for a transaction.
     pub fn fits(transaction: &Transaction) -> bool {
         Self::default().push(transaction)
+    }
+
+    /// Returns the number of transactions.
+    pub const fn len(&self) -> usize {
+        self.count
     }
 
     /// Returns whether the batch has no transaction.

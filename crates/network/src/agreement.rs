@@ -200,9 +200,10 @@ impl Agreement {
         self.shared.publish(crate::part::Part::Transactions(batch));
     }
 
-    /// Confirms that this member has added the batch with this hash to its pool.
-    pub fn confirm(&self, batch: [u8; 32]) {
-        self.shared.publish(crate::part::Part::Confirmed(batch));
+    /// Confirms that this member has added the transactions of the batch with this hash to its pool, except those at
+    /// some positions.
+    pub fn confirm(&self, batch: [u8; 32], except: Vec<u16>) {
+        self.shared.publish(crate::part::Part::Confirmed { batch, except });
     }
 
     /// Ends the agreement. The member no longer votes. Blocks the thread for at most 5 s.

@@ -27,8 +27,9 @@ pub(crate) enum Part {
     CoSign { to: Option<MemberIndex>, message: Vec<u8> },
     /// A batch of transactions that the sender has admitted.
     Transactions(Vec<u8>),
-    /// The sender has added all transactions of a batch, which has this hash, to its pool.
-    Confirmed([u8; 32]),
+    /// The sender has added the transactions of a batch, which has this hash, to its pool, except those at some
+    /// positions.
+    Confirmed { batch: [u8; 32], except: Vec<u16> },
     /// The sender lacks the entry with this id.
     Want([u8; 32]),
 }

@@ -51,8 +51,9 @@ pub trait Driver: Send + Sync + 'static {
     /// Processes a batch of transactions of another member. Returns at once.
     fn received(&self, member: usize, batch: Vec<u8>);
 
-    /// Notes that a member has added the batch with this hash to its pool.
-    fn confirmed(&self, member: usize, batch: [u8; 32]);
+    /// Notes that a member has added the transactions of the batch with this hash to its pool, except those at some
+    /// positions.
+    fn confirmed(&self, member: usize, batch: [u8; 32], except: &[u16]);
 }
 
 /// The state of the agreement.

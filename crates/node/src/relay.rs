@@ -5,7 +5,7 @@
 //! because a member can lose messages.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, OnceLock, Weak},
     thread,
     time::{Duration, Instant},
@@ -36,27 +36,47 @@ const AGAIN: [Duration; 3] = [Duration::from_secs(3), Duration::from_secs(10), D
 /// Largest number of transactions that can be sent again.
 const OWN: usize = 100_000;
 
-/// The members that have confirmed a batch.
+/// The members that have confirmed a batch, each with the positions of the transactions that its pool has rejected.
 #[derive(Debug, Default)]
 struct Confirmations {
-    members: Mutex<BTreeSet<usize>>,
+    members: Mutex<BTreeMap<usize, BTreeSet<u16>>>,
     changed: Notify,
 }
 
 impl Confirmations {
-    /// Waits until this number of members has confirmed the batch.
-    async fn reach(&self, count: usize) {
+    /// Notes the confirmation of a member for a batch with `count` transactions.
+    fn add(&self, member: usize, count: usize, except: &[u16]) {
+        let except = except.iter().copied().filter(|position| usize::from(*position) < count).collect();
+        self.members.lock().insert(member, except);
+        self.changed.notify_waiters();
+    }
+
+    /// Returns the number of members that have confirmed the transaction at a position of the batch.
+    fn count(&self, position: u16) -> usize {
+        self.members.lock().values().filter(|except| !except.contains(&position)).count()
+    }
+
+    /// Waits until this number of members has confirmed the transaction at a position of the batch.
+    async fn reach(&self, position: u16, count: usize) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             // From here on, a notification wakes this task.
             changed.as_mut().enable();
-            if self.members.lock().len() >= count {
+            if self.count(position) >= count {
                 return;
             }
             changed.await;
         }
     }
+}
+
+/// A sent batch.
+#[derive(Debug)]
+struct Sent {
+    hash: [u8; 32],
+    count: usize,
+    confirmations: Arc<Confirmations>,
 }
 
 /// A transaction of a client of this member.
@@ -74,7 +94,7 @@ pub(crate) struct Relay {
     /// Weak, because the agreement has the relay: it passes the batches of other members.
     agreement: OnceLock<Weak<Agreement>>,
     batch: Mutex<(TransactionBatch, Arc<Confirmations>)>,
-    sent: Mutex<VecDeque<([u8; 32], Arc<Confirmations>)>>,
+    sent: Mutex<VecDeque<Sent>>,
     own: Mutex<VecDeque<Own>>,
     queue: Arc<BatchQueue>,
 }
@@ -127,7 +147,7 @@ impl Relay {
 
     /// Sends a transaction to the other members. Returns when `others` of them have confirmed it, or after 250 ms.
     pub(crate) async fn send(self: &Arc<Self>, hash: TxHash, transaction: Transaction, others: usize) {
-        let confirmations = self.push(&transaction);
+        let (confirmations, position) = self.push(&transaction);
         {
             let mut own = self.own.lock();
             if own.len() < OWN {
@@ -139,12 +159,12 @@ impl Relay {
         }
         if others > 0 {
             // Without confirmations in time, the pool of this member has the transaction.
-            let _: Result<(), _> = timeout(CONFIRM, confirmations.reach(others)).await;
+            let _: Result<(), _> = timeout(CONFIRM, confirmations.reach(position, others)).await;
         }
     }
 
-    /// Adds a transaction to the batch.
-    fn push(self: &Arc<Self>, transaction: &Transaction) -> Arc<Confirmations> {
+    /// Adds a transaction to the batch. Returns its position in the batch.
+    fn push(self: &Arc<Self>, transaction: &Transaction) -> (Arc<Confirmations>, u16) {
         let mut current = self.batch.lock();
         let is_first = current.0.is_empty();
         if !current.0.push(transaction) {
@@ -152,6 +172,8 @@ impl Relay {
             current.0.push(transaction);
         }
         let confirmations = Arc::clone(&current.1);
+        // A batch of 128 KiB has far fewer than 2^16 transactions.
+        let position = u16::try_from(current.0.len().saturating_sub(1)).unwrap_or(u16::MAX);
         if current.0.is_full() {
             self.flush(&mut current);
         } else if is_first {
@@ -161,7 +183,7 @@ impl Relay {
                 relay.flush(&mut relay.batch.lock());
             });
         }
-        confirmations
+        (confirmations, position)
     }
 
     /// Sends the batch, and begins a new one.
@@ -169,12 +191,13 @@ impl Relay {
         if current.0.is_empty() {
             return;
         }
+        let count = current.0.len();
         let (bytes, confirmations) = (current.0.take(), std::mem::take(&mut current.1));
         let mut sent = self.sent.lock();
         if sent.len() >= SENT {
             sent.pop_front();
         }
-        sent.push_back((sha256(&[&bytes]), confirmations));
+        sent.push_back(Sent { hash: sha256(&[&bytes]), count, confirmations });
         drop(sent);
         if let Some(agreement) = self.agreement() {
             agreement.send_batch(bytes);
@@ -205,12 +228,11 @@ impl Relay {
         *current = own;
     }
 
-    /// Notes that a member has confirmed a batch.
-    pub(crate) fn confirmed(&self, member: usize, batch: [u8; 32]) {
-        let confirmations = self.sent.lock().iter().find(|(hash, _)| *hash == batch).map(|(_, it)| Arc::clone(it));
-        if let Some(confirmations) = confirmations {
-            confirmations.members.lock().insert(member);
-            confirmations.changed.notify_waiters();
+    /// Notes that a member has confirmed a batch, except the transactions at some positions.
+    pub(crate) fn confirmed(&self, member: usize, batch: [u8; 32], except: &[u16]) {
+        let sent = self.sent.lock();
+        if let Some(Sent { count, confirmations, .. }) = sent.iter().find(|sent| sent.hash == batch) {
+            confirmations.add(member, *count, except);
         }
     }
 
@@ -221,14 +243,15 @@ impl Relay {
         }
     }
 
-    /// Adds the transactions of a batch to the pool. Returns whether the pool, or a block, has all of them.
-    fn add(&self, transactions: Vec<Transaction>, seen: &mut Seen) -> bool {
-        let mut has_all = true;
-        for transaction in transactions {
+    /// Adds the transactions of a batch to the pool. Returns the positions of the transactions that neither the pool nor
+    /// a block has.
+    fn add(&self, transactions: Vec<Transaction>, seen: &mut Seen) -> Vec<u16> {
+        let mut except = Vec::new();
+        for (position, transaction) in (0..).zip(transactions) {
             let key = (transaction.hash(), transaction.signature());
             if !seen.has(&key) {
                 let Ok(verified) = self.chain.admit(transaction, false) else {
-                    has_all = false;
+                    except.push(position);
                     continue;
                 };
                 // A rejected transaction can be valid later, so only an accepted one is not verified again.
@@ -236,9 +259,11 @@ impl Relay {
                     seen.insert(key);
                 }
             }
-            has_all &= self.has(&key.0);
+            if !self.has(&key.0) {
+                except.push(position);
+            }
         }
-        has_all
+        except
     }
 
     /// Returns whether the pool, or a block, has the transaction with this hash.
@@ -295,11 +320,12 @@ fn receive(relay: &Weak<Relay>, batches: &BatchQueue) {
                 continue;
             }
         };
-        let has_all = relay.add(transactions, &mut seen);
+        let count = transactions.len();
+        let except = relay.add(transactions, &mut seen);
         if let Some(agreement) = relay.agreement() {
             agreement.notify_candidates();
-            if has_all {
-                agreement.confirm(sha256(&[&batch]));
+            if except.len() < count {
+                agreement.confirm(sha256(&[&batch]), except);
             }
         }
     }
@@ -343,10 +369,10 @@ mod tests {
         let (relay, _producer) = relay(10);
         let mut seen = Seen::default();
         let batch = vec![payment(0, 1), payment(1, 1)];
-        assert!(relay.add(batch.clone(), &mut seen));
+        assert_eq!(relay.add(batch.clone(), &mut seen), [0_u16; 0]);
         assert_eq!(relay.chain.waiting(), 2);
         // The other member sends the batch again, because it has lost the confirmation.
-        assert!(relay.add(batch, &mut seen));
+        assert_eq!(relay.add(batch, &mut seen), [0_u16; 0]);
         assert_eq!(relay.chain.waiting(), 2);
     }
 
@@ -355,23 +381,41 @@ mod tests {
         let (relay, _producer) = relay(10);
         let verified = relay.chain.admit(payment(0, 1), false).unwrap();
         relay.chain.submit(verified, clock::now()).unwrap();
-        assert!(relay.add(vec![payment(0, 1)], &mut Seen::default()));
+        assert_eq!(relay.add(vec![payment(0, 1)], &mut Seen::default()), [0_u16; 0]);
     }
 
     #[test]
     fn member_confirms_no_rejected_transaction_and_none_that_comes_again() {
         let (relay, _producer) = relay(1);
         let mut seen = Seen::default();
-        assert!(relay.add(vec![payment(0, 1)], &mut seen));
+        assert_eq!(relay.add(vec![payment(0, 1)], &mut seen), [0_u16; 0]);
         for _ in 0..2 {
             // The pool is full.
-            assert!(!relay.add(vec![payment(0, 1), payment(1, 1)], &mut seen));
+            assert_eq!(relay.add(vec![payment(1, 1), payment(0, 1), payment(2, 1)], &mut seen), [0, 2]);
         }
         let forged = payment(2, 1).into_unsigned().with_signature(payment(3, 1).signature());
         for _ in 0..2 {
-            assert!(!relay.add(vec![forged.clone()], &mut seen));
+            assert_eq!(relay.add(vec![forged.clone()], &mut seen), [0]);
         }
         assert_eq!(relay.chain.waiting(), 1);
+    }
+
+    #[tokio::test]
+    async fn rejected_transaction_delays_no_other() {
+        let (relay, _producer) = relay(10);
+        let relay = Arc::new(relay);
+        let (confirmations, positions): (Vec<_>, Vec<_>) =
+            (0..3).map(|account| relay.push(&payment(account, 1))).unzip();
+        assert_eq!(positions, [0, 1, 2]);
+        relay.flush(&mut relay.batch.lock());
+        let hash = relay.sent.lock()[0].hash;
+        relay.confirmed(1, hash, &[0, u16::MAX]);
+        relay.confirmed(2, hash, &[0, 2]);
+        relay.confirmed(2, [7; 32], &[]);
+        assert_eq!(positions.iter().map(|at| confirmations[0].count(*at)).collect::<Vec<_>>(), [0, 2, 1]);
+        confirmations[1].reach(1, 2).await;
+        // The next batch begins at 0.
+        assert_eq!(relay.push(&payment(3, 1)).1, 0);
     }
 
     #[test]

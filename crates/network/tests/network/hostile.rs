@@ -34,7 +34,7 @@ pub(crate) enum Part {
     Entry { header: Header, signature: [u8; 64], position: u16, bytes: Vec<u8> },
     CoSign { to: Option<u16>, message: Vec<u8> },
     Transactions(Vec<u8>),
-    Confirmed([u8; 32]),
+    Confirmed { batch: [u8; 32], except: Vec<u16> },
     Want([u8; 32]),
 }
 

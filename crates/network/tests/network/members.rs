@@ -99,7 +99,7 @@ impl Driver for TestDriver {
         }
     }
 
-    fn confirmed(&self, _: usize, _: [u8; 32]) {}
+    fn confirmed(&self, _: usize, _: [u8; 32], _: &[u16]) {}
 }
 
 /// A running member.

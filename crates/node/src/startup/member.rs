@@ -130,8 +130,8 @@ impl Driver for MemberDriver {
         self.relay.received(member, batch);
     }
 
-    fn confirmed(&self, member: usize, batch: [u8; 32]) {
-        self.relay.confirmed(member, batch);
+    fn confirmed(&self, member: usize, batch: [u8; 32], except: &[u16]) {
+        self.relay.confirmed(member, batch, except);
     }
 }
 
