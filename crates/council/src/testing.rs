@@ -69,7 +69,7 @@ max-body = "4MiB"
         )
         .unwrap();
     }
-    text.push_str("\n[[address]]\nname = \"m0\"\nagreement = \"10.0.0.1:4211\"\nstream = \"https://a.example:4201\"\n");
+    text.push_str("\n[[address]]\nname = \"m0\"\nagreement = \"10.0.0.1:4211\"\n");
     text
 }
 

@@ -113,8 +113,6 @@ pub struct MemberAddress {
     pub member: usize,
     /// Host and port of the agreement.
     pub agreement: String,
-    /// URL of the block stream, if the member serves one.
-    pub stream: Option<String>,
 }
 
 /// SHA-256 of the canonical form of the shared part of a network file. It is part of every digest and every vote.

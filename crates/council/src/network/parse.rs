@@ -335,17 +335,14 @@ fn address(
 ) -> Result<MemberAddress, NetworkFileError> {
     const MEMBER: &str = "the name of a member";
     const AGREEMENT: &str = "host:port";
-    const STREAM: &str = "a URL that begins with http:// or https://";
     let name = table.required("name", MEMBER)?;
     let member = name.parse(MEMBER, |text| members.iter().position(|member| member.name == text))?;
     let text = name.text(MEMBER)?;
     let agreement = table.required("agreement", AGREEMENT)?;
     let agreement = agreement.parse(AGREEMENT, |text| is_host_and_port(text).then(|| text.to_owned()))?;
-    let stream = table.optional("stream");
-    let stream = stream.map(|field| field.parse(STREAM, |text| is_url(text).then(|| text.to_owned()))).transpose()?;
     table.finish()?;
     unique(names, text.to_owned(), &name, text)?;
-    Ok(MemberAddress { member, agreement, stream })
+    Ok(MemberAddress { member, agreement })
 }
 
 /// Returns whether a text is an IPv4 address, an IPv6 address in brackets or a host name, and a port above 0.
@@ -361,11 +358,4 @@ pub fn is_host_and_port(text: &str) -> bool {
     };
     let is_port = port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0);
     is_host && is_port
-}
-
-fn is_url(text: &str) -> bool {
-    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-    rest.is_some_and(|rest| {
-        !rest.is_empty() && !rest.starts_with('/') && rest.bytes().all(|byte| byte.is_ascii_graphic())
-    })
 }

@@ -50,11 +50,7 @@ impl fmt::Display for Member {
 impl MemberAddress {
     /// Returns the table `[[address]]` of the member with this name.
     pub fn to_toml(&self, name: &str) -> String {
-        let text = format!("[[address]]\nname = \"{name}\"\nagreement = {}\n", Quoted(&self.agreement));
-        match &self.stream {
-            Some(stream) => format!("{text}stream = {}\n", Quoted(stream)),
-            None => text,
-        }
+        format!("[[address]]\nname = \"{name}\"\nagreement = {}\n", Quoted(&self.agreement))
     }
 }
 
@@ -110,7 +106,6 @@ mod tests {
             ("\"1s\"\ndrift", "\"1500ms\"\ndrift"),
             ("blocks = \"interval\"\ninterval = \"1s\"", "blocks = \"on-demand\"\nmin-gap = \"0ms\""),
             ("\"4MiB\"", "\"257KiB\""),
-            ("stream = \"https://a.example:4201\"", ""),
         ];
         for (old, new) in changes {
             let file = NetworkFile::parse(&base.replacen(old, new, 1)).unwrap();

@@ -55,7 +55,7 @@ pub(super) fn join(args: &JoinArgs) -> Result<Report, NetworkError> {
     // The table ends with a line end, and the program adds one.
     member.to_string().trim_end().clone_into(&mut report.text);
     if let Some(agreement) = &args.agreement {
-        let address = MemberAddress { member: 0, agreement: agreement.clone(), stream: None };
+        let address = MemberAddress { member: 0, agreement: agreement.clone() };
         report.text = format!("{}\n\n{}", report.text, address.to_toml(&member.name).trim_end());
     }
     Ok(report)

@@ -55,7 +55,7 @@ pub(super) fn local(args: &LocalArgs) -> Result<Report, NetworkError> {
         let (key, peer) = DataDir::create(&data_dir)?.member_keys()?;
         let peer = PeerId::new(peer.public());
         let member = Member::new(name.clone(), &key, peer, &parameters.name, parameters.chain_id);
-        let address = MemberAddress { member: index, agreement: format!("127.0.0.1:{port}"), stream: None };
+        let address = MemberAddress { member: index, agreement: format!("127.0.0.1:{port}") };
         write!(tables, "\n{member}").expect("strings accept every write");
         write!(addresses, "\n{}", address.to_toml(&name)).expect("strings accept every write");
         let (agreement, shown) = (&address.agreement, data_dir.display());

@@ -45,9 +45,6 @@ fn text_of(network: &NetworkFile) -> String {
         let (name, key, peer) = (&member.name, member.key, member.peer);
         write!(text, "\nmember {name}\n  key        {key}\n  peer       {peer}\n  agreement  {agreement}\n")
             .expect("strings accept every write");
-        if let Some(stream) = address.and_then(|address| address.stream.as_ref()) {
-            writeln!(text, "  stream     {stream}").expect("strings accept every write");
-        }
     }
     text.trim_end().to_owned()
 }
@@ -73,7 +70,6 @@ fn json_of(network: &NetworkFile) -> Value {
                 "possession": member.possession.to_string(),
                 "peer": member.peer.to_string(),
                 "agreement": address.map(|address| &address.agreement),
-                "stream": address.and_then(|address| address.stream.as_ref()),
             })
         })
         .collect();
