@@ -41,6 +41,7 @@ use crate::{
     context::Ctx,
     host::Host,
     journal::{Journal, JournalError, JournalRecord, RecordKind},
+    log::{self, LogError},
     part::Assembler,
     peers::Peers,
     places::Places,
@@ -133,6 +134,9 @@ pub enum StartError {
     /// The journal could not be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The log of the engine could not be used.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// The chain has blocks, and a file with the votes of this member is missing.
     #[error(
         "agreement directory {}: expected the file {file} with the votes of this member, got none; the chain has \
@@ -300,7 +304,10 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         streams: Mutex::new(first_stream()),
         turn: Mutex::default(),
     });
-    restore(&shared, records)?;
+    let is_new = head == 0 && records.is_empty();
+    if let Some(next) = restore(&shared, records)? {
+        log::check(&wal, next, is_new)?;
+    }
     let name = name_of(&network, index);
     runtime
         .block_on(engine(&shared, name, peer_key, consensus, &wal))
@@ -368,11 +375,13 @@ fn connection_key(network: &NetworkFile, index: usize, mut secret: [u8; 32]) -> 
     }
 }
 
-/// Restores the entries for which this member can have voted, and a decided body, from the journal.
-fn restore(shared: &Arc<Shared>, records: Vec<JournalRecord>) -> Result<(), StartError> {
+/// Restores the entries for which this member can have voted, and a decided body, from the journal. Returns the next
+/// height; `None` at the end of the range.
+fn restore(shared: &Arc<Shared>, records: Vec<JournalRecord>) -> Result<Option<Height>, StartError> {
     let (reply, answer) = mpsc::channel();
     shared.run(move |shared, council, application| {
-        let _ = reply.send(restore_now(shared, council, application, records));
+        let restored = restore_now(shared, council, application, records);
+        let _ = reply.send(restored.map(|()| council.next_height(application.head().header.number)));
     });
     answer.recv().map_err(|_| StartError::Stopping)?
 }

@@ -34,7 +34,9 @@
 //! - `codec`, `signer`:
 //!   - `codec` has the encodings of messages and of the engine's log.
 //!   - `signer` signs and verifies votes.
-//! - `certificates`: who decided each entry.
+//! - `certificates`, `log`:
+//!   - `certificates` has who decided each entry.
+//!   - `log` checks the engine's log.
 //! - `table`: the entries of the current heights.
 //! - `shared`: the state that the parts of the agreement share.
 //! - `answer`: the replies to the requests of the engine.
@@ -52,6 +54,7 @@ mod config;
 mod context;
 mod host;
 mod journal;
+mod log;
 mod part;
 mod peers;
 mod places;
@@ -68,5 +71,6 @@ pub use crate::{
     agreement::{Agreement, Settings, StartError, check_member, start},
     config::AddressError,
     journal::JournalError,
+    log::LogError,
     shared::{Driver, Status, Work},
 };

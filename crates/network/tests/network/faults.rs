@@ -117,23 +117,22 @@ fn faults_of_the_log() {
     let target = members[1].height() + 3;
     wait_for_height(&members, target);
     let mut stores = stop_with_votes(&network, members);
-    // The data of the first entry are behind the header of the log, and the header of the entry.
-    let good = fs::read(&log).unwrap();
-    let mut bad = good;
-    bad[12 + 13] ^= 1;
-    fs::write(&log, &bad).unwrap();
     let others = stores.split_off(1);
     let others: Vec<_> = (1..).zip(others).map(|(index, store)| network.start_again(index, store)).collect();
-    let damaged = network.start_again(0, stores.remove(0));
-    assert_eq!(damaged.wait_for_failure(), "the consensus engine has stopped; the log has the reason");
+    // The data of the first entry are behind the header of the log, and the header of the entry.
+    let mut bad = fs::read(&log).unwrap();
+    bad[12 + 13] ^= 1;
+    fs::write(&log, &bad).unwrap();
+    let error = network.error_again(0, stores.remove(0));
+    assert!(error.contains("expected an entry with its checksum at byte 12, got "), "{error}");
+    // The log stays as it is, so a second start fails too.
+    assert_eq!(fs::read(&log).unwrap(), bad);
+    fs::remove_file(&log).unwrap();
+    let error = network.start_with(0, FalseSettings::of(0)).err().unwrap().to_string();
+    assert!(error.contains("expected the file wal with the votes of this member, got none"), "{error}");
     let target = others[0].height() + 3;
     wait_for_height(&others, target);
     network.check_equal(&others, target);
-    // Without its log, the member does not know its votes.
-    let store = damaged.stop();
-    fs::remove_file(&log).unwrap();
-    let error = network.error_again(0, store);
-    assert!(error.contains("expected the file wal with the votes of this member, got none"), "{error}");
 }
 
 #[test]
