@@ -30,7 +30,7 @@ use silica_council::{Council, EntryKind, Height, NetworkFile, NotMember, Rule, V
 use silica_crypto::KeyPair;
 use tokio::{
     runtime::{Builder, Runtime},
-    sync::Notify,
+    sync::{Notify, watch},
 };
 use zeroize::Zeroizing;
 
@@ -196,7 +196,7 @@ impl Agreement {
 
     /// Notes that the pool has a new transaction, for blocks on demand.
     pub fn notify_candidates(&self) {
-        self.shared.wake.notify_one();
+        self.shared.wake.send_replace(());
     }
 
     /// Sends a batch of transactions to all other members.
@@ -297,7 +297,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         peers: Mutex::default(),
         tips: Mutex::default(),
         connected: Notify::new(),
-        wake: Notify::new(),
+        wake: watch::Sender::new(()),
         status: Mutex::default(),
         links: OnceLock::new(),
         runtime: runtime.handle().clone(),

@@ -366,30 +366,27 @@ impl Shared {
         });
     }
 
-    /// Waits until the next body is due.
+    /// Waits until the next body is due, or until other members have decided it. The clock of this member can be slow, and
+    /// a member that is behind takes the block from others.
     async fn next_body_is_due(&self, next: Height) {
+        let (first, last) = match self.parameters.blocks {
+            BlockTiming::Interval(interval) => (interval, interval),
+            BlockTiming::OnDemand { max_idle, min_gap } => (min_gap, max_idle),
+        };
         let head = self.chain.snapshot().latest_tx_block().timestamp;
         let after = |time: Duration| head.get().saturating_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
-        match self.parameters.blocks {
-            BlockTiming::Interval(interval) => sleep(until(Timestamp::new(after(interval)), self.driver.now())).await,
-            BlockTiming::OnDemand { max_idle, min_gap } => {
-                let (first, last) = (Timestamp::new(after(min_gap)), Timestamp::new(after(max_idle)));
-                sleep(until(first, self.driver.now())).await;
-                loop {
-                    let woken = self.wake.notified();
-                    // A member that is behind takes the block from others: it must not wait for a transaction.
-                    let is_due = self.chain.has_candidates()
-                        || self.table.lock().seen >= next.get()
-                        || self.is_decided_by_others(next.get());
-                    let left = until(last, self.driver.now());
-                    if is_due || left.is_zero() {
-                        return;
-                    }
-                    tokio::select! {
-                        () = woken => {}
-                        () = sleep(left) => return,
-                    }
-                }
+        let (first, last) = (Timestamp::new(after(first)), Timestamp::new(after(last)));
+        let mut woken = self.wake.subscribe();
+        loop {
+            let now = self.driver.now();
+            let has_entry = || self.chain.has_candidates() || self.table.lock().seen >= next.get();
+            let is_due = now >= first && (now >= last || has_entry());
+            if is_due || self.is_decided_by_others(next.get()) {
+                return;
+            }
+            tokio::select! {
+                _ = woken.changed() => {}
+                () = sleep(until(if now < first { first } else { last }, now)) => {}
             }
         }
     }

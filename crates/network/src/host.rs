@@ -154,7 +154,7 @@ impl Host {
                     let mut table = shared.table.lock();
                     table.seen = table.seen.max(height);
                     drop(table);
-                    shared.wake.notify_one();
+                    shared.wake.send_replace(());
                 }
                 let Some(complete) = complete else { return };
                 match shared.entries.take(publisher) {

@@ -50,7 +50,7 @@ impl Actor for Peers {
             && let Some(member) = shared.member_of(peer)
         {
             shared.tips.lock().insert(member, status.tip_height.0);
-            shared.wake.notify_one();
+            shared.wake.send_replace(());
         }
         if let NetworkEvent::PeerDisconnected(peer) = &event.0
             && shared.peers.lock().remove(peer)

@@ -23,7 +23,11 @@ use silica_chain::{Chain, consensus::Application};
 use silica_council::{Council, EntryKind, Height, NetworkFile, NetworkId, Parameters};
 use silica_crypto::KeyPair;
 use silica_protocol::{PublicKey, Timestamp};
-use tokio::{runtime::Handle, sync::Notify, time::sleep};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, watch},
+    time::sleep,
+};
 
 use crate::{
     certificates::Certificates,
@@ -126,13 +130,14 @@ pub(crate) struct Shared {
     pub(crate) tips: Mutex<BTreeMap<usize, u64>>,
     /// Notified when a member connects.
     pub(crate) connected: Notify,
-    /// Notified when the next body can be due: a transaction or an entry has arrived.
-    pub(crate) wake: Notify,
+    /// Changes when the next body can be due: a transaction, an entry or the height of another member has arrived.
+    pub(crate) wake: watch::Sender<()>,
     pub(crate) status: Mutex<Status>,
     pub(crate) links: OnceLock<Links>,
     pub(crate) runtime: Handle,
     pub(crate) streams: Mutex<u64>,
-    /// The round of a seal in which this member proposes, while its session is not complete.
+    /// The round in which this member proposes, while it has no entry: the session of the seal is not complete, or the pool
+    /// has no transaction.
     pub(crate) turn: Mutex<Option<Turn>>,
 }
 

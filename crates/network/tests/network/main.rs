@@ -1,15 +1,16 @@
 //! Members of a network in one process, each with an engine, a runtime and a chain in memory of its own, on loopback.
 #![cfg(test)]
 
+mod disk;
 mod faults;
 mod hostile;
 mod members;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use silica_network::StartError;
 
-use crate::members::{FalseSettings, Member, Network, pay, pay_everywhere, wait_for_height};
+use crate::members::{FalseSettings, Member, Network, pay, pay_everywhere, wait, wait_for_height};
 
 #[test]
 fn four_members_decide_equal_blocks_with_transactions() {
@@ -79,6 +80,16 @@ fn blocks_on_demand_come_with_transactions() {
     let height = members[0].height();
     assert!(height <= 4, "{height}");
     network.check_equal(&members, height);
+}
+
+#[test]
+fn member_with_a_slow_clock_takes_all_blocks() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let slow = FalseSettings::of(3).slow(Duration::from_hours(1));
+    let mut members: Vec<_> = (0..3).map(|index| network.start(index)).collect();
+    members.push(network.start_with(3, slow).unwrap());
+    wait_for_height(&members, 3);
+    network.check_equal(&members, 3);
 }
 
 /// As after the loss of a data directory: the member has its keys only.

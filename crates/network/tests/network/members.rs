@@ -22,6 +22,8 @@ use silica_network::{Agreement, Driver, Settings, StartError, Work, start};
 use silica_protocol::{Account, Address, BlockNumber, ChainId, Qa, Timestamp, Transaction, sha256};
 use silica_state::{Store, StoreOptions};
 
+use crate::disk::Disk;
+
 const CHAIN: u16 = 333;
 
 /// A batch on which the driver of a test panics.
@@ -74,6 +76,8 @@ struct TestDriver {
     chain: Chain,
     /// The steps that this member still does.
     steps: AtomicU64,
+    /// Time by which the clock of this member is slow.
+    slow: Duration,
 }
 
 impl Driver for TestDriver {
@@ -89,7 +93,7 @@ impl Driver for TestDriver {
     }
 
     fn now(&self) -> Timestamp {
-        now()
+        Timestamp::new(now().get() - u64::try_from(self.slow.as_micros()).unwrap())
     }
 
     fn received(&self, _: usize, batch: Vec<u8>) {
@@ -119,12 +123,34 @@ pub(crate) struct FalseSettings {
     reward: Option<u128>,
     /// Whether the member has a directory and an address of its own.
     twin: bool,
+    /// Time by which the clock of the member is slow.
+    slow: Duration,
+    /// Whether the member can execute no block at its start.
+    fails_at_start: bool,
 }
 
 impl FalseSettings {
     /// Returns the true settings of a member.
     pub(crate) fn of(index: usize) -> Self {
-        Self { key: index, peer: index, steps: u64::MAX, reward: None, twin: false }
+        Self {
+            key: index,
+            peer: index,
+            steps: u64::MAX,
+            reward: None,
+            twin: false,
+            slow: Duration::ZERO,
+            fails_at_start: false,
+        }
+    }
+
+    /// Sets back the clock of the member.
+    pub(crate) fn slow(self, slow: Duration) -> Self {
+        Self { slow, ..self }
+    }
+
+    /// Lets the disk of the member fail while it reads its journal.
+    pub(crate) fn fails_at_start(self) -> Self {
+        Self { fails_at_start: true, ..self }
     }
 
     /// Lets the member do this number of steps, and then nothing.
@@ -157,13 +183,14 @@ impl Network {
         static NAMES: AtomicU64 = AtomicU64::new(0);
         static TURN: Mutex<()> = Mutex::new(());
         let name = format!("test-{}", NAMES.fetch_add(1, Ordering::Relaxed));
+        let propose = if timing.contains("propose-timeout") { "" } else { "propose-timeout = \"2s\"\n" };
         let blocks = if timing.starts_with("interval") { "interval" } else { "on-demand" };
         let mut text = format!(
             "[network]\nname = \"{name}\"\nchain-id = {CHAIN}\ngenesis-time = {}\nshards = 1\n\
              blocks-per-ds-epoch = 5\nshard-gas-limit = 400000\nds-gas-limit = 500000\n\
              minimum-gas-price = 2000000000\ncoinbase-reward = \"176000000000000000\"\n\
              accounts = {{ file = \"accounts.json\", sha256 = \"{}\" }}\nblocks = \"{blocks}\"\n{timing}\n\
-             drift = \"2s\"\npropose-timeout = \"2s\"\nmax-body = \"4MiB\"\n",
+             drift = \"2s\"\n{propose}max-body = \"4MiB\"\n",
             now().get() - 60_000_000,
             "11".repeat(32),
         );
@@ -246,16 +273,19 @@ impl Network {
         let (chain, producer) = self.chain_with(store, config);
         let (sender, queue) = channel::<Work>();
         let thread = thread::spawn(move || {
-            let mut producer = producer;
+            let mut disk = Disk { producer, fails: settings.fails_at_start };
+            // The first work is the restoration of the journal.
             while let Ok(work) = queue.recv() {
-                work(&mut producer);
+                work(&mut disk);
+                disk.fails = false;
             }
-            producer
+            disk.producer
         });
         let driver = Arc::new(TestDriver {
             work: Mutex::new(Some(sender)),
             chain: chain.clone(),
             steps: AtomicU64::new(settings.steps),
+            slow: settings.slow,
         });
         let directory = self.directory_of(index);
         let agreement = start(Settings {
