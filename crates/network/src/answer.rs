@@ -21,7 +21,7 @@ use silica_council::{
     ProposalError, Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, proposer,
 };
 use silica_protocol::Timestamp;
-use tokio::time::sleep;
+use tokio::{sync::watch, time::sleep};
 
 use crate::{
     codec::extended,
@@ -83,16 +83,39 @@ impl Shared {
     fn propose_now(self: &Arc<Self>, turn: Turn, council: &mut Council, application: &mut dyn Application) {
         let Turn { height, round, reply } = turn;
         let Some(at) = council_height(height) else { return };
+        // A transaction can arrive while the member builds a body without it.
+        let woken = self.wake.subscribe();
         match council.propose(application, at, round, self.driver.now()) {
             Ok(entry) => self.publish_own(&entry, height, round, reply),
             // The session of this round sends the seal to the port.
             Err(ProposalError::NoSeal) => *self.turn.lock() = Some(Turn { height, round, reply }),
-            // Without a proposal, the round ends without an entry, and the next member proposes.
-            Err(error @ ProposalError::Empty { .. }) => tracing::debug!(%height, %error, "no proposal"),
+            Err(ProposalError::Empty { due }) => {
+                *self.turn.lock() = Some(Turn { height, round, reply });
+                self.propose_later(due, woken);
+            }
             Err(error) => {
                 tracing::warn!(%height, round, error = &error as &dyn std::error::Error, "failed to make a proposal");
             }
         }
+    }
+
+    /// Proposes in the open round when there is a transaction, or when a body without transactions is due.
+    fn propose_later(self: &Arc<Self>, due: Timestamp, mut woken: watch::Receiver<()>) {
+        let shared = Arc::clone(self);
+        self.runtime.spawn(async move {
+            let mut is_due = false;
+            while !is_due && shared.turn.lock().is_some() {
+                is_due = tokio::select! {
+                    _ = woken.changed() => shared.chain.has_candidates(),
+                    () = sleep(until(due, shared.driver.now())) => true,
+                };
+            }
+            // The begin of another round takes the turn.
+            let turn = shared.turn.lock().take();
+            if let Some(turn) = turn {
+                shared.propose(turn);
+            }
+        });
     }
 
     /// Makes an own entry durable, returns it to the engine, and sends it to all members.

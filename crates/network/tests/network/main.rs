@@ -82,6 +82,21 @@ fn blocks_on_demand_come_with_transactions() {
     network.check_equal(&members, height);
 }
 
+/// The first proposer has no transaction when its turn begins.
+#[test]
+fn proposer_without_a_transaction_proposes_the_next_one() {
+    let network = Network::new(4, "max-idle = \"60m\"\nmin-gap = \"1ms\"\npropose-timeout = \"30s\"");
+    let members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    for member in &members {
+        wait("height", || member.status().height == 1);
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let begun = Instant::now();
+    pay_everywhere(&members, 1, 7);
+    wait_for_height(&members, 1);
+    assert!(begun.elapsed() < Duration::from_secs(20), "the first round has a block");
+}
+
 #[test]
 fn member_with_a_slow_clock_takes_all_blocks() {
     let network = Network::new(4, "interval = \"20ms\"");
