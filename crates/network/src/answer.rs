@@ -17,7 +17,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use ractor::RpcReplyPort;
 use silica_chain::consensus::Application;
 use silica_council::{
-    BlockTiming, CoSignMessage, Council, DecideError, Decided, Effect, Entry, EntryId, Height, InvalidEntry,
+    BlockTiming, CoSignMessage, Council, Decided, Effect, Entry, EntryId, EntryKind, Height, InvalidEntry,
     ProposalError, Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, proposer,
 };
 use silica_protocol::Timestamp;
@@ -37,8 +37,8 @@ use crate::{
 
 /// Time between two attempts to process a decision, for example on a full disk.
 const RETRY: Duration = Duration::from_secs(1);
-/// Time between two requests for an entry that this member lacks.
-const WANT: Duration = Duration::from_millis(200);
+/// Time between two checks whether a decision is durable.
+const CHECK: Duration = Duration::from_millis(200);
 /// Time for members that are later than a quorum with the first message of a session.
 const STRAGGLERS: Duration = Duration::from_millis(50);
 /// Time for a step of a co-signature session.
@@ -162,14 +162,6 @@ impl Shared {
         let header = header(height, round, valid_round, id, known.bytes.len());
         let signature = header.sign(&self.network, &self.key);
         self.publish_all(divide(&header, &signature, &known.bytes));
-    }
-
-    /// Sends an entry that another member lacks, with the header of its proposer.
-    pub(crate) fn send_wanted(&self, id: ValueId) {
-        let known = self.table.lock().answer(id, Instant::now()).cloned();
-        if let Some(Known { bytes, header: Some((header, signature)), .. }) = known {
-            self.publish_all(divide(&header, &signature, &bytes));
-        }
     }
 
     /// Judges a complete entry of another member.
@@ -318,7 +310,7 @@ impl Shared {
         application: &mut dyn Application,
     ) {
         let (Some(height), id) = (council_height(certificate.height), certificate.value_id) else { return };
-        let bytes = self.table.lock().get(certificate.height, id).map(|known| Arc::clone(&known.bytes));
+        let bytes = self.bytes_of(height, id);
         self.certificates.add(&certificate);
         if !is_body(certificate.height)
             && let Err(error) = self.certificates.flush()
@@ -349,16 +341,24 @@ impl Shared {
                 drop(reply.send(()));
             }
             Err(error) if error.is_fatal() => self.fail(&with_sources(&error)),
-            Err(DecideError::Missing { .. }) => {
-                self.table.lock().wanted = Some(id);
-                self.publish(Part::Want(id.0));
-                self.decide_later(WANT, certificate, reply);
-            }
             Err(error) => {
                 tracing::error!(%height, error = &error as &dyn std::error::Error, "failed to process a decision");
                 self.decide_later(RETRY, certificate, reply);
             }
         }
+    }
+
+    /// Returns the bytes of an entry that was valid. The engine decides no other entry. The table drops entries, and lacks
+    /// those that could not be executed at the start, for example on a failed disk. The journal has them.
+    fn bytes_of(&self, height: Height, id: ValueId) -> Option<Arc<[u8]>> {
+        let known = self.table.lock().get(height.into(), id).map(|known| Arc::clone(&known.bytes));
+        known.or_else(|| match self.journal.lock().entry(height, id.into()) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                tracing::error!(%height, error = &error as &dyn std::error::Error, "failed to read the journal");
+                None
+            }
+        })
     }
 
     fn decide_later(self: &Arc<Self>, after: Duration, certificate: CommitCertificate<Ctx>, reply: RpcReplyPort<()>) {
@@ -375,7 +375,7 @@ impl Shared {
             if !is_durable || council.next_height(application.head().header.number) != Some(next) {
                 // The decision is not processed yet, for example on a full disk. The next height erases the votes of
                 // this one from the engine's log, so the journal must have the decided body first.
-                return shared.run_later(WANT, move |shared, _, _| shared.go_on(height, reply));
+                return shared.run_later(CHECK, move |shared, _, _| shared.go_on(height, reply));
             }
             let shared = Arc::clone(shared);
             let runtime = shared.runtime.clone();

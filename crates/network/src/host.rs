@@ -133,7 +133,6 @@ impl Host {
             Part::CoSign { .. } => {}
             Part::Transactions(batch) => shared.driver.received(publisher, batch),
             Part::Confirmed { batch, except } => shared.driver.confirmed(publisher, batch, &except),
-            Part::Want(id) => shared.send_wanted(crate::types::ValueId(id)),
         }
     }
 

@@ -17,6 +17,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use silica_council::{EntryId, Height, NetworkId};
@@ -154,6 +155,15 @@ impl Journal {
         Ok(())
     }
 
+    /// Returns the bytes of an entry at a height, if the journal has them. Reads the whole journal.
+    pub(crate) fn entry(&self, height: Height, id: EntryId) -> Result<Option<Arc<[u8]>>, JournalError> {
+        let bytes = fs::read(&self.path).map_err(|source| JournalError::Io { path: self.path.clone(), source })?;
+        let end = usize::try_from(self.end).unwrap_or(usize::MAX);
+        let (records, ..) = read(bytes.get(HEAD..end).unwrap_or_default());
+        let of = |it: &JournalRecord| it.kind != RecordKind::Decided && it.height == height && it.id == id;
+        Ok(records.into_iter().find(of).map(|record| record.content.into()))
+    }
+
     /// Removes all records. The next append makes the removal durable. Until then, a crash can leave the records, which
     /// belong to a committed block and have no effect.
     pub(crate) fn clear(&mut self) -> Result<(), JournalError> {
@@ -285,6 +295,29 @@ mod tests {
         journal.append(&record(5, RecordKind::Entry, b"y")).unwrap();
         let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
         assert_eq!(read, [record(5, RecordKind::Entry, b"y")]);
+    }
+
+    #[test]
+    fn entry_is_found_by_its_height_and_id() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(directory.path(), NETWORK).unwrap();
+        let body =
+            |height, id| JournalRecord { id: EntryId::new([id; 32]), ..record(height, RecordKind::Entry, &[id]) };
+        let decided = JournalRecord { kind: RecordKind::Decided, ..body(1, 1) };
+        for record in [&decided, &body(1, 1), &body(1, 2), &JournalRecord { kind: RecordKind::Own, ..body(3, 3) }] {
+            journal.append(record).unwrap();
+        }
+        let find = |journal: &Journal, height, id| {
+            journal.entry(Height::new(height).unwrap(), EntryId::new([id; 32])).unwrap().map(|bytes| bytes.to_vec())
+        };
+        assert_eq!(find(&journal, 1, 1), Some(vec![1]));
+        assert_eq!(find(&journal, 1, 2), Some(vec![2]));
+        assert_eq!(find(&journal, 3, 3), Some(vec![3]));
+        assert_eq!(find(&journal, 3, 2), None);
+        journal.append(&body(3, 4)).unwrap();
+        assert_eq!(find(&journal, 3, 4), Some(vec![4]));
+        journal.clear().unwrap();
+        assert_eq!(find(&journal, 3, 4), None);
     }
 
     #[test]

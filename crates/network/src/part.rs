@@ -30,8 +30,6 @@ pub(crate) enum Part {
     /// The sender has added the transactions of a batch, which has this hash, to its pool, except those at some
     /// positions.
     Confirmed { batch: [u8; 32], except: Vec<u16> },
-    /// The sender lacks the entry with this id.
-    Want([u8; 32]),
 }
 
 /// A part of an entry that the proposer of a round proposes.
@@ -108,7 +106,7 @@ pub(crate) fn divide(header: &EntryHeader, signature: &EngineSignature, bytes: &
 /// A complete entry of another member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complete {
-    /// The member that sent all parts: the proposer, or a member that answered a request for the entry.
+    /// The member that sent all parts: the proposer, or another member.
     pub(crate) publisher: usize,
     pub(crate) header: EntryHeader,
     pub(crate) signature: EngineSignature,

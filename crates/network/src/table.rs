@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use arc_malachitebft_app::{consensus::ProposedValue, types::core::Validity};
@@ -19,8 +18,6 @@ use crate::{
 const MOST: usize = 16;
 /// Largest number of entries of one round. An honest proposer has one.
 const OF_ROUND: usize = 2;
-/// Shortest time between two answers with one entry.
-const ANSWER: Duration = Duration::from_secs(1);
 /// Largest number of early entries from one publisher.
 const EARLY: usize = 2;
 
@@ -43,12 +40,8 @@ pub(crate) struct Table {
     known: BTreeMap<(EngineHeight, ValueId), Known>,
     /// The headers of entries with a verdict.
     judged: BTreeSet<EntryHeader>,
-    /// When this member last sent a known entry to members that lack it.
-    answered: BTreeMap<ValueId, Instant>,
     /// Complete entries that this member does not judge yet, because it has not reached their height or round.
     early: Vec<Complete>,
-    /// A decided entry that this member lacks. No bound rejects it: without it, the member stays at its height.
-    pub(crate) wanted: Option<ValueId>,
     /// The decided body whose seal is due.
     pub(crate) decided: Option<(Height, Arc<[u8]>)>,
 }
@@ -72,9 +65,6 @@ impl Table {
     /// can begin before the height.
     pub(crate) fn is_early(&self, header: &EntryHeader) -> bool {
         let (height, round) = self.at;
-        if self.is_wanted(header) {
-            return false;
-        }
         match header.height.checked_sub(height.0) {
             None => false,
             Some(0) => header.round > round.saturating_add(1),
@@ -88,7 +78,7 @@ impl Table {
         let others = self.known.values().filter_map(|known| known.header.as_ref());
         let same =
             others.filter(|(it, _)| it.height == header.height && it.round == header.round && it.id != header.id);
-        same.count() >= OF_ROUND && !self.is_wanted(header)
+        same.count() >= OF_ROUND
     }
 
     /// Returns the verdict on an entry, if a repetition would have the same verdict. An invalid entry is invalid in all
@@ -97,10 +87,6 @@ impl Table {
         let known = self.get(EngineHeight(header.height), ValueId(header.id))?;
         let validity = known.value.validity;
         (!validity.is_valid() || self.judged.contains(header)).then_some(validity)
-    }
-
-    fn is_wanted(&self, header: &EntryHeader) -> bool {
-        self.wanted == Some(ValueId(header.id))
     }
 
     /// Adds an entry. If the height has too many, an invalid one or the one of the lowest round makes room.
@@ -144,18 +130,6 @@ impl Table {
     /// Returns an entry, if it is known.
     pub(crate) fn get(&self, height: EngineHeight, id: ValueId) -> Option<&Known> {
         self.known.get(&(height, id))
-    }
-
-    /// Returns the entry with this id for a member that lacks it, unless this member has sent the entry less than a
-    /// second ago. An answer goes to all members.
-    pub(crate) fn answer(&mut self, id: ValueId, now: Instant) -> Option<&Known> {
-        self.answered.retain(|_, at| now.saturating_duration_since(*at) < ANSWER);
-        let known = self.known.iter().find(|((_, known), _)| *known == id).map(|(_, known)| known)?;
-        if self.answered.contains_key(&id) {
-            return None;
-        }
-        self.answered.insert(id, now);
-        Some(known)
     }
 }
 
@@ -236,20 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn entry_is_sent_once_a_second() {
-        let (mut table, now) = (Table::default(), Instant::now());
-        let answered = |table: &mut Table, id: u8, millis: u64| {
-            table.answer(ValueId([id; 32]), now + Duration::from_millis(millis)).is_some()
-        };
-        assert!(!answered(&mut table, 1, 0), "it is not known");
-        table.add(known(5, 0, 1, Validity::Valid));
-        table.add(known(5, 1, 2, Validity::Valid));
-        let times = [(1, 0), (1, 1), (2, 1), (1, 999), (2, 999), (1, 1_000), (2, 1_000), (2, 1_001), (1, 1_999)];
-        let answers = times.map(|(id, millis)| answered(&mut table, id, millis));
-        assert_eq!(answers, [true, false, true, false, false, true, false, true, false]);
-    }
-
-    #[test]
     fn repeated_entry_has_the_verdict_of_the_first() {
         let mut table = Table::default();
         table.start_round(EngineHeight(5), 0);
@@ -284,10 +244,6 @@ mod tests {
             table.add(known(5, round, id, Validity::Valid));
         }
         assert!(table.is_full(&header(5, 1, 4)));
-        // A proposer has sent three entries, and the others have decided the one that this member dropped.
-        table.wanted = Some(ValueId([4; 32]));
-        assert!(!table.is_full(&header(5, 1, 4)) && table.is_full(&header(5, 1, 5)));
-        assert!(!table.is_early(&header(5, 9, 4)) && table.is_early(&header(5, 9, 5)));
         // The same entry again, another round, and another height.
         for other in [header(5, 1, 3), header(5, 2, 4), header(7, 1, 4)] {
             assert!(!table.is_full(&other), "{other:?}");

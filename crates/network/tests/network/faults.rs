@@ -1,6 +1,6 @@
 //! Members that lie, fail and come back.
 
-use std::fs;
+use std::{fs, thread, time::Duration};
 
 use silica_council::{Council, EntryId, Height, proposer};
 use silica_protocol::Timestamp;
@@ -166,6 +166,24 @@ fn a_member_is_killed_between_any_two_steps() {
     wait_for_height(&members, target);
     network.check_equal(&members, target);
     hostile.check_votes();
+}
+
+#[test]
+fn a_decided_entry_is_in_the_journal_of_a_member_that_could_not_execute_it() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let start = |index, store, settings: fn(FalseSettings) -> FalseSettings| {
+        network.start_over(index, store, settings(FalseSettings::of(index))).unwrap()
+    };
+    // The members read their journal, begin, and judge or propose the first body. They do not process its decision.
+    let new = || Store::ephemeral(StoreOptions::default());
+    let members: Vec<_> = (0..3).map(|index| start(index, new(), |it| it.steps(3))).collect();
+    members.iter().for_each(Member::wait_for_steps);
+    thread::sleep(Duration::from_secs(1));
+    let stores: Vec<_> = members.into_iter().map(Member::stop).collect();
+    let members = (0..).zip(stores).map(|(index, store)| start(index, store, FalseSettings::fails_at_start));
+    let members: Vec<_> = members.collect();
+    wait_for_height(&members, 2);
+    network.check_equal(&members, 2);
 }
 
 #[test]

@@ -35,7 +35,6 @@ pub(crate) enum Part {
     CoSign { to: Option<u16>, message: Vec<u8> },
     Transactions(Vec<u8>),
     Confirmed { batch: [u8; 32], except: Vec<u16> },
-    Want([u8; 32]),
 }
 
 #[derive(Clone, Debug, BorshSerialize, BorshDeserialize)]
