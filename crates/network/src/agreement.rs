@@ -467,7 +467,7 @@ async fn engine(
     // Each agreement has a registry of its own: a process can have several of them in tests.
     let registry = SharedRegistry::new(Registry::default(), None);
     let metrics = Metrics::register(&registry);
-    let sync_config = config::value_sync();
+    let sync_config = config::value_sync(shared.parameters.body_limits().bytes);
     let public = shared.key.public_key().as_bytes().to_vec();
     let proof = signer.sign_validator_proof(public, peer_key.public().to_peer_id().to_bytes()).await;
     let proof = EngineCodec.encode(&proof.map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;

@@ -24,7 +24,7 @@ use silica_protocol::Timestamp;
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
-    codec::extended,
+    codec::{MAX_VALUES, extended},
     context::Ctx,
     journal::{JournalRecord, RecordKind},
     part::{Complete, EntryHeader, Part, divide},
@@ -43,8 +43,6 @@ const CHECK: Duration = Duration::from_millis(200);
 const STRAGGLERS: Duration = Duration::from_millis(50);
 /// Time for a step of a co-signature session.
 const STEP: Duration = Duration::from_millis(500);
-/// Largest answer to a member that is behind, in bytes.
-const MAX_VALUES: usize = 8 * 1024 * 1024;
 
 /// An entry of another member that has no verdict yet, and the port for the verdict.
 #[derive(Debug)]

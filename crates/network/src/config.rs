@@ -1,6 +1,6 @@
 //! The configuration of the engine.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, str::FromStr, time::Duration};
 
 use arc_malachitebft_app::{
     config::{ConsensusConfig, P2pConfig, ProtocolNames, PubSubMaxSizePerTopic, ValueSyncConfig},
@@ -8,6 +8,8 @@ use arc_malachitebft_app::{
 };
 use silica_council::{MAX_MEMBERS, NetworkFile};
 use silica_protocol::hex;
+
+use crate::codec::max_response;
 
 /// An address is not a host and a port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,10 +43,12 @@ pub(crate) fn consensus(network: &NetworkFile, index: usize, listen: &str) -> Re
     }
     let id = hex::encode(network.id().as_bytes());
     let id = id.get(..16).unwrap_or(&id);
+    let max_body = network.parameters().body_limits().bytes;
     let mut p2p = P2pConfig {
         listen_addr: multiaddr(listen)?,
         persistent_peers: peers,
         persistent_peers_only: true,
+        rpc_max_size: bytes(max_response(max_body)),
         pubsub_max_size_per_topic: PubSubMaxSizePerTopic {
             consensus: Some("16 KiB".parse().unwrap_or_default()),
             proposal_parts: Some("160 KiB".parse().unwrap_or_default()),
@@ -67,14 +71,55 @@ pub(crate) fn consensus(network: &NetworkFile, index: usize, listen: &str) -> Re
     Ok(ConsensusConfig { p2p, ..ConsensusConfig::default() })
 }
 
-/// Returns the configuration of value sync. A member announces its height with each decision.
-pub(crate) fn value_sync() -> ValueSyncConfig {
-    ValueSyncConfig { status_update_interval: Duration::ZERO, ..ValueSyncConfig::default() }
+/// Returns the configuration of value sync, if a body has at most `max_body` bytes. A member announces its height with each
+/// decision.
+pub(crate) fn value_sync(max_body: usize) -> ValueSyncConfig {
+    ValueSyncConfig {
+        status_update_interval: Duration::ZERO,
+        max_response_size: bytes(max_response(max_body)),
+        ..ValueSyncConfig::default()
+    }
+}
+
+/// Returns a number of bytes in the form of the engine, whose type has no public name.
+fn bytes<T: FromStr + Default>(count: usize) -> T {
+    format!("{count} B").parse().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use arc_malachitebft_app::types::{
+        codec::HasEncodedLen as _,
+        core::{CommitCertificate, CommitSignature, Round},
+    };
+    use arc_malachitebft_sync::{RawDecidedValue, Response, ValueResponse};
+
     use super::*;
+    use crate::{
+        codec::{EngineCodec, extended},
+        types::{EngineHeight, EngineSignature, MemberIndex, ValueId},
+    };
+
+    /// The largest body is in an answer with the certificate of its decision, which the entry and the answer have.
+    #[test]
+    fn an_answer_with_the_largest_body_is_within_the_limits() {
+        let votes = (0..u16::try_from(MAX_MEMBERS).unwrap())
+            .map(|member| CommitSignature::new(MemberIndex(member), EngineSignature([1; 64])));
+        let certificate = CommitCertificate {
+            height: EngineHeight(1),
+            round: Round::new(0),
+            value_id: ValueId([1; 32]),
+            commit_signatures: votes.collect(),
+        };
+        for max_body in [64 << 10, 16 << 20] {
+            let entry = borsh::to_vec(&(&certificate, vec![1_u8; max_body])).unwrap();
+            let value = RawDecidedValue::new(entry.into(), extended(certificate.clone()));
+            let answer = Response::ValueResponse(ValueResponse::new(EngineHeight(1), vec![value]));
+            let len = u64::try_from(EngineCodec.encoded_len(&answer).unwrap()).unwrap();
+            let limit = value_sync(max_body).max_response_size.as_u64();
+            assert!(len <= limit, "{len} bytes, {limit}");
+        }
+    }
 
     #[test]
     fn hosts_and_ports_become_addresses() {
