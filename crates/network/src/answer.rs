@@ -29,7 +29,7 @@ use crate::{
     journal::{JournalRecord, RecordKind},
     part::{Complete, EntryHeader, Part, divide},
     places::Place,
-    shared::{Shared, Turn, council_height, is_body, is_written, system_rng},
+    shared::{Shared, Turn, council_height, is_body, system_rng},
     signer::VoteVerifier,
     table::Known,
     types::{EngineHeight, MemberIndex, Members, ValueId},
@@ -331,8 +331,7 @@ impl Shared {
             Ok(Decided::Block(block)) => {
                 self.count_absent(&certificate);
                 self.table.lock().decided = None;
-                // The record has the block. A journal that keeps old entries does no harm.
-                is_written(&self.journal.lock().clear());
+                self.clear_journal();
                 let header = &block.tx_block().header;
                 let transactions = block.transactions().len();
                 tracing::debug!(number = %header.number, transactions, round = %certificate.round, "block committed");

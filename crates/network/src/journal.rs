@@ -144,13 +144,24 @@ impl Journal {
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if std::mem::replace(&mut self.is_torn, true) {
-            self.file.set_len(self.end)?;
-            self.file.seek(SeekFrom::Start(self.end))?;
+        if self.is_torn {
+            self.cut()?;
         }
+        self.is_torn = true;
         self.file.write_all(bytes)?;
         self.file.sync_data()?;
         self.end = self.end.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.is_torn = false;
+        Ok(())
+    }
+
+    /// Removes what follows the last whole record, durably. The next record can begin in the same block of the disk as a
+    /// removed one. Without the flush, a loss of power could leave that block with the old length of the file, which looks
+    /// like damage.
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.end)?;
+        self.file.sync_all()?;
+        self.file.seek(SeekFrom::Start(self.end))?;
         self.is_torn = false;
         Ok(())
     }
@@ -164,13 +175,12 @@ impl Journal {
         Ok(records.into_iter().find(of).map(|record| record.content.into()))
     }
 
-    /// Removes all records. The next append makes the removal durable. Until then, a crash can leave the records, which
-    /// belong to a committed block and have no effect.
+    /// Removes all records, and makes the removal durable. After an error, the next append tries again. Until then, a crash
+    /// can leave the records, which belong to a committed block and have no effect.
     pub(crate) fn clear(&mut self) -> Result<(), JournalError> {
         self.end = u64::try_from(HEAD).unwrap_or(u64::MAX);
         self.is_torn = true;
-        let cut = self.file.set_len(self.end);
-        cut.map_err(|source| JournalError::Io { path: self.path.clone(), source })
+        self.cut().map_err(|source| JournalError::Io { path: self.path.clone(), source })
     }
 }
 
@@ -318,6 +328,22 @@ mod tests {
         assert_eq!(find(&journal, 3, 4), Some(vec![4]));
         journal.clear().unwrap();
         assert_eq!(find(&journal, 3, 4), None);
+    }
+
+    /// A failed removal is repeated before the next record, and a durable one is not.
+    #[test]
+    fn removal_of_all_records_is_durable() {
+        let (directory, path) = filled();
+        let (mut journal, _) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+        let writable = std::mem::replace(&mut journal.file, File::open(&path).unwrap());
+        journal.clear().unwrap_err();
+        assert!(journal.is_torn);
+        journal.file = writable;
+        journal.clear().unwrap();
+        assert!(!journal.is_torn);
+        journal.append(&record(5, RecordKind::Entry, b"y")).unwrap();
+        let (_, read) = Journal::open(directory.path(), NETWORK).unwrap().unwrap();
+        assert_eq!(read, [record(5, RecordKind::Entry, b"y")]);
     }
 
     #[test]

@@ -240,15 +240,29 @@ impl Shared {
         }
     }
 
-    /// Makes a record of the journal durable, and measures the time. Returns whether the journal has the record.
+    /// Makes a record of the journal durable. Returns whether the journal has the record.
     pub(crate) fn append(&self, record: &JournalRecord) -> bool {
+        self.flush(|journal| journal.append(record))
+    }
+
+    /// Removes all records of the journal. The chain has the block, so a journal that keeps old records does no harm.
+    pub(crate) fn clear_journal(&self) {
+        self.flush(Journal::clear);
+    }
+
+    /// Writes to the journal, and measures the time. Returns whether the write is durable.
+    fn flush(&self, write: impl FnOnce(&mut Journal) -> Result<(), JournalError>) -> bool {
         let begun = Instant::now();
-        let written = self.journal.lock().append(record);
+        let written = write(&mut self.journal.lock());
         let mut status = self.status.lock();
         status.flushes = status.flushes.saturating_add(1);
         status.flush_time = status.flush_time.saturating_add(begun.elapsed());
         drop(status);
-        is_written(&written)
+        if let Err(error) = &written {
+            let error = error as &dyn std::error::Error;
+            tracing::error!(error, "failed to write the journal, so this member does not vote; free space on its disk");
+        }
+        written.is_ok()
     }
 
     /// Counts the members without a vote in the certificate of a decision.
@@ -288,14 +302,6 @@ impl Shared {
     pub(crate) fn member_of(&self, peer: &PeerId) -> Option<usize> {
         self.peer_ids.iter().position(|known| known == peer)
     }
-}
-
-/// Logs a failure of the journal. Returns whether there was none.
-pub(crate) fn is_written(result: &Result<(), JournalError>) -> bool {
-    if let Err(error) = result {
-        tracing::error!(error = error as &dyn std::error::Error, "failed to write the journal; no vote");
-    }
-    result.is_ok()
 }
 
 /// Returns whether a height decides a body.
