@@ -35,6 +35,7 @@ use tokio::{
 use zeroize::Zeroizing;
 
 use crate::{
+    ballot::{Ballot, Gate},
     certificates::Certificates,
     codec::EngineCodec,
     config::{self, AddressError},
@@ -490,14 +491,15 @@ async fn engine(
     let (peers, _) =
         Peers::spawn(None, Peers { shared: Arc::clone(shared) }, ()).await.map_err(|error| failed(&error))?;
     drop(network.cast(NetworkMsg::Subscribe(Box::new(peers.clone()))));
+    let (gate, _) = Gate::spawn(None, Gate { network: network.clone() }, ()).await.map_err(|error| failed(&error))?;
     let sync_port = Arc::new(OutputPort::with_capacity(128));
     let engine = spawn_consensus_actor(
         Ctx,
         shared.index,
         consensus,
         Box::new(verifier),
-        Some(Box::new(signer)),
-        network.clone(),
+        Some(Box::new(Ballot { shared: Arc::clone(shared), signer })),
+        gate.clone(),
         host.clone(),
         log.clone(),
         Arc::clone(&sync_port),
@@ -513,7 +515,9 @@ async fn engine(
         sync.subscribe_to_port(&sync_port);
         sync.link(node.get_cell());
     }
-    for cell in [network.get_cell(), log.get_cell(), host.get_cell(), peers.get_cell(), engine.get_cell()] {
+    let cells =
+        [network.get_cell(), log.get_cell(), host.get_cell(), peers.get_cell(), gate.get_cell(), engine.get_cell()];
+    for cell in cells {
         cell.link(node.get_cell());
     }
     // The engine begins when the host answers, and the host waits for the links.

@@ -81,6 +81,9 @@ impl Shared {
     fn propose_now(self: &Arc<Self>, turn: Turn, council: &mut Council, application: &mut dyn Application) {
         let Turn { height, round, reply } = turn;
         let Some(at) = council_height(height) else { return };
+        if !self.votes() {
+            return;
+        }
         // A transaction can arrive while the member builds a body without it.
         let woken = self.wake.subscribe();
         match council.propose(application, at, round, self.driver.now()) {
@@ -157,6 +160,9 @@ impl Shared {
     /// Sends an entry again in a later round of its height.
     pub(crate) fn send_again(&self, height: EngineHeight, round: u32, valid_round: Option<u32>, id: ValueId) {
         let Some(known) = self.table.lock().get(height, id).cloned() else { return };
+        if !self.votes() {
+            return;
+        }
         let header = header(height, round, valid_round, id, known.bytes.len());
         let signature = header.sign(&self.network, &self.key);
         self.publish_all(divide(&header, &signature, &known.bytes));

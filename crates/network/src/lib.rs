@@ -40,7 +40,8 @@
 //! - `table`: the entries of the current heights.
 //! - `shared`: the state that the parts of the agreement share.
 //! - `answer`: the replies to the requests of the engine.
-//! - `host`, `peers`:
+//! - `ballot`, `host`, `peers`:
+//!   - `ballot` holds back votes that this member must not send.
 //!   - `host` takes the requests of the engine.
 //!   - `peers` notes which members are connected.
 //! - `config`: the configuration of the engine.
@@ -48,6 +49,7 @@
 
 mod agreement;
 mod answer;
+mod ballot;
 mod certificates;
 mod codec;
 mod config;

@@ -82,8 +82,15 @@ pub struct Status {
     pub flushes: u64,
     /// Time of all flushes of the journal.
     pub flush_time: Duration,
-    /// The reason why this member no longer votes; `None` while it votes.
+    /// The reason why this member no longer votes.
     pub failed: Option<String>,
+}
+
+impl Status {
+    /// Returns whether this member votes.
+    pub fn votes(&self) -> bool {
+        self.failed.is_none()
+    }
 }
 
 /// A round in which this member proposes, and the port for its entry.
@@ -170,7 +177,7 @@ impl Shared {
         }));
     }
 
-    /// Runs work with the council after some time.
+    /// Runs work with the council after some time, if this member has not failed.
     pub(crate) fn run_later(
         self: &Arc<Self>,
         after: Duration,
@@ -179,7 +186,9 @@ impl Shared {
         let shared = Arc::clone(self);
         self.runtime.spawn(async move {
             sleep(after).await;
-            shared.run(work);
+            if shared.status.lock().failed.is_none() {
+                shared.run(work);
+            }
         });
     }
 
@@ -227,7 +236,12 @@ impl Shared {
         self.peers.lock().len().saturating_add(1) <= self.quorum
     }
 
-    /// Ends the part of this member in the agreement.
+    /// Returns whether this member votes.
+    pub(crate) fn votes(&self) -> bool {
+        self.status.lock().votes()
+    }
+
+    /// Ends the part of this member in the agreement. From here on, it signs no vote.
     pub(crate) fn fail(&self, reason: &str) {
         let is_first = {
             let mut status = self.status.lock();
@@ -237,6 +251,10 @@ impl Shared {
         };
         if is_first {
             tracing::error!(reason, "this member has stopped voting");
+            // The engine stops all its actors when one of them ends.
+            if let Some(links) = self.links.get() {
+                links.consensus.stop(None);
+            }
         }
     }
 

@@ -317,7 +317,7 @@ fn answer(signer: &VoteSigner, effect: Effect<Ctx>, effects: &mut Vec<Effect<Ctx
 }
 
 /// Returns the result of a future that never waits.
-pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
         Poll::Pending => panic!("the future waits"),

@@ -8,6 +8,7 @@ mod world;
 
 use std::collections::BTreeSet;
 
+pub(crate) use self::member::ready;
 use self::world::{Rates, World};
 
 fn number(variable: &str) -> Option<u64> {

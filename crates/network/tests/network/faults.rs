@@ -195,6 +195,13 @@ fn a_member_with_another_state_root_stops() {
     assert!(reason.starts_with("height 7: the decided entry "), "{reason}");
     assert!(reason.contains(" is invalid here; state root: expected ") && reason.contains(", got "), "{reason}");
     assert_eq!(other.height(), 3);
+    // Messages can be on their way at the failure. From then on, the log of votes stays as it is, beyond the timeouts of
+    // a round.
+    let log = || fs::read(network.directory_of(3).join("wal")).unwrap();
+    thread::sleep(Duration::from_millis(500));
+    let votes = log();
+    thread::sleep(Duration::from_secs(6));
+    assert!(log() == votes, "the member has voted after its failure");
     wait_for_height(&members, 8);
     network.check_equal(&members, 8);
 }
