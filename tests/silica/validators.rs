@@ -106,6 +106,16 @@ impl Validators {
         wait("block", || self.running().all(|node| height(node) >= target));
     }
 
+    /// Waits until all running members vote. A member that was late with its first start waits for a newer block.
+    #[track_caller]
+    fn wait_for_votes(&self) {
+        let votes = |node: &Node| {
+            let response = node.connect().request("GET", "/metrics", b"").unwrap();
+            String::from_utf8(response.body).unwrap().contains("silica_agreement_votes 1")
+        };
+        wait("vote", || self.running().all(votes));
+    }
+
     /// Checks that all running members return equal results for all blocks up to the lowest head.
     #[track_caller]
     fn check_equal(&self) {
@@ -157,6 +167,7 @@ fn members_answer_alike_and_each_takes_transactions() {
 fn killed_members_take_part_again() {
     let mut validators = Validators::start(&[("interval = \"1s\"", "interval = \"50ms\"")]);
     validators.wait_for_blocks(3);
+    validators.wait_for_votes();
     for member in 0..4 {
         validators.nodes[member].take().unwrap().kill();
         // Three members go on.
@@ -238,6 +249,7 @@ fn acknowledged_transactions_survive_their_member() {
     let mut validators = Validators::new(&[("interval = \"1s\"", "interval = \"3s\"")]);
     (0..4).for_each(|member| validators.start_member_with(member, "relayed"));
     validators.wait_for_blocks(1);
+    validators.wait_for_votes();
     let hashes = submit_payments(validators.node(0), 0, 10);
     validators.nodes[0].take().unwrap().kill();
     wait_for_transactions(&validators, &hashes);

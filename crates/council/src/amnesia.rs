@@ -1,56 +1,79 @@
-//! The rule for a member that has lost its agreement files.
+//! The rule for a member whose agreement files are new.
 //!
-//! Such a member does not know how it voted. If it votes again at a height, it can contradict its earlier vote. The
-//! member follows the chain until it is past every height at which it can have voted. The rule is safe if at most as
-//! many members as can lie lose their files at a time.
+//! Such a member can have lost its files, and does not know how it voted. If it votes again at a height, it can contradict
+//! its earlier vote. So it first follows the chain until a block was built after its first start with the new files. The
+//! member voted at no height after this block: a member votes at a height when it has decided the one before.
+//!
+//! In a new network, the files of all members are new, and no block exists. A member votes for the first block. After the
+//! first block, the member votes at once if the block is not older than its files. The rule does not protect a member that
+//! loses its files before the second block.
+//!
+//! The rule compares a timestamp with the clock of the member at its first start. A quorum accepts a timestamp up to `drift`
+//! after its clocks, and a clock differs from the others by up to `drift`.
 
-use silica_protocol::BlockNumber;
+use std::time::Duration;
 
-/// Blocks after the latest known head at which the member can have voted: the next block, and one block that only some
-/// members know.
-const MARGIN: u64 = 2;
+use silica_protocol::{BlockNumber, Timestamp};
 
-/// Returns the head from which on a member without agreement files votes again.
-///
-/// `own` is the head of the record of the member. `named` has the heads that the other members report, one of each.
-/// `faults` is the number of members that can lie. Returns `None` if too few members have reported, or at the end of
-/// the range. The member then waits.
-pub fn votes_from(own: BlockNumber, named: &[BlockNumber], faults: usize) -> Option<BlockNumber> {
-    let mut descending = named.to_vec();
-    descending.sort_by(|left, right| right.cmp(left));
-    // Of `faults` + 1 members that name this head or a higher one, at least one is honest.
-    let known = descending.get(faults)?;
-    own.max(*known).get().checked_add(MARGIN).map(BlockNumber::new)
+/// What a member with new agreement files does at the heights of the next block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewFiles {
+    /// The network has no block. The member votes, and the rule applies to the first block.
+    Begin,
+    /// The member can have voted at these heights before. It does not vote.
+    Wait,
+    /// The member has voted neither at these heights nor at later ones. From here on, it votes.
+    Vote,
+}
+
+impl NewFiles {
+    /// Returns what a member does that had its first start with the new files at `since`, after a head with this number and
+    /// timestamp.
+    pub fn after(number: BlockNumber, timestamp: Timestamp, since: Timestamp, drift: Duration) -> Self {
+        let difference = u64::try_from(drift.saturating_mul(2).as_micros()).unwrap_or(u64::MAX);
+        let is_later = timestamp.get() > since.get().saturating_add(difference);
+        match number.get() {
+            0 => Self::Begin,
+            1 if timestamp.get().saturating_add(difference) >= since.get() => Self::Vote,
+            _ if is_later => Self::Vote,
+            _ => Self::Wait,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn from(own: u64, named: &[u64], faults: usize) -> Option<u64> {
-        let named: Vec<_> = named.iter().copied().map(BlockNumber::new).collect();
-        votes_from(BlockNumber::new(own), &named, faults).map(BlockNumber::get)
+    /// Returns what a member does whose files are new since 1,000, with a drift of 20.
+    fn after(number: u64, timestamp: u64) -> NewFiles {
+        let drift = Duration::from_micros(20);
+        NewFiles::after(BlockNumber::new(number), Timestamp::new(timestamp), Timestamp::new(1_000), drift)
     }
 
     #[test]
-    fn a_member_waits_for_two_blocks_after_every_known_head() {
-        assert_eq!(from(10, &[10, 10, 10], 1), Some(12));
-        assert_eq!(from(10, &[3, 4], 1), Some(12));
-        assert_eq!(from(0, &[100, 101, 99], 1), Some(102));
-        assert_eq!(from(5, &[5], 0), Some(7));
+    fn member_waits_for_a_block_that_was_built_after_its_start() {
+        for number in [2, 3, 1_000] {
+            for (timestamp, expected) in [
+                (0, NewFiles::Wait),
+                (1_000, NewFiles::Wait),
+                // The clock of the member can be slow, and the block can be from a fast one.
+                (1_040, NewFiles::Wait),
+                (1_041, NewFiles::Vote),
+                (u64::MAX, NewFiles::Vote),
+            ] {
+                assert_eq!(after(number, timestamp), expected, "{number} {timestamp}");
+            }
+        }
     }
 
     #[test]
-    fn a_liar_has_no_influence_alone() {
-        assert_eq!(from(10, &[u64::MAX, 12, 11], 1), Some(14));
-        assert_eq!(from(10, &[0, 12, 11], 1), Some(13));
-        assert_eq!(from(10, &[u64::MAX, u64::MAX, 12, 11, 11, 10], 2), Some(14));
-    }
-
-    #[test]
-    fn too_few_reports_are_no_answer() {
-        assert_eq!(from(10, &[], 0), None);
-        assert_eq!(from(10, &[10], 1), None);
-        assert_eq!(from(u64::MAX, &[1, 1], 1), None);
+    fn members_of_a_new_network_vote() {
+        for timestamp in [0, 1_000, 2_000] {
+            assert_eq!(after(0, timestamp), NewFiles::Begin);
+        }
+        for (timestamp, expected) in [(959, NewFiles::Wait), (960, NewFiles::Vote), (1_040, NewFiles::Vote)] {
+            assert_eq!(after(1, timestamp), expected, "{timestamp}");
+        }
     }
 }

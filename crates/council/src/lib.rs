@@ -27,7 +27,7 @@
 //!   - `network` has [`NetworkFile`], the parameters and members of a network, and [`NetworkId`].
 //! - `entry`: [`Body`] and [`Seal`], with their canonical bytes and their [`EntryId`]s.
 //! - `amnesia`, `proposer`, `record`, `time`, `vote`:
-//!   - `amnesia` has the rule for a member that has lost its agreement files.
+//!   - `amnesia` has [`NewFiles`], the rule for a member that can have lost its agreement files.
 //!   - `proposer` has the rule for the proposer of a round.
 //!   - `record` reads the entries of committed blocks.
 //!   - `time` has the rule for the timestamp of a body.
@@ -62,7 +62,7 @@ mod vote;
 mod wire;
 
 pub use crate::{
-    amnesia::votes_from,
+    amnesia::NewFiles,
     batch::{MAX_BATCH, TransactionBatch},
     bounds::{MAX_COSIGN_MESSAGE, MAX_MEMBERS},
     cosign::{

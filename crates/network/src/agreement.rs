@@ -40,6 +40,7 @@ use crate::{
     codec::EngineCodec,
     config::{self, AddressError},
     context::Ctx,
+    first_start::FirstStart,
     host::Host,
     journal::{Journal, JournalError, JournalRecord, RecordKind},
     log::{self, LogError},
@@ -258,14 +259,16 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
     let head = chain.snapshot().latest_tx_block().header.number.get();
     let no_votes = |file| StartError::NoVotes { path: directory.clone(), file };
     let wal = directory.join(WAL);
-    let (journal, records) = match Journal::open(&directory, network.id())? {
+    let (journal, records, first_start) = match Journal::open(&directory, network.id())? {
         Some(_) if !wal.exists() => return Err(no_votes(WAL)),
-        Some(opened) => opened,
+        Some((journal, records)) => (journal, records, FirstStart::open(&directory).map_err(in_directory)?),
         None if head > 0 => return Err(no_votes("journal")),
         None => {
+            // The member can have voted before the loss of another directory.
+            let first_start = FirstStart::create(&directory, driver.now()).map_err(in_directory)?;
             // The log exists before the journal does, so a journal without a log has lost it.
             File::options().append(true).create(true).open(&wal).map_err(in_directory)?;
-            (Journal::create(&directory, network.id())?, Vec::new())
+            (Journal::create(&directory, network.id())?, Vec::new(), Some(first_start))
         }
     };
     let certificates = Certificates::open(&directory.join("certificates")).map_err(StartError::Certificates)?;
@@ -300,6 +303,7 @@ pub fn start<D: Driver>(settings: Settings<D>) -> Result<Agreement, StartError> 
         connected: Notify::new(),
         wake: watch::Sender::new(()),
         status: Mutex::default(),
+        first_start: Mutex::new(first_start),
         links: OnceLock::new(),
         runtime: runtime.handle().clone(),
         streams: Mutex::new(first_stream()),

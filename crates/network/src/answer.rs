@@ -68,6 +68,7 @@ impl Shared {
             let Some(height) = council.next_height(application.head().header.number) else {
                 return shared.fail("the chain has reached the highest block number");
             };
+            shared.judge_new_files(&application.head());
             tracing::info!(%height, "the agreement begins");
             drop(reply.send((height.into(), shared.height_params(height))));
         });
@@ -380,6 +381,7 @@ impl Shared {
                 // this one from the engine's log, so the journal must have the decided body first.
                 return shared.run_later(CHECK, move |shared, _, _| shared.go_on(height, reply));
             }
+            shared.judge_new_files(&application.head());
             let shared = Arc::clone(shared);
             let runtime = shared.runtime.clone();
             runtime.spawn(async move {

@@ -22,7 +22,8 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `journal`, `places`, `timeouts`, `types`:
+//! - `first_start`, `journal`, `places`, `timeouts`, `types`:
+//!   - `first_start` has the time of the first start in a new directory.
 //!   - `journal` has the entries for which this member can have voted.
 //!   - `places` bounds the messages of each member that wait for the thread of the chain.
 //!   - `timeouts` has the timeouts of a height.
@@ -54,6 +55,7 @@ mod certificates;
 mod codec;
 mod config;
 mod context;
+mod first_start;
 mod host;
 mod journal;
 mod log;

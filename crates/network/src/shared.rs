@@ -20,9 +20,9 @@ use parking_lot::Mutex;
 use ractor::RpcReplyPort;
 use rand_core::UnwrapErr;
 use silica_chain::{Chain, consensus::Application};
-use silica_council::{Council, EntryKind, Height, NetworkFile, NetworkId, Parameters};
+use silica_council::{Council, EntryKind, Height, NetworkFile, NetworkId, NewFiles, Parameters};
 use silica_crypto::KeyPair;
-use silica_protocol::{PublicKey, Timestamp};
+use silica_protocol::{PublicKey, Timestamp, TxBlock};
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
@@ -32,6 +32,7 @@ use tokio::{
 use crate::{
     certificates::Certificates,
     context::Ctx,
+    first_start::FirstStart,
     journal::{Journal, JournalError, JournalRecord},
     part::{Assembler, Part},
     places::Places,
@@ -82,6 +83,8 @@ pub struct Status {
     pub flushes: u64,
     /// Time of all flushes of the journal.
     pub flush_time: Duration,
+    /// Whether this member does not vote yet: its files are new, so it can have voted before at the present height.
+    pub waits: bool,
     /// The reason why this member no longer votes.
     pub failed: Option<String>,
 }
@@ -89,7 +92,7 @@ pub struct Status {
 impl Status {
     /// Returns whether this member votes.
     pub fn votes(&self) -> bool {
-        self.failed.is_none()
+        !self.waits && self.failed.is_none()
     }
 }
 
@@ -140,6 +143,8 @@ pub(crate) struct Shared {
     /// Changes when the next body can be due: a transaction, an entry or the height of another member has arrived.
     pub(crate) wake: watch::Sender<()>,
     pub(crate) status: Mutex<Status>,
+    /// The first start, while the files of this member are new.
+    pub(crate) first_start: Mutex<Option<FirstStart>>,
     pub(crate) links: OnceLock<Links>,
     pub(crate) runtime: Handle,
     pub(crate) streams: Mutex<u64>,
@@ -239,6 +244,32 @@ impl Shared {
     /// Returns whether this member votes.
     pub(crate) fn votes(&self) -> bool {
         self.status.lock().votes()
+    }
+
+    /// Decides whether this member votes at the heights after a head, if its files are new.
+    pub(crate) fn judge_new_files(&self, head: &TxBlock) {
+        let mut first = self.first_start.lock();
+        let Some(start) = &*first else { return };
+        let number = head.header.number;
+        let files = NewFiles::after(number, head.timestamp, start.at, self.parameters.drift);
+        let waited = std::mem::replace(&mut self.status.lock().waits, files == NewFiles::Wait);
+        match files {
+            NewFiles::Begin => {}
+            NewFiles::Wait if waited => {}
+            NewFiles::Wait => tracing::warn!(
+                since = %start.at,
+                "the agreement directory is new, so this member may not know its votes; it votes after a newer block"
+            ),
+            NewFiles::Vote => {
+                if let Err(error) = start.remove() {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "failed to remove the file first-start");
+                }
+                if waited {
+                    tracing::info!(%number, "this member votes");
+                }
+                *first = None;
+            }
+        }
     }
 
     /// Ends the part of this member in the agreement. From here on, it signs no vote.

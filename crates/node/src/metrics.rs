@@ -94,7 +94,7 @@ fn write_agreement(status: &silica_network::Status, text: &mut String) -> fmt::R
         ("height", "Height of the agreement: two heights decide a block", status.height),
         ("round", "Round of the height", status.round.into()),
         ("peers", "Connected members, without this one", peers),
-        ("votes", "Whether this member votes", u64::from(status.failed.is_none())),
+        ("votes", "Whether this member votes", u64::from(status.votes())),
     ] {
         let gauge = Gauge::<i64>::default();
         gauge.set(whole(value));

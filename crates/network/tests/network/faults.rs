@@ -96,6 +96,7 @@ fn a_member_whose_host_panics_stops_voting() {
 /// Stops a network so that the log of member 0 has votes. Returns the stores.
 fn stop_with_votes(network: &Network, mut members: Vec<Member>) -> Vec<Store> {
     wait_for_height(&members, 3);
+    network.wait_for_votes(&members);
     // Without a quorum, the height stays, and its votes are in the log.
     let mut last: Vec<_> = members.drain(2..).map(Member::stop).collect();
     let log = network.directory_of(0).join("wal");

@@ -31,6 +31,7 @@ fn member_that_was_away_takes_part_again() {
     let network = Network::new(4, "interval = \"20ms\"");
     let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
     wait_for_height(&members, 3);
+    network.wait_for_votes(&members);
     let absent = members.pop().unwrap().stop();
     members[0].wait_for_height(members[0].height() + 6);
     members.push(network.start_again(3, absent));
@@ -121,6 +122,36 @@ fn member_with_a_new_directory_takes_all_blocks() {
     // With this member and two others, the network goes on: the member votes.
     let target = members[0].height() + 4;
     wait_for_height(&members, target);
+    network.wait_for_votes(&members);
+    drop(members.remove(0));
+    let target = members[0].height() + 4;
+    wait_for_height(&members, target);
+    network.check_equal(&members, target);
+}
+
+/// The member can have voted at the height of the others before it lost its directory.
+#[test]
+fn member_with_a_new_directory_votes_after_a_newer_block() {
+    let network = Network::new(4, "interval = \"20ms\"");
+    let mut members: Vec<_> = (0..4).map(|index| network.start(index)).collect();
+    wait_for_height(&members, 3);
+    network.wait_for_votes(&members);
+    // A member with a new directory votes at once after the first block of a network. The loss comes later.
+    std::thread::sleep(Duration::from_secs(5));
+    drop(members.pop().unwrap().stop());
+    let absent = members.pop().unwrap().stop();
+    std::fs::remove_dir_all(network.directory_of(3)).unwrap();
+    // Two members and this one would be a quorum.
+    let new = network.start(3);
+    wait("waiting member", || new.status().waits && new.height() >= members[0].height());
+    // The last decisions can be on their way.
+    std::thread::sleep(Duration::from_secs(1));
+    let height = members[0].height();
+    std::thread::sleep(Duration::from_secs(8));
+    assert!(new.status().waits && members.iter().all(|member| member.height() == height));
+    members.push(network.start_again(2, absent));
+    members.push(new);
+    network.wait_for_votes(&members);
     drop(members.remove(0));
     let target = members[0].height() + 4;
     wait_for_height(&members, target);

@@ -232,6 +232,15 @@ impl Network {
         self.directory_of(index).join("journal")
     }
 
+    /// Waits until all members vote also after the loss of blocks: a member with a new directory votes after a newer block.
+    #[track_caller]
+    pub(crate) fn wait_for_votes(&self, members: &[Member]) {
+        wait("vote", || {
+            (0..self.file.members().len()).all(|index| !self.directory_of(index).join("first-start").exists())
+                && members.iter().all(|member| member.status().votes())
+        });
+    }
+
     /// Starts a member with a new chain.
     pub(crate) fn start(&self, index: usize) -> Member {
         self.start_with(index, FalseSettings::of(index)).unwrap()

@@ -210,7 +210,7 @@ impl NodeHandle {
     #[cfg(feature = "network")]
     fn member_readiness(&self) -> Result<(), &'static str> {
         let Some(member) = self.shared.relay.get() else { return Ok(()) };
-        if self.agreement_status().is_none_or(|status| status.failed.is_some()) {
+        if self.agreement_status().is_none_or(|status| !status.votes()) {
             return Err("this member does not vote");
         }
         let latest = self.shared.chain.snapshot().latest_tx_block().timestamp;

@@ -1,0 +1,85 @@
+//! The time of the first start in a new directory, in a file of the directory.
+//!
+//! A member with a new directory can have lost an old one, and with it the votes that it has sent. The file exists until
+//! the member can vote again. It has the time in microseconds since 1970, in decimal digits, and a line feed.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use silica_protocol::Timestamp;
+
+const NAME: &str = "first-start";
+
+/// The first start of a member that does not know whether it has voted before.
+#[derive(Debug)]
+pub(crate) struct FirstStart {
+    path: PathBuf,
+    /// The time of the start.
+    pub(crate) at: Timestamp,
+}
+
+impl FirstStart {
+    /// Reads the file. Returns `None` if the directory has none.
+    pub(crate) fn open(directory: &Path) -> io::Result<Option<Self>> {
+        let path = directory.join(NAME);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let at = text.strip_suffix('\n').and_then(|text| text.parse().ok()).map(Timestamp::new);
+        let at = at.ok_or_else(|| {
+            let reason = format!("{NAME}: expected a time in microseconds and a line feed, got {text:?}");
+            io::Error::new(io::ErrorKind::InvalidData, reason)
+        })?;
+        Ok(Some(Self { path, at }))
+    }
+
+    /// Writes the file durably, in place of an existing one.
+    pub(crate) fn create(directory: &Path, at: Timestamp) -> io::Result<Self> {
+        let path = directory.join(NAME);
+        let draft = directory.join(format!("{NAME}.new"));
+        let mut file = File::create(&draft)?;
+        file.write_all(format!("{}\n", at.get()).as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, &path)?;
+        File::open(directory)?.sync_all()?;
+        Ok(Self { path, at })
+    }
+
+    /// Removes the file. If a crash undoes this, the next start removes the file again.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_has_the_time_until_it_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(FirstStart::open(directory.path()).unwrap().is_none());
+        for at in [0, 1_790_000_000_000_000, u64::MAX] {
+            FirstStart::create(directory.path(), Timestamp::new(at)).unwrap();
+            let first = FirstStart::open(directory.path()).unwrap().unwrap();
+            assert_eq!(first.at, Timestamp::new(at));
+            first.remove().unwrap();
+            assert!(FirstStart::open(directory.path()).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn damaged_file_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        for text in ["", "\n", "12", "12\n\n", "-1\n", "x\n"] {
+            fs::write(directory.path().join(NAME), text).unwrap();
+            let error = FirstStart::open(directory.path()).unwrap_err().to_string();
+            assert_eq!(error, format!("first-start: expected a time in microseconds and a line feed, got {text:?}"));
+        }
+    }
+}
