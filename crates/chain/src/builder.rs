@@ -13,7 +13,7 @@
 //! gap. From a list, the builder takes all transactions in order, and rejects the block if one of them is dropped or
 //! postponed.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use silica_protocol::{
     Account, Address, BlockNumber, CoSignatures, CodeHash, CommitteeHash, DsBlock, DsBlockHeader, DsBlockNumber, Gas,
@@ -34,6 +34,7 @@ use crate::{
     network::{Head, Network},
     pool::{DropReason, Line, Postponed},
     reward::Settlement,
+    room::Room,
     stage::{Blocks, BuildError, ExecutedBlock, InvalidBlock},
     state_delta::{delta_hash, state_diff},
 };
@@ -76,29 +77,6 @@ pub(crate) struct Builder<'a> {
     /// The text of the latest receipt that has only the members of a payment receipt, and the gas of this receipt. In a
     /// block of payments, all receipts have this text.
     totals_text: Option<(Gas, Arc<str>)>,
-}
-
-/// Room for transactions in a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Room {
-    /// Nanoseconds of [work](silica_scilla::work).
-    pub(crate) work: u64,
-    /// Bytes of encoded transactions.
-    pub(crate) bytes: usize,
-}
-
-impl Room {
-    /// Returns the room that is left without a reserve.
-    pub(crate) fn without(self, reserve: Self) -> Self {
-        let Self { work, bytes } = self;
-        Self { work: work.saturating_sub(reserve.work), bytes: bytes.saturating_sub(reserve.bytes) }
-    }
-
-    /// Returns the share of one of `sharers` committees.
-    pub(crate) fn share(self, sharers: NonZeroUsize) -> Self {
-        let count = u64::try_from(sharers.get()).unwrap_or(u64::MAX);
-        Self { work: self.work.checked_div(count).unwrap_or(self.work), bytes: self.bytes / sharers }
-    }
 }
 
 /// A micro block before it is complete.

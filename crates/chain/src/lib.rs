@@ -66,10 +66,11 @@
 //! Layers, lowest first:
 //!
 //! - `accounts`, `accounts_file`, `committee`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, `reserve_log`,
-//!   `revert_log`, [`reward`], `scilla_rules`:
+//!   `revert_log`, [`reward`], `room`, `scilla_rules`:
 //!   - `accounts` reads accounts, and `accounts_file` reads the file of the first accounts.
 //!   - `committee` has the members of each DS epoch.
 //!   - `difficulty`, `epoch`, `gas_price` and `reward` compute values of DS epochs.
+//!   - `room` has the work and the bytes that are left in a block.
 //!   - `drop_reason` has the statuses of dropped transactions.
 //!   - `parallel` divides work among threads.
 //!   - `reserve_log` has the balances of the null account.
@@ -177,6 +178,7 @@ mod replay;
 mod reserve_log;
 mod revert_log;
 pub mod reward;
+mod room;
 mod savepoint;
 mod scilla_rules;
 mod shared;

@@ -7,7 +7,7 @@ use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transacti
 use silica_state::{Append, BlockRecord, StateDiff, Store};
 
 use crate::{
-    builder::{Builder, Room},
+    builder::Builder,
     config::{NoncePolicy, Numbering},
     consensus::{Application, Cause, CommitError, PassError, ProposeError},
     edit::Edit,
@@ -19,6 +19,7 @@ use crate::{
     pool::{self, Pool, PoolLine, Settlement},
     range::{Paid, ParentState, RangeLength},
     replay,
+    room::Room,
     shared::{Published, Shared, Times},
     stage::{Blocks, BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock, WrittenBlock},
     verifier::BlockVerifier,

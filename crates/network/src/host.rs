@@ -145,6 +145,10 @@ impl Host {
         let shared = &self.shared;
         let next = shared.table.lock().at.0.0.max(1);
         let height = part.header.height;
+        if height < next {
+            // For example, a second answer to a request. A part that comes late is no fault.
+            return;
+        }
         let added = shared.assembler.lock().add(part, publisher, next);
         match added {
             Ok(complete) => {
@@ -156,15 +160,13 @@ impl Host {
                     shared.wake.send_replace(());
                 }
                 let Some(complete) = complete else { return };
-                match shared.entries.take(publisher) {
-                    place @ Some(_) => shared.judge(Open { complete, place, reply: Some(reply) }),
-                    None => {
-                        tracing::debug!(
-                            member = shared.name_of(publisher),
-                            "dropped an entry: too many wait for a verdict"
-                        );
-                        shared.count_dropped();
-                    }
+                let place = shared.entries.take(publisher);
+                if place.is_some() {
+                    shared.judge(Open { complete, place, reply: Some(reply) });
+                } else {
+                    let member = shared.name_of(publisher);
+                    tracing::debug!(member, "dropped an entry: too many wait for a verdict");
+                    shared.count_dropped();
                 }
             }
             Err(error) => {

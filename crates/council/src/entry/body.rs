@@ -386,7 +386,7 @@ mod tests {
             number,
             tx_count: u32::MAX,
             ds_block: DsBlockNumber::new(u64::MAX),
-            ..body.header.clone()
+            ..body.header
         };
         let ds_header = DsBlockHeader {
             version: u32::MAX,
