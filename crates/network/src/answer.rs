@@ -531,7 +531,7 @@ impl Shared {
                     status.unsealed = status.unsealed.saturating_add(1);
                     tracing::info!(%reason, "the co-signature session failed; another member leads the next one");
                 }
-                Effect::Fault { member, reason, evidence: _ } => {
+                Effect::Fault { member, reason } => {
                     tracing::warn!(
                         member = self.name_of(member),
                         error = &reason as &dyn std::error::Error,

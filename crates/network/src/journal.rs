@@ -28,8 +28,8 @@ const HEAD: usize = MAGIC.len() + 32;
 const FIELDS: usize = 4 + 1 + 8 + 32;
 /// Bytes of a record before and after its content.
 const FRAME: usize = FIELDS + 4 + 4;
-/// Largest content. A network file permits bodies of at most 64 MiB.
-const MOST: usize = 65 * 1024 * 1024;
+/// Largest content. A network file permits bodies of at most 16 MiB.
+const MOST: usize = 17 * 1024 * 1024;
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

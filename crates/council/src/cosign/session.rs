@@ -57,14 +57,12 @@ pub enum Effect {
     Sealed(Seal),
     /// The leader of this round proposes nothing.
     Failed(SessionFailure),
-    /// A member sent a false value. The signed message is the evidence.
+    /// A member sent a false value.
     Fault {
         /// Position of the member.
         member: usize,
         /// The fault.
         reason: Rejected,
-        /// The message.
-        evidence: CoSignMessage,
     },
 }
 
@@ -122,7 +120,7 @@ impl Session {
         if leader == self.index {
             let (leader, actions) = Leader::new(Arc::clone(&self.task), self.index);
             self.leader = Some(leader);
-            self.act(actions, None, rng, &mut run);
+            self.act(actions, rng, &mut run);
         } else if let Some(ready) = self.signer.as_mut().and_then(|signer| signer.open(0, rng)) {
             run.effects.push(Effect::Send(Recipient::One(leader), ready));
         }
@@ -133,7 +131,7 @@ impl Session {
 
     /// Ends the round, for example because the time for a proposal is over. Returns the failure of an open session of
     /// this leader.
-    pub fn end(&mut self) -> Option<Effect> {
+    pub(super) fn end(&mut self) -> Option<Effect> {
         self.signer = None;
         self.leader.take().and_then(|mut leader| leader.end()).map(Effect::Failed)
     }
@@ -167,7 +165,7 @@ impl Session {
         let is_due = (timer.height, timer.round) == (self.task.height, self.round);
         if let Some(leader) = self.leader.as_mut().filter(|_| is_due) {
             let actions = leader.timer(timer.kind, timer.step);
-            self.act(actions, None, rng, &mut run);
+            self.act(actions, rng, &mut run);
             self.run(rng, &mut run);
         }
         run.effects
@@ -189,7 +187,7 @@ impl Session {
         };
         if is_for_leader {
             let actions = self.leader.as_mut().ok_or(Rejected::NotDue)?.receive(message)?;
-            self.act(actions, Some(message), rng, run);
+            self.act(actions, rng, run);
             return Ok(());
         }
         let signer = self.signer.as_mut().ok_or(Rejected::NotDue)?;
@@ -208,8 +206,8 @@ impl Session {
         }
     }
 
-    /// Executes the actions of the leader. `cause` is the message that led to them.
-    fn act(&mut self, actions: Vec<Action>, cause: Option<&CoSignMessage>, rng: &mut impl CryptoRng, run: &mut Run) {
+    /// Executes the actions of the leader.
+    fn act(&mut self, actions: Vec<Action>, rng: &mut impl CryptoRng, run: &mut Run) {
         for action in actions {
             match action {
                 Action::Open(attempt) => {
@@ -235,8 +233,7 @@ impl Session {
                     run.effects.push(Effect::Timer(Timer { kind, height: self.task.height, round: self.round, step }));
                 }
                 Action::Fault(member, reason) => {
-                    let fault = |message: &CoSignMessage| Effect::Fault { member, reason, evidence: message.clone() };
-                    run.effects.extend(cause.map(fault));
+                    run.effects.push(Effect::Fault { member, reason });
                 }
                 Action::Sealed(seal) => {
                     debug_assert_eq!(seal.verify(&self.task.items, &self.task.committee), Ok(()));

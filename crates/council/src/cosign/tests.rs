@@ -175,7 +175,7 @@ fn a_member_that_is_silent_from_the_start_costs_the_time_of_stragglers() {
 }
 
 #[test]
-fn false_values_are_evidence() {
+fn false_values_name_their_member() {
     for step in [3, 5, 7, 9] {
         let mut table = Table::start(4, 1);
         let messages = until(&mut table, step);
@@ -197,7 +197,7 @@ fn false_values_are_evidence() {
         };
         let lie = table.forge(&message, content);
         let effects = table.receive(to, &lie).unwrap();
-        let fault = Effect::Fault { member: 2, reason: expected, evidence: lie };
+        let fault = Effect::Fault { member: 2, reason: expected };
         assert_eq!(effects[0], fault, "step {step}");
         table.act(to, effects);
         table.deliver(|message| (message.from != 2).then_some(message));
@@ -238,7 +238,7 @@ fn bytes_that_are_no_point_are_evidence() {
 }
 
 #[test]
-fn lists_of_another_length_are_evidence() {
+fn lists_of_another_length_name_their_member() {
     for step in [3, 5] {
         let mut table = Table::start(4, 1);
         let messages = until(&mut table, step);

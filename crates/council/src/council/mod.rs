@@ -440,12 +440,6 @@ impl Council {
         decided.note(effects)
     }
 
-    /// Ends the round of the session. Returns the failure of an open session of this leader. A caller that restarts its
-    /// agreement at the same height ends the round first, because a session ignores earlier rounds.
-    pub fn end_round(&mut self) -> Option<Effect> {
-        self.next.decided.as_mut().and_then(|decided| decided.session.end())
-    }
-
     /// Drops what belongs to earlier blocks, if the chain has grown. Returns the head.
     fn follow(&mut self, application: &dyn Application) -> Arc<TxBlock> {
         let head = application.head();

@@ -20,7 +20,6 @@ const MIN_MEMBERS: usize = 2;
 const MAX_NAME: usize = 64;
 const NAME: &str = "1 to 64 lower-case letters, digits and hyphens";
 const KEY: &str = "66 hexadecimal digits of a compressed point of secp256k1";
-const HOUR: Duration = Duration::from_hours(1);
 /// Gas of a payment, the lowest useful gas limit of a block (`NORMAL_TRAN_GAS`).
 const PAYMENT_GAS: u64 = 50;
 
@@ -208,21 +207,22 @@ fn accounts(mut table: Table<'_>) -> Result<AccountsFile, NetworkFileError> {
 
 fn block_timing(table: &mut Table<'_>) -> Result<BlockTiming, NetworkFileError> {
     const EXPECTED: &str = "\"interval\" or \"on-demand\"";
-    let field = table.optional("blocks");
-    let mode = field.as_ref().map_or(Ok("interval"), |field| field.text(EXPECTED))?;
+    let is_on_demand = match table.optional("blocks") {
+        None => false,
+        Some(field) => match field.text(EXPECTED)? {
+            "interval" => false,
+            "on-demand" => true,
+            _ => return Err(field.wrong(EXPECTED)),
+        },
+    };
     // Options of the other mode would have no effect, so they are rejected.
-    let (timing, without) = match (mode, field) {
-        ("interval", _) => {
-            let interval = duration(table, "interval", 1_000, 1, 3_600_000)?;
-            (BlockTiming::Interval(interval), &["max-idle", "min-gap"][..])
-        }
-        ("on-demand", _) => {
-            let max_idle = duration(table, "max-idle", 60_000, 1, 3_600_000)?;
-            let min_gap = duration(table, "min-gap", 100, 0, 3_600_000)?;
-            (BlockTiming::OnDemand { max_idle, min_gap }, &["interval"][..])
-        }
-        (_, Some(field)) => return Err(field.wrong(EXPECTED)),
-        (_, None) => (BlockTiming::Interval(HOUR), &[][..]),
+    let (timing, mode, without) = if is_on_demand {
+        let max_idle = duration(table, "max-idle", 60_000, 1, 3_600_000)?;
+        let min_gap = duration(table, "min-gap", 100, 0, 3_600_000)?;
+        (BlockTiming::OnDemand { max_idle, min_gap }, "on-demand", &["interval"][..])
+    } else {
+        let interval = duration(table, "interval", 1_000, 1, 3_600_000)?;
+        (BlockTiming::Interval(interval), "interval", &["max-idle", "min-gap"][..])
     };
     for name in without {
         if let Some(field) = table.optional(name) {

@@ -329,9 +329,6 @@ impl World {
                 }
             };
         }
-        for index in 0..self.nodes.len() {
-            self.with(index, |council, _| council.end_round().into_iter().collect());
-        }
     }
 
     /// Calls the council of a running member, and executes the effects. Returns whether the session has a seal.
