@@ -1,15 +1,16 @@
 //! The rule for a member whose agreement files are new.
 //!
-//! Such a member can have lost its files, and does not know how it voted. If it votes again at a height, it can contradict
-//! its earlier vote. So it first follows the chain until a block was built after its first start with the new files. The
-//! member voted at no height after this block: a member votes at a height when it has decided the one before.
+//! Such a member can have lost its files, and does not know how it voted. If it votes again at a height, it can
+//! contradict its earlier vote. So it first follows the chain until a block was built after its first start with the
+//! new files. The member voted at no height after this block: a member votes at a height when it has decided the one
+//! before.
 //!
-//! In a new network, the files of all members are new, and no block exists. A member votes for the first block. After the
-//! first block, the member votes at once if the block is not older than its files. The rule does not protect a member that
-//! loses its files before the second block.
+//! In a new network, the files of all members are new, and no block exists. A member votes for the first block. After
+//! the first block, the member votes at once if the block is not older than its files. The rule does not protect a
+//! member that loses its files before the second block.
 //!
-//! The rule compares a timestamp with the clock of the member at its first start. A quorum accepts a timestamp up to `drift`
-//! after its clocks, and a clock differs from the others by up to `drift`.
+//! The rule compares a timestamp with the clock of the member at its first start. A quorum accepts a timestamp up to
+//! `drift` after its clocks, and a clock differs from the others by up to `drift`.
 
 use std::time::Duration;
 
@@ -27,8 +28,8 @@ pub enum NewFiles {
 }
 
 impl NewFiles {
-    /// Returns what a member does that had its first start with the new files at `since`, after a head with this number and
-    /// timestamp.
+    /// Returns what a member does that had its first start with the new files at `since`, after a head with this number
+    /// and timestamp.
     pub fn after(number: BlockNumber, timestamp: Timestamp, since: Timestamp, drift: Duration) -> Self {
         let difference = u64::try_from(drift.saturating_mul(2).as_micros()).unwrap_or(u64::MAX);
         let is_later = timestamp.get() > since.get().saturating_add(difference);

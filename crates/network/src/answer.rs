@@ -352,8 +352,8 @@ impl Shared {
         }
     }
 
-    /// Returns the bytes of an entry that was valid. The engine decides no other entry. The table drops entries, and lacks
-    /// those that could not be executed at the start, for example on a failed disk. The journal has them.
+    /// Returns the bytes of an entry that was valid. The engine decides no other entry. The table drops entries, and
+    /// lacks those that could not be executed at the start, for example on a failed disk. The journal has them.
     fn bytes_of(&self, height: Height, id: ValueId) -> Option<Arc<[u8]>> {
         let known = self.table.lock().get(height.into(), id).map(|known| Arc::clone(&known.bytes));
         known.or_else(|| match self.journal.lock().entry(height, id.into()) {
@@ -394,8 +394,8 @@ impl Shared {
         });
     }
 
-    /// Waits until the next body is due, or until other members have decided it. The clock of this member can be slow, and
-    /// a member that is behind takes the block from others.
+    /// Waits until the next body is due, or until other members have decided it. The clock of this member can be slow,
+    /// and a member that is behind takes the block from others.
     async fn next_body_is_due(&self, next: Height) {
         let (first, last) = match self.parameters.blocks {
             BlockTiming::Interval(interval) => (interval, interval),

@@ -1,8 +1,8 @@
-//! The votes that this member does not send: those after a failure, and those at heights at which it can have voted before
-//! the loss of its files.
+//! The votes that this member does not send: those after a failure, and those at heights at which it can have voted
+//! before the loss of its files.
 //!
-//! The engine counts its own vote before it sends it, and stops if it gets no signature. So a vote that must not exist gets
-//! a signature that is not valid. The engine neither counts nor logs such a vote, and the gate drops it.
+//! The engine counts its own vote before it sends it, and stops if it gets no signature. So a vote that must not exist
+//! gets a signature that is not valid. The engine neither counts nor logs such a vote, and the gate drops it.
 
 use std::sync::Arc;
 

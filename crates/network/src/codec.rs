@@ -25,8 +25,8 @@ use crate::{
 /// Largest size of several entries in one answer to a member that is behind, in bytes. An answer with one entry can be
 /// larger.
 pub(crate) const MAX_VALUES: usize = 8 * 1024 * 1024;
-/// Space in an answer for lengths and certificates. The engine requests 5 entries at a time. Each has two certificates of at
-/// most 64 votes, so all of them have less than 50 KiB.
+/// Space in an answer for lengths and certificates. The engine requests 5 entries at a time. Each has two certificates
+/// of at most 64 votes, so all of them have less than 50 KiB.
 const FRAMING: usize = 1024 * 1024;
 
 /// Returns the largest size of an answer to a member that is behind, in bytes, if a body has at most `max_body` bytes.

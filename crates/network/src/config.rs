@@ -71,8 +71,8 @@ pub(crate) fn consensus(network: &NetworkFile, index: usize, listen: &str) -> Re
     Ok(ConsensusConfig { p2p, ..ConsensusConfig::default() })
 }
 
-/// Returns the configuration of value sync, if a body has at most `max_body` bytes. A member announces its height with each
-/// decision.
+/// Returns the configuration of value sync, if a body has at most `max_body` bytes. A member announces its height with
+/// each decision.
 pub(crate) fn value_sync(max_body: usize) -> ValueSyncConfig {
     ValueSyncConfig {
         status_update_interval: Duration::ZERO,

@@ -1,7 +1,7 @@
 //! The time of the first start in a new directory, in a file of the directory.
 //!
-//! A member with a new directory can have lost an old one, and with it the votes that it has sent. The file exists until
-//! the member can vote again. It has the time in microseconds since 1970, in decimal digits, and a line feed.
+//! A member with a new directory can have lost an old one, and with it the votes that it has sent. The file exists
+//! until the member can vote again. It has the time in microseconds since 1970, in decimal digits, and a line feed.
 
 use std::{
     fs::{self, File},

@@ -155,9 +155,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes what follows the last whole record, durably. The next record can begin in the same block of the disk as a
-    /// removed one. Without the flush, a loss of power could leave that block with the old length of the file, which looks
-    /// like damage.
+    /// Removes what follows the last whole record, durably. The next record can begin in the same block of the disk as
+    /// a removed one. Without the flush, a loss of power could leave that block with the old length of the file, which
+    /// looks like damage.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.end)?;
         self.file.sync_all()?;
@@ -175,8 +175,8 @@ impl Journal {
         Ok(records.into_iter().find(of).map(|record| record.content.into()))
     }
 
-    /// Removes all records, and makes the removal durable. After an error, the next append tries again. Until then, a crash
-    /// can leave the records, which belong to a committed block and have no effect.
+    /// Removes all records, and makes the removal durable. After an error, the next append tries again. Until then, a
+    /// crash can leave the records, which belong to a committed block and have no effect.
     pub(crate) fn clear(&mut self) -> Result<(), JournalError> {
         self.end = u64::try_from(HEAD).unwrap_or(u64::MAX);
         self.is_torn = true;

@@ -148,8 +148,8 @@ pub(crate) struct Shared {
     pub(crate) links: OnceLock<Links>,
     pub(crate) runtime: Handle,
     pub(crate) streams: Mutex<u64>,
-    /// The round in which this member proposes, while it has no entry: the session of the seal is not complete, or the pool
-    /// has no transaction.
+    /// The round in which this member proposes, while it has no entry: the session of the seal is not complete, or the
+    /// pool has no transaction.
     pub(crate) turn: Mutex<Option<Turn>>,
 }
 
@@ -341,7 +341,7 @@ impl Shared {
         status.dropped = status.dropped.saturating_add(1);
     }
 
-    /// Returns whether a member that does not lie has announced the decision of a height.
+    /// Returns whether a member that sends no false messages has announced the decision of a height.
     pub(crate) fn is_decided_by_others(&self, height: u64) -> bool {
         let ahead = self.tips.lock().values().filter(|tip| **tip >= height).count();
         ahead > self.committee.len().saturating_sub(self.quorum)

@@ -124,7 +124,7 @@ impl Rejected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionFailure {
-    /// Too few members are left after the exclusion of silent and false members.
+    /// Too few members are left after the exclusion of members that are silent or send false messages.
     #[error("members: expected at least {needed}, got {left} that answer")]
     TooFew {
         /// Number of members that are not excluded.

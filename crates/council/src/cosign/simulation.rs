@@ -1,4 +1,5 @@
-//! Seeded simulations of sessions: messages are lost, repeated and reordered, and members are silent, lie or crash.
+//! Seeded simulations of sessions: messages are lost, repeated and reordered, and members are silent, send false
+//! messages or crash.
 //!
 //! A run is a function of its seed. `COUNCIL_SEEDS=1000` runs more seeds, and `COUNCIL_SEED=7` one of them.
 #![expect(
@@ -276,8 +277,8 @@ impl World {
             Behaviour::Silent => return,
             Behaviour::Withhold(of) if is_kind(of) => return,
             Behaviour::Lie(of) if is_kind(of) => {
-                let lie = self.changed(node, &message);
-                return self.transmit(node, to, &lie);
+                let forged = self.changed(node, &message);
+                return self.transmit(node, to, &forged);
             }
             Behaviour::Equivocate(of) if is_kind(of) => {
                 self.transmit(node, to, &message);

@@ -195,8 +195,8 @@ fn false_values_name_their_member() {
             Content::Points(..) => Rejected::Point { member: 2, item: 0 },
             _ => Rejected::Response { member: 2, item: 1 },
         };
-        let lie = table.forge(&message, content);
-        let effects = table.receive(to, &lie).unwrap();
+        let forged = table.forge(&message, content);
+        let effects = table.receive(to, &forged).unwrap();
         let fault = Effect::Fault { member: 2, reason: expected };
         assert_eq!(effects[0], fault, "step {step}");
         table.act(to, effects);
@@ -248,8 +248,8 @@ fn lists_of_another_length_name_their_member() {
             Content::Responses(round, responses) => Content::Responses(round, responses[..1].to_vec()),
             content => content,
         };
-        let lie = table.forge(&message, content);
-        let effects = table.receive(to, &lie).unwrap();
+        let forged = table.forge(&message, content);
+        let effects = table.receive(to, &forged).unwrap();
         let is_length = |reason: &Rejected| matches!(reason, Rejected::Length { expected: 2, got: 1, .. });
         assert!(matches!(&effects[0], Effect::Fault { member: 2, reason, .. } if is_length(reason)), "{effects:?}");
     }
@@ -354,8 +354,8 @@ fn a_false_challenge_ends_the_attempt() {
         let Content::Challenge(of, points) = &challenge.content else { panic!("{challenge:?}") };
         let mut changed = points.clone();
         changed[2].swap(0, 1);
-        let lie = table.forge(&challenge, Content::Challenge(*of, changed));
-        assert!(matches!(table.receive(1, &lie), Err(Rejected::Point { item: 0, .. })));
+        let forged = table.forge(&challenge, Content::Challenge(*of, changed));
+        assert!(matches!(table.receive(1, &forged), Err(Rejected::Point { item: 0, .. })));
         // The nonces are gone: the true challenge has no answer either.
         assert_eq!(table.receive(1, &challenge), Err(Rejected::NotDue));
     }
@@ -377,12 +377,12 @@ fn points_of_the_second_round_need_true_first_signatures() {
     let (_, first) = firsts.iter().find(|(to, _)| *to == 1).unwrap();
     let Content::First(signatures) = &first.content else { panic!("{first:?}") };
     let swapped = vec![signatures[1], signatures[0]];
-    let lie = table.forge(first, Content::First(swapped));
+    let forged = table.forge(first, Content::First(swapped));
     let mismatch = Rejected::FirstSignature { item: 0, source: VerifyError::Mismatch };
-    assert_eq!(table.receive(1, &lie), Err(mismatch));
-    let lie = table.forge(first, Content::First(vec![signatures[0]]));
+    assert_eq!(table.receive(1, &forged), Err(mismatch));
+    let forged = table.forge(first, Content::First(vec![signatures[0]]));
     let length = Rejected::Length { field: "first signatures", expected: 2, got: 1 };
-    assert_eq!(table.receive(1, &lie), Err(length));
+    assert_eq!(table.receive(1, &forged), Err(length));
     assert_eq!(table.receive(1, first).map(|effects| effects.len()), Ok(1));
 }
 

@@ -174,7 +174,7 @@ impl NetworkFile {
         cosign::quorum(self.members.len())
     }
 
-    /// Returns the number of members that can crash or lie. Committees of 2 and 3 members have 0.
+    /// Returns the number of members that can stop or send false messages. Committees of 2 and 3 members have 0.
     pub fn faults(&self) -> usize {
         self.members.len().saturating_sub(1) / 3
     }

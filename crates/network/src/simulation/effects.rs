@@ -151,8 +151,8 @@ impl World {
             }
             Err(error) => panic!("seed {}: member {member}: {error}", self.seed),
         };
-        if self.liar == Some(member) && self.happens(700) {
-            self.lie(member, height, round, &entry);
+        if self.forger == Some(member) && self.happens(700) {
+            self.forge(member, height, round, &entry);
             return Vec::new();
         }
         let (id, bytes, round) = (entry.id, Arc::clone(&entry.bytes), Round::new(round));
@@ -163,8 +163,8 @@ impl World {
         vec![Input::Propose(LocallyProposedValue::new(height.into(), round, id.into()))]
     }
 
-    /// Judges the entry of another member, and writes a valid entry to the journal. A member judges an entry from itself
-    /// as decided: it has the entry from value sync.
+    /// Judges the entry of another member, and writes a valid entry to the journal. A member judges an entry from
+    /// itself as decided: it has the entry from value sync.
     #[expect(clippy::too_many_arguments, reason = "these are the fields of the message")]
     pub(super) fn judge(
         &mut self,
@@ -190,7 +190,7 @@ impl World {
                 Some(proposed(height, round, proposer, id, Validity::Valid))
             }
             Verdict::Invalid { id, reason } => {
-                assert_eq!(Some(proposer), self.liar, "seed {}: member {to}: {reason}", self.seed);
+                assert_eq!(Some(proposer), self.forger, "seed {}: member {to}: {reason}", self.seed);
                 self.see("an invalid entry");
                 Some(proposed(height, round, proposer, id, Validity::Invalid))
             }
@@ -265,16 +265,16 @@ impl World {
     }
 
     /// Sends a false entry, or two different bodies, with the signature of the member.
-    fn lie(&mut self, member: usize, height: Height, round: u32, entry: &Entry) {
+    fn forge(&mut self, member: usize, height: Height, round: u32, entry: &Entry) {
         let network = self.network.id();
         let others = self.others(member);
         let mut valid_round = Round::Nil;
-        let lies: Vec<(Vec<u8>, EntryId, Vec<usize>)> = match height.kind() {
+        let entries: Vec<(Vec<u8>, EntryId, Vec<usize>)> = match height.kind() {
             EntryKind::Body => {
                 let limits = self.network.parameters().body_limits();
                 let mut body = Body::decode(height, &entry.bytes, &limits).unwrap();
-                let lie = self.draw(3);
-                if lie == 0 {
+                let kind = self.draw(3);
+                if kind == 0 {
                     self.see("a body from the future");
                     // The name of an earlier round must not hide the time.
                     valid_round = Round::ZERO;
@@ -282,7 +282,7 @@ impl World {
                     let bytes = body.encode();
                     let id = EntryId::of_body(&network, height, &bytes);
                     vec![(bytes, id, others)]
-                } else if lie == 1 {
+                } else if kind == 1 {
                     self.see("two bodies");
                     body.timestamp = body.timestamp.next().unwrap();
                     let other = body.encode();
@@ -307,7 +307,7 @@ impl World {
                 vec![(bytes, id, others)]
             }
         };
-        for (bytes, id, to) in lies {
+        for (bytes, id, to) in entries {
             let (round, value, index) = (Round::new(round), id.into(), self.members[member].index());
             let proposal =
                 EngineProposal { height: height.into(), round, value, valid_round: Round::Nil, member: index };

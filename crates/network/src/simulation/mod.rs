@@ -90,10 +90,10 @@ fn three_of_four_members_go_on() {
 }
 
 #[test]
-fn a_proposer_lies() {
-    let seen = run("lies", 4, 8, 6, |world| world.liar = Some(1));
-    for lie in ["a body from the future", "two bodies", "a false body", "a false seal", "an invalid entry"] {
-        assert!(seen.contains(lie), "{lie}: {seen:?}");
+fn a_proposer_sends_false_entries() {
+    let seen = run("false entries", 4, 8, 6, |world| world.forger = Some(1));
+    for entry in ["a body from the future", "two bodies", "a false body", "a false seal", "an invalid entry"] {
+        assert!(seen.contains(entry), "{entry}: {seen:?}");
     }
 }
 
@@ -106,7 +106,7 @@ fn clocks_differ() {
 #[test]
 fn everything_happens_at_once() {
     run("all", 7, 6, 4, |world| {
-        world.liar = Some(2);
+        world.forger = Some(2);
         world.rates = Rates { crash: 1, power: 0, loss: 20, repeat: 20, mistake: 50, delay: 50, partition: 1 };
     });
 }

@@ -64,7 +64,7 @@ pub(super) struct World {
     pub(super) members: Vec<Member>,
     pub(super) rates: Rates,
     /// A member whose proposals are false.
-    pub(super) liar: Option<usize>,
+    pub(super) forger: Option<usize>,
     /// What has happened in the run.
     pub(super) seen: BTreeSet<String>,
     /// Time in milliseconds.
@@ -100,7 +100,7 @@ impl World {
             members: (0..members).map(member).collect(),
             network,
             rates: Rates::default(),
-            liar: None,
+            forger: None,
             seen: BTreeSet::new(),
             time: 0,
             timers: vec![Vec::new(); members],

@@ -1,4 +1,4 @@
-//! Members that lie, fail and come back.
+//! Members that send false messages, fail and come back.
 
 use std::{fs, thread, time::Duration};
 
@@ -196,8 +196,8 @@ fn a_member_with_another_state_root_stops() {
     assert!(reason.starts_with("height 7: the decided entry "), "{reason}");
     assert!(reason.contains(" is invalid here; state root: expected ") && reason.contains(", got "), "{reason}");
     assert_eq!(other.height(), 3);
-    // Messages can be on their way at the failure. From then on, the log of votes stays as it is, beyond the timeouts of
-    // a round.
+    // Messages can be on their way at the failure. From then on, the log of votes stays as it is, beyond the timeouts
+    // of a round.
     let log = || fs::read(network.directory_of(3).join("wal")).unwrap();
     thread::sleep(Duration::from_millis(500));
     let votes = log();

@@ -232,7 +232,8 @@ impl Network {
         self.directory_of(index).join("journal")
     }
 
-    /// Waits until all members vote also after the loss of blocks: a member with a new directory votes after a newer block.
+    /// Waits until all members vote also after the loss of blocks: a member with a new directory votes after a newer
+    /// block.
     #[track_caller]
     pub(crate) fn wait_for_votes(&self, members: &[Member]) {
         wait("vote", || {

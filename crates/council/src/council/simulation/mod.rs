@@ -1,9 +1,9 @@
-//! Seeded simulations of a network: members propose, judge, decide and co-sign, and members crash, lie, and lose
-//! messages. A referee stands for the agreement: it counts the votes of each round.
+//! Seeded simulations of a network: members propose, judge, decide and co-sign, and members crash, send false messages,
+//! and lose messages. A referee stands for the agreement: it counts the votes of each round.
 //!
 //! A run is a function of its seed. `COUNCIL_SEEDS=1000` runs more seeds, and `COUNCIL_SEED=7` one of them.
 
-mod lies;
+mod forgeries;
 mod node;
 
 use std::{
@@ -25,7 +25,7 @@ use crate::{
 
 /// Longest time of a co-signature session, in milliseconds.
 const SESSION: u64 = 4_000;
-/// Rounds of a height in which messages can be lost, members crash and proposers lie.
+/// Rounds of a height in which messages can be lost, members crash and proposers send false entries.
 const BAD_ROUNDS: u32 = 4;
 
 enum Event {
@@ -46,7 +46,7 @@ struct World {
     loss: u64,
     crashes: u64,
     full: u64,
-    lies: u64,
+    forgeries: u64,
     /// Whether nothing of this happens now.
     is_quiet: bool,
     decided: BTreeMap<Height, EntryId>,
@@ -92,7 +92,7 @@ impl World {
         let genesis_root = nodes[0].snapshot().unwrap().state().root();
         let accounts = testing::genesis();
         let supply = accounts.accounts().values().map(|account| account.balance.get()).sum();
-        let [loss, crashes, full, lies] = [100, 8, 60, 400].map(|most| next(&mut random, most + 1));
+        let [loss, crashes, full, forgeries] = [100, 8, 60, 400].map(|most| next(&mut random, most + 1));
         Self {
             seed,
             random,
@@ -104,7 +104,7 @@ impl World {
             loss,
             crashes,
             full,
-            lies,
+            forgeries,
             is_quiet: false,
             decided: BTreeMap::new(),
             bytes: BTreeMap::new(),
@@ -248,8 +248,8 @@ impl World {
         let Some(entry) = self.nodes[proposer].propose(height, round, time) else { return };
         let earlier = self.proposed.insert((proposer, height, round), entry.id);
         assert!(earlier.is_none_or(|earlier| earlier == entry.id), "seed {}: two proposals in a round", self.seed);
-        let lies = self.lies;
-        if self.happens(lies) && self.lie(height, round, time, &entry) {
+        let forgeries = self.forgeries;
+        if self.happens(forgeries) && self.forge(height, round, time, &entry) {
             return;
         }
         let votes = self.votes(height, round, time, &entry.bytes, &mut |index| index == proposer);

@@ -6,14 +6,14 @@ use super::*;
 use crate::entry::{ItemSignatures, Seal};
 
 impl World {
-    /// Sends a false proposal in place of `entry`, or two different ones. Returns whether the proposer lies.
-    pub(super) fn lie(&mut self, height: Height, round: u32, time: u64, entry: &Entry) -> bool {
-        let lie = match height.kind() {
+    /// Sends a false proposal in place of `entry`, or two different ones. Returns whether the proposer sends one.
+    pub(super) fn forge(&mut self, height: Height, round: u32, time: u64, entry: &Entry) -> bool {
+        let forged = match height.kind() {
             EntryKind::Body if self.draw(3) == 0 => return self.two_bodies(height, round, time, entry),
             EntryKind::Body => self.false_body(height, entry),
             EntryKind::Seal => self.false_seal(entry),
         };
-        let Some(bytes) = lie else { return false };
+        let Some(bytes) = forged else { return false };
         assert_ne!(bytes, *entry.bytes);
         self.see(if height.kind() == EntryKind::Body { "a false body" } else { "a false seal" });
         let mut reasons = BTreeSet::new();
@@ -23,7 +23,7 @@ impl World {
                     Some(Verdict::Invalid { reason, .. }) => drop(reasons.insert(format!("{reason:?}"))),
                     // The member has crashed, is behind, has a full disk or a clock far away.
                     None | Some(Verdict::Withheld(_) | Verdict::Later(_)) => {}
-                    Some(Verdict::Valid(_)) => panic!("seed {}: member {index} accepts a lie", self.seed),
+                    Some(Verdict::Valid(_)) => panic!("seed {}: member {index} accepts a false entry", self.seed),
                 }
             }
         }
@@ -65,8 +65,8 @@ impl World {
         }
         let limits = self.network.parameters().body_limits();
         let body = Body::decode(height, &entry.bytes, &limits).unwrap();
-        let lies = testing::false_bodies();
-        let (name, change) = &lies[self.pick(lies.len())];
+        let changes = testing::false_bodies();
+        let (name, change) = &changes[self.pick(changes.len())];
         // Some changes need a DS block or transactions.
         let is_possible = (body.ds_header.is_some() || !(name.starts_with("ds.") || name.contains("DS block")))
             && (body.transactions.len() >= 4 || !name.contains("transaction"));
@@ -76,19 +76,19 @@ impl World {
     fn false_seal(&mut self, entry: &Entry) -> Option<Vec<u8>> {
         let members = self.nodes.len();
         let seal = Seal::decode(&entry.bytes, members).unwrap();
-        let mut lie = seal.clone();
+        let mut forged = seal.clone();
         match self.draw(6) {
-            0 => lie.signers = vec![true; members + 1],
-            1 => lie.signers.rotate_left(1),
-            2 => drop(lie.items.pop()),
-            3 => lie.items.swap(0, 1),
-            4 => lie.items[0] = ItemSignatures { cs1: seal.items[0].cs2, cs2: seal.items[0].cs1 },
+            0 => forged.signers = vec![true; members + 1],
+            1 => forged.signers.rotate_left(1),
+            2 => drop(forged.items.pop()),
+            3 => forged.items.swap(0, 1),
+            4 => forged.items[0] = ItemSignatures { cs1: seal.items[0].cs2, cs2: seal.items[0].cs1 },
             _ => {
                 // The seal of the block before.
                 let height = self.decided.keys().rev().find(|height| height.kind() == EntryKind::Seal)?;
                 return Some(Arc::clone(&self.bytes[height]).to_vec());
             }
         }
-        Some(lie.encode()).filter(|bytes| **bytes != *entry.bytes)
+        Some(forged.encode()).filter(|bytes| **bytes != *entry.bytes)
     }
 }
