@@ -1,10 +1,6 @@
 //! The replies to the requests of the engine. Each reply is the result of work on the thread of the chain.
 
-use std::{
-    ops::RangeInclusive,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{ops::RangeInclusive, sync::Arc, time::Duration};
 
 use arc_malachitebft_app::{
     consensus::{LocallyProposedValue, ProposedValue},
@@ -17,8 +13,8 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use ractor::RpcReplyPort;
 use silica_chain::consensus::Application;
 use silica_council::{
-    BlockTiming, CoSignMessage, Council, Decided, Effect, Entry, EntryId, EntryKind, Height, InvalidEntry,
-    ProposalError, Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, proposer,
+    BlockTiming, CoSignMessage, Council, Decided, Effect, Entry, EntryId, Height, InvalidEntry, ProposalError,
+    Recipient, Rule, TimerKind, Verdict, Withheld, entry_bytes, proposer,
 };
 use silica_protocol::Timestamp;
 use tokio::{sync::watch, time::sleep};

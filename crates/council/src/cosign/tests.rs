@@ -227,10 +227,10 @@ fn bytes_that_are_no_point_are_evidence() {
     let messages = until(&mut table, 3);
     let (_, message) = messages.into_iter().find(|(_, message)| message.from != 0).unwrap();
     let shown = CoSignMessage { from: 2, ..message };
-    let lie = table.forge(&shown, Content::Points(CoSignRound::First, bad.to_vec()));
-    let effects = table.receive(0, &lie).unwrap();
+    let message = table.forge(&shown, Content::Points(CoSignRound::First, bad.to_vec()));
+    let effects = table.receive(0, &message).unwrap();
     let reason = Rejected::Point { member: 2, item: 0 };
-    assert_eq!(effects[0], Effect::Fault { member: 2, reason, evidence: lie });
+    assert_eq!(effects[0], Effect::Fault { member: 2, reason });
     table.act(0, effects);
     table.deliver(|message| (message.from != 2).then_some(message));
     table.results.remove(0);
