@@ -31,8 +31,8 @@ const LARGE_TRANSACTION: usize = 64 << 10;
 pub(crate) struct Call<'a> {
     /// The id of the request.
     pub(crate) id: &'a Id<'a>,
-    /// The parameters, as the client sent them.
-    pub(crate) params: Option<&'a RawValue>,
+    /// The JSON text of the parameters, as the client sent them.
+    pub(crate) params: Option<&'a str>,
     /// The names of the parameters that the method declares.
     pub(crate) fields: &'static [&'static str],
 }

@@ -30,7 +30,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{error::RpcError, number::integral};
+use super::{error::RpcError, number::integral, plain};
 
 /// Maximum number of levels of arrays and objects in a body. The parameters of an accepted request have one level less.
 /// This depth is below the recursion limit of `serde_json`, so a method can always read the parameters.
@@ -55,8 +55,8 @@ pub struct Request<'a> {
     pub id: Option<Id<'a>>,
     /// Name of the method, in the letter case of the request.
     pub method: Cow<'a, str>,
-    /// The parameters, an array or an object; `None` if the member is absent or null.
-    pub params: Option<Cow<'a, RawValue>>,
+    /// The JSON text of the parameters, an array or an object; `None` if the member is absent or null.
+    pub params: Option<Cow<'a, str>>,
 }
 
 /// The error response to an invalid body or element.
@@ -94,16 +94,21 @@ impl<'a> Body<'a> {
     /// Reads strict JSON without comments, and ignores the text after the first value. Returns `None` if the body is
     /// not strict JSON, or has too many levels.
     fn read(body: &'a [u8], batch_limit: usize) -> Option<Self> {
-        let read = if let Ok(text) = core::str::from_utf8(body) {
-            // The body is valid UTF-8, so the parser does not check each string again.
-            let levels = Levels::AtMost(MAX_DEPTH.saturating_sub(1));
-            serde_json::Deserializer::from_str(text).deserialize_any(BodyVisitor { batch_limit, levels })
-        } else {
-            // This parser reads bytes, and ignores invalid UTF-8 in values that it skips.
-            let levels = if is_deeper(body, MAX_DEPTH) { return None } else { Levels::Counted };
-            serde_json::Deserializer::from_slice(body).deserialize_any(BodyVisitor { batch_limit, levels })
-        };
-        read.ok()
+        if let Ok(text) = core::str::from_utf8(body) {
+            return plain::read_body(text, batch_limit).or_else(|| Self::read_text(text, batch_limit));
+        }
+        // This parser reads bytes, and ignores invalid UTF-8 in values that it skips.
+        if is_deeper(body, MAX_DEPTH) {
+            return None;
+        }
+        let visitor = BodyVisitor { batch_limit, levels: Levels::Counted };
+        serde_json::Deserializer::from_slice(body).deserialize_any(visitor).ok()
+    }
+
+    /// Reads a body that is valid UTF-8 with the general parser, which does not check each string again.
+    pub(super) fn read_text(text: &'a str, batch_limit: usize) -> Option<Self> {
+        let visitor = BodyVisitor { batch_limit, levels: Levels::AtMost(MAX_DEPTH.saturating_sub(1)) };
+        serde_json::Deserializer::from_str(text).deserialize_any(visitor).ok()
     }
 
     fn into_owned(self) -> Body<'static> {
@@ -156,7 +161,7 @@ impl<'a> Id<'a> {
         Id(Cow::Owned(self.0.into_owned()))
     }
 
-    fn from_json(json: &'a str) -> Option<Self> {
+    pub(super) fn from_json(json: &'a str) -> Option<Self> {
         let fits = match json.as_bytes().first() {
             Some(b'"') => true,
             Some(b'n') => true,
@@ -450,7 +455,7 @@ fn read_request<'de, A: MapAccess<'de>>(mut members: A, levels: Levels) -> Resul
     let known_id = id.and_then(|json| Id::from_json(json.get()));
     let params = match params.map(RawValue::get) {
         None | Some("null") => Some(None),
-        Some(json) if json.starts_with(['[', '{']) => Some(params.map(Cow::Borrowed)),
+        Some(json) if json.starts_with(['[', '{']) => Some(Some(Cow::Borrowed(json))),
         Some(_) => None,
     };
     Ok(match (version.as_deref(), method, params) {
@@ -561,7 +566,7 @@ mod tests {
                 _ => return Err(RpcError::METHOD_NOT_FOUND),
             };
             request.require_id()?;
-            let params = request.params.as_deref().map_or("null", RawValue::get);
+            let params = request.params.as_deref().unwrap_or("null");
             if value == "text" && serde_json::from_str::<[&str; 1]>(params).is_err() {
                 return Err(RpcError::INVALID_PARAMS);
             }
@@ -680,7 +685,7 @@ mod tests {
     fn params_keep_their_text() {
         let body = br#"{"id":1,"jsonrpc":"2.0","method":"m","params": [ 1.0, {"b":1,"a":2} ] }"#;
         let Body::Single(Ok(request)) = Body::parse(body, 1) else { panic!() };
-        assert_eq!(request.params.unwrap().get(), r#"[ 1.0, {"b":1,"a":2} ]"#);
+        assert_eq!(&*request.params.unwrap(), r#"[ 1.0, {"b":1,"a":2} ]"#);
     }
 
     #[test]
@@ -851,7 +856,7 @@ mod tests {
         let params = nested("[", MAX_DEPTH - 1, "]");
         let body = format!(r#"{{"id":1,"jsonrpc":"2.0","method":"m","params":{params}}}"#);
         let Body::Single(Ok(request)) = Body::parse(body.as_bytes(), 1) else { panic!() };
-        serde_json::from_str::<Value>(request.params.unwrap().get()).unwrap();
+        serde_json::from_str::<Value>(&request.params.unwrap()).unwrap();
     }
 
     #[test]
@@ -879,7 +884,7 @@ mod tests {
         let request = request.into_owned();
         assert_eq!(request.require_id().unwrap().as_json(), "5");
         assert_eq!(request.method, "GetBalance");
-        assert_eq!(request.params.unwrap().get(), r#"["a\"b"]"#);
+        assert_eq!(&*request.params.unwrap(), r#"["a\"b"]"#);
     }
 
     #[test]
