@@ -15,7 +15,7 @@ use crate::{
     diff::StateDiff,
     error::{HistoryError, StateError},
     index::{HistoryIndex, IndexFailure, IndexProgress, IndexView},
-    versioned_trie::pages::PageStore,
+    versioned_trie::{cache::Cache, pages::PageStore},
     view::StateView,
     window::{RecomputedStates, Window},
 };
@@ -38,6 +38,9 @@ pub(crate) struct Core {
     pub pages: Arc<PageStore>,
     pub archive: Arc<Archive>,
     pub older: RecomputedStates,
+    /// The cached text of each transaction, with the number of its block. A revert makes a new core, so the cache has no
+    /// transaction of a removed block.
+    pub texts: Cache<(BlockNumber, Arc<[u8]>)>,
     /// `None` if the store has no history index.
     pub index: Option<Arc<HistoryIndex>>,
 }
@@ -329,6 +332,21 @@ impl Snapshot {
     /// See [`Snapshot::tx_block`].
     pub fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
         self.archive.find_transaction(hash)
+    }
+
+    /// Returns the text that a caller has [cached](Snapshot::cache_text) for the transaction with a hash. Returns `None`
+    /// if no such text is in memory, or the transaction is in a block after the snapshot.
+    pub fn cached_text(&self, hash: &TxHash) -> Option<Arc<[u8]>> {
+        let (block, text) = self.core.texts.get(hash.as_bytes())?;
+        self.head().is_some_and(|head| block <= head.number).then_some(text)
+    }
+
+    /// Caches a text that depends only on the transaction `found`, which exists. All callers must cache the same text
+    /// for a transaction. The texts take a part of [`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes).
+    pub fn cache_text(&self, found: &FoundTransaction, text: &[u8]) {
+        if let Some(block) = found.newest_block() {
+            self.core.texts.insert(found.hash().as_bytes(), (block, text.into()), text.len());
+        }
     }
 
     /// Returns the successful transaction that deployed a contract or library, or `None` if no such transaction exists.

@@ -131,7 +131,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "KINDS", default_value = "addresses,events,blocks,balances",
           env = "SILICA_INDEX")]
     pub index: IndexKinds,
-    /// Memory for cached trie pages of the state, in MiB.
+    /// Memory for cached trie pages of the state, and for cached results of `GetTransaction` (1/32 of it), in MiB.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
           env = "SILICA_CACHE_MB")]
     pub cache_mb: u64,

@@ -120,7 +120,7 @@ pub struct Config {
     pub proof_window: u64,
     /// The kinds of entries of the history index.
     pub index: IndexKinds,
-    /// Memory for cached trie pages of the state, in bytes.
+    /// Memory for cached trie pages of the state, and for cached results of `GetTransaction`, in bytes.
     pub cache_bytes: u64,
     /// Whether the node flushes a block to disk before it acknowledges the transactions of the block.
     pub durability: Durability,

@@ -88,6 +88,7 @@ struct GetTransaction {
 
 impl TransactionQuery for GetTransaction {
     const NAME: &'static str = "GetTransaction";
+    const IS_CACHED: bool = true;
     type Output = TransactionJson;
 
     fn hash(self) -> Result<TxHash, CallError> {
@@ -120,6 +121,7 @@ const NOT_SOFT_CONFIRMED: RpcError = RpcError::from_static(RpcErrorCode::DATABAS
 
 impl TransactionQuery for GetSoftConfirmedTransaction {
     const NAME: &'static str = "GetSoftConfirmedTransaction";
+    const IS_CACHED: bool = true;
     type Output = TransactionJson;
 
     fn hash(self) -> Result<TxHash, CallError> {

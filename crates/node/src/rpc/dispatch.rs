@@ -11,7 +11,7 @@ use hyper::body::Bytes;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use silica_protocol::rpc::{
-    envelope::{Id, write_result},
+    envelope::{Id, write_result, write_result_in_parts},
     error::{RpcError, RpcErrorCode},
 };
 
@@ -58,6 +58,13 @@ pub(super) fn weigh<M: TransactionQuery>(
     let method: M = params::read(request.params, request.fields)?;
     let at = node.context();
     let hash = method.hash().map_err(|error| error.into_rpc(M::NAME))?;
+    if M::IS_CACHED
+        && let Some(text) = at.snapshot.state().cached_text(&hash)
+    {
+        let end = write_result_in_parts(out, request.id, &text);
+        out.extend_from_slice(end);
+        return Ok(None);
+    }
     let found = catch_panic(M::NAME, || Ok(at.snapshot.find_transaction(&hash)?))?;
     if found.bytes() > LARGE_TRANSACTION {
         // Find the transaction again, because the head may change before the query gets a thread.
@@ -65,7 +72,18 @@ pub(super) fn weigh<M: TransactionQuery>(
         return Ok(Some(run_blocking(M::NAME, node.clone(), answer)));
     }
     let answer = catch_panic(M::NAME, || M::answer(&found, &at))?;
-    write_result(out, request.id, &answer).map(|()| None).map_err(|error| internal(M::NAME, &error))
+    let start = out.len();
+    let end = write_result_in_parts(out, request.id, b"");
+    let begin = out.len();
+    if let Err(error) = serde_json::to_writer(&mut *out, &answer) {
+        out.truncate(start);
+        return Err(internal(M::NAME, &error));
+    }
+    if M::IS_CACHED {
+        at.snapshot.state().cache_text(&found, out.get(begin..).unwrap_or_default());
+    }
+    out.extend_from_slice(end);
+    Ok(None)
 }
 
 /// Runs a query without parameters and returns its result as JSON.

@@ -31,6 +31,9 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
 pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;
+    /// Whether the result depends only on the transaction, and is the same for all queries with this constant. Then the
+    /// node caches the text of the result.
+    const IS_CACHED: bool = false;
     /// Type of the result.
     type Output: Serialize + JsonSchema;
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 use silica_node::BlockMode;
 
-use crate::harness::{RICH, error, key, result, start};
+use crate::harness::{RICH, error, key, key_number, payment, post, result, signed, start};
 
 async fn check_error(addr: SocketAddr, method: &str, params: Value, code: i64, text: &str) {
     assert_eq!(error(addr, method, params.clone()).await, (code, text.to_owned()), "{method} {params}");
@@ -181,5 +181,38 @@ async fn interface_describes_itself() {
     let node = start(BlockMode::Manual).await;
     let document = result(node.addr(), "rpc.discover", json!([])).await;
     assert_eq!(document.to_string(), serde_json::from_str::<Value>(&silica_node::openrpc()).unwrap().to_string());
+    node.stop().await.unwrap();
+}
+
+/// The node caches the text of a result. A second read has the same bytes, and a revert removes the transaction.
+#[tokio::test]
+async fn transaction_that_was_read_is_gone_after_a_revert() {
+    let node = start(BlockMode::Instant).await;
+    let addr = node.addr();
+    let rich = key(RICH);
+    let saved = result(addr, "silica_snapshot", json!([])).await;
+    let payment = payment(&rich, 1, key_number(5).address(), 1);
+    let hash = json!([payment.hash().to_string()]);
+    result(addr, "CreateTransaction", json!([signed(payment, &rich)])).await;
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetTransaction", "params": hash}).to_string();
+    let first = post(addr, &request).await;
+    assert!(first.contains(r#""success":true"#), "{first}");
+    assert_eq!(post(addr, &request).await, first);
+    let soft = result(addr, "GetSoftConfirmedTransaction", hash.clone()).await;
+    assert_eq!(soft, result(addr, "GetTransaction", hash.clone()).await);
+    result(addr, "silica_revert", json!([saved])).await;
+    assert_eq!(error(addr, "GetTransaction", hash).await, (-20, "Txn Hash not Present".to_owned()));
+    node.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn queries_of_a_batch_see_the_blocks_of_earlier_calls() {
+    let node = start(BlockMode::Manual).await;
+    let call = |method: &str, params: Value| json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params});
+    let block = call("GetTxBlock", json!(["2"]));
+    let batch = json!([block, block, call("IncreaseBlocknum", json!([3])), block]);
+    let answers: Value = serde_json::from_str(&post(node.addr(), &batch.to_string()).await).unwrap();
+    let numbers = [0, 1, 3].map(|call| answers[call]["result"]["header"]["BlockNum"].clone());
+    assert_eq!(numbers, ["18446744073709551615", "18446744073709551615", "2"]);
     node.stop().await.unwrap();
 }

@@ -56,6 +56,11 @@ impl FoundTransaction {
         self.bytes
     }
 
+    /// Returns the highest number of a block that can have the transaction, or `None` if no transaction matches.
+    pub(crate) fn newest_block(&self) -> Option<BlockNumber> {
+        self.places.iter().map(|(entry, _)| entry.number()).max()
+    }
+
     /// Reads the transaction. Returns `None` if no transaction has the hash.
     ///
     /// # Errors

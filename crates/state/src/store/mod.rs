@@ -38,8 +38,8 @@ const INDEX_CACHE: u64 = 8 << 20;
 /// The options of opening a store.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// Limit of the cache for pages of the tries, in bytes. The changes since the newest checkpoint take additional
-    /// memory.
+    /// Limit of the caches for pages of the tries and for [texts of transactions](Snapshot::cache_text), in bytes. The
+    /// texts have 1/32 of the limit. The changes since the newest checkpoint take additional memory.
     pub cache_bytes: u64,
     /// Length of the state history in blocks, at least 1.
     pub history: u64,
@@ -72,6 +72,13 @@ impl Default for StoreOptions {
             repair: true,
             index: IndexKinds::default(),
         }
+    }
+}
+
+impl StoreOptions {
+    /// Returns the limit of the cache for texts of transactions, in bytes.
+    const fn text_bytes(&self) -> u64 {
+        self.cache_bytes / 32
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{
     keys::KeyChanges,
     layout::Layout,
     snapshot::{Core, Snapshot},
-    versioned_trie::pages::PageStore,
+    versioned_trie::{cache::Cache, pages::PageStore},
     window::{RecomputedStates, Window},
 };
 
@@ -226,7 +226,9 @@ impl Store {
         progress: Progress<'_>,
     ) -> Result<Self, Opening> {
         let Databases { record, changes, state, layout, savepoints, index } = &databases;
-        let pages = PageStore::open(state.clone(), options.cache_bytes, layout.marker.clone())?;
+        let texts = Cache::new(options.text_bytes());
+        let page_bytes = options.cache_bytes.saturating_sub(options.text_bytes());
+        let pages = PageStore::open(state.clone(), page_bytes, layout.marker.clone())?;
         let archive = open_archive((record, changes), state, layout.head_marker.as_deref(), progress)?;
         let (pages, archive) = (Arc::new(pages), Arc::new(archive));
         let head = archive.head();
@@ -246,7 +248,7 @@ impl Store {
             },
         };
         let older = RecomputedStates::new(at);
-        let core = Arc::new(Core { pages, archive, older, index: index.clone() });
+        let core = Arc::new(Core { pages, archive, older, texts, index: index.clone() });
         let view = if recovered.complete {
             core.archive.view()
         } else {

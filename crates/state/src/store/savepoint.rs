@@ -16,6 +16,7 @@ use crate::{
     savepoints::{Savepoint, SavepointState},
     snapshot::{Core, Snapshot},
     transition::State,
+    versioned_trie::cache::Cache,
     window::{Pending, RecomputedStates, Window},
 };
 
@@ -171,8 +172,8 @@ impl Store {
         let archive =
             archive.back_at(removed, databases.record.clone(), databases.state.clone()).map_err(open_error)?;
         let core = archive.map(|archive| {
-            let older = RecomputedStates::new(state.version);
-            Core { pages: Arc::new(pages), archive: Arc::new(archive), older, index: index.clone() }
+            let (older, texts) = (RecomputedStates::new(state.version), Cache::new(self.options.text_bytes()));
+            Core { pages: Arc::new(pages), archive: Arc::new(archive), older, texts, index: index.clone() }
         });
         Ok(core.map(|core| (core, state)))
     }
