@@ -56,7 +56,7 @@ pub(crate) use self::{
     response::whole_seconds,
     response_body::{CHUNK, Chunks, Reply, ResponseBody, Truncated, make_chunk},
     routes::{HOME, METRICS, READY},
-    text::Text,
+    text::{Mark, Text},
 };
 
 /// Limits of the resources that clients can use.

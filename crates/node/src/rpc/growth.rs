@@ -120,6 +120,12 @@ impl<'a> Growth<'a> {
         Ok(())
     }
 
+    /// Returns whether the response is so short that the next call needs neither a permit nor memory.
+    pub(super) fn is_small(&self, text: &Text) -> bool {
+        let fits = text.len().saturating_add(AHEAD.min(self.limit / 2)) <= self.limit;
+        fits && text.memory() <= SMALL_RESPONSE && self.stream == 0 && self.end.is_none()
+    }
+
     /// Checks the length of the text, and waits for memory for text that has no reserved memory.
     pub(super) async fn check(&mut self, text: &Text) -> Result<(), RpcError> {
         if text.len() > self.limit {

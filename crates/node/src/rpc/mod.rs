@@ -44,7 +44,8 @@ use self::{
 };
 use crate::{
     driver::NodeHandle,
-    http::{self, Allowance, Answered, Caller, Foreign, Memory, RejectReason, Reply, SMALL_RESPONSE, Text},
+    head::Context,
+    http::{self, Allowance, Answered, Caller, Foreign, Mark, Memory, RejectReason, Reply, SMALL_RESPONSE, Text},
     log_filter::EthSubscriptions,
     metrics::Metrics,
 };
@@ -79,8 +80,8 @@ impl Default for RpcLimits {
     }
 }
 
-/// Number of calls of a batch after which the task yields to other connections.
-const TURN: usize = 16;
+/// Time after which the task of a batch yields to other connections.
+const TURN: Duration = Duration::from_micros(200);
 /// Number of bytes of the response to a batch after which the task yields to other connections.
 const TURN_BYTES: usize = 64 << 10;
 
@@ -123,7 +124,7 @@ impl Service {
     /// Returns the reply to the body of a request, single or batch. The rate limit has already counted `paid` units of
     /// the first call. Returns no reply if the response must reserve memory first, and the reservation fails.
     pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
-        let permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid), session: None };
+        let permit = Permit::new(caller, paid, None);
         self.answer_with(body, permit, memory).await
     }
 
@@ -135,7 +136,7 @@ impl Service {
         session: &EthSubscriptions,
         memory: Memory,
     ) -> Answered {
-        let permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(0), session: Some(session) };
+        let permit = Permit::new(caller, 0, Some(session));
         self.answer_with(body, permit, memory).await
     }
 
@@ -155,7 +156,11 @@ impl Service {
         permit: &mut Permit<'_>,
     ) -> Option<Reply> {
         let (mut text, mut growth) = (Text::with_capacity(USUAL_ANSWER), Growth::single(memory));
-        let rest = self.answer_entry(&mut text, entry, permit, &mut growth).await;
+        let rest = if self.answer_now(&mut text, entry, permit, &growth) {
+            None
+        } else {
+            self.answer_entry(&mut text, entry, permit, &mut growth).await
+        };
         if growth.has_ended() {
             return None;
         }
@@ -204,20 +209,30 @@ impl Service {
         let (size, limit) = ((entries.len(), ids.fold(0, usize::saturating_add)), self.limits.batch_answer_bytes);
         let mut growth = Growth::batch(memory, size, limit, (&self.large, self.patience)).await?;
         let mut text = Text::with_capacity(entries.len().saturating_mul(SHORT_ANSWER).min(SMALL_RESPONSE));
-        let (mut yielded, mut refused) = (0, 0_usize);
+        let (mut yielded, mut turn, mut refused) = (0, Instant::now(), 0_usize);
+        permit.call_ended = Some(turn);
         for (position, entry) in entries.iter().enumerate() {
             text.end().push(if position == 0 { b'[' } else { b',' });
             let start = text.mark();
-            if let Err(error) = self.answer_element(&mut text, entry, permit, &mut growth).await {
+            let answered = if self.answer_now(&mut text, entry, permit, &growth) {
+                if growth.is_small(&text) { Ok(()) } else { growth.check(&text).await }
+            } else {
+                permit.context = None;
+                self.answer_element(&mut text, entry, permit, &mut growth).await
+            };
+            if let Err(error) = answered {
                 refused = refused.saturating_add(1);
                 text.rewind(start);
                 let id = entry.as_ref().ok().and_then(|request| request.id.as_ref());
                 self.refuse(&mut text, id.unwrap_or(&Id::NULL), &error);
             }
             text.divide();
-            if position % TURN == TURN - 1 || text.len().saturating_sub(yielded) > TURN_BYTES {
-                yielded = text.len();
+            let ended = permit.call_ended.unwrap_or_else(Instant::now);
+            if ended.saturating_duration_since(turn) > TURN || text.len().saturating_sub(yielded) > TURN_BYTES {
+                permit.context = None;
                 yield_now().await;
+                (yielded, turn) = (text.len(), Instant::now());
+                permit.call_ended = Some(turn);
             }
         }
         if refused > 0 {
@@ -229,6 +244,80 @@ impl Service {
         text.end().push(b']');
         growth.shrink(&text);
         Some(Reply::whole(text, growth.into_memory()))
+    }
+
+    /// Writes the response to a request with a query that needs no wait. Most requests have such a query, and an
+    /// asynchronous call takes longer than a short query. Returns whether the response was written.
+    fn answer_now(
+        &self,
+        out: &mut Text,
+        entry: &envelope::Entry<'_>,
+        permit: &mut Permit<'_>,
+        growth: &Growth<'_>,
+    ) -> bool {
+        let Ok(request) = entry else { return false };
+        let Some(row) = permit.row.filter(|row| row.name == request.method).or_else(|| self.find(&request.method))
+        else {
+            return false;
+        };
+        permit.row = Some(row);
+        let Action::Query(query) = row.action else { return false };
+        if !growth.is_small(out) {
+            return false;
+        }
+        let (start, length) = (out.mark(), out.len());
+        let outcome = permit.charge(row.weight).and_then(|()| {
+            let call = self.admit(row, request, permit)?;
+            let begun = permit.call_ended.unwrap_or_else(Instant::now);
+            let context = permit.context.get_or_insert_with(|| self.node.context());
+            let outcome = query(call, context, out.end());
+            self.count(row, begun, permit);
+            outcome.and_then(|()| self.check_size(out, start, length))
+        });
+        if let Err(error) = outcome {
+            self.refuse(out, request.id.as_ref().unwrap_or(&Id::NULL), &error);
+        }
+        true
+    }
+
+    /// Returns the row of a method.
+    fn find(&self, method: &str) -> Option<&'static Row> {
+        self.offer.table.find(method)
+    }
+
+    /// Checks that the caller may call the method of `row`, and that the request has an id.
+    fn admit<'request>(
+        &self,
+        row: &Row,
+        request: &'request Request<'_>,
+        permit: &Permit<'_>,
+    ) -> Result<Call<'request>, RpcError> {
+        if !self.is_listed(row.position) {
+            return Err(RpcError::METHOD_NOT_FOUND);
+        }
+        let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
+        if row.for_developers {
+            self.check_developer(row.name, permit.foreign)?;
+        }
+        Ok(call)
+    }
+
+    /// Counts a call that began at `begun` and ends now.
+    fn count(&self, row: &Row, begun: Instant, permit: &mut Permit<'_>) {
+        let ended = Instant::now();
+        self.metrics.called(row.position, ended.saturating_duration_since(begun));
+        permit.call_ended = Some(ended);
+    }
+
+    /// Removes a response that began at `start` from `out` if it has too many bytes, and returns the error. `length` is
+    /// the length of the text at `start`.
+    fn check_size(&self, out: &mut Text, start: Mark, length: usize) -> Result<(), RpcError> {
+        if out.len().saturating_sub(length) <= self.limits.answer_bytes {
+            return Ok(());
+        }
+        out.rewind(start);
+        let text = format!("The answer has more than {} bytes, ask for less at once", self.limits.answer_bytes);
+        Err(RpcError::new(RpcErrorCode::MISC_ERROR, text))
     }
 
     /// Writes the whole response to an element of a batch, with all chunks of a streamed result. The response to a
@@ -286,7 +375,7 @@ impl Service {
         growth: &mut Growth<'_>,
     ) -> Result<Option<ChunkedResult>, RpcError> {
         let table = self.offer.table;
-        let row = table.find(&request.method);
+        let row = self.find(&request.method);
         permit.charge(row.map_or(NonZeroU32::MIN, |row| row.weight))?;
         let developer = self.offer.developer && permit.foreign.is_none();
         let row = row.ok_or_else(|| {
@@ -294,16 +383,10 @@ impl Service {
                 table.entries().get(position).is_some_and(|entry| self.is_offered(position, entry, developer))
             })
         })?;
-        if !self.is_listed(row.position) {
-            return Err(RpcError::METHOD_NOT_FOUND);
-        }
-        let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
-        if row.for_developers {
-            self.check_developer(row.name, permit.foreign)?;
-        }
-        let begun = Instant::now();
+        let call = self.admit(row, request, permit)?;
+        let begun = permit.call_ended.unwrap_or_else(Instant::now);
         let outcome = self.act(out, row, call, (developer, permit.session), growth).await;
-        self.metrics.called(row.position, begun.elapsed());
+        self.count(row, begun, permit);
         outcome
     }
 
@@ -403,12 +486,7 @@ impl Service {
                 }
             }
         }
-        if out.len().saturating_sub(length) > self.limits.answer_bytes {
-            out.rewind(start);
-            let text = format!("The answer has more than {} bytes, ask for less at once", self.limits.answer_bytes);
-            return Err(RpcError::new(RpcErrorCode::MISC_ERROR, text));
-        }
-        Ok(None)
+        self.check_size(out, start, length).map(|()| None)
     }
 }
 
@@ -424,9 +502,21 @@ struct Permit<'a> {
     allowance: Allowance<'a>,
     /// The subscriptions of the WebSocket session; `None` over HTTP.
     session: Option<&'a EthSubscriptions>,
+    /// The time at which the previous call of a batch ended, which is the time at which the next call begins. A clock
+    /// reading takes as long as a part of a short call. `None` before the first call.
+    call_ended: Option<Instant>,
+    /// The row of the previous query. Most calls of a batch have the same method.
+    row: Option<&'static Row>,
+    /// The head of the previous query. The queries of a batch share it until the task yields, or makes another call.
+    context: Option<Context>,
 }
 
-impl Permit<'_> {
+impl<'a> Permit<'a> {
+    fn new(caller: &'a Caller, paid: u32, session: Option<&'a EthSubscriptions>) -> Self {
+        let (foreign, allowance) = (caller.foreign(), caller.allowance(paid));
+        Self { foreign, allowance, session, call_ended: None, row: None, context: None }
+    }
+
     fn charge(&mut self, weight: NonZeroU32) -> Result<(), RpcError> {
         let charged = self.allowance.charge(weight);
         charged.map_err(|wait| RpcError::new(RpcErrorCode::SERVER_ERROR, too_often(wait)))
