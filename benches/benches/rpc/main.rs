@@ -11,9 +11,11 @@ mod server;
 use std::{env, time::Duration};
 
 use criterion::{Criterion, Throughput};
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
+use silica_crypto::VerifySignature;
 use silica_protocol::Address;
-use silica_tests::Wallet;
+use silica_tests::{Payment, Wallet};
 
 use self::{client::Client, server::Server};
 
@@ -70,10 +72,13 @@ fn main() {
         turn_by_turn(name, &mut subjects, turn);
     }
     // Each payment is sent once. So criterion, which chooses the number of calls, does not measure them.
-    let bodies = payments();
+    let payments = payments();
+    let bodies: Vec<_> =
+        payments.iter().map(|payment| request("CreateTransaction", &json!([payment.json()]))).collect();
     let bare = Server::bare(&accepted);
     let mut subjects = Subject::all(&bare, &node, &long, &bodies);
-    turn_by_turn("CreateTransaction", &mut subjects, PAYMENTS_IN_TURN);
+    let [bare, node, _] = turn_by_turn("CreateTransaction", &mut subjects, PAYMENTS_IN_TURN);
+    compare_with_verification(&payments, bare, node);
     logs(&mut criterion);
     criterion.final_summary();
 }
@@ -131,13 +136,34 @@ fn request(method: &str, params: &Value) -> String {
     format!(r#"{{"id":"1","jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
 }
 
-/// Returns requests with payments of all funded accounts except the first.
-fn payments() -> Vec<String> {
+/// Returns payments of all funded accounts except the first.
+fn payments() -> Vec<Payment> {
     let payers: Vec<_> = Wallet::all_funded().skip(1).collect();
     let count = TURNS * PAYMENTS_IN_TURN as usize + 1;
     let nonces = (1..).flat_map(|nonce| payers.iter().map(move |payer| (nonce, payer)));
     let payments = nonces.map(|(nonce, payer)| payer.payment(nonce, Wallet::stranger(1).address(), 1));
-    payments.take(count).map(|payment| request("CreateTransaction", &json!([payment.json()]))).collect()
+    payments.take(count).collect()
+}
+
+/// Prints the processor time of `CreateTransaction` relative to the time of the verification of a signature and of the
+/// bare server together.
+#[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
+fn compare_with_verification(payments: &[Payment], bare: Duration, node: Duration) {
+    let signed: Vec<_> = payments.iter().map(Payment::signed).collect();
+    let begun = thread_time();
+    for transaction in &signed {
+        transaction.verify_signature().expect("the signature is right");
+    }
+    let payments = u32::try_from(signed.len()).expect("there are few payments");
+    let verification = thread_time().saturating_sub(begun) / payments;
+    let percent = node.as_nanos() * 100 / (verification + bare).as_nanos();
+    println!("verification of a signature {verification:?}; CreateTransaction: {percent} % of verification and bare");
+}
+
+/// Returns the processor time of this thread.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).expect("the time is positive")
 }
 
 /// A server, and a client that sends it one request repeatedly.
@@ -174,9 +200,9 @@ fn measure(criterion: &mut Criterion, method: &str, subjects: &mut [Subject<'_>]
     group.finish();
 }
 
-/// Measures the servers in turns, so that other load slows all of them equally.
+/// Measures the servers in turns, so that other load slows all of them equally. Prints and returns the median times.
 #[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
-fn turn_by_turn(name: &str, subjects: &mut [Subject<'_>; 3], requests: u32) {
+fn turn_by_turn(name: &str, subjects: &mut [Subject<'_>; 3], requests: u32) -> [Duration; 3] {
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..TURNS {
         for (subject, times) in subjects.iter_mut().zip(&mut times) {
@@ -190,6 +216,7 @@ fn turn_by_turn(name: &str, subjects: &mut [Subject<'_>; 3], requests: u32) {
         bare.as_nanos() * 100 / node.as_nanos(),
         bare.as_nanos() * 100 / long.as_nanos(),
     );
+    [bare, node, long]
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
