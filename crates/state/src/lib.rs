@@ -103,7 +103,7 @@ pub use silica_protocol as protocol;
 
 pub use crate::{
     archive::{
-        AppendError, ArchiveError, ArchiveReport, BlockOutline, BlockRecord, BlockRewards, BlockSigner,
+        AppendError, ArchiveError, ArchiveReport, BlockOutline, BlockRecord, BlockRewards, BlockSigner, CheckedBlocks,
         EmptyBlockRange, FoundTransaction, Head, OpenArchiveError, Place, RangeBuilder, RangeDsBlock, RangeTemplate,
         RangeVacuousBlock, RecordImport, RecordRow, StoredTransaction, Totals, TransactionGroup,
     },

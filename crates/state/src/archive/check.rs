@@ -8,6 +8,7 @@ use super::{
     entry::Entry,
     error::ArchiveError,
     hash_index::{self, Position},
+    ranges::damaged_range,
     record::{check_hashes, prepare},
     section::{Place, framed_parts, parts},
 };
@@ -21,56 +22,85 @@ pub struct ArchiveReport {
     pub ds_blocks: u64,
     /// Number of transactions.
     pub transactions: u64,
-    /// Number of stored state diffs.
+    /// Number of state diffs that were stored when the check read their blocks.
     pub diffs: u64,
 }
 
+/// The first blocks of a record, which a check has verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckedBlocks {
+    /// Number of blocks, from block 0 on.
+    pub blocks: u64,
+    /// Number of rows of these blocks in the record.
+    pub rows: u64,
+    /// Counts of these blocks.
+    pub report: ArchiveReport,
+}
+
+impl CheckedBlocks {
+    /// Returns the number of the last block, or `None` without a block.
+    pub fn last(&self) -> Option<BlockNumber> {
+        self.blocks.checked_sub(1).map(BlockNumber::new)
+    }
+}
+
 impl Archive {
-    /// Reads all blocks and the index. Verifies every hash, number and sum. Calls `progress` after each block or empty
-    /// block range, with the number of checked blocks and the number of all blocks.
-    pub(crate) fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<ArchiveReport, ArchiveError> {
+    /// Verifies every hash, number and sum of the blocks after `from`, and the whole hash index. The blocks of `from` are
+    /// the result of an earlier call, and the caller has compared their last hash with the record. Calls `progress` after
+    /// each block or empty block range, with the verified blocks and the number of all blocks.
+    pub(crate) fn check(
+        &self,
+        from: CheckedBlocks,
+        progress: &mut dyn FnMut(&CheckedBlocks, u64),
+    ) -> Result<ArchiveReport, ArchiveError> {
         let Some(newest) = self.newest() else { return Ok(ArchiveReport::default()) };
-        let mut report = ArchiveReport::default();
-        let mut before = None;
+        let mut done = from;
         let blocks = newest.number().get().saturating_add(1);
-        // Values that belong to no block: the head, and the label if the chain has one.
-        let mut values = 1_u64.saturating_add(u64::from(self.label()?.is_some()));
-        let mut next = 0;
-        while next < blocks {
-            let number = next;
-            if let Some(range) = self.range_at(BlockNumber::new(number))? {
-                let entry = self.check_range(&range, before.as_ref(), &mut report, &mut values)?;
-                next = entry.number().get().saturating_add(1);
-                before = Some(entry);
-                progress(next, blocks);
-                continue;
-            }
-            next = next.saturating_add(1);
-            let entry = self.read_entry(BlockNumber::new(number))?;
-            let kept = self.check_block(&entry, before.as_ref(), &mut values)?;
-            report.tx_blocks = report.tx_blocks.saturating_add(1);
-            report.ds_blocks = report.ds_blocks.saturating_add(u64::from(entry.made_ds_block));
-            report.transactions = entry.head.totals.transactions;
-            report.diffs = report.diffs.saturating_add(u64::from(kept));
+        let mut before = from.last().map(|last| self.read_any_entry(last)).transpose()?;
+        while done.blocks < blocks {
+            let number = BlockNumber::new(done.blocks);
+            let CheckedBlocks { report, rows, .. } = &mut done;
+            let entry = if let Some(range) = self.range_at(number)? {
+                self.check_range(&range, before.as_ref(), report, rows)?
+            } else {
+                let entry = self.read_entry(number)?;
+                let kept = self.check_block(&entry, before.as_ref(), rows)?;
+                report.tx_blocks = report.tx_blocks.saturating_add(1);
+                report.ds_blocks = report.ds_blocks.saturating_add(u64::from(entry.made_ds_block));
+                report.transactions = entry.head.totals.transactions;
+                report.diffs = report.diffs.saturating_add(u64::from(kept));
+                entry
+            };
+            done.blocks = entry.number().get().saturating_add(1);
             before = Some(entry);
-            progress(number.saturating_add(1), blocks);
+            progress(&done, blocks);
         }
+        // Rows that belong to no block: the head, and the label if the chain has one.
+        let rows = done.rows.saturating_add(1).saturating_add(u64::from(self.label()?.is_some()));
         let mut stored = 0_u64;
-        for value in self.db.scan(Vec::new()..vec![0xff; 2]) {
-            value?;
+        for row in self.db.scan(Vec::new()..vec![0xff; 2]) {
+            row?;
             stored = stored.saturating_add(1);
         }
-        if stored != values {
-            let reason = format!("expected {values} values, got {stored}");
+        if stored != rows {
+            let reason = format!("expected {rows} values, got {stored}");
             return Err(ArchiveError::damaged(Place::KEYS, reason));
         }
         self.index.check()?;
-        Ok(report)
+        Ok(done.report)
     }
 
-    /// Verifies a block, and adds the number of its values to `values`. Returns whether the state diff of the block is
+    /// Reads the entry of a block from the database, also if the block is in an empty block range.
+    fn read_any_entry(&self, number: BlockNumber) -> Result<Entry, ArchiveError> {
+        match self.range_at(number)? {
+            Some(range) => range.entry(number).ok_or_else(|| damaged_range(&range)),
+            None => self.read_entry(number),
+        }
+    }
+
+    /// Verifies a block, and adds the number of its rows to `rows`. Returns whether the state diff of the block is
     /// stored.
-    fn check_block(&self, entry: &Entry, before: Option<&Entry>, values: &mut u64) -> Result<bool, ArchiveError> {
+    fn check_block(&self, entry: &Entry, before: Option<&Entry>, rows: &mut u64) -> Result<bool, ArchiveError> {
         let damaged = |reason: String| ArchiveError::damaged(entry.place(), reason);
         let record = self.record(entry)?;
         check_hashes(&record).map_err(|reason| damaged(reason.to_owned()))?;
@@ -101,9 +131,9 @@ impl Archive {
                     format!("no row finds the deployment of {address} in block {number}"),
                 ));
             }
-            *values = values.saturating_add(2);
+            *rows = rows.saturating_add(2);
         }
-        *values = of_block.into_iter().map(u64::from).fold(*values, u64::saturating_add);
+        *rows = of_block.into_iter().map(u64::from).fold(*rows, u64::saturating_add);
         Ok(diff.is_some())
     }
 

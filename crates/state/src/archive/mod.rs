@@ -87,7 +87,7 @@ use crate::{
 pub(crate) use self::changes::Memory;
 pub(crate) use self::{changes::Files, revert::Removed, view::ArchiveView};
 pub use self::{
-    check::ArchiveReport,
+    check::{ArchiveReport, CheckedBlocks},
     entry::{Head, Totals},
     error::{AppendError, ArchiveError, OpenArchiveError},
     range::{BlockSigner, EmptyBlockRange, RangeBuilder, RangeDsBlock, RangeTemplate, RangeVacuousBlock},

@@ -361,17 +361,30 @@ fn blocks_are_read_back_and_after_reopening_too() {
         assert_eq!(views[at + 1].head(), Some(&head));
         assert_eq!(archive.diff(block(at)).unwrap().as_ref(), Some(&model.diffs[at]));
     }
-    let report = archive.check(&mut |_, _| {}).unwrap();
+    let report = check_in_parts(&archive);
     assert_eq!(report, ArchiveReport { tx_blocks: 13, ds_blocks: 4, transactions: 89, diffs: 13 });
     drop(archive);
     for stored in [false, true, true] {
         let archive = disks.open().unwrap();
         check_view(&archive.view(), &model, COUNTS.len(), true);
-        assert_eq!(archive.check(&mut |_, _| {}).unwrap(), report);
+        assert_eq!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap(), report);
         if stored {
             archive.store_index().unwrap();
         }
     }
+}
+
+/// Checks the record from its start, and then from each position of that check. Returns the report, which is always the
+/// same.
+fn check_in_parts(archive: &Archive) -> ArchiveReport {
+    let mut positions = Vec::new();
+    let report = archive.check(CheckedBlocks::default(), &mut |checked, _| positions.push(*checked)).unwrap();
+    for from in positions {
+        assert_eq!(archive.check(from, &mut |_, _| {}).unwrap(), report, "{from:?}");
+        let other = CheckedBlocks { rows: from.rows + 1, ..from };
+        assert!(archive.check(other, &mut |_, _| {}).unwrap_err().is_damage());
+    }
+    report
 }
 
 #[test]
@@ -379,7 +392,7 @@ fn empty_record_answers_and_checks() {
     let archive = Disks::default().open().unwrap();
     assert_eq!(archive.head(), None);
     check_view(&archive.view(), &Model::with(&[2]), 0, true);
-    assert_eq!(archive.check(&mut |_, _| {}).unwrap(), ArchiveReport::default());
+    assert_eq!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap(), ArchiveReport::default());
     archive.prune_diffs(block(5)).unwrap();
     archive.store_index().unwrap();
 }
@@ -418,7 +431,7 @@ fn large_bodies_span_values() {
     let archive = disks.open().unwrap();
     check_view(&archive.view(), &model, 3, true);
     assert_eq!(archive.diff(block(1)).unwrap().as_ref(), Some(&model.diffs[1]));
-    archive.check(&mut |_, _| {}).unwrap();
+    archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
 }
 
 #[test]
@@ -446,12 +459,12 @@ fn changes_of_state_are_pruned_from_the_oldest() {
     let kept = |archive: &Archive| (0..6).map(|at| archive.diff(block(at)).unwrap()).collect::<Vec<_>>();
     let expected = [None, None, None, Some(model.diffs[3].clone()), Some(model.diffs[4].clone()), None];
     assert_eq!(kept(&archive), expected);
-    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 2);
+    assert_eq!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs, 2);
     // A file is removed as a whole. So opening can find pruned diffs again, and the next pruning removes them.
     drop(archive);
     let archive = disks.open().unwrap();
     assert_eq!(archive.diff(block(1)).unwrap(), Some(model.diffs[1].clone()));
-    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 5);
+    assert_eq!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs, 5);
     archive.prune_diffs(block(9)).unwrap();
     assert_eq!(kept(&archive), vec![None; 6]);
     assert_eq!(disks.changes.lengths(), [0; 0]);
@@ -529,7 +542,7 @@ fn changes_of_state_are_whole_or_not_kept() {
         }
         drop(archive);
         let archive = disks.open().unwrap();
-        assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 8);
+        assert_eq!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs, 8);
     }
     assert!(lost > 300, "{lost} changes were lost");
 }
@@ -574,7 +587,7 @@ fn block_is_not_written_without_its_change() {
     check_view(&archive.view(), &model, 2, true);
     append_from(&archive, &model, 2);
     drop(archive);
-    assert_eq!(disks.open().unwrap().check(&mut |_, _| {}).unwrap().diffs, 3);
+    assert_eq!(disks.open().unwrap().check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs, 3);
 }
 
 /// The disk was full, and has space again.
@@ -594,7 +607,7 @@ fn block_whose_change_failed_to_be_written_can_be_appended_again() {
         check_view(&archive.view(), &model, 4, true);
         drop(archive);
         let archive = disks.open().unwrap();
-        assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 4);
+        assert_eq!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs, 4);
         archive.prune_diffs(block(3)).unwrap();
         assert_eq!(disks.changes.lengths(), [0; 0]);
     }
@@ -663,10 +676,10 @@ fn a_cut_append_leaves_the_block_before_or_the_whole_block() {
             let archive = disks.open().unwrap();
             let blocks = if operations == 2 || (operations == 1 && kept == 1) { 4 } else { 3 };
             check_view(&archive.view(), &model, blocks, true);
-            archive.check(&mut |_, _| {}).unwrap();
+            archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
             append_from(&archive, &model, blocks);
             check_view(&archive.view(), &model, 4, true);
-            archive.check(&mut |_, _| {}).unwrap();
+            archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
         }
     }
 }
@@ -694,7 +707,7 @@ fn blocks_that_were_written_together_are_seen_once_they_are_flushed() {
         write(&archive, 2 + kept..6);
         archive.flush().unwrap();
         check_view(&archive.view(), &model, 6, true);
-        archive.check(&mut |_, _| {}).unwrap();
+        archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
     }
 }
 
@@ -746,7 +759,7 @@ fn part_of_a_block_is_discarded() {
         let archive = disks.open().unwrap();
         check_view(&archive.view(), &model, 5, true);
         append_from(&archive, &model, 5);
-        archive.check(&mut |_, _| {}).unwrap();
+        archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
         check_view(&archive.view(), &model, 6, true);
     }
 }
@@ -791,7 +804,7 @@ fn every_damage_is_found() {
             match disks.open() {
                 Ok(archive) => {
                     check_view(&archive.view(), &model, 5, false);
-                    let error = archive.check(&mut |_, _| {}).unwrap_err();
+                    let error = archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap_err();
                     assert!(error.is_damage(), "{error}");
                 }
                 Err(OpenArchiveError::Archive(error)) => assert!(error.is_damage(), "{error}"),
@@ -800,11 +813,25 @@ fn every_damage_is_found() {
             disks.chain.damage(&key, |_| original);
         }
     }
-    disks.open().unwrap().check(&mut |_, _| {}).unwrap();
+    disks.open().unwrap().check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
     let stray = Section::keys_from(Kind::Entry, 2).start;
     disks.chain.damage(&stray, |_| Some(vec![1]));
-    let error = disks.open().unwrap().check(&mut |_, _| {}).unwrap_err();
+    let error = disks.open().unwrap().check(CheckedBlocks::default(), &mut |_, _| {}).unwrap_err();
     assert!(error.to_string().starts_with("damaged record: keys: "), "{error}");
+}
+
+/// A check that continues after earlier blocks does not read their data again. Only a check of all blocks does.
+#[test]
+fn damage_of_checked_blocks_is_found_by_a_check_from_the_start() {
+    let disks = Disks::indexed(&Model::with(&[3, 3, 3, 3]));
+    let (start, mut positions) = (CheckedBlocks::default(), Vec::new());
+    disks.open().unwrap().check(start, &mut |checked, _| positions.push(*checked)).unwrap();
+    let key = Section::new(Kind::Transactions, 1).key(0);
+    disks.chain.damage(&key, |value| value.map(|value| value.iter().map(|byte| byte ^ 1).collect()));
+    let archive = disks.open().unwrap();
+    let finds = |from| archive.check(from, &mut |_, _| {}).is_err_and(|error| error.is_damage());
+    assert_eq!(positions.iter().map(|from| finds(*from)).collect::<Vec<_>>(), [true, false, false, false]);
+    assert!(finds(start));
 }
 
 /// A value of one block under the key of another block has a valid checksum, but not for this key.
@@ -821,7 +848,7 @@ fn exchanged_values_are_found() {
         }
         if let Ok(archive) = disks.open() {
             check_view(&archive.view(), &model, 4, false);
-            assert!(archive.check(&mut |_, _| {}).unwrap_err().is_damage());
+            assert!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap_err().is_damage());
         }
     }
 }
@@ -923,13 +950,13 @@ fn record_with_changes_of_state_in_it_is_converted() {
     let archive = disks.open().unwrap();
     check_view(&archive.view(), &model, 2, true);
     assert_eq!(archive.diff(block(1)).unwrap(), None);
-    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 0);
+    assert_eq!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs, 0);
     append_from(&archive, &model, 2);
     disks.chain.crash(0);
     drop(archive);
     let archive = disks.open().unwrap();
     check_view(&archive.view(), &model, 3, true);
-    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 1);
+    assert_eq!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs, 1);
 }
 
 fn deployment(sender: u64, nonce: u64) -> Transaction {
@@ -962,7 +989,7 @@ fn deployments_are_found_by_their_sender() {
     for (blocks, view) in views.iter().enumerate() {
         check(view, blocks);
     }
-    archive.check(&mut |_, _| {}).unwrap();
+    archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
     drop((views, archive));
 
     // A record of format 2 has only the rows by contract.
@@ -971,7 +998,7 @@ fn deployments_are_found_by_their_sender() {
     for row in &rows {
         disks.chain.damage(row, |_| None);
     }
-    assert!(disks.open().unwrap().check(&mut |_, _| {}).unwrap_err().is_damage());
+    assert!(disks.open().unwrap().check(CheckedBlocks::default(), &mut |_, _| {}).unwrap_err().is_damage());
     disks.chain.damage(&HEAD, |value| {
         let mut payload = unseal(&HEAD, &value.unwrap()).unwrap().to_vec();
         payload[0] = 2;
@@ -993,7 +1020,11 @@ fn deployments_are_found_by_their_sender() {
     disks.chain.damage(&row, |_| right);
     let archive = disks.open().unwrap();
     check(&archive.view(), 3);
-    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 4, "the changes of state are kept");
+    assert_eq!(
+        archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs,
+        4,
+        "the changes of state are kept"
+    );
     archive.db.flush().unwrap();
 
     disks.chain.damage(&rows[0], |value| value.map(|value| value[1..].to_vec()));
@@ -1009,7 +1040,7 @@ fn index_is_made_again_when_it_is_lost_stale_or_foreign() {
     let whole = |disks: &Disks| {
         let archive = disks.open().unwrap();
         check_view(&archive.view(), &model, 5, true);
-        archive.check(&mut |_, _| {}).unwrap();
+        archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
     };
     whole(&disks);
     // The index is lost.
@@ -1043,11 +1074,11 @@ fn damaged_index_is_reported_then_mended() {
         }
         damaged.index.damage(&key, |value| value.map(|value| value[..value.len() / 2].to_vec()));
         let archive = damaged.open().unwrap();
-        assert!(archive.check(&mut |_, _| {}).unwrap_err().is_damage());
+        assert!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap_err().is_damage());
         check_view(&archive.view(), &model, 5, false);
         while archive.tidy_index(16).unwrap() {}
         check_view(&archive.view(), &model, 5, true);
-        archive.check(&mut |_, _| {}).unwrap();
+        archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
         drop(archive);
         let archive = damaged.open().unwrap();
         check_view(&archive.view(), &model, 5, true);
@@ -1065,7 +1096,7 @@ fn record_lives_in_sled_too() {
         let changes = Files::Directory(dir.path().join("changes"), crate::Durability::Flush);
         let archive = open(db("chain"), db("state"), changes, Some(&head_marker)).unwrap();
         check_view(&archive.view(), &model, blocks, true);
-        let kept = archive.check(&mut |_, _| {}).unwrap().diffs;
+        let kept = archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap().diffs;
         assert!(kept >= 5.min(blocks as u64 / 2), "{kept} changes of {blocks} blocks");
         let next = [4, 5, 13, 13].into_iter().find(|next| *next > blocks).unwrap_or(13);
         append_from(&archive, &Model::with(&COUNTS[..next]), blocks);
@@ -1136,13 +1167,13 @@ fn interrupted_range_is_whole_or_absent() {
         drop(archive);
         disks.chain.crash(kept);
         let archive = disks.open().unwrap();
-        archive.check(&mut |_, _| {}).unwrap();
+        archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
         if archive.head().unwrap().number != range.last() {
             assert!(kept < 2 && archive.head().unwrap().number.next() == Some(first));
             archive.write_range(range.clone(), &range_diffs(&range)).unwrap();
             archive.flush().unwrap();
         }
-        let report = archive.check(&mut |_, _| {}).unwrap();
+        let report = archive.check(CheckedBlocks::default(), &mut |_, _| {}).unwrap();
         assert_eq!((report.tx_blocks, report.ds_blocks), (13 + 14, 4 + 2));
         let mut before = model.blocks.last().unwrap().tx_block.header.hash();
         for header in headers(&archive, &range) {
@@ -1253,7 +1284,7 @@ fn damage_of_a_range_is_found() {
         for damage in damages {
             disks.chain.damage(&key, |_| damage.clone());
             if let Ok(archive) = disks.open() {
-                assert!(archive.check(&mut |_, _| {}).is_err(), "{damage:?}");
+                assert!(archive.check(CheckedBlocks::default(), &mut |_, _| {}).is_err(), "{damage:?}");
                 for (header, good) in headers(&archive, &range).into_iter().zip(&good) {
                     assert!(header.map_or_else(|error| error.is_damage(), |header| header == *good));
                 }
@@ -1261,7 +1292,7 @@ fn damage_of_a_range_is_found() {
             disks.chain.damage(&key, |_| Some(value.clone()));
         }
     }
-    disks.open().unwrap().check(&mut |_, _| {}).unwrap();
+    check_in_parts(&disks.open().unwrap());
 }
 
 fn transaction() -> impl Strategy<Value = (Transaction, Receipt)> {

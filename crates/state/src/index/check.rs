@@ -36,11 +36,12 @@ pub(crate) type ReadEntries<'a> =
 /// A function that returns the sum of the changes of the balance of an address before some block, modulo 2^128.
 pub(crate) type SumBefore<'a> = dyn Fn(&Address) -> Result<u128, ArchiveError> + 'a;
 
-/// Compares the stored index with the entries of the record, which `read` returns. Returns the number of entries. Returns
-/// 0 if no index is stored, or the newest block of the index is not in the record, because the node then makes the index
+/// Compares the stored entries of the blocks from `first` on with the entries of the record, which `read` returns.
+/// Returns the number of all stored entries. Returns 0 if no index is stored, or the newest block of the index is not in the record, because the node then makes the index
 /// again.
 pub(crate) fn check(
     db: &Db,
+    first: BlockNumber,
     hash_of: impl Fn(BlockNumber) -> Result<Option<BlockHash>, ArchiveError>,
     read: ReadEntries<'_>,
 ) -> Result<u64, ArchiveError> {
@@ -50,16 +51,19 @@ pub(crate) fn check(
         Some((number, hash)) if hash_of(number)? == Some(hash) => {}
         _ => return Ok(0),
     }
-    let (mut stored, mut expected) = (EntrySum::default(), EntrySum::default());
+    let (mut all, mut stored, mut expected) = (0_u64, EntrySum::default(), EntrySum::default());
     for run in &runs {
         let mut cursor = Cursor::new(db, *run)?;
         while let Some(entry) = cursor.peek(db)? {
             cursor.skip();
-            stored.add(entry);
+            all = all.saturating_add(1);
+            if entry.0.block() >= first.get() {
+                stored.add(entry);
+            }
         }
     }
     let state = State { db: Some(db.clone()), runs, ..State::default() };
-    let mut next = BlockNumber::new(0);
+    let mut next = first;
     while next.get() < extent.blocks {
         // If the index is right before a block, its sums before the block are right too.
         let before = next.previous().map(|block| IndexPosition { block, position: u32::MAX }.place());
@@ -71,7 +75,7 @@ pub(crate) fn check(
         next = BlockNumber::new(blocks.last.get().saturating_add(1));
     }
     if stored == expected {
-        return Ok(stored.entries);
+        return Ok(all);
     }
     let EntrySum { entries, .. } = expected;
     Err(damaged(format!(
@@ -81,14 +85,15 @@ pub(crate) fn check(
 }
 
 impl HistoryIndex {
-    /// Compares the stored index with the record. Returns the number of entries.
+    /// Compares the stored entries of the blocks from `first` on with the record. Returns the number of all entries.
     pub(crate) fn check(
         &self,
+        first: BlockNumber,
         hash_of: impl Fn(BlockNumber) -> Result<Option<BlockHash>, ArchiveError>,
         read: ReadEntries<'_>,
     ) -> Result<u64, ArchiveError> {
         // No run may change during the check.
         let _upkeep = self.upkeep.lock();
-        self.state().db.as_ref().map_or(Ok(0), |db| check(db, hash_of, read))
+        self.state().db.as_ref().map_or(Ok(0), |db| check(db, first, hash_of, read))
     }
 }

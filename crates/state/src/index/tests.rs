@@ -310,8 +310,9 @@ fn damage_of_any_page_is_noticed() {
             }
             if !lost {
                 // A query for a balance reads two pages at most, so the check notices the pages between them.
+                let hash_of = |number| Ok(chain.hash(number));
                 let checked = index
-                    .check(|number| Ok(chain.hash(number)), &mut |_, first, _, _| Ok(Some(chain.block_entries(first))));
+                    .check(BlockNumber::new(0), hash_of, &mut |_, first, _, _| Ok(Some(chain.block_entries(first))));
                 assert!(checked.is_err(), "{damaged} {remove}: no query and no check noticed the damage");
                 continue;
             }
@@ -395,14 +396,24 @@ fn check_notices_other_entries_and_other_sums() {
     };
     let hash_of = |number| Ok(chain.hash(number));
     let stored: usize = (0..2).map(|block| chain.entries(block).len()).sum();
-    assert_eq!(index.check(hash_of, &mut { entries }).unwrap(), stored as u64);
+    assert_eq!(index.check(BlockNumber::new(0), hash_of, &mut { entries }).unwrap(), stored as u64);
     let mut other = chain.clone();
     other.blocks[1].0 -= 1;
-    let error = index.check(hash_of, &mut |_, first, _, _| {
+    let error = index.check(BlockNumber::new(0), hash_of, &mut |_, first, _, _| {
         let entries = IndexEntries(other.entries(first.get()));
         Ok(Some(BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries }))
     });
     assert!(error.unwrap_err().to_string().contains("or other entries"));
+    // A check from a later block does not compare the entries of earlier blocks.
+    let mut other = chain.clone();
+    other.blocks[0].0 -= 1;
+    for (first, agrees) in [(0, false), (1, true)] {
+        let checked = index.check(BlockNumber::new(first), hash_of, &mut |_, first, _, _| {
+            let entries = IndexEntries(other.entries(first.get()));
+            Ok(Some(BlockEntries { first, last: first, hash: chain.hash(first).unwrap(), entries }))
+        });
+        assert_eq!(checked.is_ok_and(|entries| entries == stored as u64), agrees, "from block {first}");
+    }
     // A page whose checksum is right, and whose carry is not.
     let run = index.state().runs[0];
     let db = index.state().db.clone().unwrap();
@@ -417,7 +428,7 @@ fn check_notices_other_entries_and_other_sums() {
     reader.number::<u128>("carry").unwrap();
     changed.raw(&rest[rest.len() - reader.len()..]);
     db.insert(&key, &crate::codec::seal(&key, changed.as_slice())).unwrap();
-    let error = index.check(hash_of, &mut { entries }).unwrap_err();
+    let error = index.check(BlockNumber::new(0), hash_of, &mut { entries }).unwrap_err();
     assert!(error.to_string().contains("sum of the changes"), "{error}");
 }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use silica_proof::trie::{Builder, Nibbles};
-use silica_protocol::{Address, StorageRoot, VariableHash};
+use silica_protocol::{Address, BlockNumber, StorageRoot, VariableHash};
 
 use super::{INDEX_CACHE, Progress, Store};
 use crate::{
-    archive::{ArchiveError, ArchiveReport},
+    archive::{ArchiveError, ArchiveReport, CheckedBlocks},
     db::{Db, DbOptions},
     error::StateError,
     index::{self, IndexKinds, SumBefore},
@@ -39,8 +39,26 @@ impl Store {
     ///
     /// [`StateError`]: the first damage that the check finds.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport, StateError> {
-        let mut report = CheckReport { record: self.core.archive.check(progress)?, ..CheckReport::default() };
-        report.index_entries = self.check_index()?;
+        let first = BlockNumber::new(0);
+        self.check_after(CheckedBlocks::default(), first, &mut |checked, all| progress(checked.blocks, all))
+    }
+
+    /// Checks the store like [`Store::check`], but only the blocks after `checked`, and only the entries of the history
+    /// index for the blocks from `first_indexed` on. Checks the whole state. The caller has compared the hash of the last
+    /// block of `checked` with the record. Calls `progress` with the checked blocks, and the number of all blocks. The
+    /// checked blocks are a valid argument of a later call.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Store::check`].
+    pub fn check_after(
+        &self,
+        checked: CheckedBlocks,
+        first_indexed: BlockNumber,
+        progress: &mut dyn FnMut(&CheckedBlocks, u64),
+    ) -> Result<CheckReport, StateError> {
+        let mut report = CheckReport { record: self.core.archive.check(checked, progress)?, ..CheckReport::default() };
+        report.index_entries = self.check_index(first_indexed)?;
         let Some(checkpoint) = self.core.pages.manifest().current else { return Ok(report) };
         let view = StateView::new(Arc::clone(&self.core.pages), State::of(&checkpoint));
         let mut trie = Builder::new();
@@ -56,8 +74,9 @@ impl Store {
         Ok(report)
     }
 
-    /// Compares the history index on disk with the record, also if the store is open without it.
-    fn check_index(&self) -> Result<u64, ArchiveError> {
+    /// Compares the entries of the blocks from `first` on in the history index on disk with the record, also if the store
+    /// is open without the index.
+    fn check_index(&self, first: BlockNumber) -> Result<u64, ArchiveError> {
         let window = self.snapshot().window().clone();
         let chain = Snapshot::new(&self.core, self.core.archive.view(), window);
         let hash_of = |number| chain.hash_of(number);
@@ -69,12 +88,12 @@ impl Store {
             EntrySource { chain: &chain, rules, kinds }.read(first, end, sum_before)
         };
         if let Some(index) = &self.core.index {
-            return index.check(hash_of, &mut read);
+            return index.check(first, hash_of, &mut read);
         }
         match self.databases.layout.index.as_ref().filter(|path| path.exists()) {
             Some(path) => {
                 let options = DbOptions { cache_bytes: INDEX_CACHE, durability: self.options.durability };
-                index::check(&Db::open(path, options)?, hash_of, &mut read)
+                index::check(&Db::open(path, options)?, first, hash_of, &mut read)
             }
             None => Ok(0),
         }
