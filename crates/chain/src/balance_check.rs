@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use silica_protocol::{Address, BlockNumber, Qa};
-use silica_state::{ArchiveError, StateError, Store};
+use silica_state::{ArchiveError, Snapshot, StateError, Store};
 
 use crate::{
     committee::Committees,
@@ -12,8 +12,9 @@ use crate::{
     transfer::{BlockPart, Transfer, TransferPlace, TransferSource},
 };
 
-/// Adds up the transfers of all blocks of `store`, and compares the sums with the balances at the head. `progress` gets
-/// the number of each read block, and the number of the last block.
+/// Adds up the transfers of all blocks of `store`, and compares the sums with the balances at the head. With `since`, adds
+/// only the transfers after the newest block of `since` to the balances of `since`, which an earlier call has compared.
+/// `progress` gets the number of each read block, and the number of the last block.
 ///
 /// # Errors
 ///
@@ -23,6 +24,7 @@ pub fn check_balances(
     config: &ChainConfig,
     genesis: &Genesis,
     committees: impl Into<Committees>,
+    since: Option<&Snapshot>,
     progress: &mut dyn FnMut(BlockNumber, BlockNumber),
 ) -> Result<(), BalanceError> {
     let state = store.snapshot();
@@ -31,6 +33,13 @@ pub fn check_balances(
     let source = TransferSource { state: &state, genesis, epochs, committees: &committees };
     let mut sums = Sums { source, balances: BTreeMap::new() };
     let mut block = BlockNumber::new(0);
+    if let Some(since) = since.filter(|since| since.head().is_some()) {
+        for account in since.state().accounts() {
+            let (address, account) = account?;
+            sums.balances.insert(address, account.balance);
+        }
+        block = since.head().and_then(|head| head.number.next()).unwrap_or(block);
+    }
     while block <= head {
         let last = sums.add(block)?;
         progress(last, head);

@@ -43,13 +43,14 @@ pub fn rebuild(
     catch_up(store, &network, genesis, progress)
 }
 
-/// Executes all blocks of `store` again in the empty store `scratch`. Compares every header, state root, receipt and
-/// signature. Returns the number of the last block.
+/// Executes the blocks of `store` again in the store `scratch`. Compares every header, state root, receipt and signature.
+/// Returns the number of the last block. `scratch` is empty, or has blocks from an earlier call. Then the function begins
+/// after these blocks.
 ///
 /// # Errors
 ///
 /// [`ReplayError`]: the parameters are invalid or belong to another chain, a block differs from the result of its
-/// execution, or a store could not be read or written.
+/// execution, a store could not be read or written, or the newest block of `scratch` is not in `store`.
 pub fn check(
     store: &Store,
     scratch: &Store,
@@ -65,8 +66,16 @@ pub fn check(
     if let Some(seal) = store.seal() {
         scratch.set_signer(seal);
     }
-    let mut replay = Replay { network: &network, genesis, target: scratch, purpose: Purpose::Check, head: None };
-    replay.range(store, 0..=last.get(), progress)?;
+    let (mut head, mut first) = (None, 0);
+    let done = scratch.snapshot();
+    if let Some(newest) = done.head() {
+        if store.snapshot().hash_of(newest.number)? != Some(newest.hash) {
+            return Err(ReplayError::Missing { number: newest.number });
+        }
+        (head, first) = (Some(Tip::read(&done, newest.number)?), newest.number.get().saturating_add(1));
+    }
+    let mut replay = Replay { network: &network, genesis, target: scratch, purpose: Purpose::Check, head };
+    replay.range(store, first..=last.get(), progress)?;
     Ok(last)
 }
 

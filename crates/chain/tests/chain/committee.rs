@@ -169,7 +169,7 @@ fn all_members_have_equal_records_after_blocks_of_each_proposer() {
         open(producer.into_store(), shared_config(), &genesis(), committees(), Timestamp::new(1)).unwrap();
     assert_eq!(chain.snapshot().latest_tx_block(), snapshot.latest_tx_block());
     let store = producer.into_store();
-    silica_chain::check_balances(&store, &shared_config(), &genesis(), committees(), &mut |_, _| {}).unwrap();
+    silica_chain::check_balances(&store, &shared_config(), &genesis(), committees(), None, &mut |_, _| {}).unwrap();
     let last =
         silica_chain::check(&store, &memory(), shared_config(), &genesis(), committees(), &mut |_, _| {}).unwrap();
     assert_eq!(last, BlockNumber::new(4 * EPOCH));

@@ -286,7 +286,7 @@ fn run(seed: u64) -> BTreeSet<&'static str> {
         ledger.check_history(&net, &mut scenario);
     }
     let (store, config) = (net.test.producer().store(), net.test.chain().config());
-    check_balances(store, config, &genesis(), node(), &mut |_, _| {}).unwrap();
+    check_balances(store, config, &genesis(), node(), None, &mut |_, _| {}).unwrap();
     ledger.kinds
 }
 
@@ -312,11 +312,11 @@ fn balance_that_differs_from_its_transfers_is_reported_with_both() {
     net.pay(1, user(2), 7, 0);
     net.demand(12);
     let (store, config) = (net.test.producer().store(), net.test.chain().config());
-    check_balances(store, config, &genesis(), node(), &mut |_, _| {}).unwrap();
+    check_balances(store, config, &genesis(), node(), None, &mut |_, _| {}).unwrap();
     let mut accounts = genesis().accounts().clone();
     accounts.get_mut(&user(3)).unwrap().balance = Qa::new(FUNDS - 1);
     let other = Genesis::new(accounts.clone()).unwrap();
-    let error = check_balances(store, config, &other, node(), &mut |_, _| {}).unwrap_err();
+    let error = check_balances(store, config, &other, node(), None, &mut |_, _| {}).unwrap_err();
     assert!(
         matches!(error, BalanceError::Differs { address, expected, got, .. }
             if (address, expected.get(), got.get()) == (user(3), FUNDS - 1, FUNDS)),
@@ -324,7 +324,7 @@ fn balance_that_differs_from_its_transfers_is_reported_with_both() {
     );
     accounts.insert(user(1), silica_protocol::Account::default());
     let poor = Genesis::new(accounts).unwrap();
-    let error = check_balances(store, config, &poor, node(), &mut |_, _| {}).unwrap_err();
+    let error = check_balances(store, config, &poor, node(), None, &mut |_, _| {}).unwrap_err();
     assert!(
         error.to_string().starts_with("block 1, transaction 0, transfer 0: expected balances from 0 to"),
         "{error}"
