@@ -23,7 +23,7 @@
 //! | Find the URL and the funded accounts | [`RunningNode::url`], [`RunningNode::accounts`] |
 //! | Read blocks, accounts and transactions without JSON | [`RunningNode::chain`] |
 //! | Stop a node | [`RunningNode::stop`], or its drop |
-//! | Check, rebuild, dump and load a data directory | [`check_db`], [`rebuild_db`], [`dump_db`], [`load_db`] |
+//! | Check, rebuild, dump and load a data directory | [`check_db`], [`continue_db_check`], [`rebuild_db`], [`dump_db`], [`load_db`] |
 //! | Export a data directory as JSON lines | [`export_db`] |
 //! | Generate a client | [`openrpc`] |
 //!
@@ -157,7 +157,7 @@ pub use crate::{
     files::UntrustedFile,
     http::{Access, Host, HttpLimits, List, ListError, Network, PageOrigin},
     listen::WebSocketPort,
-    maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
+    maintenance::{Continued, DbReport, MaintenanceError, check_db, continue_db_check, rebuild_db},
     methods::{MethodList, MethodListError, openrpc},
     ready_file::{ReadyFile, ReadyFileError},
     rpc::RpcLimits,

@@ -9,7 +9,18 @@ use silica_protocol::BlockNumber;
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {
     /// Verify every block, transaction and trie page.
-    Check(DbArgs),
+    ///
+    /// An interrupted check leaves its progress in the directory `check` of the data directory.
+    Check {
+        /// Verify only the blocks that an earlier check has not verified. The earlier check was interrupted, or had this
+        /// option. The command keeps a second copy of the chain in the directory `check`. Damage of the earlier blocks can
+        /// remain unnoticed.
+        #[arg(long = "continue")]
+        continues: bool,
+        /// The data directory.
+        #[command(flatten)]
+        args: DbArgs,
+    },
     /// Recreate the state from the blocks.
     Rebuild(DbArgs),
     /// Write the chain to one file.

@@ -19,7 +19,7 @@ use crate::{
     config::{Config, RunArgs, Settings},
     dump::{dump_db, load_db},
     export::{ExportRange, export_db},
-    maintenance::{check_db, rebuild_db},
+    maintenance::{check_db, continue_db_check, rebuild_db},
     methods::openrpc,
     network::{NetworkCommand, Report, network},
     parent::LivingParent,
@@ -285,7 +285,8 @@ fn maintain(command: DbCommand, matches: &ArgMatches) -> Result<(), AnyError> {
     init_telemetry("info", LogFormat::default())?;
     let data_dir = Settings::data_dir(leaf_matches(matches))?;
     let report = match command {
-        DbCommand::Check(_) => check_db(&data_dir)?.to_string(),
+        DbCommand::Check { continues: true, .. } => continue_db_check(&data_dir)?.to_string(),
+        DbCommand::Check { .. } => check_db(&data_dir)?.to_string(),
         DbCommand::Rebuild(_) => rebuild_db(&data_dir)?.to_string(),
         DbCommand::Dump { file, .. } => dump_db(&data_dir, &file)?.to_string(),
         DbCommand::Load { file, .. } => load_db(&file, &data_dir)?.to_string(),

@@ -93,7 +93,10 @@ fn short_help_is_short_and_long_help_ends_with_examples() {
 #[test]
 fn subcommands_are_recognised() {
     assert!(matches!(parse("run --shards 2").unwrap().command, Some(Command::Run(RunArgs { shards: Some(2), .. }))));
-    assert!(matches!(parse("db check --data-dir d").unwrap().command, Some(Command::Db(DbCommand::Check(_)))));
+    assert!(matches!(
+        parse("db check --data-dir d").unwrap().command,
+        Some(Command::Db(DbCommand::Check { continues: false, .. }))
+    ));
     assert!(matches!(parse("db rebuild").unwrap().command, Some(Command::Db(DbCommand::Rebuild(_)))));
     assert!(matches!(parse("load --payments 5").unwrap().command, Some(Command::Load(LoadArgs { payments: 5, .. }))));
     assert!(matches!(parse("openrpc").unwrap().command, Some(Command::Openrpc)));

@@ -12,7 +12,7 @@
 //!   store/          the chain, in the format of silica-state
 //!   pool            transactions that were pending when the node stopped
 //!   pool.unreadable a file `pool` that could not be read
-//!   check/          temporary files of `silica db check`
+//!   check/          progress and temporary files of `silica db check`
 //!   dumps/          dumps that clients of `silica_dump` requested
 //! ```
 
@@ -52,6 +52,7 @@ pub(crate) const POOL: &str = "pool";
 /// The new name of a pool file that cannot be read.
 const UNREADABLE_POOL: &str = "pool.unreadable";
 const SCRATCH: &str = "check";
+const CHECK_PROGRESS: &str = "check/progress";
 const DUMPS: &str = "dumps";
 
 /// Maximum size of each file, in bytes. This program does not write longer files. The limits bound the memory of a
@@ -304,6 +305,16 @@ impl DataDir {
     /// Returns the directory for temporary files of `silica db check`.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.path.join(SCRATCH)
+    }
+
+    /// Writes the file with the progress of `silica db check`. The directory [`scratch`](Self::scratch) exists.
+    pub(crate) fn write_check_progress(&self, text: &str) -> Result<(), DataDirError> {
+        self.write(CHECK_PROGRESS, text.as_bytes())
+    }
+
+    /// Reads the file with the progress of `silica db check`. Returns `None` if the file does not exist.
+    pub(crate) fn read_check_progress(&self) -> Result<Option<Zeroizing<String>>, DataDirError> {
+        self.read(CHECK_PROGRESS)
     }
 
     /// Returns the directory of dumps.

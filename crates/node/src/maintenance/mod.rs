@@ -1,8 +1,13 @@
 //! Check and rebuild of a data directory that no node uses.
 
+mod progress_file;
+#[cfg(test)]
+mod tests;
+
 use std::{
     fmt, fs, io,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use silica_chain::{
@@ -10,8 +15,12 @@ use silica_chain::{
 };
 use silica_crypto::KeyPair;
 use silica_protocol::{BlockNumber, StateRoot};
-use silica_state::{CheckReport, CloseError, Durability, OpenError, OpenOutcome, StateError, Store, StoreOptions};
+use silica_state::{
+    CheckReport, CheckedBlocks, CloseError, Durability, OpenError, OpenOutcome, Snapshot, StateError, Store,
+    StoreOptions,
+};
 
+use self::progress_file::CheckProgress;
 use crate::{
     data_dir::{DataDir, DataDirError, Manifest, remedy},
     progress::Progress,
@@ -63,6 +72,18 @@ pub enum MaintenanceError {
     },
 }
 
+/// Time between two writes of the progress of a check.
+const SAVED_EACH: Duration = Duration::from_secs(10);
+
+/// The blocks that an earlier check has verified, for a check that continues it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Continued {
+    /// The last block whose data the earlier check verified; `None` without a block.
+    pub verified: Option<BlockNumber>,
+    /// The last block that the earlier check executed again; `None` without a block.
+    pub executed: Option<BlockNumber>,
+}
+
 /// The result of a check or rebuild without faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DbReport {
@@ -72,6 +93,8 @@ pub struct DbReport {
     pub latest: Option<BlockNumber>,
     /// Root of the state after the latest Tx block; zero without a block.
     pub state_root: StateRoot,
+    /// The work of an earlier check that this check did not repeat; `None` for a check from the first block.
+    pub continued: Option<Continued>,
 }
 
 impl MaintenanceError {
@@ -84,7 +107,7 @@ impl MaintenanceError {
 
 impl fmt::Display for DbReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { check, latest, state_root } = self;
+        let Self { check, latest, state_root, continued } = self;
         match latest {
             Some(latest) => write!(f, "latest block {latest}, state root {state_root}")?,
             None => write!(f, "no block yet")?,
@@ -97,6 +120,11 @@ impl fmt::Display for DbReport {
                 record.tx_blocks, record.ds_blocks, record.transactions
             )?;
         }
+        if let Some(Continued { verified, executed }) = continued {
+            let up_to = |block: &Option<BlockNumber>| block.map_or("none".to_owned(), |block| format!("up to {block}"));
+            let (verified, executed) = (up_to(verified), up_to(executed));
+            write!(f, "\ncontinued: an earlier check verified these blocks: {verified}; executed again: {executed}")?;
+        }
         Ok(())
     }
 }
@@ -108,14 +136,147 @@ impl fmt::Display for DbReport {
 ///
 /// [`MaintenanceError`]: the directory cannot be used, or its content has a fault. The error has the first fault.
 pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
-    let chain = ChainFiles::open(path)?;
-    let store = chain.open_whole_store()?;
-    let report = check_store(&store)?;
-    if store.snapshot().head().is_some() {
-        chain.execute_again(&store)?;
-        chain.add_up(&store)?;
+    Check { is_continued: false, each: SAVED_EACH, step: &mut || {} }.run(path)
+}
+
+/// Verifies a data directory like [`check_db`], but not the blocks that an earlier check has verified. The earlier check
+/// was interrupted, or was a call of this function. The directory `check` keeps the progress and a second copy of the
+/// chain, also after the check.
+///
+/// Damage of these blocks since the earlier check can remain unnoticed. Without an earlier check of this chain, the
+/// function verifies all blocks, and logs the reason.
+///
+/// # Errors
+///
+/// The errors of [`check_db`].
+pub fn continue_db_check(path: &Path) -> Result<DbReport, MaintenanceError> {
+    Check { is_continued: true, each: SAVED_EACH, step: &mut || {} }.run(path)
+}
+
+/// A check of a data directory.
+struct Check<'a> {
+    /// Whether the check continues an earlier check, and keeps its own progress.
+    is_continued: bool,
+    /// Time between two writes of the progress.
+    each: Duration,
+    /// Is called after each step. Tests interrupt the check with it.
+    step: &'a mut dyn FnMut(),
+}
+
+impl Check<'_> {
+    fn run(mut self, path: &Path) -> Result<DbReport, MaintenanceError> {
+        let chain = ChainFiles::open(path)?;
+        let store = chain.open_whole_store()?;
+        let checked = self.check(&chain, &store);
+        if !self.is_continued {
+            chain.clear_scratch()?;
+        }
+        checked
     }
-    Ok(report)
+
+    fn check(&mut self, chain: &ChainFiles, store: &Store) -> Result<DbReport, MaintenanceError> {
+        if store.snapshot().head().is_none() {
+            return check_store(store);
+        }
+        let (mut progress, scratch) = self.begin(chain, store)?;
+        let executed = scratch.snapshot().head().map(|head| head.number);
+        let verified = progress.record.last();
+        let continued = (verified.is_some() || executed.is_some()).then_some(Continued { verified, executed });
+        let report = self.verify(chain, store, &mut progress)?;
+        progress.write(&chain.data_dir, store)?;
+        // The scratch store has the balances of the last check without a fault only if no later check was interrupted.
+        let base = executed.filter(|_| executed == progress.clean).map(|_| scratch.snapshot());
+        if base.is_some() {
+            self.add_up(chain, store, base.as_ref())?;
+        }
+        self.execute_again(chain, store, &scratch)?;
+        if base.is_none() {
+            self.add_up(chain, store, None)?;
+        }
+        if self.is_continued {
+            scratch.close()?;
+            progress.clean = progress.record.last();
+            progress.write(&chain.data_dir, store)?;
+        }
+        Ok(DbReport { check: Some(report), continued, ..summary(store) })
+    }
+
+    /// Returns the progress of the earlier check with its scratch store. Without such a check, removes the files of
+    /// earlier checks, and returns an empty scratch store.
+    fn begin(&self, chain: &ChainFiles, store: &Store) -> Result<(CheckProgress, Store), MaintenanceError> {
+        if self.is_continued {
+            match CheckProgress::read(&chain.data_dir, store)? {
+                Err(reason) => tracing::warn!(reason, "the check begins with block 0"),
+                Ok(progress) => match chain.open_scratch() {
+                    Ok(scratch) if is_part_of(&scratch, store)? => return Ok((progress, scratch)),
+                    Ok(_) => tracing::warn!("the check begins with block 0: the store in check/ has another chain"),
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, "the check begins with block 0: the store in check/ cannot be opened");
+                    }
+                },
+            }
+        }
+        chain.clear_scratch()?;
+        Ok((CheckProgress::default(), chain.open_scratch()?))
+    }
+
+    /// Verifies the blocks after those of `progress`, the indexes and the state.
+    fn verify(
+        &mut self,
+        chain: &ChainFiles,
+        store: &Store,
+        progress: &mut CheckProgress,
+    ) -> Result<CheckReport, MaintenanceError> {
+        let mut log = Progress::new("checking the stored blocks");
+        let first_indexed = progress.clean.and_then(BlockNumber::next).unwrap_or(BlockNumber::new(0));
+        let from = progress.record;
+        let (mut saved, mut written) = (Instant::now(), Ok(()));
+        let mut step = |checked: &CheckedBlocks, all| {
+            log.log(checked.blocks, all);
+            progress.record = *checked;
+            if saved.elapsed() >= self.each && written.is_ok() {
+                written = progress.write(&chain.data_dir, store);
+                saved = Instant::now();
+            }
+            (self.step)();
+        };
+        let report = store.check_after(from, first_indexed, &mut step).map_err(MaintenanceError::Check)?;
+        written.map(|()| report)
+    }
+
+    /// Compares all balances with the sums of the transfers: of all transfers, or of those after `since`.
+    fn add_up(&mut self, chain: &ChainFiles, store: &Store, since: Option<&Snapshot>) -> Result<(), MaintenanceError> {
+        let mut progress = Progress::new("adding up the transfers");
+        let mut log = |number: BlockNumber, last: BlockNumber| {
+            progress.log(number.get(), last.get());
+            (self.step)();
+        };
+        let ChainFiles { config, genesis, committees, .. } = chain;
+        let committees = committees.clone();
+        Ok(silica_chain::check_balances(store, config, genesis, committees, since, &mut log)?)
+    }
+
+    /// Executes the blocks again that the scratch store does not have.
+    fn execute_again(&mut self, chain: &ChainFiles, store: &Store, scratch: &Store) -> Result<(), MaintenanceError> {
+        let mut progress = Progress::new("executing blocks again");
+        let mut log = |number: BlockNumber, last: BlockNumber| {
+            progress.log(number.get(), last.get());
+            (self.step)();
+        };
+        let ChainFiles { config, genesis, committees, .. } = chain;
+        silica_chain::check(store, scratch, config.clone(), genesis, committees.clone(), &mut log)?;
+        Ok(())
+    }
+}
+
+/// Returns whether the newest block of `scratch` is in `store`, or `scratch` is empty.
+fn is_part_of(scratch: &Store, store: &Store) -> Result<bool, MaintenanceError> {
+    let snapshot = scratch.snapshot();
+    let Some(head) = snapshot.head() else { return Ok(true) };
+    let hash = store.snapshot().hash_of(head.number).map_err(|error| MaintenanceError::Check(error.into()))?;
+    let is_whole = !matches!(scratch.outcome(), OpenOutcome::NeedsReplay { .. });
+    Ok(is_whole && hash == Some(head.hash))
 }
 
 /// Verifies the content of a store, but does not execute its blocks.
@@ -153,6 +314,7 @@ fn summary(store: &Store) -> DbReport {
         check: None,
         latest: head.map(|head| head.number),
         state_root: head.map_or(StateRoot::ZERO, |head| head.state_root),
+        continued: None,
     }
 }
 
@@ -214,32 +376,22 @@ impl ChainFiles {
         Ok(store)
     }
 
-    /// Compares all balances with the sums of the transfers.
-    fn add_up(&self, store: &Store) -> Result<(), MaintenanceError> {
-        let mut progress = Progress::new("adding up the transfers");
-        let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
-        let Self { config, genesis, committees, .. } = self;
-        Ok(silica_chain::check_balances(store, config, genesis, committees.clone(), &mut log)?)
+    /// Opens the temporary store for the repeated execution of the blocks.
+    fn open_scratch(&self) -> Result<Store, MaintenanceError> {
+        let path = self.data_dir.scratch().join(SCRATCH_STORE);
+        let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+        Store::open(&path, options).map_err(MaintenanceError::open(&path))
     }
 
-    /// Executes all blocks in a temporary store, and then removes that store.
-    fn execute_again(&self, store: &Store) -> Result<(), MaintenanceError> {
+    /// Removes the temporary files of checks.
+    fn clear_scratch(&self) -> Result<(), MaintenanceError> {
         let path = self.data_dir.scratch();
-        let unusable = |source| MaintenanceError::Scratch { path: path.clone(), source };
-        let clear = || match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unusable(error)),
+        match fs::remove_dir_all(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(MaintenanceError::Scratch { path, source }),
             _ => Ok(()),
-        };
-        clear()?;
-        let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
-        let scratch = Store::open(&path, options).map_err(MaintenanceError::open(&path))?;
-        let mut progress = Progress::new("executing blocks again");
-        let mut log = |number: BlockNumber, last: BlockNumber| progress.log(number.get(), last.get());
-        let Self { config, genesis, committees, .. } = self;
-        let checked = silica_chain::check(store, &scratch, config.clone(), genesis, committees.clone(), &mut log);
-        drop(scratch);
-        clear()?;
-        checked?;
-        Ok(())
+        }
     }
 }
+
+/// The name of the temporary store in the directory of a check.
+const SCRATCH_STORE: &str = "store";
