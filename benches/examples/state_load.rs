@@ -16,22 +16,29 @@
 //! Variables of the environment:
 //!
 //! - `CACHE_MB` and `CHECKPOINT_MB` replace the defaults of the store.
-//! - `ACCESS=zipf` selects the changed accounts with the Zipf distribution of exponent 1, instead of equally.
+//! - `ACCESS=zipf` selects the changed accounts with the Zipf distribution of exponent 1. With `ACCESS=uniform`, the
+//!   default, each account has the same probability.
 //! - `LOAD_STEP` is the number of accounts of one block during the load. Without it, block 0 has all accounts.
+//!
+//! A malformed argument or variable is an error.
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     hint::black_box,
+    ops::RangeInclusive,
     path::Path,
-    process::Command,
+    process::{Command, exit},
     time::{Duration, Instant},
 };
 
 use mimalloc::MiMalloc;
 use silica_benches::{
-    Access, CONTRACT, Random, accounts, address, block, commit, contract, entries, genesis, peer::Peer, updates,
+    Access, CONTRACT, Random, access_setting, accounts, address, block, commit, contract, entries, genesis,
+    number_setting, peer::Peer, updates,
 };
 use silica_protocol::{BlockNumber, StorageKey};
 use silica_state::{StateDiff, Store, StoreOptions};
@@ -42,7 +49,12 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() {
     let args: Vec<String> = env::args().skip(1).collect();
-    let number = |at: usize, default: u64| args.get(at).and_then(|text| text.parse().ok()).unwrap_or(default);
+    let number = |at: usize, default: u64| {
+        let given = args.get(at).map(OsStr::new);
+        valid(number_setting(&format!("argument {at}"), given, 1..=u64::MAX)).unwrap_or(default)
+    };
+    // A malformed variable is an error before the run, also if the command does not use the variable.
+    let _: (StoreOptions, Access, Option<u64>) = (options(), access(), load_step());
     let dir = args.get(1).map_or(Path::new("state-load"), |dir| Path::new(dir));
     let load = Load { accounts: number(2, 1_000_000), blocks: number(3, 500), updates: number(4, 1000) };
     match args.first().map(String::as_str) {
@@ -121,7 +133,7 @@ fn create(dir: &Path, diff: &StateDiff) -> Store {
 
 /// Creates a store with accounts, in one block or in blocks of `LOAD_STEP` accounts.
 fn create_with_accounts(dir: &Path, count: u64) -> Store {
-    let step = environment("LOAD_STEP").unwrap_or(count).max(1);
+    let step = load_step().unwrap_or(count);
     let mut random = Random::new(1);
     let store = create(dir, &accounts(&mut random, 0..count.min(step)));
     let (start, processor, mut loaded) = (Instant::now(), processor_time(), count.min(step));
@@ -308,7 +320,7 @@ fn dump(dir: &Path) {
 
 /// Returns the default options, with the values of the environment variables.
 fn options() -> StoreOptions {
-    let megabytes = |name, default: u64| environment(name).map_or(default, |megabytes| megabytes << 20);
+    let megabytes = |name, default| environment(name, 0..=1 << 40).map_or(default, |megabytes| megabytes << 20);
     let defaults = StoreOptions::default();
     StoreOptions {
         cache_bytes: megabytes("CACHE_MB", defaults.cache_bytes),
@@ -317,16 +329,26 @@ fn options() -> StoreOptions {
     }
 }
 
+fn load_step() -> Option<u64> {
+    environment("LOAD_STEP", 1..=u64::MAX)
+}
+
 /// Returns the number in a variable of the environment.
-fn environment(name: &str) -> Option<u64> {
-    env::var(name).ok()?.parse().ok()
+fn environment(name: &str, range: RangeInclusive<u64>) -> Option<u64> {
+    valid(number_setting(name, env::var_os(name).as_deref(), range))
 }
 
 fn access() -> Access {
-    match env::var("ACCESS").as_deref() {
-        Ok("zipf") => Access::Zipf,
-        _ => Access::Uniform,
-    }
+    valid(access_setting(env::var_os("ACCESS").as_deref()))
+}
+
+/// Returns the setting, or ends the program with the error.
+#[expect(clippy::print_stderr, reason = "it is the error of the program")]
+fn valid<T>(setting: Result<T, String>) -> T {
+    setting.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        exit(2)
+    })
 }
 
 fn questions(store: &Store, accounts: u64) {

@@ -4,7 +4,10 @@
 pub mod peer;
 pub mod worst;
 
-use std::ops::Range;
+use std::{
+    ffi::OsStr,
+    ops::{Range, RangeInclusive},
+};
 
 use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader, MapKey,
@@ -74,6 +77,34 @@ impl Access {
             Self::Zipf => random.zipf(count),
         }
     }
+}
+
+/// Reads an access distribution from the value of the variable `ACCESS`. Without a value, it is [`Access::Uniform`].
+///
+/// # Errors
+///
+/// The value is neither `uniform` nor `zipf`. The error names the variable, the accepted values and the given value.
+pub fn access_setting(given: Option<&OsStr>) -> Result<Access, String> {
+    match given.map(|given| (given, given.to_str())) {
+        None | Some((_, Some("uniform"))) => Ok(Access::Uniform),
+        Some((_, Some("zipf"))) => Ok(Access::Zipf),
+        Some((given, _)) => Err(format!("ACCESS: expected uniform or zipf, got {}", given.display())),
+    }
+}
+
+/// Reads a number from the value of an argument or variable with this name. Returns `None` without a value.
+///
+/// # Errors
+///
+/// The value is not a decimal number in the range. The error names the variable, the accepted values and the given
+/// value.
+pub fn number_setting(name: &str, given: Option<&OsStr>, range: RangeInclusive<u64>) -> Result<Option<u64>, String> {
+    let Some(given) = given else { return Ok(None) };
+    let number = given.to_str().and_then(|text| text.parse().ok()).filter(|number| range.contains(number));
+    number.map(Some).ok_or_else(|| {
+        let (first, last) = (range.start(), range.end());
+        format!("{name}: expected a number from {first} to {last}, got {}", given.display())
+    })
 }
 
 /// Returns the address of the account with this number.
@@ -186,5 +217,22 @@ mod tests {
         }
         assert!(counts[500..].iter().sum::<u64>().abs_diff(92_600) < 2_000);
         assert_eq!((random.zipf(0), random.zipf(1)), (0, 0));
+    }
+
+    #[test]
+    fn malformed_setting_is_an_error_with_the_accepted_values() {
+        let access = |text: &str| access_setting(Some(OsStr::new(text)));
+        assert_eq!(access_setting(None), Ok(Access::Uniform));
+        assert_eq!((access("uniform"), access("zipf")), (Ok(Access::Uniform), Ok(Access::Zipf)));
+        for wrong in ["ziff", "Zipf", ""] {
+            assert_eq!(access(wrong), Err(format!("ACCESS: expected uniform or zipf, got {wrong}")));
+        }
+        let step = |text: &str| number_setting("LOAD_STEP", Some(OsStr::new(text)), 1..=1000);
+        assert_eq!(number_setting("LOAD_STEP", None, 1..=1000), Ok(None));
+        assert_eq!((step("1"), step("1000")), (Ok(Some(1)), Ok(Some(1000))));
+        for wrong in ["1O", "0", "1001", "-1", ""] {
+            let message = format!("LOAD_STEP: expected a number from 1 to 1000, got {wrong}");
+            assert_eq!(step(wrong), Err(message));
+        }
     }
 }
