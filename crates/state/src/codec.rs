@@ -54,6 +54,12 @@ impl Writer {
     }
 }
 
+/// Returns the number of bytes that [`Writer::len`] writes.
+pub(crate) fn number_len(number: usize) -> usize {
+    let bits = usize::BITS.saturating_sub(number.leading_zeros()).max(1);
+    usize::try_from(bits.div_ceil(7)).unwrap_or(usize::MAX)
+}
+
 const fn low_bits(number: u128) -> u8 {
     (number & 0x7f) as u8
 }
@@ -203,6 +209,15 @@ mod tests {
             other[at % 9] ^= flip;
             prop_assert_eq!(unseal(&other, &value), None);
             prop_assert_eq!(unseal(&key, &value[..at]), None);
+        }
+    }
+
+    #[test]
+    fn length_of_a_number_is_that_of_its_bytes() {
+        for number in [0, 1, 127, 128, 16_383, 16_384, usize::MAX] {
+            let mut writer = Writer::new();
+            writer.len(number);
+            assert_eq!(writer.as_slice().len(), number_len(number));
         }
     }
 

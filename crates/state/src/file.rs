@@ -22,6 +22,36 @@ pub(crate) fn sync(path: &Path) -> io::Result<()> {
     synced
 }
 
+/// Fills `bytes` from a position of a file on. Concurrent calls for the same file do not disturb each other.
+#[cfg(unix)]
+pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, position)
+}
+
+/// Writes all bytes from a position of a file on.
+#[cfg(unix)]
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], position: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, position)
+}
+
+/// The lock of the cursors of all files, on systems that always move the cursor of a file.
+#[cfg(not(unix))]
+static CURSOR: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
+
+#[cfg(not(unix))]
+pub(crate) fn read_exact_at(mut file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
+    let _cursor = CURSOR.lock();
+    io::Seek::seek(&mut file, io::SeekFrom::Start(position))?;
+    io::Read::read_exact(&mut file, bytes)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn write_all_at(mut file: &File, bytes: &[u8], position: u64) -> io::Result<()> {
+    let _cursor = CURSOR.lock();
+    io::Seek::seek(&mut file, io::SeekFrom::Start(position))?;
+    io::Write::write_all(&mut file, bytes)
+}
+
 /// Returns the sorted names in a directory. Returns no names for a file.
 #[cfg(test)]
 pub(crate) fn names_in(path: &Path) -> Vec<String> {

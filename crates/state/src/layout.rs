@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 pub(crate) mod space {
     /// The layout of the database and its checkpoints.
     pub(crate) const MANIFEST: u8 = 0x00;
-    /// Pages of the account trie.
+    /// First byte of the name of a page of the account trie. Layout 3: the pages of the account trie.
     pub(crate) const ACCOUNTS: u8 = 0x01;
-    /// Pages of the storage tries.
+    /// First byte of the name of a page of a storage trie. Layout 3: the pages of the storage tries.
     pub(crate) const STORAGE: u8 = 0x02;
     /// Root pointers of the storage tries.
     pub(crate) const POINTERS: u8 = 0x03;
-    /// Pages that the newest checkpoint does not use.
-    pub(crate) const ORPHANS: u8 = 0x04;
     /// The key index: plain keys of at most 200 bytes, and the first 200 bytes of longer keys.
     pub(crate) const KEYS: u8 = 0x05;
     /// The key index: later pieces of longer keys.
@@ -22,12 +20,13 @@ pub(crate) mod space {
     pub(crate) const GONE_KEYS: u8 = 0x07;
     /// Keys of the table [`LONG_KEYS`] that the newest checkpoint does not have.
     pub(crate) const LONG_GONE_KEYS: u8 = 0x08;
+    /// The maps of the page file.
+    pub(crate) const SPACE: u8 = 0x09;
 }
 
-/// Bytes of a part of a long trie page.
-pub(crate) const PART: usize = 4096;
-/// Maximum bytes of key and value of a leaf together. The number of parts of its page must fit into 16 bits.
-pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;
+/// Maximum bytes of key and value of a leaf together. Layout 3 could not store a larger leaf, and blocks must not depend
+/// on the layout.
+pub(crate) const LARGEST_LEAF: usize = 4096 * 0xffff - 64;
 
 /// Returns the path of the record of a store.
 pub(crate) fn record_path(dir: &Path) -> PathBuf {

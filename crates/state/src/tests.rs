@@ -6,6 +6,7 @@ use std::{
     fs,
     ops::Range,
     path::Path,
+    process::Command,
     sync::Arc,
     thread,
 };
@@ -24,7 +25,7 @@ use crate::{
     Store, StoreOptions,
     archive::{Files, Memory},
     codec::{seal, unseal},
-    db::{Db, DbOptions, Disk},
+    db::{Db, DbOptions, Disk, PAGE_FILE},
     file::{SYNCED, names_in},
     layout::{LARGEST_LEAF, space},
 };
@@ -986,7 +987,7 @@ fn storage_of_a_contract_grows_and_shrinks() {
 
 /// A small value frees the disk space of the large value that it replaces.
 #[test]
-fn parts_of_records_are_removed_with_them() {
+fn space_of_a_large_value_is_freed_with_it() {
     let mut fixture = Fixture::new(1);
     let address = contract(1);
     let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
@@ -998,13 +999,13 @@ fn parts_of_records_are_removed_with_them() {
         }
         fixture.commit_diff(diff).unwrap();
         fixture.close();
-        fixture.state.keys().len()
+        fixture.store().space_used()
     };
     let small = [write(10), write(11), write(12)][2];
-    assert!(write(90_000) > small + 20);
+    assert!(write(90_000) > small + 89_000);
     write(90_001);
     let shorter = [write(40_000), write(40_001)][1];
-    assert!(shorter < small + 26, "{shorter} keys, {small} with small values");
+    assert!(shorter < small + 41_000, "{shorter} bytes, {small} with small values");
     assert_eq!([write(13), write(14), write(15)][2], small);
 }
 
@@ -1655,4 +1656,159 @@ fn directory_that_was_deleted_or_replaced_takes_no_block() {
     fs::remove_dir_all(&dir).unwrap();
     drop(store);
     assert!(!dir.exists());
+}
+
+/// Unpacks a store of layout 3, which an earlier version has written.
+fn unpack_layout_3() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/layout-3.tar.gz");
+    let status = Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(dir.path()).status().unwrap();
+    assert!(status.success(), "tar unpacks the directory");
+    dir
+}
+
+/// The options for the store of layout 3. Its state history begins at its older checkpoint.
+const LAYOUT_3_OPTIONS: fn() -> StoreOptions = || StoreOptions { history: 20, ..StoreOptions::default() };
+
+/// Opens the store of layout 3, and compares all its readable states with the model. Then adds blocks.
+fn check_layout_3(dir: &Path) -> Vec<(u64, u64)> {
+    let mut models = vec![Model::default()];
+    for seed in 0..60 {
+        let mut model = models.last().unwrap().clone();
+        model.apply(&models.last().unwrap().diff(seed));
+        models.push(model);
+    }
+    let mut progress = Vec::new();
+    let store = Store::open_with_progress(dir, LAYOUT_3_OPTIONS(), &mut |done, all| progress.push((done, all)));
+    let store = store.unwrap();
+    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(59), rebuilt: None });
+    store.check(&mut |_, _| {}).unwrap();
+    for number in (40..60).rev() {
+        let view = store.snapshot().at(BlockNumber::new(number)).unwrap();
+        let model = &models[number as usize + 1];
+        model.check_view(&view, number);
+        model.check_whole(&view);
+    }
+    let (mut model, mut head) = (models.pop().unwrap(), store.snapshot().head().map(|head| (head.number, head.hash)));
+    for seed in 60..63 {
+        let diff = model.diff(seed);
+        model.apply(&diff);
+        let state = prepare(&store, &diff).unwrap();
+        let snapshot = store.commit(&block(head, state.root()), state).unwrap();
+        head = snapshot.head().map(|head| (head.number, head.hash));
+    }
+    store.close().unwrap();
+    let store = Store::open(dir, LAYOUT_3_OPTIONS()).unwrap();
+    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(62), rebuilt: None });
+    model.check_whole(store.snapshot().state());
+    store.check(&mut |_, _| {}).unwrap();
+    store.close().unwrap();
+    let names: Vec<_> = names_in(dir).into_iter().filter(|name| name.starts_with("state")).collect();
+    assert_eq!(names, ["state"]);
+    assert!(dir.join("state").join(PAGE_FILE).exists());
+    progress
+}
+
+#[test]
+fn state_of_layout_3_is_converted_without_loss() {
+    let unpacked = unpack_layout_3();
+    let progress = check_layout_3(&unpacked.path().join("layout-3"));
+    assert!(progress.len() > 10 && progress.is_sorted(), "{progress:?}");
+    assert_eq!(progress.last(), Some(&(60, 60)));
+}
+
+/// Makes the files of a conversion that a crash has ended, from a store and a directory with the whole result.
+type Crash = fn(&Path, &Path);
+
+/// The conversion ends after each of its steps, and the next opening continues.
+#[test]
+fn conversion_of_layout_3_survives_a_crash() {
+    let converted = unpack_layout_3();
+    let converted = converted.path().join("layout-3");
+    Store::open(&converted, LAYOUT_3_OPTIONS()).unwrap().close().unwrap();
+    let steps: [Crash; 4] = [
+        |dir, whole| {
+            fs::rename(whole, dir.join("state.converting")).unwrap();
+            let pages = dir.join("state.converting").join(PAGE_FILE);
+            fs::OpenOptions::new().write(true).open(pages).unwrap().set_len(777).unwrap();
+        },
+        |dir, whole| fs::rename(whole, dir.join("state.converted")).unwrap(),
+        |dir, whole| {
+            fs::rename(whole, dir.join("state.converted")).unwrap();
+            fs::remove_file(dir.join("state/db")).unwrap();
+        },
+        |dir, whole| {
+            fs::rename(whole, dir.join("state.converted")).unwrap();
+            fs::remove_dir_all(dir.join("state")).unwrap();
+        },
+    ];
+    for (number, crash) in steps.into_iter().enumerate() {
+        let unpacked = unpack_layout_3();
+        let dir = unpacked.path().join("layout-3");
+        let whole = unpacked.path().join("whole");
+        let copied = Command::new("cp").arg("-r").arg(converted.join("state")).arg(&whole).status().unwrap();
+        assert!(copied.success());
+        crash(&dir, &whole);
+        let progress = check_layout_3(&dir);
+        assert_eq!(progress.is_empty(), number > 0, "only the first step is done again");
+    }
+}
+
+/// The conversion finds damage. Then the state is made again from the state diffs, as after damage of the present layout.
+#[test]
+fn damaged_state_of_layout_3_is_rebuilt() {
+    let unpacked = unpack_layout_3();
+    let dir = unpacked.path().join("layout-3");
+    let db = Db::open(&dir.join("state"), DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush }).unwrap();
+    let (key, value) = db.scan(vec![space::ACCOUNTS]..vec![space::STORAGE]).last().unwrap().unwrap();
+    let mut value = value.to_vec();
+    value[9] ^= 1;
+    db.insert(&key, &value).unwrap();
+    drop(db);
+    let error = Store::open(&dir, StoreOptions { repair: false, ..LAYOUT_3_OPTIONS() }).unwrap_err();
+    assert!(matches!(&error, OpenError::Damaged { reason } if reason.contains("layout 3")), "{error}");
+    let store = Store::open(&dir, LAYOUT_3_OPTIONS()).unwrap();
+    assert!(matches!(store.outcome(), OpenOutcome::Ready { rebuilt: Some(_), .. }), "{:?}", store.outcome());
+    let mut model = Model::default();
+    for seed in 0..60 {
+        let diff = model.diff(seed);
+        model.apply(&diff);
+    }
+    model.check_whole(store.snapshot().state());
+}
+
+/// A reader detects each flipped bit in a page, and the next opening rebuilds the state.
+#[test]
+fn flipped_bit_in_the_page_file_is_detected() {
+    let whole = tempfile::tempdir().unwrap();
+    let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+    fill(whole.path(), options);
+    let file = whole.path().join("state").join(PAGE_FILE);
+    let bytes = fs::read(&file).unwrap();
+    let mut found = 0;
+    for bit in (0..bytes.len() * 8).step_by(bytes.len() * 8 / 40) {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&file, &damaged).unwrap();
+        let Ok(store) = Store::open(whole.path(), StoreOptions { repair: false, ..options }) else {
+            found += 1;
+            continue;
+        };
+        let checked = store.check(&mut |_, _| {});
+        drop(store);
+        let is_marked = whole.path().join("state.damaged").exists();
+        assert_eq!(checked.is_err(), is_marked, "{checked:?}");
+        if is_marked {
+            found += 1;
+            let refused = Store::open(whole.path(), StoreOptions { repair: false, ..options }).unwrap_err();
+            assert!(matches!(refused, OpenError::Damaged { .. }), "{refused}");
+            fs::remove_file(whole.path().join("state.damaged")).unwrap();
+        }
+    }
+    assert!(found > 10, "{found} flips were in pages");
+    fs::write(whole.path().join("state.damaged"), "a reason").unwrap();
+    let store = Store::open(whole.path(), options).unwrap();
+    let rebuilt = Some("a reason".to_owned());
+    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(4), rebuilt });
+    store.check(&mut |_, _| {}).unwrap();
 }

@@ -364,7 +364,7 @@ impl ChainFiles {
     }
 
     fn open_store(&self, options: StoreOptions) -> Result<Store, MaintenanceError> {
-        let mut progress = Progress::new("indexing blocks again");
+        let mut progress = Progress::new("converting or indexing the chain");
         let opened =
             Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.log(done, all));
         let store = opened.map_err(MaintenanceError::open(self.data_dir.path()))?;

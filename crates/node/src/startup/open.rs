@@ -138,7 +138,7 @@ fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, Zeroizi
 
 /// Opens the store of a data directory. Rejects a store that has lost the blocks of the manifest.
 pub(super) fn open_store(config: &Config, data_dir: &DataDir, manifest: &Manifest) -> Result<Store, StartError> {
-    let mut progress = Progress::new("indexing blocks again");
+    let mut progress = Progress::new("converting or indexing the chain");
     let store =
         Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.log(done, all))
             .map_err(|source| StartError::Store { path: Some(data_dir.path().to_owned()), source })?;

@@ -10,6 +10,8 @@ use super::{DbError, Value};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     contents: Arc<RwLock<BTreeMap<Vec<u8>, sled::IVec>>>,
+    /// The page file.
+    pages: Arc<RwLock<Vec<u8>>>,
     #[cfg(test)]
     disk: Option<Disk>,
 }
@@ -45,6 +47,26 @@ impl Memory {
         Ok(())
     }
 
+    /// Returns `len` bytes of the page file from a position on, or `None` if the file ends before them.
+    pub(super) fn read_page(&self, position: u64, len: usize) -> Option<Vec<u8>> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            disk.note_read();
+        }
+        let position = usize::try_from(position).ok()?;
+        self.pages.read().get(position..position.checked_add(len)?).map(<[u8]>::to_vec)
+    }
+
+    #[cfg_attr(not(test), expect(clippy::unnecessary_wraps, reason = "the double of the tests fails on demand"))]
+    pub(super) fn write_page(&self, position: u64, bytes: &[u8]) -> Result<(), DbError> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            disk.write_page(position, bytes)?;
+        }
+        write_at(&mut self.pages.write(), position, bytes);
+        Ok(())
+    }
+
     #[cfg_attr(not(test), expect(clippy::unused_self, reason = "the double of the tests keeps account of flushes"))]
     #[cfg_attr(not(test), expect(clippy::unnecessary_wraps, reason = "the double of the tests fails on demand"))]
     pub(super) fn flush(&self) -> Result<(), DbError> {
@@ -60,8 +82,9 @@ impl Memory {
     pub(super) fn reopen(&self) -> Result<(), DbError> {
         #[cfg(test)]
         if let Some(disk) = &self.disk {
-            let contents = disk.reopen()?;
+            let (contents, pages) = disk.reopen()?;
             *self.contents.write() = contents;
+            *self.pages.write() = pages;
         }
         Ok(())
     }
@@ -76,7 +99,19 @@ impl Memory {
 
     pub(super) fn size(&self) -> u64 {
         let sizes = self.read().iter().map(|(key, value)| key.len().saturating_add(value.len())).sum::<usize>();
-        u64::try_from(sizes).unwrap_or(u64::MAX)
+        u64::try_from(sizes.saturating_add(self.pages.read().len())).unwrap_or(u64::MAX)
+    }
+}
+
+/// Writes bytes at a position. Fills a gap after the end with zeros.
+fn write_at(file: &mut Vec<u8>, position: u64, bytes: &[u8]) {
+    let Ok(position) = usize::try_from(position) else { return };
+    let end = position.saturating_add(bytes.len());
+    if file.len() < end {
+        file.resize(end, 0);
+    }
+    if let Some(place) = file.get_mut(position..end) {
+        place.copy_from_slice(bytes);
     }
 }
 
@@ -98,7 +133,7 @@ mod disk {
     use super::*;
 
     /// The disk of a database in memory, which outlives the database. After a crash, the disk has all flushed writes,
-    /// and can have the first of the later writes.
+    /// and can have the first of the later writes. Of the other writes to the page file, the disk has parts.
     ///
     /// Writes reach the disk in order. A test can make the disk fail after a number of writes. At a crash, the test
     /// decides how many writes since the last flush the disk keeps.
@@ -108,12 +143,22 @@ mod disk {
     #[derive(Debug, Default)]
     struct State {
         contents: BTreeMap<Vec<u8>, sled::IVec>,
-        unflushed: Vec<Writes>,
+        pages: Vec<u8>,
+        unflushed: Vec<Write>,
         /// Number of writes and flushes that succeed before all others fail. `None` without a limit.
         remaining: Option<u64>,
         /// Number of reads of keys.
         reads: u64,
     }
+
+    #[derive(Debug)]
+    enum Write {
+        Rows(Writes),
+        Page(u64, Vec<u8>),
+    }
+
+    /// The rows and the page file.
+    type Contents = (BTreeMap<Vec<u8>, sled::IVec>, Vec<u8>);
 
     impl State {
         fn spend(&mut self) -> Result<(), DbError> {
@@ -128,11 +173,24 @@ mod disk {
         }
 
         fn settle(&mut self, count: usize) {
-            for (key, value) in self.unflushed.drain(..).take(count).flatten() {
-                match value {
-                    Some(value) => self.contents.insert(key, value.into()),
-                    None => self.contents.remove(&key),
-                };
+            for (number, write) in self.unflushed.drain(..).enumerate() {
+                match write {
+                    Write::Rows(rows) if number < count => {
+                        for (key, value) in rows {
+                            match value {
+                                Some(value) => self.contents.insert(key, value.into()),
+                                None => self.contents.remove(&key),
+                            };
+                        }
+                    }
+                    Write::Rows(_) => {}
+                    Write::Page(position, bytes) if number < count => write_at(&mut self.pages, position, &bytes),
+                    // The system writes the blocks of a file in any order.
+                    Write::Page(position, bytes) => {
+                        let kept = [0, bytes.len() / 2, bytes.len()][number % 3];
+                        write_at(&mut self.pages, position, &bytes[..kept]);
+                    }
+                }
             }
         }
     }
@@ -145,7 +203,14 @@ mod disk {
         pub(super) fn write(&self, writes: &Writes) -> Result<(), DbError> {
             let mut state = self.state();
             state.spend()?;
-            state.unflushed.push(writes.clone());
+            state.unflushed.push(Write::Rows(writes.clone()));
+            Ok(())
+        }
+
+        pub(super) fn write_page(&self, position: u64, bytes: &[u8]) -> Result<(), DbError> {
+            let mut state = self.state();
+            state.spend()?;
+            state.unflushed.push(Write::Page(position, bytes.to_vec()));
             Ok(())
         }
 
@@ -161,12 +226,12 @@ mod disk {
             self.state().remaining = Some(count);
         }
 
-        /// Returns the contents that the database has after it is opened again.
-        pub(super) fn reopen(&self) -> Result<BTreeMap<Vec<u8>, sled::IVec>, DbError> {
+        /// Returns the contents and the page file that the database has after it is opened again.
+        pub(super) fn reopen(&self) -> Result<Contents, DbError> {
             let mut state = self.state();
             state.spend()?;
             state.settle(usize::MAX);
-            Ok(state.contents.clone())
+            Ok((state.contents.clone(), state.pages.clone()))
         }
 
         /// Ends every database on this disk as at a crash. Keeps the first `kept` writes since the last flush.
@@ -205,6 +270,11 @@ mod disk {
             }
         }
 
+        /// Applies `change` to the page file, to damage it.
+        pub(crate) fn damage_pages(&self, change: impl FnOnce(&mut Vec<u8>)) {
+            change(&mut self.state().pages);
+        }
+
         /// Returns all keys.
         pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
             self.state().contents.keys().cloned().collect()
@@ -213,8 +283,13 @@ mod disk {
 
     impl Memory {
         pub(in super::super) fn on_disk(disk: &Disk) -> Self {
-            let contents = disk.state().contents.clone();
-            Self { contents: Arc::new(RwLock::new(contents)), disk: Some(disk.clone()) }
+            let State { contents, pages, .. } = &*disk.state();
+            let (contents, pages) = (contents.clone(), pages.clone());
+            Self {
+                contents: Arc::new(RwLock::new(contents)),
+                pages: Arc::new(RwLock::new(pages)),
+                disk: Some(disk.clone()),
+            }
         }
     }
 }

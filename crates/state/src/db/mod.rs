@@ -1,4 +1,4 @@
-//! The engine: an ordered map of bytes, on disk or in memory. Only this folder uses sled.
+//! The engine: an ordered map of bytes, on disk or in memory, with a page file beside it. Only this folder uses sled.
 //!
 //! This module works around these limits of sled 0.34:
 //!
@@ -37,12 +37,15 @@ use std::{
 use parking_lot::RwLock;
 
 pub use self::error::DbError;
-use self::memory::Memory;
+use self::{file::PageFile, memory::Memory};
 use crate::file::is_same;
 
 mod error;
+mod file;
 mod memory;
 
+#[cfg(test)]
+pub(crate) use self::file::PAGE_FILE;
 #[cfg(test)]
 pub(crate) use self::memory::Disk;
 
@@ -271,6 +274,25 @@ impl Db {
         }
     }
 
+    /// Returns `len` bytes of the page file from a position on, or `None` if the file ends before them.
+    pub(crate) fn read_page(&self, position: u64, len: usize) -> Result<Option<Vec<u8>>, DbError> {
+        let bytes = match &self.engine {
+            Engine::Sled(sled) => sled.with(|opened| Ok(opened.pages.read(position, len)?)),
+            Engine::Memory(memory) => Ok(memory.read_page(position, len)),
+        };
+        self.require_service()?;
+        bytes
+    }
+
+    /// Writes bytes into the page file at a position. A crash before the next flush can leave any part of them.
+    pub(crate) fn write_page(&self, position: u64, bytes: &[u8]) -> Result<(), DbError> {
+        self.require_service()?;
+        match &self.engine {
+            Engine::Sled(sled) => sled.write_page(position, bytes),
+            Engine::Memory(memory) => memory.write_page(position, bytes),
+        }
+    }
+
     /// Flushes, and returns when all previous writes are durable. Does nothing with [`Durability::Relaxed`].
     pub(crate) fn flush(&self) -> Result<(), DbError> {
         match &self.engine {
@@ -287,10 +309,13 @@ impl Db {
         Scan { engine: self.engine.clone(), rest, fetched: VecDeque::new(), portion: PORTION, retired, ended: false }
     }
 
-    /// Returns the size of the database on disk in bytes.
+    /// Returns the size of the database on disk in bytes, with its page file.
     pub(crate) fn size_on_disk(&self) -> Result<u64, DbError> {
         match &self.engine {
-            Engine::Sled(sled) => sled.read(sled::Db::size_on_disk),
+            Engine::Sled(sled) => {
+                let pages = sled.with(|opened| Ok(opened.pages.len()?))?;
+                Ok(sled.read(sled::Db::size_on_disk)?.saturating_add(pages))
+            }
             Engine::Memory(memory) => Ok(memory.size()),
         }
     }
@@ -428,6 +453,7 @@ struct Opened {
     path: PathBuf,
     /// Another descriptor of sled's log file, for `fdatasync`.
     file: File,
+    pages: PageFile,
 }
 
 impl Opened {
@@ -447,7 +473,7 @@ impl Opened {
         });
         let db = db.map_err(|error| if is_lock(&error) { DbError::Locked { path: path.to_owned() } } else { error })?;
         let file = File::open(path.join(LOG))?;
-        Ok(Self { db, path: path.to_owned(), file })
+        Ok(Self { db, path: path.to_owned(), file, pages: PageFile::new(path) })
     }
 
     fn require_in_place(&self) -> Result<(), DbError> {
@@ -531,12 +557,22 @@ impl Sled {
         result
     }
 
+    fn write_page(&self, position: u64, bytes: &[u8]) -> Result<(), DbError> {
+        if self.broken.load(Ordering::Acquire) {
+            return Err(DbError::Broken);
+        }
+        self.with(|opened| Ok(opened.pages.write(position, bytes)?))
+    }
+
     fn flush(&self) -> Result<(), DbError> {
         match self.options.durability {
             Durability::Relaxed => Ok(()),
             Durability::Flush => {
                 self.write(|db| db.flush())?;
-                let synced = self.with(|opened| Ok(opened.file.sync_data()?));
+                let synced = self.with(|opened| {
+                    opened.pages.flush()?;
+                    Ok(opened.file.sync_data()?)
+                });
                 if synced.is_err() {
                     // After this error, the system may regard the lost data as written. The next flush would then
                     // succeed without them.

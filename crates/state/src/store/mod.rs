@@ -1,6 +1,7 @@
 //! The store: one writer and any number of readers.
 
 mod append;
+mod conversion;
 mod files;
 mod initial_state;
 mod open;
@@ -39,7 +40,8 @@ const INDEX_CACHE: u64 = 8 << 20;
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     /// Limit of the caches for pages of the tries and for [texts of transactions](Snapshot::cache_text), in bytes. The
-    /// texts have 1/32 of the limit. The changes since the newest checkpoint take additional memory.
+    /// texts have 1/32 of the limit. The changes since the newest checkpoint lower the limit of the pages by the memory
+    /// that they take, at most to a quarter.
     pub cache_bytes: u64,
     /// Length of the state history in blocks, at least 1.
     pub history: u64,
@@ -66,7 +68,7 @@ impl Default for StoreOptions {
             cache_bytes: 256 << 20,
             history: 50,
             durability: Durability::Flush,
-            checkpoint_bytes: 6 << 20,
+            checkpoint_bytes: 2 << 20,
             checkpoint_blocks: 4096,
             held_bytes: 256 << 20,
             repair: true,
@@ -190,6 +192,12 @@ impl Store {
     #[cfg(test)]
     pub(crate) fn durable(&self) -> u64 {
         self.core.pages.durable()
+    }
+
+    /// Returns the bytes of the page file that the newest checkpoint uses.
+    #[cfg(test)]
+    pub(crate) fn space_used(&self) -> u64 {
+        self.core.pages.space_used()
     }
 
     /// Returns the label of the chain: a text that the caller has set, such as the identifier of the Scilla rules of

@@ -32,9 +32,6 @@ use crate::{
 /// Cache of the engine for the record, in bytes. A small cache is enough, because the engine only appends to the record
 /// and the archive has its own caches.
 const RECORD_CACHE: u64 = 8 << 20;
-/// Cache of the engine for the derived database, in bytes.
-const STATE_CACHE: u64 = 16 << 20;
-
 /// The result of opening a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -77,7 +74,8 @@ impl Store {
     }
 
     /// Opens the store like [`Store::open`]. While the function adds blocks to the hash index, it calls `progress` with
-    /// the number of indexed blocks, and the number of all blocks.
+    /// the number of indexed blocks, and the number of all blocks. While it converts a derived database of an earlier
+    /// layout, it calls `progress` with the converted part of the number of blocks, and this number.
     ///
     /// # Errors
     ///
@@ -129,6 +127,7 @@ impl Store {
         let unnamed = Layout { head_marker: None, ..layout.clone() };
         let used = if options.durability == Durability::Flush { layout } else { &unnamed };
         let changes = Files::Directory(layout.changes.clone(), options.durability);
+        layout.end_conversion()?;
         let mut reset = layout.read_marker();
         loop {
             if let Some(reason) = &reset {
@@ -210,11 +209,7 @@ impl Store {
         reset: Option<String>,
         progress: Progress<'_>,
     ) -> Result<Self, Opening> {
-        let state = Db::open(&layout.state, DbOptions { cache_bytes: STATE_CACHE, durability: options.durability });
-        let state = state.map_err(|error| match error {
-            error if error.is_damage() => Opening::Damaged(error.to_string()),
-            error => Opening::Failed(OpenError::StateDb(error)),
-        })?;
+        let state = layout.open_state(options, progress)?;
         Self::open_databases(Databases::new(record, state, layout, options), options, reset, progress)
     }
 

@@ -11,7 +11,7 @@ use crate::{
 
 /// If the changes since the newest checkpoint exceed this multiple of
 /// [`StoreOptions::checkpoint_bytes`](super::StoreOptions), each block waits for at most [`BRAKE`].
-const RUN_AHEAD: u64 = 4;
+const RUN_AHEAD: u64 = 2;
 /// Maximum wait of a block above [`RUN_AHEAD`].
 const BRAKE: Duration = Duration::from_millis(200);
 /// If the changes exceed this multiple of [`StoreOptions::checkpoint_bytes`](super::StoreOptions), a block waits until
@@ -27,6 +27,7 @@ impl Store {
         }
         self.core.older.release(window.oldest());
         writer.backlog.release(self.core.pages.durable());
+        self.core.pages.share_memory(writer.backlog.pending().bytes);
         if self.is_too_much(writer) {
             self.databases.savepoints.give_up();
         }

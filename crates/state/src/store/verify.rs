@@ -14,7 +14,7 @@ use crate::{
     indexer::EntrySource,
     snapshot::Snapshot,
     transition::{State, storage_key},
-    versioned_trie::key::Owner,
+    versioned_trie::{checkpoint, key::Owner},
     view::StateView,
 };
 
@@ -71,6 +71,7 @@ impl Store {
             }
         }
         self.check_root(trie, &Owner::Accounts, view.root().to_bytes())?;
+        checkpoint::check_space(&self.core.pages)?;
         Ok(report)
     }
 

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher},
-    sync::Arc,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use parking_lot::{Mutex, MutexGuard};
@@ -11,21 +11,22 @@ use parking_lot::{Mutex, MutexGuard};
 /// Number of shards. Each has its own lock, so that readers seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// Values of pages, with the database keys of the pages as keys. Insertions evict values by the clock algorithm: a
-/// value that was read since its last turn stays for another turn.
+/// Values with keys. Insertions evict values by the clock algorithm: a value that was read since its last turn stays for
+/// another turn. Values of [`Class::Node`] stay for more turns.
 ///
 /// Keys are divided into shards by their hash, so readers of different shards do not wait for each other.
 #[derive(Debug)]
-pub(crate) struct Cache<V> {
-    shards: [Mutex<Shard<V>>; SHARDS],
-    limit: usize,
+pub(crate) struct Cache<K, V> {
+    shards: [Mutex<Shard<K, V>>; SHARDS],
+    /// Maximum bytes of a shard.
+    limit: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Shard<V> {
-    entries: HashMap<Arc<[u8]>, Entry<V>, BuildHasherDefault<DefaultHasher>>,
+struct Shard<K, V> {
+    entries: HashMap<K, Entry<V>, BuildHasherDefault<DefaultHasher>>,
     /// Every key of `entries` once, in the order of eviction.
-    queue: VecDeque<Arc<[u8]>>,
+    queue: VecDeque<K>,
     bytes: usize,
 }
 
@@ -33,51 +34,77 @@ struct Shard<V> {
 struct Entry<V> {
     value: V,
     bytes: usize,
-    used: bool,
+    class: Class,
+    /// Number of turns for which the value stays.
+    turns: u8,
 }
 
-/// Approximate memory of an entry without key and value, in bytes.
-const OVERHEAD: usize = 120;
+/// The importance of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// A leaf page, or another value that few reads need.
+    Leaf,
+    /// A node page. Many leaf pages are below it, so the next read of it comes sooner.
+    Node,
+}
 
-impl<V: Clone> Cache<V> {
+impl Class {
+    /// Returns the number of turns for which a value stays after its insertion or after a read.
+    const fn turns(self, is_read: bool) -> u8 {
+        match (self, is_read) {
+            (Self::Leaf, false) => 0,
+            (Self::Leaf, true) => 1,
+            (Self::Node, _) => 4,
+        }
+    }
+}
+
+/// Approximate memory of an entry without its value, in bytes.
+const OVERHEAD: usize = 80;
+
+impl<K: Copy + Eq + Hash, V: Clone> Cache<K, V> {
     /// Makes an empty cache for at most `limit` bytes.
     pub(crate) fn new(limit: u64) -> Self {
         let shard = || Shard { entries: HashMap::default(), queue: VecDeque::new(), bytes: 0 };
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX) / SHARDS;
-        Self { shards: std::array::from_fn(|_| Mutex::new(shard())), limit }
+        Self { shards: std::array::from_fn(|_| Mutex::new(shard())), limit: AtomicUsize::new(of_shard(limit)) }
+    }
+
+    /// Changes the limit to at most `limit` bytes. Later insertions evict values above a lower limit.
+    pub(crate) fn set_limit(&self, limit: u64) {
+        self.limit.store(of_shard(limit), Ordering::Relaxed);
     }
 
     /// Returns the value of a key, or `None` if the cache does not have it.
-    pub(crate) fn get(&self, key: &[u8]) -> Option<V> {
+    pub(crate) fn get(&self, key: &K) -> Option<V> {
         let mut shard = self.shard(key)?;
         let entry = shard.entries.get_mut(key)?;
-        entry.used = true;
+        entry.turns = entry.class.turns(true);
         Some(entry.value.clone())
     }
 
     /// Inserts a value of about `bytes` bytes, and evicts values of the same shard while the shard exceeds its part of
     /// the limit. Does not keep a value that exceeds this part alone.
-    pub(crate) fn insert(&self, key: &[u8], value: V, bytes: usize) {
-        let bytes = bytes.saturating_add(OVERHEAD).saturating_add(key.len());
+    pub(crate) fn insert(&self, key: K, value: V, bytes: usize, class: Class) {
+        let bytes = bytes.saturating_add(OVERHEAD);
         // Dropped after the lock, because values can be large trees.
         let mut dropped = Vec::new();
-        let Some(mut shard) = self.shard(key) else { return };
+        let Some(mut shard) = self.shard(&key) else { return };
         let shard = &mut *shard;
-        if let Some(entry) = shard.entries.get_mut(key) {
+        if let Some(entry) = shard.entries.get_mut(&key) {
             shard.bytes = shard.bytes.saturating_sub(entry.bytes).saturating_add(bytes);
-            entry.bytes = bytes;
+            (entry.bytes, entry.class) = (bytes, class);
             dropped.push(std::mem::replace(&mut entry.value, value));
         } else {
-            let key: Arc<[u8]> = key.into();
-            shard.queue.push_back(Arc::clone(&key));
-            shard.entries.insert(key, Entry { value, bytes, used: false });
+            shard.queue.push_back(key);
+            shard.entries.insert(key, Entry { value, bytes, class, turns: class.turns(false) });
             shard.bytes = shard.bytes.saturating_add(bytes);
         }
-        while shard.bytes > self.limit {
+        let limit = self.limit.load(Ordering::Relaxed);
+        while shard.bytes > limit {
             let Some(key) = shard.queue.pop_front() else { break };
             match shard.entries.get_mut(&key) {
-                Some(entry) if entry.used => {
-                    entry.used = false;
+                Some(entry) if entry.turns > 0 => {
+                    entry.turns = entry.turns.saturating_sub(1);
                     shard.queue.push_back(key);
                 }
                 _ => {
@@ -96,7 +123,7 @@ impl<V: Clone> Cache<V> {
         self.shards.iter().map(|shard| lock(shard).bytes).fold(0, usize::saturating_add)
     }
 
-    fn shard(&self, key: &[u8]) -> Option<MutexGuard<'_, Shard<V>>> {
+    fn shard(&self, key: &K) -> Option<MutexGuard<'_, Shard<K, V>>> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
         let at = usize::try_from(hasher.finish() >> 32).ok()? % SHARDS;
@@ -104,7 +131,12 @@ impl<V: Clone> Cache<V> {
     }
 }
 
-fn lock<V>(shard: &Mutex<Shard<V>>) -> MutexGuard<'_, Shard<V>> {
+/// Returns the bytes of one shard.
+fn of_shard(limit: u64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX) / SHARDS
+}
+
+fn lock<K, V>(shard: &Mutex<Shard<K, V>>) -> MutexGuard<'_, Shard<K, V>> {
     shard.lock()
 }
 
@@ -115,29 +147,50 @@ mod tests {
     #[test]
     fn bound_holds_and_what_is_used_stays() {
         let cache = Cache::new(SHARDS as u64 * 4000);
-        cache.insert(b"hot", 0_u32, 100);
+        cache.insert(u32::MAX, 0_u32, 100, Class::Leaf);
         for number in 0..10_000_u32 {
-            cache.insert(&number.to_be_bytes(), number, 100);
-            assert_eq!(cache.get(b"hot"), Some(0));
+            cache.insert(number, number, 100, Class::Leaf);
+            assert_eq!(cache.get(&u32::MAX), Some(0));
             assert!(cache.bytes() <= SHARDS * 4000);
         }
-        assert_eq!(cache.get(&9_999_u32.to_be_bytes()), Some(9_999));
-        assert_eq!(cache.get(&1_u32.to_be_bytes()), None);
+        assert_eq!(cache.get(&9_999), Some(9_999));
+        assert_eq!(cache.get(&1), None);
+    }
+
+    #[test]
+    fn node_pages_outlive_leaf_pages() {
+        let cache = Cache::new(SHARDS as u64 * 4000);
+        (0..100_u32).for_each(|number| cache.insert(number, number, 100, Class::Node));
+        (100..1_000_u32).for_each(|number| cache.insert(number, number, 100, Class::Leaf));
+        assert!((0..100).all(|number| cache.get(&number) == Some(number)));
+        (1_000..20_000_u32).for_each(|number| cache.insert(number, number, 100, Class::Leaf));
+        assert!((0..100).all(|number| cache.get(&number).is_none()), "they are evicted in the end");
+    }
+
+    #[test]
+    fn lower_limit_holds_after_insertions() {
+        let cache = Cache::new(SHARDS as u64 * 4000);
+        (0..1_000_u32).for_each(|number| cache.insert(number, number, 100, Class::Leaf));
+        let before = cache.bytes();
+        cache.set_limit(SHARDS as u64 * 1000);
+        (1_000..2_000_u32).for_each(|number| cache.insert(number, number, 100, Class::Leaf));
+        assert!(before > SHARDS * 3000 && cache.bytes() <= SHARDS * 1000);
+        assert_eq!(cache.get(&1_999), Some(1_999));
     }
 
     #[test]
     fn value_is_replaced() {
         let cache = Cache::new(1 << 20);
-        cache.insert(b"key", 1, 100);
+        cache.insert("key", 1, 100, Class::Leaf);
         let before = cache.bytes();
-        cache.insert(b"key", 2, 200);
-        assert_eq!((cache.get(b"key"), cache.bytes()), (Some(2), before + 100));
+        cache.insert("key", 2, 200, Class::Leaf);
+        assert_eq!((cache.get(&"key"), cache.bytes()), (Some(2), before + 100));
     }
 
     #[test]
     fn value_above_the_bound_is_not_kept() {
         let cache = Cache::new(1000);
-        cache.insert(b"key", 1, 10_000);
-        assert_eq!((cache.get(b"key"), cache.bytes()), (None, 0));
+        cache.insert("key", 1, 10_000, Class::Leaf);
+        assert_eq!((cache.get(&"key"), cache.bytes()), (None, 0));
     }
 }

@@ -1,10 +1,9 @@
 //! Writes a version of the tries to disk as a checkpoint.
 //!
-//! A page has two slots. A checkpoint writes each page that changed since the previous checkpoint, into the slot that
-//! the previous checkpoint does not use. It writes pages before their parents, and the manifest last. The manifest has
-//! the slot of the root. So the previous checkpoint stays complete if the process crashes at any point. It also stays
-//! complete after the new checkpoint: views of versions between the two checkpoints keep their pages until the next
-//! checkpoint begins.
+//! A checkpoint writes each page that changed since the previous checkpoint, into free space of the page file. It writes
+//! pages before their parents, which have the places of the pages, and the manifest last, which has the place of the
+//! root. The previous checkpoint stays complete if the process crashes at any point. It also stays complete after the new
+//! checkpoint: views of versions between the two checkpoints keep their pages until the next checkpoint begins.
 //!
 //! The checkpoint finds the pages of the previous checkpoint only through the node pages on disk, never in memory.
 
@@ -12,10 +11,11 @@ use silica_proof::trie::EMPTY_ROOT;
 use silica_protocol::{Address, BlockNumber};
 
 use super::{
-    key::{Owner, Prefix, Slot},
+    key::{Owner, Prefix},
     leaf_page::{LEAF_PAGE, LeafPage},
-    page::{Entry, entries_of, write_leaf_page, write_node},
+    page::{Entry, write_leaf_page, write_node},
     pages::{Checkpoint, Manifest, PageStore, RootPointer},
+    space::PagePlace,
     tree::{Body, Branch, Link, Top},
 };
 use crate::{codec::Writer, error::StateError, layout::space, version::Version};
@@ -31,7 +31,7 @@ pub(crate) struct Written {
 pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<Written, StateError> {
     let version = block.get().saturating_add(1);
     let before = pages.manifest();
-    let number = before.current.as_ref().map_or(0, |current| current.origin.checkpoint);
+    let number = before.number();
     begin(pages, &before, number)?;
     let mut walk = Walk {
         pages,
@@ -48,31 +48,76 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
     let written = walk.written;
     // Before the manifest: the index must have all keys of a readable checkpoint.
     pages.keys().write_checkpoint(origin.checkpoint, version)?;
-    pages.write_manifest(Manifest { current: Some(Checkpoint { block, origin }), previous: before.current })?;
+    pages.write_space(origin.checkpoint)?;
+    pages.finish_checkpoint(Some(Checkpoint { block, origin }), before.current)?;
     Ok(written)
 }
 
-/// Drops the previous checkpoint, whose slots the new checkpoint reuses. Removes the pages and keys that only the
-/// previous checkpoint used.
+/// Drops the previous checkpoint, whose space the new checkpoint reuses. Removes the keys that only the previous
+/// checkpoint used.
 fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateError> {
-    let Some(current) = &before.current else { return Ok(()) };
-    // Before the removal of pages: a view of an older version must get an error, and never a page of the new
-    // checkpoint.
-    pages.raise_floor(current.version());
-    if before.previous.is_some() {
-        pages.write_manifest(Manifest { current: before.current.clone(), previous: None })?;
-    }
-    let orphans = pages.db().scan(vec![space::ORPHANS]..vec![space::ORPHANS.saturating_add(1)]);
-    for orphan in orphans {
-        let (marker, value) = orphan?;
-        // An unfinished checkpoint may have marked a page for removal that the current checkpoint uses.
-        let finished = value.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number);
-        if let Some((_, key)) = marker.split_first().filter(|_| finished) {
-            pages.remove(key)?;
+    if let Some(current) = &before.current {
+        // Before the reuse of space: a view of an older version must get an error, and never a page of the new
+        // checkpoint.
+        pages.raise_floor(current.version());
+        if before.previous.is_some() {
+            pages.write_manifest(Manifest { previous: None, ..before.clone() })?;
         }
-        pages.db().remove(&marker)?;
+        pages.note_damage(pages.keys().begin_checkpoint(number, current.version()))?;
     }
-    pages.note_damage(pages.keys().begin_checkpoint(number, current.version()))
+    pages.begin_pages();
+    Ok(())
+}
+
+/// Compares the maps of the page file with the pages of the newest checkpoint.
+pub(crate) fn check_space(pages: &PageStore) -> Result<(), StateError> {
+    let (number, places) = places(pages)?;
+    pages.check_space(number, places)
+}
+
+/// Returns the number of the newest checkpoint, and the places of its pages.
+pub(crate) fn places(pages: &PageStore) -> Result<(u64, Vec<PagePlace>), StateError> {
+    let manifest = pages.manifest();
+    let (number, mut places) = (manifest.number(), Vec::new());
+    if let Some(current) = &manifest.current {
+        list(pages, &Owner::Accounts, &mut Prefix::default(), Old::root(&current.origin), &mut places)?;
+    }
+    for row in pages.db().scan(vec![space::POINTERS]..vec![space::POINTERS.saturating_add(1)]) {
+        let (key, _) = row?;
+        let Some(contract) = key.get(1..).and_then(|address| Address::try_from(address).ok()) else {
+            return Err(pages.damaged("pointer".to_owned(), "its key has no address"));
+        };
+        if let Some(origin) = finished(&pages.read_pointer(&contract)?, number) {
+            list(pages, &Owner::Contract(contract), &mut Prefix::default(), Old::root(&origin), &mut places)?;
+        }
+    }
+    Ok((number, places))
+}
+
+/// Returns the root pointer of the newest finished checkpoint. Root pointers of an unfinished checkpoint are not in use.
+fn finished(origins: &[RootPointer], number: u64) -> Option<RootPointer> {
+    let finished = origins.iter().filter(|origin| origin.checkpoint <= number);
+    finished.max_by_key(|origin| origin.checkpoint).cloned()
+}
+
+/// Lists the places of the page of a prefix and of the pages below it.
+fn list(
+    pages: &PageStore,
+    owner: &Owner,
+    prefix: &mut Prefix,
+    page: Old,
+    places: &mut Vec<PagePlace>,
+) -> Result<(), StateError> {
+    let Old::Page { place, node } = page else { return Ok(()) };
+    places.push(place);
+    if node {
+        for entry in pages.read_entries(owner, prefix, place)? {
+            prefix.push(entry.digit);
+            list(pages, owner, prefix, Old::of(&entry), places)?;
+            prefix.pop();
+        }
+    }
+    Ok(())
 }
 
 struct Walk<'a> {
@@ -91,19 +136,19 @@ struct Walk<'a> {
 #[derive(Clone, Copy)]
 enum Old {
     Nothing,
-    Page { slot: Slot, node: bool },
+    Page { place: PagePlace, node: bool },
 }
 
 impl Old {
     fn of(entry: &Entry) -> Self {
-        Self::Page { slot: entry.slot, node: entry.is_node() }
+        Self::Page { place: entry.place, node: entry.is_node() }
     }
 
-    fn slot(self) -> Option<Slot> {
-        match self {
-            Self::Nothing => None,
-            Self::Page { slot, .. } => Some(slot),
+    fn root(origin: &RootPointer) -> Self {
+        if origin.root == EMPTY_ROOT {
+            return Self::Nothing;
         }
+        Self::Page { place: origin.place, node: !origin.leaf && origin.weight > LEAF_PAGE }
     }
 }
 
@@ -111,8 +156,7 @@ impl Walk<'_> {
     /// Writes a trie and returns its root pointer.
     fn write_trie(&mut self, owner: &Owner, top: &Top, old: Option<&RootPointer>) -> Result<RootPointer, StateError> {
         let old_record = old.filter(|old| old.root != EMPTY_ROOT);
-        let old_root = old_record
-            .map_or(Old::Nothing, |old| Old::Page { slot: old.slot, node: !old.leaf && old.weight > LEAF_PAGE });
+        let old_root = old.map_or(Old::Nothing, Old::root);
         let mut prefix = Prefix::default();
         let tree = match (top, old_record) {
             // The trie was not loaded since the previous checkpoint, so it has not changed.
@@ -122,20 +166,20 @@ impl Walk<'_> {
             _ => self.pages.top(owner, top, self.version)?,
         };
         let Some(tree) = tree else {
-            self.orphan(owner, &mut prefix, old_root)?;
+            self.free(owner, &mut prefix, old_root)?;
             return Ok(RootPointer {
                 checkpoint: self.number,
                 root: EMPTY_ROOT,
-                slot: Slot::A,
+                place: PagePlace::NONE,
                 weight: 0,
                 leaf: false,
             });
         };
-        let slot = self.write_tree(owner, &mut prefix, &tree, old_root)?;
+        let place = self.write_tree(owner, &mut prefix, &tree, old_root)?;
         Ok(RootPointer {
             checkpoint: self.number,
             root: tree.root(),
-            slot,
+            place,
             weight: tree.weight(),
             leaf: tree.is_leaf(),
         })
@@ -146,54 +190,55 @@ impl Walk<'_> {
         let mut contracts = std::mem::take(&mut self.contracts);
         contracts.sort_unstable_by_key(|(address, _)| *address);
         for (address, top) in contracts {
-            // Root pointers of an unfinished checkpoint are not in use.
-            let live = self.pages.read_pointer(&address)?;
-            let live = live.iter().filter(|origin| origin.checkpoint < self.number);
-            let live = live.max_by_key(|origin| origin.checkpoint).cloned();
+            let live = finished(&self.pages.read_pointer(&address)?, self.number.saturating_sub(1));
             let origin = self.write_trie(&Owner::Contract(address), &top, live.as_ref())?;
             self.pages.write_pointer(&address, [origin].into_iter().chain(live).collect())?;
         }
         Ok(())
     }
 
-    /// Writes the changed pages of a prefix and below it. Returns the slot of the page of the prefix.
-    fn write_tree(&mut self, owner: &Owner, prefix: &mut Prefix, tree: &Link, old: Old) -> Result<Slot, StateError> {
-        match (tree.body(), old) {
-            (Body::Stored(stored), _) => return Ok(stored.slot),
-            (_, Old::Page { slot, .. }) if tree.born() <= self.since => {
-                tree.set_slot_tag(slot);
-                return Ok(slot);
+    /// Writes the changed pages of a prefix and below it. Returns the place of the page of the prefix.
+    fn write_tree(
+        &mut self,
+        owner: &Owner,
+        prefix: &mut Prefix,
+        tree: &Link,
+        old: Old,
+    ) -> Result<PagePlace, StateError> {
+        let (place, loadable) = match (tree.body(), old) {
+            (Body::Stored(stored), _) => return Ok(stored.place),
+            (_, Old::Page { place, .. }) if tree.born() <= self.since => {
+                tree.set_place(place);
+                return Ok(place);
             }
-            _ => {}
-        }
-        let slot = old.slot().map_or(Slot::A, Slot::other);
-        let key = owner.record_key(prefix.as_slice(), slot);
-        let body = match tree.body() {
-            Body::LeafPage(leaf_page) => {
-                self.orphan_parts(owner, prefix, old)?;
-                self.write_leaf_page(owner, leaf_page, &key)?
+            (Body::LeafPage(leaf_page), _) => {
+                self.free(owner, prefix, old)?;
+                self.note_contracts(leaf_page);
+                let place = self.put(owner, prefix, &write_leaf_page(leaf_page, owner))?;
+                // Most leaf pages have no storage tries in memory. Then the cache shares the page with the version.
+                let clean = leaf_page.without_storage().map(|clean| tree.with_body(Body::LeafPage(clean)));
+                (place, clean.unwrap_or_else(|| Link::clone(tree)))
             }
-            Body::Branch(branch) => self.write_node(owner, prefix, branch, old, &key)?,
-            Body::Stored(stored) => return Ok(stored.slot),
+            (Body::Branch(branch), _) => {
+                let (place, body) = self.write_node(owner, prefix, branch, old)?;
+                (place, tree.with_body(body))
+            }
         };
-        tree.set_slot_tag(slot);
-        let loadable = tree.with_body(body);
-        loadable.set_slot_tag(slot);
-        self.pages.remember(&key, loadable);
-        Ok(slot)
+        tree.set_place(place);
+        loadable.set_place(place);
+        self.pages.remember(place, loadable);
+        Ok(place)
     }
 
-    /// Writes a leaf page, and returns it in the form of a loaded page.
-    fn write_leaf_page(&mut self, owner: &Owner, leaf_page: &LeafPage, key: &[u8]) -> Result<Body, StateError> {
-        for leaf in leaf_page.leaves() {
-            if let Some(top @ Top::Tree(storage)) = leaf.storage
+    /// Notes the contracts of a leaf page whose storage the checkpoint must write.
+    fn note_contracts(&mut self, leaf_page: &LeafPage) {
+        for (key, top) in leaf_page.storage_tries() {
+            if let Top::Tree(storage) = top
                 && storage.born() > self.since
             {
-                self.contracts.extend(leaf.key.to_address().map(|address| (address, top.clone())));
+                self.contracts.extend(key.to_address().map(|address| (address, top.clone())));
             }
         }
-        self.put(key, write_leaf_page(leaf_page, owner))?;
-        Ok(Body::LeafPage(leaf_page.clean()))
     }
 
     /// Writes a node page and the pages below it. Returns the branch in the form of a loaded page.
@@ -203,50 +248,49 @@ impl Walk<'_> {
         prefix: &mut Prefix,
         branch: &Branch,
         old: Old,
-        key: &[u8],
-    ) -> Result<Body, StateError> {
+    ) -> Result<(PagePlace, Body), StateError> {
         let old_entries = self.entries(owner, prefix, old)?;
         let old_at = |digit| old_entries.iter().find(|entry| entry.digit == digit).map_or(Old::Nothing, Old::of);
-        let mut slots = Vec::with_capacity(16);
+        let mut places = Vec::with_capacity(16);
         for digit in 0..16 {
             prefix.push(digit);
-            match branch.child(digit) {
-                Some(child) => slots.push(self.write_tree(owner, prefix, child, old_at(digit))?),
-                None => self.orphan(owner, prefix, old_at(digit))?,
+            match (branch.stored_child(digit), branch.child(digit)) {
+                (Some(place), _) => places.push(place),
+                (None, Some(child)) => places.push(self.write_tree(owner, prefix, &child, old_at(digit))?),
+                (None, None) => self.free(owner, prefix, old_at(digit))?,
             }
             prefix.pop();
         }
-        self.put(key, write_node(&entries_of(branch, &slots)))?;
-        Ok(Body::Branch(branch.with_stubs(slots.into_iter())))
+        if let Old::Page { place, .. } = old {
+            self.pages.free(place);
+        }
+        let place = self.put(owner, prefix, &write_node(&branch.entries(&places)))?;
+        Ok((place, Body::Branch(branch.with_stubs(&places))))
     }
 
-    fn put(&mut self, key: &[u8], body: Writer) -> Result<(), StateError> {
-        let body = body.finish();
+    fn put(&mut self, owner: &Owner, prefix: &Prefix, body: &Writer) -> Result<PagePlace, StateError> {
+        let body = body.as_slice();
         self.written.pages = self.written.pages.saturating_add(1);
         self.written.bytes = self.written.bytes.saturating_add(body.len() as u64);
-        self.pages.write(key, &body)
+        self.pages.write(owner, prefix, body)
     }
 
     fn entries(&self, owner: &Owner, prefix: &Prefix, old: Old) -> Result<Vec<Entry>, StateError> {
         match old {
-            Old::Page { slot, node: true } => self.pages.read_entries(owner, prefix, slot),
+            Old::Page { place, node: true } => self.pages.read_entries(owner, prefix, place),
             Old::Page { node: false, .. } | Old::Nothing => Ok(Vec::new()),
         }
     }
 
-    /// Marks the page of a prefix and the pages below it for removal. The next checkpoint removes them.
-    fn orphan(&mut self, owner: &Owner, prefix: &mut Prefix, old: Old) -> Result<(), StateError> {
-        let Some(slot) = old.slot() else { return Ok(()) };
-        self.orphan_parts(owner, prefix, old)?;
-        let marker = [&[space::ORPHANS], &*owner.record_key(prefix.as_slice(), slot)].concat();
-        Ok(self.pages.db().insert(&marker, &self.number.to_be_bytes())?)
-    }
-
-    fn orphan_parts(&mut self, owner: &Owner, prefix: &mut Prefix, old: Old) -> Result<(), StateError> {
+    /// Frees the page of a prefix and the pages below it, which the new checkpoint does not have.
+    fn free(&mut self, owner: &Owner, prefix: &mut Prefix, old: Old) -> Result<(), StateError> {
         for entry in self.entries(owner, prefix, old)? {
             prefix.push(entry.digit);
-            self.orphan(owner, prefix, Old::of(&entry))?;
+            self.free(owner, prefix, Old::of(&entry))?;
             prefix.pop();
+        }
+        if let Old::Page { place, .. } = old {
+            self.pages.free(place);
         }
         Ok(())
     }

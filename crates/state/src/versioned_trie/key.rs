@@ -1,4 +1,4 @@
-//! Keys of leaves, and database keys of their pages.
+//! Keys of leaves, and names of their pages.
 
 use std::{cmp::Ordering, fmt};
 
@@ -157,20 +157,19 @@ impl Owner {
         }
     }
 
-    /// Returns the database key of the page of a prefix: table, contract, one byte for each digit, and slot. The slot
-    /// sorts after the digits. Therefore the pages of longer prefixes come first.
-    pub(crate) fn record_key(&self, prefix: &[u8], slot: Slot) -> Vec<u8> {
-        let mut key = Vec::with_capacity(prefix.len().saturating_add(32));
+    /// Returns the name of the page of a prefix: table, contract, and one byte for each digit. The seal of the page
+    /// includes the name.
+    pub(crate) fn page_name(&self, prefix: &[u8]) -> Vec<u8> {
+        let mut name = Vec::with_capacity(prefix.len().saturating_add(32));
         match self {
-            Self::Accounts => key.push(space::ACCOUNTS),
+            Self::Accounts => name.push(space::ACCOUNTS),
             Self::Contract(address) => {
-                key.push(space::STORAGE);
-                key.extend_from_slice(address.as_bytes());
+                name.push(space::STORAGE);
+                name.extend_from_slice(address.as_bytes());
             }
         }
-        key.extend_from_slice(prefix);
-        key.push(slot.to_byte());
-        key
+        name.extend_from_slice(prefix);
+        name
     }
 
     /// Returns the database key of the root pointers of the trie. For the account trie, this is the manifest.
@@ -191,67 +190,50 @@ impl fmt::Display for Owner {
     }
 }
 
-/// One of the two slots of a page. A checkpoint writes into the slot that the previous checkpoint does not use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
-    A,
-    B,
-}
-
-impl Slot {
-    pub(crate) const fn other(self) -> Self {
-        match self {
-            Self::A => Self::B,
-            Self::B => Self::A,
-        }
-    }
-
-    pub(crate) const fn to_byte(self) -> u8 {
-        match self {
-            Self::A => 0x10,
-            Self::B => 0x11,
-        }
-    }
-
-    pub(crate) const fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            0x10 => Some(Self::A),
-            0x11 => Some(Self::B),
-            _ => None,
-        }
-    }
-}
-
 /// The digits of a prefix, one in each byte. A prefix is not longer than a key.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Prefix(Vec<u8>);
+#[derive(Clone, Debug)]
+pub(crate) struct Prefix {
+    digits: [u8; MAX_DIGITS],
+    len: usize,
+}
+
+impl Default for Prefix {
+    fn default() -> Self {
+        Self { digits: [0; MAX_DIGITS], len: 0 }
+    }
+}
 
 impl Prefix {
     /// Returns the first `depth` digits of a key.
     pub(crate) fn of(key: &Key, depth: usize) -> Self {
-        Self((0..depth).map(|at| key.digit(at)).collect())
+        let mut prefix = Self::default();
+        (0..depth).for_each(|at| prefix.push(key.digit(at)));
+        prefix
     }
 
     pub(crate) fn as_slice(&self) -> &[u8] {
-        &self.0
+        self.digits.get(..self.len).unwrap_or(&self.digits)
     }
 
-    pub(crate) fn depth(&self) -> usize {
-        self.0.len()
+    pub(crate) const fn depth(&self) -> usize {
+        self.len
     }
 
     pub(crate) fn push(&mut self, digit: u8) {
-        self.0.push(digit);
+        if let Some(place) = self.digits.get_mut(self.len) {
+            *place = digit;
+            self.len = self.len.wrapping_add(1);
+        }
     }
 
-    pub(crate) fn pop(&mut self) {
-        self.0.pop();
+    pub(crate) const fn pop(&mut self) {
+        self.len = self.len.saturating_sub(1);
     }
 }
 
 impl fmt::Display for Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|digit| write!(f, "{digit:x}"))
+        self.as_slice().iter().try_for_each(|digit| write!(f, "{digit:x}"))
     }
 }
 
@@ -269,13 +251,5 @@ mod tests {
             prop_assert_eq!(Key::join(prefix.as_slice(), &bytes[depth / 2..], 20), Some(key));
             prop_assert_eq!(Key::join(prefix.as_slice(), &bytes[depth / 2..], 32), None);
         }
-    }
-
-    #[test]
-    fn record_follows_those_below_it() {
-        let owner = Owner::Contract(Address::new([7; 20]));
-        let parent = owner.record_key(&[1], Slot::A);
-        assert!(owner.record_key(&[1, 15], Slot::B) < parent);
-        assert!(owner.record_key(&[2], Slot::A) > parent);
     }
 }

@@ -22,7 +22,7 @@ use super::{
     tree::Top,
 };
 use crate::{
-    codec::{Malformed, Reader, Writer},
+    codec::{Malformed, Reader, Writer, number_len},
     version::Version,
 };
 
@@ -100,8 +100,9 @@ impl LeafPage {
         durable: Version,
     ) -> Self {
         let (mask, groups) = grouped(leaves, depth);
-        let weight = leaves.iter().map(LeafView::weight).fold(0, u64::saturating_add);
-        let mut bytes = Writer::with_capacity(usize::try_from(weight).unwrap_or(0));
+        // With the exact capacity, the box needs no second allocation.
+        let len = leaves.iter().map(|leaf| packed_len(leaf, depth)).fold(0, usize::saturating_add);
+        let mut bytes = Writer::with_capacity(len);
         let mut starts = Vec::with_capacity(groups.len());
         for (_, group) in groups {
             starts.push(u32::try_from(bytes.as_slice().len()).unwrap_or(u32::MAX));
@@ -202,7 +203,7 @@ impl LeafPage {
         let touched = changes.iter().fold(0, |mask, change| mask | bit(change.key.digit(depth)));
         let mut next = self.with_changes(changes, count);
         next.refer(self, touched);
-        if next.changes.len() > CHANGES { next.repacked(durable) } else { next }
+        if next.changes.len() > CHANGES { next.repacked(&next.to_views(), durable) } else { next }
     }
 
     /// Returns the leaves after changes, for a tree of several pages.
@@ -258,21 +259,31 @@ impl LeafPage {
         }
     }
 
-    /// Returns the leaf page with packed changes. Storage tries newer than `durable` stay in memory.
-    fn repacked(&self, durable: Version) -> Self {
-        let leaves = self.to_views();
+    /// Returns the leaf page with these leaves, which are its own, in packed form. Storage tries newer than `durable`
+    /// stay in memory.
+    fn repacked(&self, leaves: &[LeafView<'_>], durable: Version) -> Self {
         let depth = self.packed.depth;
-        let (mask, _) = grouped(&leaves, depth);
+        let (mask, _) = grouped(leaves, depth);
         let references = match &self.fork {
             Some(_) if mask.count_ones() > 1 => digits(mask).map(|digit| *self.reference(digit)).collect(),
             _ => Box::default(),
         };
-        Self::packed(&leaves, depth, references, self.fork.clone(), durable)
+        Self::packed(leaves, depth, references, self.fork.clone(), durable)
     }
 
-    /// Returns the leaf page in the form of a loaded page.
-    pub(crate) fn clean(&self) -> Self {
-        if self.changes.is_empty() { self.clone() } else { self.repacked(Version::MAX) }
+    /// Returns the storage tries of the changed leaves, with the keys of their accounts.
+    pub(crate) fn storage_tries(&self) -> impl Iterator<Item = (&Key, &Top)> {
+        self.changes.iter().filter_map(|change| Some((&change.key, change.leaf.as_ref()?.as_view().storage?)))
+    }
+
+    /// Returns the leaf page without storage tries in memory, or `None` if it has none. The value of a leaf has the root of
+    /// its storage trie.
+    pub(crate) fn without_storage(&self) -> Option<Self> {
+        let has_trie = self.storage_tries().any(|(_, top)| matches!(top, Top::Tree(_)));
+        has_trie.then(|| {
+            let leaves: Vec<_> = self.leaves().map(|leaf| LeafView { storage: None, ..leaf }).collect();
+            self.repacked(&leaves, Version::MAX)
+        })
     }
 
     /// Adds the nodes on the path to a key. The path begins at nibble `at`, and the key equals the prefix up to this
@@ -388,6 +399,13 @@ fn pack(leaf: &LeafView<'_>, depth: usize, out: &mut Writer) {
     out.raw(leaf.key.rest_from(depth));
     out.bytes(leaf.plain.as_bytes());
     out.bytes(leaf.value);
+}
+
+/// Returns the number of bytes that [`pack`] appends.
+fn packed_len(leaf: &LeafView<'_>, depth: usize) -> usize {
+    let with_len = |bytes: usize| number_len(bytes).saturating_add(bytes);
+    let texts = with_len(leaf.plain.len()).saturating_add(with_len(leaf.value.len()));
+    leaf.key.rest_from(depth).len().saturating_add(texts)
 }
 
 impl Packed {

@@ -3,17 +3,19 @@
 use silica_proof::trie::{InlineNode, NodeRef};
 
 use super::{
+    children::Child,
     fork::{bit, digits, hanging_at},
-    key::{Key, MAX_DIGITS, Owner, Slot},
+    key::{MAX_DIGITS, Owner},
     leaf_page::{LEAF_PAGE, LeafPage},
-    tree::{Branch, Link, Load, Place, Tree},
+    space::PagePlace,
+    tree::{Link, Tree},
 };
 use crate::codec::{Malformed, Reader, Writer};
 
 /// First byte of a leaf page.
-const BUCKET_KIND: u8 = 1;
+pub(super) const BUCKET_KIND: u8 = 1;
 /// First byte of a node page.
-const NODE_KIND: u8 = 2;
+pub(super) const NODE_KIND: u8 = 2;
 
 /// A decoded page.
 pub(crate) enum Page {
@@ -25,7 +27,7 @@ pub(crate) enum Page {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub digit: u8,
-    pub slot: Slot,
+    pub place: PagePlace,
     pub weight: u64,
     pub summary: Summary,
 }
@@ -40,15 +42,6 @@ pub(crate) enum Summary {
 }
 
 impl Entry {
-    /// Makes the entry of a tree whose page is in `slot`.
-    pub(crate) fn of(digit: u8, tree: &Tree, slot: Slot) -> Self {
-        let summary = match tree.fork() {
-            None => Summary::Leaf(*tree.reference()),
-            Some((lead, node)) => Summary::Fork { lead: lead.into(), node: *node },
-        };
-        Self { digit, slot, weight: tree.weight(), summary }
-    }
-
     /// Returns whether the page of the child is a node page.
     pub(crate) const fn is_node(&self) -> bool {
         matches!(self.summary, Summary::Fork { .. }) && self.weight > LEAF_PAGE
@@ -63,8 +56,6 @@ pub(crate) fn write_leaf_page(leaf_page: &LeafPage, owner: &Owner) -> Writer {
     out
 }
 
-/// Flag of an entry: the page is in slot B.
-const SLOT_B: u8 = 1;
 /// Flag of an entry: the page has a single leaf.
 const LEAF: u8 = 2;
 /// Flag of an entry: the reference is an embedded node.
@@ -78,13 +69,12 @@ pub(crate) fn write_node(entries: &[Entry]) -> Writer {
     out.byte(NODE_KIND);
     let mask = entries.iter().fold(0, |mask, entry| mask | bit(entry.digit));
     out.raw(&mask.to_be_bytes());
-    for Entry { slot, weight, summary, .. } in entries {
+    for Entry { place, weight, summary, .. } in entries {
         let (leaf, lead, node) = match summary {
             Summary::Leaf(node) => (LEAF, &[][..], node),
             Summary::Fork { lead, node } => (0, &lead[..], node),
         };
-        let slot = if *slot == Slot::B { SLOT_B } else { 0 };
-        let flags = slot | leaf | if lead.is_empty() { 0 } else { LEAD };
+        let flags = leaf | if lead.is_empty() { 0 } else { LEAD };
         match node {
             NodeRef::Hash(hash) => {
                 out.byte(flags);
@@ -98,6 +88,7 @@ pub(crate) fn write_node(entries: &[Entry]) -> Writer {
         if !lead.is_empty() {
             out.bytes(lead);
         }
+        place.write(&mut out);
         out.number(*weight);
     }
     out
@@ -116,6 +107,21 @@ pub(crate) fn read(bytes: &[u8], owner: &Owner, prefix: &[u8]) -> Result<Page, M
 }
 
 fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
+    let entries = read_entries_with(reader, |flags, reader| {
+        if flags & LAYOUT_3_SLOT != 0 { Err(Malformed("malformed entry")) } else { PagePlace::read(reader) }
+    })?;
+    Ok(entries.into_iter().map(|(entry, place)| Entry { place, ..entry }).collect())
+}
+
+/// Flag of an entry in layout 3: the page is in the second slot.
+pub(super) const LAYOUT_3_SLOT: u8 = 1;
+
+/// Reads the entries of a node page after its first byte. `locate` gets the flags of an entry, and reads the place of
+/// its page.
+pub(super) fn read_entries_with<'a, T>(
+    reader: &mut Reader<'a>,
+    locate: impl Fn(u8, &mut Reader<'a>) -> Result<T, Malformed>,
+) -> Result<Vec<(Entry, T)>, Malformed> {
     let mask = u16::from_be_bytes(reader.array("mask")?);
     let entries = digits(mask).map(|digit| {
         let flags = reader.byte("flags")?;
@@ -128,57 +134,32 @@ fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
         if flags >= LEAD << 1 || lead.len() > 2 * MAX_DIGITS || lead.iter().any(|nibble| *nibble > 15) {
             return Err(Malformed("malformed entry"));
         }
-        let slot = if flags & SLOT_B == 0 { Slot::A } else { Slot::B };
+        let place = locate(flags, reader)?;
         let weight = reader.number("weight")?;
         let summary = if flags & LEAF == 0 { Summary::Fork { lead: lead.into(), node } } else { Summary::Leaf(node) };
-        Ok(Entry { digit, slot, weight, summary })
+        Ok((Entry { digit, place: PagePlace::NONE, weight, summary }, place))
     });
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
     if entries.is_empty() { Err(Malformed("node page without children")) } else { Ok(entries) }
 }
 
 impl Page {
-    /// Returns the tree of the page. The tree is not attached to a parent. Returns `None` if the page is malformed.
-    pub(crate) fn into_tree(self, prefix: &[u8]) -> Option<Link> {
+    /// Returns the tree of the page. The tree is not attached to a parent.
+    pub(crate) fn into_tree(self, prefix: &[u8]) -> Link {
         match self {
             Self::LeafPage(leaf_page) => {
                 let weight = leaf_page.leaves().map(|leaf| leaf.weight()).fold(0, u64::saturating_add);
-                Some(Tree::leaf_page(leaf_page, weight, 0))
+                Tree::leaf_page(leaf_page, weight, 0)
             }
             Self::Node(entries) => node_tree(entries, prefix),
         }
     }
 }
 
-fn node_tree(entries: Vec<Entry>, prefix: &[u8]) -> Option<Link> {
+fn node_tree(entries: Vec<Entry>, prefix: &[u8]) -> Link {
     let mask = entries.iter().fold(0, |mask, entry| mask | bit(entry.digit));
-    let children = entries.into_iter().map(|entry| {
-        let at = hanging_at(mask, entry.digit, prefix.len());
-        let tree = match entry.summary {
-            Summary::Leaf(reference) => Tree::stored_leaf(entry.slot, entry.weight, at, reference),
-            Summary::Fork { lead, node } => Tree::stored(entry.slot, entry.weight, lead, node),
-        };
-        (entry.digit, tree)
+    let children = entries.into_iter().map(|Entry { digit, place, weight, summary }| {
+        Child::stored(digit, hanging_at(mask, digit, prefix.len()), place, weight, summary)
     });
-    let place = Place { load: &Stubs, key: Key::zero(), depth: prefix.len(), born: 0, durable: 0 };
-    Tree::branch(children.collect(), &place).ok()
-}
-
-/// A [`Load`] that loads no pages, so that the children of a node page stay stubs.
-struct Stubs;
-
-/// A stub of one leaf has another nibble than its parent needs. A valid node page never causes this error.
-struct Moved;
-
-impl Load for Stubs {
-    type Error = Moved;
-
-    fn load(&self, _: &Link, _: &Key, _: usize) -> Result<Link, Moved> {
-        Err(Moved)
-    }
-}
-
-/// Returns the entries of a node page from a branch. `slots` are the slots of its children.
-pub(crate) fn entries_of(branch: &Branch, slots: &[Slot]) -> Vec<Entry> {
-    branch.children().zip(slots).map(|((digit, child), slot)| Entry::of(digit, child, *slot)).collect()
+    Tree::branch_of(children.collect(), 0)
 }

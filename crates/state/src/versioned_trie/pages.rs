@@ -9,34 +9,39 @@ use std::{
     },
 };
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use silica_proof::trie::EMPTY_ROOT;
 use silica_protocol::{Address, BlockNumber};
 
 use super::{
-    cache::Cache,
-    key::{Key, Owner, Prefix, Slot},
+    cache::{Cache, Class},
+    key::{Key, Owner, Prefix},
     page::{self, Entry, Page},
+    space::{PagePlace, Run, Space},
     tree::{Body, Link, Load, Top, Tree},
 };
 use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
-    db::{Db, MAX_VALUE, Value},
+    db::Db,
     error::StateError,
     file::create_anew,
     keys::Keys,
-    layout::PART,
+    layout::LARGEST_LEAF,
     version::Version,
 };
 
 /// The tries in the derived database.
 pub(crate) struct PageStore {
     db: Db,
-    trees: Arc<Cache<Link>>,
-    pointers: Arc<Cache<Arc<[RootPointer]>>>,
+    trees: Arc<Cache<PagePlace, Link>>,
+    /// Limit of the cache without changes in memory, in bytes.
+    cache_bytes: u64,
+    pointers: Arc<Cache<Address, Arc<[RootPointer]>>>,
+    /// The space of the page file. Only checkpoints change it.
+    space: Arc<Mutex<Space>>,
     keys: Keys,
     manifest: RwLock<Manifest>,
-    /// The lowest version whose views are readable. A checkpoint reuses slots of pages of earlier versions.
+    /// The lowest version whose views are readable. A checkpoint reuses the space of pages of earlier versions.
     floor: AtomicU64,
     /// The version of the newest finished checkpoint, or 0 without a checkpoint.
     durable: AtomicU64,
@@ -50,7 +55,7 @@ pub(crate) struct RootPointer {
     /// Number of the checkpoint.
     pub checkpoint: u64,
     pub root: [u8; 32],
-    pub slot: Slot,
+    pub place: PagePlace,
     /// Weight of the leaves. Together with `leaf` it determines whether the root is a leaf page or a node page.
     pub weight: u64,
     pub leaf: bool,
@@ -69,15 +74,20 @@ pub(crate) struct Checkpoint {
 pub(crate) struct Manifest {
     pub current: Option<Checkpoint>,
     /// The previous checkpoint. `None` from the beginning of the next checkpoint on, because the next checkpoint reuses
-    /// the slots.
+    /// its space.
     pub previous: Option<Checkpoint>,
+    /// Number of regions of the page file at the end of the newest checkpoint.
+    pub regions: u32,
 }
 
-/// First byte of the value of a page that is stored in parts.
-const PARTS_KIND: u8 = 3;
-/// Layout number of the derived database. Opening rebuilds a database of an earlier layout, and rejects a database of a
-/// later layout.
-const LAYOUT: u8 = 3;
+/// Maximum bytes of a page: a leaf page with a single leaf, the largest one.
+const LARGEST_PAGE: usize = LARGEST_LEAF + 64;
+/// Approximate bytes of memory for one byte of a state diff. With 10,000,000 accounts, an update takes 45 bytes of a
+/// state diff, and about 3 KB of memory: the leaf page, and its part of the node pages above it.
+const MEMORY_PER_CHANGE: u64 = 64;
+/// Layout number of the derived database. Opening converts layout 3, rebuilds a database
+/// of an earlier layout, and rejects a database of a later layout.
+const LAYOUT: u8 = 4;
 
 impl PageStore {
     /// Opens the tries of a database. `marker` is the file that a read creates when it finds damage. After an error for
@@ -92,8 +102,10 @@ impl PageStore {
         };
         Ok(Self {
             keys: Keys::new(db.clone()),
+            space: Arc::new(Mutex::new(Space::read(&db, &manifest)?)),
             db,
             trees: Arc::new(Cache::new(cache_bytes)),
+            cache_bytes,
             pointers: Arc::new(Cache::new(cache_bytes / 16)),
             manifest: RwLock::new(manifest),
             floor: AtomicU64::new(floor),
@@ -113,13 +125,22 @@ impl PageStore {
             keys: self.keys.back_at(version, db.clone())?,
             db,
             trees: Arc::clone(&self.trees),
+            cache_bytes: self.cache_bytes,
             pointers: Arc::clone(&self.pointers),
+            space: Arc::clone(&self.space),
             manifest: RwLock::new(self.manifest()),
             floor: AtomicU64::new(self.floor()),
             durable: AtomicU64::new(self.durable()),
             marker: self.marker.clone(),
             marked: Once::new(),
         })
+    }
+
+    /// Lowers the limit of the cache by the approximate memory of the changes since the newest checkpoint, at most to a
+    /// quarter. `pending` is the size of these changes in state diffs, in bytes.
+    pub(crate) fn share_memory(&self, pending: u64) {
+        let left = self.cache_bytes.saturating_sub(pending.saturating_mul(MEMORY_PER_CHANGE));
+        self.trees.set_limit(left.max(self.cache_bytes / 4));
     }
 
     pub(crate) fn db(&self) -> &Db {
@@ -152,33 +173,32 @@ impl PageStore {
 
     fn load_root(&self, owner: &Owner, root: &[u8; 32], version: Version) -> Result<Link, StateError> {
         let whole = Prefix::default();
-        let Some(slot) = self.slot_of_root(owner, root)? else {
+        let Some(place) = self.place_of_root(owner, root)? else {
             return Err(self.fail(owner, &whole, version, "no checkpoint has this root"));
         };
-        let key = owner.record_key(&[], slot);
         let fits = |tree: &Link| tree.at() == 0 && tree.root() == *root;
-        if let Some(tree) = self.trees.get(&key).filter(fits) {
+        if let Some(tree) = self.trees.get(&place).filter(fits) {
             return Ok(tree);
         }
-        self.read(owner, &whole, &key, version, |tree| {
+        self.read(owner, &whole, place, version, |tree| {
             Tree::hang_as_root(tree);
             fits(tree)
         })
     }
 
-    fn slot_of_root(&self, owner: &Owner, root: &[u8; 32]) -> Result<Option<Slot>, StateError> {
+    fn place_of_root(&self, owner: &Owner, root: &[u8; 32]) -> Result<Option<PagePlace>, StateError> {
         let find =
-            |origins: &[RootPointer]| origins.iter().find(|origin| origin.root == *root).map(|origin| origin.slot);
+            |origins: &[RootPointer]| origins.iter().find(|origin| origin.root == *root).map(|origin| origin.place);
         match owner {
             Owner::Accounts => {
-                let Manifest { current, previous } = self.manifest();
+                let Manifest { current, previous, .. } = self.manifest();
                 let origins: Vec<RootPointer> =
                     current.into_iter().chain(previous).map(|checkpoint| checkpoint.origin).collect();
                 Ok(find(&origins))
             }
             Owner::Contract(address) => {
-                if let Some(slot) = self.pointers.get(&owner.pointer_key()).and_then(|origins| find(&origins)) {
-                    return Ok(Some(slot));
+                if let Some(place) = self.pointers.get(address).and_then(|origins| find(&origins)) {
+                    return Ok(Some(place));
                 }
                 Ok(find(&self.read_pointer(address)?))
             }
@@ -193,13 +213,13 @@ impl PageStore {
         let damaged = |reason| self.damaged(format!("pointer to {owner}"), reason);
         let body = unseal(&key, &value).ok_or_else(|| damaged("wrong checksum"))?;
         let origins: Arc<[RootPointer]> = RootPointer::read_all(body).map_err(|malformed| damaged(malformed.0))?.into();
-        self.remember_pointer(&key, Arc::clone(&origins));
+        self.remember_pointer(contract, Arc::clone(&origins));
         Ok(origins)
     }
 
-    fn remember_pointer(&self, key: &[u8], origins: Arc<[RootPointer]>) {
+    fn remember_pointer(&self, contract: &Address, origins: Arc<[RootPointer]>) {
         let bytes = size_of::<RootPointer>().saturating_mul(origins.len());
-        self.pointers.insert(key, origins, bytes);
+        self.pointers.insert(*contract, origins, bytes, Class::Leaf);
     }
 
     /// Writes the root pointers of the storage trie of a contract.
@@ -208,7 +228,7 @@ impl PageStore {
         let mut value = Writer::new();
         origins.iter().for_each(|origin| origin.write(&mut value));
         self.db.insert(&key, &seal(&key, value.as_slice()))?;
-        self.remember_pointer(&key, origins);
+        self.remember_pointer(contract, origins);
         Ok(())
     }
 
@@ -223,18 +243,17 @@ impl PageStore {
         let Body::Stored(stored) = stub.body() else {
             return Err(self.damaged(format!("{owner} at {prefix}"), "a tree in memory has no page"));
         };
-        let key = owner.record_key(prefix.as_slice(), stored.slot);
         let digit = prefix.as_slice().last().copied().unwrap_or(0);
         let fits = |tree: &mut Link| {
             Tree::hang_as(tree, stub, digit);
             tree.reference() == stub.reference() && tree.is_leaf() == stub.is_leaf()
         };
-        if let Some(mut tree) = self.trees.get(&key)
+        if let Some(mut tree) = self.trees.get(&stored.place)
             && fits(&mut tree)
         {
             return Ok(tree);
         }
-        self.read(owner, prefix, &key, version, fits)
+        self.read(owner, prefix, stored.place, version, fits)
     }
 
     /// Reads a page, and puts it into the cache if `fits` accepts it.
@@ -242,86 +261,120 @@ impl PageStore {
         &self,
         owner: &Owner,
         prefix: &Prefix,
-        key: &[u8],
+        place: PagePlace,
         version: Version,
         fits: impl FnOnce(&mut Link) -> bool,
     ) -> Result<Link, StateError> {
         let fail = |reason| self.fail(owner, prefix, version, reason);
-        let bytes = self.read_bytes(key)?.ok_or_else(|| fail("page is missing"))?;
-        let body = unseal(key, &bytes).ok_or_else(|| fail("wrong checksum"))?;
-        let page = page::read(body, owner, prefix.as_slice()).map_err(|malformed| fail(malformed.0))?;
-        let mut tree = page.into_tree(prefix.as_slice()).ok_or_else(|| fail("page makes no tree"))?;
+        let page = self.read_page(owner, prefix, place)?.map_err(fail)?;
+        let mut tree = page.into_tree(prefix.as_slice());
         if !fits(&mut tree) {
             return Err(fail("hash differs from the hash in the parent"));
         }
-        if let Some(slot) = key.last().copied().and_then(Slot::from_byte) {
-            tree.set_slot_tag(slot);
-        }
-        self.trees.insert(key, Arc::clone(&tree), memory_size(&tree));
+        tree.set_place(place);
+        self.remember(place, Arc::clone(&tree));
         Ok(tree)
     }
 
-    /// Reads the entries of a node page of the newest checkpoint. Returns no entries for a leaf page.
-    pub(crate) fn read_entries(&self, owner: &Owner, prefix: &Prefix, slot: Slot) -> Result<Vec<Entry>, StateError> {
-        let key = owner.record_key(prefix.as_slice(), slot);
+    /// Reads the entries of a node page of a readable checkpoint. Returns no entries for a leaf page.
+    pub(crate) fn read_entries(
+        &self,
+        owner: &Owner,
+        prefix: &Prefix,
+        place: PagePlace,
+    ) -> Result<Vec<Entry>, StateError> {
         let damaged = |reason| self.damaged(format!("{owner} at {prefix}"), reason);
-        let bytes = self.read_bytes(&key)?.ok_or_else(|| damaged("page is missing"))?;
-        let body = unseal(&key, &bytes).ok_or_else(|| damaged("wrong checksum"))?;
-        match page::read(body, owner, prefix.as_slice()).map_err(|malformed| damaged(malformed.0))? {
+        match self.read_page(owner, prefix, place)?.map_err(damaged)? {
             Page::Node(entries) => Ok(entries),
             Page::LeafPage(_) => Ok(Vec::new()),
         }
     }
 
-    /// Reads a page with its checksum, and joins its parts. Returns `None` if the page or a part is missing.
-    fn read_bytes(&self, key: &[u8]) -> Result<Option<Bytes>, StateError> {
-        let Some(value) = self.stored(self.db.get(key))? else { return Ok(None) };
-        let [PARTS_KIND, high, low] = *value else { return Ok(Some(Bytes::Whole(value))) };
-        let mut bytes = Vec::new();
-        for part in 0..u16::from_be_bytes([high, low]) {
-            match self.stored(self.db.get(&part_key(key, part)))? {
-                Some(part) => bytes.extend_from_slice(&part),
-                None => return Ok(None),
-            }
+    /// Reads a page, and verifies its seal. The inner error is the reason why the place has no such page.
+    fn read_page(
+        &self,
+        owner: &Owner,
+        prefix: &Prefix,
+        place: PagePlace,
+    ) -> Result<Result<Page, &'static str>, StateError> {
+        let bytes = match place.len() {
+            ..=LARGEST_PAGE => self.stored(self.db.read_page(place.position(), place.len()))?,
+            _ => None,
+        };
+        let page = bytes.ok_or("page is missing").and_then(|bytes| {
+            let body = unseal(&owner.page_name(prefix.as_slice()), &bytes).ok_or("wrong checksum")?;
+            page::read(body, owner, prefix.as_slice()).map_err(|malformed| malformed.0)
+        });
+        Ok(page)
+    }
+
+    /// Begins a checkpoint: later pages can take the space that the newest checkpoint does not use.
+    pub(crate) fn begin_pages(&self) {
+        self.space.lock().begin();
+    }
+
+    /// Writes a page, and returns its place. The page is readable after [`PageStore::write_space`].
+    pub(crate) fn write(&self, owner: &Owner, prefix: &Prefix, body: &[u8]) -> Result<PagePlace, StateError> {
+        let page = seal(&owner.page_name(prefix.as_slice()), body);
+        let (place, run) = self.space.lock().add(&page)?;
+        self.write_run(run)?;
+        Ok(place)
+    }
+
+    fn write_run(&self, run: Option<Run>) -> Result<(), StateError> {
+        run.map_or(Ok(()), |(position, bytes)| Ok(self.db.write_page(position, &bytes)?))
+    }
+
+    /// Frees the space of a page that the checkpoint in progress does not have. The next checkpoint can use this space.
+    pub(crate) fn free(&self, place: PagePlace) {
+        self.space.lock().free(place);
+    }
+
+    /// Writes the remaining pages, and the maps of the page file. `number` is the number of the checkpoint.
+    pub(crate) fn write_space(&self, number: u64) -> Result<(), StateError> {
+        let mut space = self.space.lock();
+        self.write_run(space.take_buffer())?;
+        space.rows(number).try_for_each(|(key, value)| Ok(self.db.insert(&key, &value)?))
+    }
+
+    /// Compares the maps of the page file with the places of all pages of the newest checkpoint, whose number is
+    /// `number`.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::Expired`]: the number is not the number of the newest checkpoint any more.
+    pub(crate) fn check_space(&self, number: u64, places: Vec<PagePlace>) -> Result<(), StateError> {
+        let space = self.space.lock();
+        if self.manifest().number() != number {
+            return Err(StateError::Expired);
         }
-        Ok(Some(Bytes::Parts(bytes)))
+        space.check(places).map_err(|reason| self.damaged("page file".to_owned(), reason))
     }
 
-    /// Writes a page, in parts if it is too long for one value.
-    pub(crate) fn write(&self, key: &[u8], body: &[u8]) -> Result<(), StateError> {
-        let value = seal(key, body);
-        let parts = if value.len() <= MAX_VALUE { 0 } else { value.len().div_ceil(PART) };
-        let parts = u16::try_from(parts).map_err(|_| StateError::TooLarge { bytes: body.len() })?;
-        for (part, bytes) in (0..parts).zip(value.chunks(PART)) {
-            self.db.insert(&part_key(key, part), bytes)?;
-        }
-        let [high, low] = parts.to_be_bytes();
-        let in_parts = [PARTS_KIND, high, low];
-        let old = self.db.replace(key, if parts == 0 { &value } else { &in_parts })?;
-        self.remove_parts(key, old.as_deref(), parts)
+    /// Returns the bytes of the page file that the newest checkpoint uses.
+    #[cfg(test)]
+    pub(crate) fn space_used(&self) -> u64 {
+        self.space.lock().used()
     }
 
-    /// Removes the parts of a page from part `kept` on. `value` is the value under the key of the page.
-    fn remove_parts(&self, key: &[u8], value: Option<&[u8]>, kept: u16) -> Result<(), StateError> {
-        if let Some([PARTS_KIND, high, low]) = value {
-            for part in kept..u16::from_be_bytes([*high, *low]) {
-                self.db.remove(&part_key(key, part))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes a page and its parts.
-    pub(crate) fn remove(&self, key: &[u8]) -> Result<(), StateError> {
-        let value = self.stored(self.db.get(key))?;
-        self.remove_parts(key, value.as_deref(), 0)?;
-        Ok(self.db.remove(key)?)
-    }
-
-    /// Puts the tree of a written page into the cache.
-    pub(crate) fn remember(&self, key: &[u8], tree: Link) {
+    /// Puts the tree of a read or written page into the cache.
+    pub(crate) fn remember(&self, place: PagePlace, tree: Link) {
+        let class = if matches!(tree.body(), Body::Branch(_)) { Class::Node } else { Class::Leaf };
         let bytes = memory_size(&tree);
-        self.trees.insert(key, tree, bytes);
+        self.trees.insert(place, tree, bytes, class);
+    }
+
+    /// Ends a checkpoint: replaces the manifest, and lets the next checkpoint use the freed space.
+    pub(crate) fn finish_checkpoint(
+        &self,
+        current: Option<Checkpoint>,
+        previous: Option<Checkpoint>,
+    ) -> Result<(), StateError> {
+        // During the lock, no `check_space` compares the new manifest with the old space.
+        let mut space = self.space.lock();
+        self.write_manifest(Manifest { current, previous, regions: space.regions() })?;
+        space.finish();
+        Ok(())
     }
 
     /// Replaces the manifest. Readers get the new manifest when it is durable.
@@ -329,6 +382,7 @@ impl PageStore {
         let key = Owner::Accounts.pointer_key();
         let mut value = Writer::new();
         value.byte(LAYOUT);
+        value.number(manifest.regions);
         for checkpoint in manifest.current.iter().chain(&manifest.previous) {
             value.number(checkpoint.block.get());
             checkpoint.origin.write(&mut value);
@@ -343,7 +397,7 @@ impl PageStore {
         Ok(())
     }
 
-    /// Makes views of versions before `version` unreadable. The caller must call this function before it reuses slots
+    /// Makes views of versions before `version` unreadable. The caller must call this function before it reuses the space
     /// of these versions.
     pub(crate) fn raise_floor(&self, version: Version) {
         self.floor.fetch_max(version, Ordering::SeqCst);
@@ -406,31 +460,11 @@ impl fmt::Debug for PageStore {
     }
 }
 
-enum Bytes {
-    Whole(Value),
-    Parts(Vec<u8>),
-}
-
-impl std::ops::Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Whole(value) => value,
-            Self::Parts(bytes) => bytes,
-        }
-    }
-}
-
-fn part_key(key: &[u8], part: u16) -> Vec<u8> {
-    [key, &part.to_be_bytes()].concat()
-}
-
 impl RootPointer {
     fn write(&self, out: &mut Writer) {
         out.number(self.checkpoint);
         out.raw(&self.root);
-        out.byte(self.slot.to_byte());
+        self.place.write(out);
         out.byte(u8::from(self.leaf));
         out.number(self.weight);
     }
@@ -439,7 +473,7 @@ impl RootPointer {
         Ok(Self {
             checkpoint: reader.number("checkpoint")?,
             root: reader.array("root")?,
-            slot: Slot::from_byte(reader.byte("slot")?).ok_or(Malformed("slot"))?,
+            place: PagePlace::read(reader)?,
             leaf: reader.byte("kind of root")? != 0,
             weight: reader.number("weight")?,
         })
@@ -462,10 +496,15 @@ impl Checkpoint {
 }
 
 impl Manifest {
+    /// Returns the number of the newest checkpoint, or 0 without a checkpoint.
+    pub(crate) fn number(&self) -> u64 {
+        self.current.as_ref().map_or(0, |current| current.origin.checkpoint)
+    }
+
     /// Returns whether the newest checkpoint is the first checkpoint of the database. Earlier versions then need no
     /// pages, because they start from the empty state.
     pub(crate) fn is_first(&self) -> bool {
-        self.current.as_ref().is_some_and(|current| current.origin.checkpoint == 1)
+        self.number() == 1
     }
 
     fn read(db: &Db) -> Result<Self, StateError> {
@@ -484,6 +523,7 @@ impl Manifest {
         if reader.byte("layout")? != LAYOUT {
             return Err(Malformed("layout of another version"));
         }
+        let regions = reader.number("number of regions")?;
         let mut next = || -> Result<Option<Checkpoint>, Malformed> {
             if reader.is_empty() {
                 return Ok(None);
@@ -491,7 +531,7 @@ impl Manifest {
             let block = BlockNumber::new(reader.number("block")?);
             Ok(Some(Checkpoint { block, origin: RootPointer::read(&mut reader)? }))
         };
-        let manifest = Self { current: next()?, previous: next()? };
+        let manifest = Self { current: next()?, previous: next()?, regions };
         reader.finish("more than two checkpoints")?;
         Ok(manifest)
     }
@@ -499,16 +539,12 @@ impl Manifest {
 
 /// Returns the approximate memory of a tree in bytes, with its stubs.
 fn memory_size(tree: &Tree) -> usize {
-    let stub = size_of::<Tree>().saturating_add(16);
     let more = match tree.body() {
         Body::LeafPage(leaf_page) => leaf_page.memory_size(),
-        Body::Branch(branch) => {
-            let stubs = branch.children().count().saturating_mul(stub);
-            branch.memory_size().saturating_add(stubs)
-        }
+        Body::Branch(branch) => branch.memory_size(),
         Body::Stored(_) => 0,
     };
-    stub.saturating_add(more)
+    size_of::<Tree>().saturating_add(16).saturating_add(more)
 }
 
 /// The pages of one trie for a view of one version.

@@ -1,10 +1,7 @@
 //! Queries to one trie: the leaf of a key, a proof, all leaves.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     vec,
 };
 
@@ -39,9 +36,9 @@ impl Source<'_> {
             tree = match below.body() {
                 Body::Stored(_) => {
                     let prefix = Prefix::of(key, depth.wrapping_add(1));
-                    self.pages.load(&self.owner, &prefix, below, self.version)?
+                    self.pages.load(&self.owner, &prefix, &below, self.version)?
                 }
-                Body::LeafPage(_) | Body::Branch(_) => Arc::clone(below),
+                Body::LeafPage(_) | Body::Branch(_) => below,
             };
         }
         Ok(None)
@@ -98,7 +95,7 @@ impl Source<'_> {
                     let digit = part.first().map_or(0, |(key, _)| key.digit(depth));
                     let Some(child) = branch.child(digit) else { continue };
                     prefix.push(digit);
-                    let all = self.add_values(child, part, prefix, left, found)?;
+                    let all = self.add_values(&child, part, prefix, left, found)?;
                     prefix.pop();
                     if !all {
                         return Ok(false);
@@ -156,7 +153,7 @@ impl Source<'_> {
     ) -> Result<Option<Link>, StateError> {
         if let Some((digit, child)) = branch.only_child() {
             prefix.push(digit);
-            let child = self.resolve(child, prefix)?;
+            let child = self.resolve(&child, prefix)?;
             return match child.body() {
                 Body::Branch(below) => self.prove_fork(below, key, prefix, proof),
                 Body::LeafPage(leaf_page) => {
@@ -170,7 +167,7 @@ impl Source<'_> {
         let next = fork.prove(key.digit(prefix.depth()), |digit| branch.reference(digit), proof);
         let Some((digit, child)) = next.and_then(|digit| Some((digit, branch.child(digit)?))) else { return Ok(None) };
         prefix.push(digit);
-        self.resolve(child, prefix).map(Some)
+        self.resolve(&child, prefix).map(Some)
     }
 }
 
@@ -226,7 +223,7 @@ impl Iterator for Leaves<'_> {
                     let children = branch.children().filter(|(digit, _)| *digit >= first).map(|(digit, child)| {
                         let mut below = prefix.clone();
                         below.push(digit);
-                        (below, Ok(Arc::clone(child)))
+                        (below, Ok(child))
                     });
                     let children: Vec<_> = children.collect();
                     self.pending.extend(children.into_iter().rev());

@@ -239,6 +239,7 @@ fn check_random_history(owner: Owner, seed: u64) {
             _ => {}
         }
         if round % 10 == 9 {
+            checkpoint::check_space(&fixture.pages).unwrap();
             fixture.check_all(kept_from);
             fixture.check_all(fixture.version());
         }
@@ -277,6 +278,7 @@ fn checkpoint_survives_a_crash_after_any_write() {
         fixture.reopen(kept);
         assert!(!done || fixture.version() == 2);
         fixture.check_all(fixture.version());
+        checkpoint::check_space(&fixture.pages).unwrap();
         if fixture.version() == 2 {
             assert!(cut > 20, "a checkpoint of many records was finished after {cut} writes");
             return;
@@ -299,22 +301,38 @@ fn damage_is_found_or_harmless() {
         let first = changes(&mut random, 300, false, &Owner::Accounts);
         fixture.update(first);
         fixture.checkpoint();
-        let keys = fixture.disk.keys();
-        let key = &keys[random.below(keys.len() as u64) as usize];
-        let kind = random.below(3);
         let at = random.next() as usize;
-        fixture.disk.damage(key, |value| {
-            let mut value = value.unwrap();
-            match kind {
-                0 => {
-                    let at = at % value.len();
-                    value[at] ^= 1 << (at % 8);
+        let what = if random.below(4) == 0 {
+            let keys = fixture.disk.keys();
+            let key = &keys[random.below(keys.len() as u64) as usize];
+            let kind = random.below(3);
+            fixture.disk.damage(key, |value| {
+                let mut value = value.unwrap();
+                match kind {
+                    0 => {
+                        let at = at % value.len();
+                        value[at] ^= 1 << (at % 8);
+                    }
+                    1 => value.truncate(at % value.len()),
+                    _ => return None,
                 }
-                1 => value.truncate(at % value.len()),
-                _ => return None,
-            }
-            Some(value)
-        });
+                Some(value)
+            });
+            format!("row {key:x?}")
+        } else {
+            let (_, places) = checkpoint::places(&fixture.pages).unwrap();
+            let place = places[random.below(places.len() as u64) as usize];
+            let first = place.position() as usize;
+            let is_cut = random.below(4) == 0;
+            fixture.disk.damage_pages(|file| {
+                let at = first + at % place.len();
+                file[at] ^= 1 << (at % 8);
+                if is_cut {
+                    file.truncate(at);
+                }
+            });
+            format!("page at {place:?}")
+        };
         let Ok(pages) = PageStore::open(Db::on_disk(&fixture.disk), 1 << 20, None) else { continue };
         if pages.durable() == 0 {
             // The manifest was removed, so the state looks like one that was never written.
@@ -335,6 +353,6 @@ fn damage_is_found_or_harmless() {
                 Err(other) => panic!("{other}"),
             }
         }
-        assert!(damaged, "the record {key:x?} was damaged");
+        assert!(damaged, "the {what} was damaged");
     }
 }

@@ -14,17 +14,20 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
 use silica_proof::trie::{EMPTY_ROOT, NodeRef};
 
 use super::{
-    fork::{Fork, bit, digits, hanging_at, rank, step_to, top_of},
-    key::{Key, Slot},
+    children::{Base, Child},
+    fork::{Fork, bit, digits, hanging_at, step_to, top_of},
+    key::Key,
     leaf::{Leaf, LeafView},
     leaf_page::{LEAF_PAGE, LeafPage},
+    page::{Entry, Summary},
+    space::PagePlace,
 };
 use crate::version::Version;
 
@@ -38,8 +41,8 @@ pub(crate) struct Tree {
     /// The position of the nibble in the key where the path of `reference` begins, or [`UNPLACED`] for a tree without
     /// parent.
     at: u8,
-    /// Slot of the page of this tree in the newest checkpoint, or 0 if no checkpoint has set the slot.
-    slot_tag: AtomicU8,
+    /// Place of the page of this tree in the newest checkpoint, or [`PagePlace::NONE`] if no checkpoint has set it.
+    place: AtomicU64,
     weight: u64,
     born: Version,
     body: Body,
@@ -74,16 +77,6 @@ pub(crate) struct Branch {
     fork: Box<Fork>,
 }
 
-/// Children with a copy of their references. Hashing reads the copies and not the children, which are elsewhere in
-/// memory.
-struct Base {
-    mask: u16,
-    children: Box<[Link]>,
-    references: Box<[NodeRef]>,
-    /// The newest version of the children in memory, or 0 if all are stubs.
-    newest: Version,
-}
-
 /// Maximum number of changed children of a branch that shares its base with other versions. A branch with more changed
 /// children gets a new base.
 const CHANGES: usize = 5;
@@ -91,7 +84,7 @@ const CHANGES: usize = 5;
 /// A page on disk.
 #[derive(Clone)]
 pub(crate) struct Stored {
-    pub slot: Slot,
+    pub place: PagePlace,
     /// The nibbles from the prefix to the first fork, and the branch node at the fork. `None` for a single leaf.
     pub fork: Option<(Box<[u8]>, NodeRef)>,
 }
@@ -135,23 +128,16 @@ impl<L> Place<'_, L> {
 impl Tree {
     const fn unplaced(weight: u64, born: Version, body: Body) -> Self {
         let reference = NodeRef::Hash([0; 32]);
-        Self { reference, at: UNPLACED, slot_tag: AtomicU8::new(0), weight, born, body }
+        Self { reference, at: UNPLACED, place: AtomicU64::new(0), weight, born, body }
     }
 
     pub(crate) fn leaf_page(leaf_page: LeafPage, weight: u64, born: Version) -> Link {
         Arc::new(Self::unplaced(weight, born, Body::LeafPage(leaf_page)))
     }
 
-    /// Makes the stub of a page with more than one leaf.
-    pub(crate) fn stored(slot: Slot, weight: u64, lead: Box<[u8]>, node: NodeRef) -> Link {
-        Arc::new(Self::unplaced(weight, 0, Body::Stored(Stored { slot, fork: Some((lead, node)) })))
-    }
-
-    /// Makes the stub of a page with one leaf. Its reference holds only for the nibble `at`.
-    pub(crate) fn stored_leaf(slot: Slot, weight: u64, at: usize, reference: NodeRef) -> Link {
-        let at = u8::try_from(at).unwrap_or(UNPLACED);
-        let body = Body::Stored(Stored { slot, fork: None });
-        Arc::new(Self { reference, at, slot_tag: AtomicU8::new(0), weight, born: 0, body })
+    /// Makes the stub of a page, attached at nibble `at`.
+    pub(super) fn stub(reference: NodeRef, at: u8, weight: u64, stored: Stored) -> Link {
+        Arc::new(Self { reference, at, place: AtomicU64::new(0), weight, born: 0, body: Body::Stored(stored) })
     }
 
     pub(crate) const fn body(&self) -> &Body {
@@ -179,13 +165,13 @@ impl Tree {
         self.born
     }
 
-    /// Returns the slot of the page of this tree, or `None` if no checkpoint has set the slot.
-    pub(crate) fn slot_tag(&self) -> Option<Slot> {
-        Slot::from_byte(self.slot_tag.load(Ordering::Acquire))
+    /// Returns the place of the page of this tree, or `None` if no checkpoint has set the place.
+    pub(crate) fn place(&self) -> Option<PagePlace> {
+        Some(PagePlace::from_bits(self.place.load(Ordering::Acquire))).filter(|place| *place != PagePlace::NONE)
     }
 
-    pub(crate) fn set_slot_tag(&self, slot: Slot) {
-        self.slot_tag.store(slot.to_byte(), Ordering::Release);
+    pub(crate) fn set_place(&self, place: PagePlace) {
+        self.place.store(place.to_bits(), Ordering::Release);
     }
 
     /// Returns the nibbles from the prefix to the first fork, and the branch node at the fork. Returns `None` for a
@@ -203,25 +189,10 @@ impl Tree {
         self.fork().is_none()
     }
 
-    /// Returns a stub for a tree whose page is in `slot`.
-    pub(crate) fn to_stub(&self, slot: Slot) -> Link {
-        let fork = self.fork().map(|(lead, node)| (lead.into(), *node));
-        self.with_body(Body::Stored(Stored { slot, fork }))
-    }
-
-    /// Returns a stub if a checkpoint up to version `durable` contains the tree, and otherwise the tree itself. The
-    /// next version stores the result in place of an unchanged tree.
-    pub(crate) fn released(tree: &Link, durable: Version) -> Link {
-        match (tree.body(), tree.slot_tag()) {
-            (Body::LeafPage(_) | Body::Branch(_), Some(slot)) if tree.born <= durable => tree.to_stub(slot),
-            _ => Arc::clone(tree),
-        }
-    }
-
     /// Returns a tree with the same leaves and another body, with the version of a loaded tree.
     pub(crate) fn with_body(&self, body: Body) -> Link {
         let Self { reference, at, weight, .. } = *self;
-        Arc::new(Self { reference, at, slot_tag: AtomicU8::new(0), weight, born: 0, body })
+        Arc::new(Self { reference, at, place: AtomicU64::new(0), weight, born: 0, body })
     }
 
     /// Attaches a tree at nibble `at`. `step` has the nibbles from `at` to the prefix. Does not change the reference of
@@ -241,9 +212,9 @@ impl Tree {
         if let Some(tree) = Arc::get_mut(tree) {
             (tree.reference, tree.at) = (reference, at);
         } else {
-            let slot_tag = AtomicU8::new(tree.slot_tag.load(Ordering::Acquire));
+            let place = AtomicU64::new(tree.place.load(Ordering::Acquire));
             let Self { weight, born, .. } = **tree;
-            *tree = Arc::new(Self { reference, at, slot_tag, weight, born, body: tree.body.clone() });
+            *tree = Arc::new(Self { reference, at, place, weight, born, body: tree.body.clone() });
         }
     }
 
@@ -307,61 +278,63 @@ impl Tree {
 
     /// Builds a branch from children in the order of their digits. The children have more than one leaf together.
     pub(crate) fn branch<L: Load>(mut children: Vec<(u8, Link)>, place: &Place<'_, L>) -> Result<Link, L::Error> {
-        let weight = children.iter().map(|(_, child)| child.weight).fold(0, u64::saturating_add);
         let mask = children.iter().fold(0, |mask, (digit, _)| mask | bit(*digit));
         for (digit, child) in &mut children {
             Self::hang_below(child, hanging_at(mask, *digit, place.depth), &place.below(*digit))?;
         }
-        let base = Base::new(children);
-        let fork = match *base.children {
-            [ref only] => only.chained(mask),
-            _ => Fork::new(mask, |digit| base.reference(digit), None),
-        };
-        let branch = Branch { base: Arc::new(base), changes: Box::default(), fork: Box::new(fork) };
-        Ok(Arc::new(Self::unplaced(weight, place.born, Body::Branch(branch))))
+        let children = children.into_iter().map(|(digit, child)| Child::of(digit, child));
+        Ok(Self::branch_of(children.collect(), place.born))
     }
 
-    /// Returns the fork of a branch whose only child is `self`.
-    fn chained(&self, mask: u16) -> Fork {
-        let digit = digits(mask).next().unwrap_or(0);
-        let (lead, node) = self.fork().unwrap_or((&[], &self.reference));
-        Fork::chain(digit, lead, *node)
-    }
-}
-
-impl Base {
-    fn new(children: Vec<(u8, Link)>) -> Self {
-        let mask = children.iter().fold(0, |mask, (digit, _)| mask | bit(*digit));
-        let references = children.iter().map(|(_, child)| child.reference).collect();
-        let in_memory = |child: &Link| match child.body() {
-            Body::Stored(_) => 0,
-            // Trees from disk have version 0, which here means that no child is in memory.
-            Body::LeafPage(_) | Body::Branch(_) => child.born.max(1),
-        };
-        let newest = children.iter().map(|(_, child)| in_memory(child)).max().unwrap_or(0);
-        Self { mask, references, newest, children: children.into_iter().map(|(_, child)| child).collect() }
-    }
-
-    fn reference(&self, digit: u8) -> &NodeRef {
-        const NO_NODE: &NodeRef = &NodeRef::Hash([0; 32]);
-        self.references.get(rank(self.mask, digit)).unwrap_or(NO_NODE)
+    /// Builds a branch from attached children in the order of their digits.
+    pub(super) fn branch_of(children: Vec<Child>, born: Version) -> Link {
+        let weight = children.iter().map(Child::weight).fold(0, u64::saturating_add);
+        Arc::new(Self::unplaced(weight, born, Body::Branch(Branch::of(children, None))))
     }
 }
 
 impl Branch {
+    /// Makes a branch with these children. `old` is an earlier fork with the mask of the digits whose references differ.
+    fn of(children: Vec<Child>, old: Option<(&Fork, u16)>) -> Self {
+        let base = Base::new(children);
+        let fork = match base.only() {
+            Some(only) => only.chained(),
+            None => Fork::new(base.mask, |digit| base.reference(digit), old),
+        };
+        Self { base: Arc::new(base), changes: Box::default(), fork: Box::new(fork) }
+    }
+
     /// Returns the fork above the children.
     pub(crate) fn fork(&self) -> &Fork {
         &self.fork
     }
 
     /// Returns the child below a digit, or `None` if the branch has none.
-    pub(crate) fn child(&self, digit: u8) -> Option<&Link> {
+    pub(crate) fn child(&self, digit: u8) -> Option<Link> {
         if self.fork.mask & bit(digit) == 0 {
             return None;
         }
         match self.changed(digit) {
-            Some(child) => Some(child),
-            None => self.base.children.get(rank(self.base.mask, digit)),
+            Some(child) => Some(Arc::clone(child)),
+            None => self.base.tree(digit),
+        }
+    }
+
+    /// Returns the child below a digit without making a tree of a stub.
+    fn plain_child(&self, digit: u8) -> Option<Child> {
+        match self.changed(digit) {
+            Some(child) => Some(Child::of(digit, Arc::clone(child))),
+            None => self.base.child(digit),
+        }
+    }
+
+    /// Returns the place of the page below a digit if this page is not in memory.
+    pub(crate) fn stored_child(&self, digit: u8) -> Option<PagePlace> {
+        match self.changed(digit).map(|child| child.body()) {
+            Some(Body::Stored(stored)) => Some(stored.place),
+            Some(Body::LeafPage(_) | Body::Branch(_)) => None,
+            None if self.fork.mask & bit(digit) == 0 => None,
+            None => self.base.place(digit),
         }
     }
 
@@ -374,13 +347,36 @@ impl Branch {
         self.changed(digit).map_or_else(|| self.base.reference(digit), |child| &child.reference)
     }
 
+    fn child_weight(&self, digit: u8) -> u64 {
+        if self.fork.mask & bit(digit) == 0 {
+            return 0;
+        }
+        self.changed(digit).map_or_else(|| self.base.weight(digit), |child| child.weight)
+    }
+
+    /// Returns the entry of a child in the node page. `place` is the place of the page of the child.
+    fn entry(&self, digit: u8, place: PagePlace) -> Entry {
+        let changed = self.changed(digit);
+        let fork = changed.map_or_else(|| self.base.fork(digit), |child| child.fork());
+        let summary = match fork {
+            None => Summary::Leaf(*self.reference(digit)),
+            Some((lead, node)) => Summary::Fork { lead: lead.into(), node: *node },
+        };
+        Entry { digit, place, weight: self.child_weight(digit), summary }
+    }
+
+    /// Returns the entries of the node page. `places` are the places of the pages of the children.
+    pub(crate) fn entries(&self, places: &[PagePlace]) -> Vec<Entry> {
+        digits(self.fork.mask).zip(places).map(|(digit, place)| self.entry(digit, *place)).collect()
+    }
+
     /// Returns the children with their digits in ascending order.
-    pub(crate) fn children(&self) -> impl Iterator<Item = (u8, &Link)> {
+    pub(crate) fn children(&self) -> impl Iterator<Item = (u8, Link)> {
         digits(self.fork.mask).filter_map(|digit| Some((digit, self.child(digit)?)))
     }
 
     /// Returns the only child with its digit, or `None` if the branch has several children.
-    pub(crate) fn only_child(&self) -> Option<(u8, &Link)> {
+    pub(crate) fn only_child(&self) -> Option<(u8, Link)> {
         if self.fork.mask.is_power_of_two() { self.children().next() } else { None }
     }
 
@@ -396,85 +392,78 @@ impl Branch {
         let mut touched = 0;
         let mut weight = weight;
         for (digit, new) in updates {
-            let old = self.child(*digit).map_or(0, |old| old.weight);
+            let old = self.child_weight(*digit);
             weight = weight.saturating_sub(old).saturating_add(new.as_ref().map_or(0, |new| new.weight));
             touched |= bit(*digit);
             mask = if new.is_some() { mask | bit(*digit) } else { mask & !bit(*digit) };
         }
-        let updated = |digit: u8| updates.iter().find(|(updated, _)| *updated == digit);
-        let new_child = |digit: u8| match updated(digit) {
-            Some((_, new)) => new.clone(),
-            None => self.child(digit).map(|child| Tree::released(child, place.durable)),
-        };
-        let all = || digits(mask).filter_map(|digit| Some((digit, new_child(digit)?))).collect::<Vec<_>>();
-        let only_leaf = || mask.is_power_of_two() && all().iter().all(|(_, child)| child.is_leaf());
         if mask == 0 {
             return Ok(None);
         }
-        if weight <= LEAF_PAGE || only_leaf() {
+        let updated = |digit: u8| updates.iter().find(|(updated, _)| *updated == digit).map(|(_, new)| new);
+        let is_leaf = |digit: u8| match updated(digit) {
+            Some(new) => new.as_ref().is_none_or(|new| new.is_leaf()),
+            None => self.plain_child(digit).is_none_or(|child| child.is_leaf()),
+        };
+        if weight <= LEAF_PAGE || mask.is_power_of_two() && digits(mask).all(is_leaf) {
             let mut leaves = Vec::new();
-            for (digit, child) in all() {
-                child.gather(&place.below(digit), &mut leaves)?;
+            for digit in digits(mask) {
+                let child = updated(digit).map_or_else(|| self.child(digit), Clone::clone);
+                child.map_or(Ok(()), |child| child.gather(&place.below(digit), &mut leaves))?;
             }
             let leaves: Vec<_> = leaves.iter().map(Leaf::as_view).collect();
             return Tree::build(&leaves, place).map(Some);
         }
-        let mut changes = Vec::with_capacity(CHANGES.saturating_add(2));
-        for digit in digits(mask) {
-            let at = hanging_at(mask, digit, place.depth);
-            let moved = hanging_at(self.fork.mask, digit, place.depth) != at;
-            if touched & bit(digit) != 0 || moved || self.changed(digit).is_some() {
-                if moved {
-                    touched |= bit(digit);
+        let attached = |digit: u8| -> Result<Option<Child>, L::Error> {
+            let (at, below) = (hanging_at(mask, digit, place.depth), place.below(digit));
+            let child = match updated(digit) {
+                Some(new) => {
+                    let Some(mut new) = new.clone() else { return Ok(None) };
+                    Tree::hang_below(&mut new, at, &below)?;
+                    Some(Child::of(digit, new))
                 }
-                let Some(mut child) = new_child(digit) else { continue };
-                Tree::hang_below(&mut child, at, &place.below(digit))?;
-                changes.push((digit, child));
+                None => self.plain_child(digit).map(|child| child.released(place.durable)),
+            };
+            let Some(mut child) = child else { return Ok(None) };
+            if child.at() != at && !child.hang_stub(at) {
+                let mut tree = child.to_tree();
+                Tree::hang_below(&mut tree, at, &below)?;
+                child = Child::of(digit, tree);
             }
-        }
+            Ok(Some(child))
+        };
+        let is_moved =
+            |digit: u8| hanging_at(self.fork.mask, digit, place.depth) != hanging_at(mask, digit, place.depth);
+        let moved = digits(mask).filter(|digit| is_moved(*digit)).fold(0, |moved, digit| moved | bit(digit));
+        let touched = touched | moved;
+        let is_changed = |digit: u8| touched & bit(digit) != 0 || self.changed(digit).is_some();
         let releasable = self.base.newest > 0 && self.base.newest <= place.durable;
-        if changes.len() > CHANGES || releasable || mask.is_power_of_two() {
-            let mut children = all();
-            for (digit, child) in &mut children {
-                Tree::hang_below(child, hanging_at(mask, *digit, place.depth), &place.below(*digit))?;
-            }
-            return Ok(Some(self.rebased(mask, touched, weight, children, place)));
+        let many = digits(mask).filter(|digit| is_changed(*digit)).count() > CHANGES;
+        if many || releasable || mask.is_power_of_two() {
+            let children = digits(mask).map(attached).filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+            let branch = Self::of(children, Some((&self.fork, touched)));
+            return Ok(Some(Arc::new(Tree::unplaced(weight, place.born, Body::Branch(branch)))));
         }
-        let mut next = Self { base: Arc::clone(&self.base), changes: changes.into(), fork: self.fork.clone() };
+        let changes = digits(mask)
+            .filter(|digit| is_changed(*digit))
+            .map(|digit| Ok(attached(digit)?.map(|child| (digit, child.to_tree()))));
+        let changes = changes.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let mut next = Self { base: Arc::clone(&self.base), changes, fork: self.fork.clone() };
         next.fork.mask = mask;
         next.fork = Box::new(Fork::new(mask, |digit| next.reference(digit), Some((&self.fork, touched))));
         Ok(Some(Arc::new(Tree::unplaced(weight, place.born, Body::Branch(next)))))
     }
 
-    fn rebased<L: Load>(
-        &self,
-        mask: u16,
-        touched: u16,
-        weight: u64,
-        children: Vec<(u8, Link)>,
-        place: &Place<'_, L>,
-    ) -> Link {
-        let base = Base::new(children);
-        let fork = match *base.children {
-            [ref only] => only.chained(mask),
-            _ => Fork::new(mask, |digit| base.reference(digit), Some((&self.fork, touched))),
-        };
-        let branch = Self { base: Arc::new(base), changes: Box::default(), fork: Box::new(fork) };
-        Arc::new(Tree::unplaced(weight, place.born, Body::Branch(branch)))
-    }
-
-    /// Returns the branch with a stub for each child. `slots` are the slots of their pages.
-    pub(crate) fn with_stubs(&self, slots: impl Iterator<Item = Slot>) -> Self {
-        let children = self.children().zip(slots).map(|((digit, child), slot)| (digit, child.to_stub(slot)));
-        let base = Arc::new(Base::new(children.collect()));
-        Self { base, changes: Box::default(), fork: self.fork.clone() }
+    /// Returns the branch with a stub for each child. `places` are the places of their pages.
+    pub(crate) fn with_stubs(&self, places: &[PagePlace]) -> Self {
+        let children = digits(self.fork.mask).filter_map(|digit| self.plain_child(digit));
+        let children = children.zip(places).map(|(child, place)| child.stub_at(*place));
+        Self { base: Arc::new(Base::new(children.collect())), changes: Box::default(), fork: self.fork.clone() }
     }
 
     /// Returns the approximate memory of the branch in bytes, without its children.
     pub(crate) fn memory_size(&self) -> usize {
-        let each = size_of::<NodeRef>().saturating_add(size_of::<Link>());
-        let children = self.base.children.len().saturating_mul(each);
-        children.saturating_add(size_of_val(&*self.changes)).saturating_add(160)
+        self.base.memory_size().saturating_add(size_of_val(&*self.changes)).saturating_add(240)
     }
 }
 
@@ -491,7 +480,7 @@ impl Top {
     /// Returns the trie as a root on disk, or `None` if it must stay in memory.
     pub(crate) fn released(&self, durable: Version) -> Option<Self> {
         match self {
-            Self::Tree(tree) if tree.born <= durable && tree.slot_tag().is_some() => Some(Self::Root(tree.root())),
+            Self::Tree(tree) if tree.born <= durable && tree.place().is_some() => Some(Self::Root(tree.root())),
             Self::Tree(_) | Self::Empty | Self::Root(_) => None,
         }
     }
@@ -502,7 +491,7 @@ impl fmt::Debug for Body {
         match self {
             Self::LeafPage(leaf_page) => write!(f, "bucket of {}", leaf_page.count()),
             Self::Branch(branch) => f.debug_map().entries(branch.children()).finish(),
-            Self::Stored(stored) => write!(f, "record in slot {:?}", stored.slot),
+            Self::Stored(stored) => write!(f, "page at {:?}", stored.place),
         }
     }
 }

@@ -101,11 +101,11 @@ fn update_branch<L: Load<Error: Send> + Sync>(
         let digit = part.first().map_or(0, |change| digit_of(change));
         let place = place.below(digit);
         let old = branch.child(digit);
-        let new = match old {
+        let new = match &old {
             Some(child) => update(child, part, &place, parallel)?,
             None => insert(part, &place)?,
         };
-        let same = match (old, &new) {
+        let same = match (&old, &new) {
             (Some(old), Some(new)) => Arc::ptr_eq(old, new),
             (None, None) => true,
             _ => false,
