@@ -15,7 +15,10 @@ use crate::{
     diff::StateDiff,
     error::{HistoryError, StateError},
     index::{HistoryIndex, IndexFailure, IndexProgress, IndexView},
-    versioned_trie::{cache::Cache, pages::PageStore},
+    versioned_trie::{
+        cache::{Cache, Class},
+        pages::PageStore,
+    },
     view::StateView,
     window::{RecomputedStates, Window},
 };
@@ -40,7 +43,7 @@ pub(crate) struct Core {
     pub older: RecomputedStates,
     /// The cached text of each transaction, with the number of its block. A revert makes a new core, so the cache has no
     /// transaction of a removed block.
-    pub texts: Cache<(BlockNumber, Arc<[u8]>)>,
+    pub texts: Cache<TxHash, (BlockNumber, Arc<[u8]>)>,
     /// `None` if the store has no history index.
     pub index: Option<Arc<HistoryIndex>>,
 }
@@ -337,7 +340,7 @@ impl Snapshot {
     /// Returns the text that a caller has [cached](Snapshot::cache_text) for the transaction with a hash. Returns `None`
     /// if no such text is in memory, or the transaction is in a block after the snapshot.
     pub fn cached_text(&self, hash: &TxHash) -> Option<Arc<[u8]>> {
-        let (block, text) = self.core.texts.get(hash.as_bytes())?;
+        let (block, text) = self.core.texts.get(hash)?;
         self.head().is_some_and(|head| block <= head.number).then_some(text)
     }
 
@@ -345,7 +348,7 @@ impl Snapshot {
     /// for a transaction. The texts take a part of [`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes).
     pub fn cache_text(&self, found: &FoundTransaction, text: &[u8]) {
         if let Some(block) = found.newest_block() {
-            self.core.texts.insert(found.hash().as_bytes(), (block, text.into()), text.len());
+            self.core.texts.insert(*found.hash(), (block, text.into()), text.len(), Class::Leaf);
         }
     }
 
