@@ -1,76 +1,27 @@
 //! Check and rebuild of a data directory that no node uses.
 
+mod error;
 mod progress_file;
 #[cfg(test)]
 mod tests;
 
 use std::{
     fmt, fs, io,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
-use silica_chain::{
-    BalanceError, ChainConfig, Committees, Genesis, GenesisError, ReplayError, consensus::range_signer,
-};
+use silica_chain::{BalanceError, ChainConfig, Committees, Genesis, ReplayError, consensus::range_signer};
 use silica_crypto::KeyPair;
 use silica_protocol::{BlockNumber, StateRoot};
-use silica_state::{
-    CheckReport, CheckedBlocks, CloseError, Durability, OpenError, OpenOutcome, Snapshot, StateError, Store,
-    StoreOptions,
-};
+use silica_state::{CheckReport, CheckedBlocks, Durability, OpenError, OpenOutcome, Snapshot, Store, StoreOptions};
 
+pub use self::error::MaintenanceError;
 use self::progress_file::CheckProgress;
 use crate::{
-    data_dir::{DataDir, DataDirError, Manifest, remedy},
+    data_dir::{DataDir, DataDirError, Manifest},
     progress::Progress,
 };
-
-/// Reason why a data directory was not checked or rebuilt, or the first fault of its content.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MaintenanceError {
-    /// The data directory cannot be used.
-    #[error(transparent)]
-    DataDir(#[from] DataDirError),
-    /// The accounts file of the genesis block is invalid.
-    #[error("the genesis accounts are invalid")]
-    Accounts(#[from] GenesisError),
-    /// The store failed to open.
-    #[error("cannot open the chain in {}{}", path.display(), remedy(source))]
-    Open {
-        /// Path of the data directory or of the store.
-        path: PathBuf,
-        /// The fault of the store.
-        source: OpenError,
-    },
-    /// The state is lost.
-    #[error("the derived state is lost: {reason}; run `silica db rebuild` or start the node to rebuild it")]
-    StateLost {
-        /// The fault of the state.
-        reason: String,
-    },
-    /// A stored value is damaged.
-    #[error("the store is damaged")]
-    Check(#[source] StateError),
-    /// The result of the repeated execution of a block differs from the record.
-    #[error("the chain is damaged")]
-    Replay(#[from] ReplayError),
-    /// A balance differs from the sum of the transfers in the record.
-    #[error("the balances differ from the record")]
-    Balances(#[from] BalanceError),
-    /// The store cannot be closed without an error.
-    #[error("cannot close the chain")]
-    Close(#[from] CloseError),
-    /// The temporary directory for the repeated execution of the blocks cannot be used.
-    #[error("cannot use {}", path.display())]
-    Scratch {
-        /// Path of the temporary directory.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-}
 
 /// Time between two writes of the progress of a check.
 const SAVED_EACH: Duration = Duration::from_secs(10);
@@ -95,14 +46,6 @@ pub struct DbReport {
     pub state_root: StateRoot,
     /// The work of an earlier check that this check did not repeat; `None` for a check from the first block.
     pub continued: Option<Continued>,
-}
-
-impl MaintenanceError {
-    /// Returns a function that converts an error from opening the store at `path`.
-    fn open(path: &Path) -> impl FnOnce(OpenError) -> Self {
-        let path = path.to_owned();
-        |source| Self::Open { path, source }
-    }
 }
 
 impl fmt::Display for DbReport {

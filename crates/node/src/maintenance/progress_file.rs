@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use silica_protocol::{BlockHash, BlockNumber, hex, sha256};
 use silica_state::{ArchiveReport, CheckedBlocks, Store};
 
-use super::MaintenanceError;
+use super::error::MaintenanceError;
 use crate::data_dir::DataDir;
 
 /// Version of the file and of the checks. A check does not continue from a file with another version.
