@@ -1812,3 +1812,12 @@ fn flipped_bit_in_the_page_file_is_detected() {
     assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(4), rebuilt });
     store.check(&mut |_, _| {}).unwrap();
 }
+
+/// A checkpoint that a power failure ends has written root pointers. In the next checkpoint, the storage of a contract can
+/// be again that of the checkpoint before both.
+#[test]
+fn root_pointers_of_an_unfinished_checkpoint_are_not_used() {
+    let kept = Kept { record: 0, state: 30, changes: None };
+    let cut = Op::Recover { part: Part::State, after: 64, seed: 5_856_608_027_073_686_551, kept };
+    check_history(3, vec![Op::Blocks(12, 6_644_952_655_729_764_356), cut, Op::Blocks(1, 14_027_910_711_773_708_414)]);
+}

@@ -26,7 +26,7 @@ use crate::{
     error::StateError,
     file::create_anew,
     keys::Keys,
-    layout::LARGEST_LEAF,
+    layout::{LARGEST_LEAF, space},
     version::Version,
 };
 
@@ -100,7 +100,8 @@ impl PageStore {
             None if manifest.is_first() => 0,
             None => durable,
         };
-        Ok(Self {
+        let (number, can_be_unfinished) = (manifest.number(), manifest.previous.is_none());
+        let pages = Self {
             keys: Keys::new(db.clone()),
             space: Arc::new(Mutex::new(Space::read(&db, &manifest)?)),
             db,
@@ -112,7 +113,28 @@ impl PageStore {
             durable: AtomicU64::new(durable),
             marker,
             marked: Once::new(),
-        })
+        };
+        if can_be_unfinished {
+            pages.remove_unfinished_pointers(number)?;
+        }
+        Ok(pages)
+    }
+
+    /// Removes the root pointers of a checkpoint after checkpoint `number`, which a crash has ended. The next checkpoint
+    /// has the same number, and does not write the pointer of a contract whose storage is again that of checkpoint
+    /// `number`. Without this function, the old pointer would then be valid.
+    fn remove_unfinished_pointers(&self, number: u64) -> Result<(), StateError> {
+        for row in self.db.scan(vec![space::POINTERS]..vec![space::POINTERS.saturating_add(1)]) {
+            let (key, _) = row?;
+            let contract = key.get(1..).and_then(|address| Address::try_from(address).ok());
+            let contract = contract.ok_or_else(|| self.damaged("pointer".to_owned(), "its key has no address"))?;
+            let origins = self.read_pointer(&contract)?;
+            let finished: Arc<[_]> = origins.iter().filter(|origin| origin.checkpoint <= number).cloned().collect();
+            if finished.len() < origins.len() {
+                self.write_pointer(&contract, finished)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the same tries with the handle `db` and the key index of an earlier version. Returns `None` if the undo
