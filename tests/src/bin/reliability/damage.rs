@@ -282,7 +282,9 @@ fn assert_orderly(output: &str, case: &str) {
 /// Returns whether a text mentions damage in words that an operator understands.
 fn is_clear(output: &str) -> bool {
     let output = output.to_lowercase();
-    ["damage", "corrupt", "rebuil", "lost", "missing", "not a silica", "bytes at most"].iter().any(|word| output.contains(word))
+    ["damage", "corrupt", "rebuil", "lost", "missing", "not a silica", "bytes at most"]
+        .iter()
+        .any(|word| output.contains(word))
 }
 
 /// Returns the lines that mention damage.
