@@ -104,7 +104,7 @@ fn error(code: RpcErrorCode, id: Value) -> Value {
 /// Parses the parameters of a request as parameters of `CreateTransaction`.
 fn submit(request: &Request<'_>) {
     let Some(params) = &request.params else { return };
-    if let Ok((SubmittedTransaction(submitted),)) = serde_json::from_str(params.get()) {
+    if let Ok((SubmittedTransaction(submitted),)) = serde_json::from_str(params) {
         check_transaction(submitted);
     }
 }
