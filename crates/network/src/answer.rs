@@ -186,7 +186,7 @@ impl Shared {
             (table.verdict(header), table.is_full(header))
         };
         match verdict {
-            // Several members answer a request for an entry. The engine has the verdict.
+            // The entry was sent again. The engine has the verdict.
             Some(Validity::Valid) => return,
             None if !is_full => {}
             Some(Validity::Invalid) | None => return self.count_dropped(),

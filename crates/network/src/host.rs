@@ -146,7 +146,7 @@ impl Host {
         let next = shared.table.lock().at.0.0.max(1);
         let height = part.header.height;
         if height < next {
-            // For example, a second answer to a request. A part that comes late is no fault.
+            // A part that comes late is no fault.
             return;
         }
         let added = shared.assembler.lock().add(part, publisher, next);
