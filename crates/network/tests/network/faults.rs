@@ -8,7 +8,7 @@ use silica_state::{Store, StoreOptions};
 
 use crate::{
     hostile::{CHUNK, Habit, Header, Hostile},
-    members::{FalseSettings, Member, Network, PANIC, key, now, wait, wait_for_height},
+    members::{FalseSettings, Member, Network, PANIC, key, now, wait, wait_for_blocks, wait_for_height},
 };
 
 /// A network of four members, of which one is hostile. The first proposer is member 1.
@@ -115,8 +115,7 @@ fn faults_of_the_log() {
     let bytes = fs::read(&log).unwrap();
     fs::write(&log, &bytes[..bytes.len() - 3]).unwrap();
     let members: Vec<_> = (0..).zip(stores).map(|(index, store)| network.start_again(index, store)).collect();
-    let target = members[1].height() + 3;
-    wait_for_height(&members, target);
+    wait_for_blocks(&members, 3);
     let mut stores = stop_with_votes(&network, members);
     let others = stores.split_off(1);
     let others: Vec<_> = (1..).zip(others).map(|(index, store)| network.start_again(index, store)).collect();
@@ -131,8 +130,7 @@ fn faults_of_the_log() {
     fs::remove_file(&log).unwrap();
     let error = network.start_with(0, FalseSettings::of(0)).err().unwrap().to_string();
     assert!(error.contains("expected the file wal with the votes of this member, got none"), "{error}");
-    let target = others[0].height() + 3;
-    wait_for_height(&others, target);
+    let target = wait_for_blocks(&others, 3);
     network.check_equal(&others, target);
 }
 
@@ -143,8 +141,7 @@ fn two_processes_have_one_key() {
     wait_for_height(&members, 2);
     let twin = network.start_with(3, FalseSettings::of(3).twin()).unwrap();
     let others = &members[..3];
-    let target = others[0].height() + 8;
-    wait_for_height(others, target);
+    let target = wait_for_blocks(others, 8);
     network.check_equal(others, target);
     drop(twin);
 }
@@ -163,8 +160,7 @@ fn a_member_is_killed_between_any_two_steps() {
     }
     let mut members = members;
     members.push(network.start_again(3, store));
-    let target = members[0].height() + 3;
-    wait_for_height(&members, target);
+    let target = wait_for_blocks(&members, 3);
     network.check_equal(&members, target);
     hostile.check_votes();
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use silica_network::StartError;
 
-use crate::members::{FalseSettings, Member, Network, pay, pay_everywhere, wait, wait_for_height};
+use crate::members::{FalseSettings, Member, Network, pay, pay_everywhere, wait, wait_for_blocks, wait_for_height};
 
 #[test]
 fn four_members_decide_equal_blocks_with_transactions() {
@@ -35,13 +35,11 @@ fn member_that_was_away_takes_part_again() {
     let absent = members.pop().unwrap().stop();
     members[0].wait_for_height(members[0].height() + 6);
     members.push(network.start_again(3, absent));
-    let target = members[0].height() + 6;
-    wait_for_height(&members, target);
+    let target = wait_for_blocks(&members, 6);
     network.check_equal(&members, target);
     // With the member that was away and two others, the network goes on: the member votes.
     drop(members.remove(0));
-    let target = members[0].height() + 4;
-    wait_for_height(&members, target);
+    let target = wait_for_blocks(&members, 4);
     network.check_equal(&members, target);
 }
 
@@ -116,16 +114,13 @@ fn member_with_a_new_directory_takes_all_blocks() {
     wait_for_height(&members, 3);
     drop(members.pop().unwrap().stop());
     std::fs::remove_dir_all(network.directory_of(3)).unwrap();
-    let target = members[0].height() + 4;
-    wait_for_height(&members, target);
+    wait_for_blocks(&members, 4);
     members.push(network.start(3));
     // With this member and two others, the network goes on: the member votes.
-    let target = members[0].height() + 4;
-    wait_for_height(&members, target);
+    wait_for_blocks(&members, 4);
     network.wait_for_votes(&members);
     drop(members.remove(0));
-    let target = members[0].height() + 4;
-    wait_for_height(&members, target);
+    let target = wait_for_blocks(&members, 4);
     network.check_equal(&members, target);
 }
 
@@ -153,8 +148,7 @@ fn member_with_a_new_directory_votes_after_a_newer_block() {
     members.push(new);
     network.wait_for_votes(&members);
     drop(members.remove(0));
-    let target = members[0].height() + 4;
-    wait_for_height(&members, target);
+    let target = wait_for_blocks(&members, 4);
     network.check_equal(&members, target);
 }
 

@@ -359,6 +359,14 @@ pub(crate) fn wait_for_height(members: &[Member], height: u64) {
     }
 }
 
+/// Waits until all members have this number of blocks after the head of the first member. Returns the newest of them.
+#[track_caller]
+pub(crate) fn wait_for_blocks(members: &[Member], count: u64) -> u64 {
+    let target = members[0].height() + count;
+    wait_for_height(members, target);
+    target
+}
+
 impl Member {
     pub(crate) fn height(&self) -> u64 {
         self.driver.chain.snapshot().latest_tx_block().header.number.get()
