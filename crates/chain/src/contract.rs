@@ -151,51 +151,25 @@ impl Snapshot {
         indices: &[String],
     ) -> Result<Option<ContractField>, StateError> {
         let view = self.view();
-        let Some((key, depth)) = self.field_key(contract, name, indices)? else { return Ok(None) };
-        if let Some(value) = view.storage_value(contract, &key.variable_hash())? {
+        let read = |key: &StorageKey| view.storage_value(contract, &key.variable_hash());
+        let depth = read(&StorageKey::depth(contract, name))?;
+        let depth = depth.and_then(|depth| std::str::from_utf8(&depth).ok()?.parse().ok());
+        if METADATA.contains(&name) || depth.is_none_or(|depth: usize| indices.len() > depth) {
+            return Ok(None);
+        }
+        let key = variable_key(contract, name, indices);
+        if let Some(value) = read(&key)? {
             return Ok(Some(ContractField::Value(value)));
         }
         // The first entry shows whether the map has any entries. If the last key names an innermost entry of the map,
         // there are no entries below it.
         let below = view.entries(contract, &key, None)?.next().transpose()?;
-        if depth == indices.len() || below.is_none() {
+        if depth == Some(indices.len()) || below.is_none() {
             return Ok(None);
         }
         let prefix = key.as_str().len().saturating_sub(contract.to_string().len());
         let entries = view.entries(contract, &key, None)?;
         Ok(Some(ContractField::Map(ContractEntries { entries, prefix, all: false })))
-    }
-
-    /// Returns the stored value of a field that is not a map, or of an innermost entry of a map. Returns `None` if the
-    /// contract has no such value. Reads at most two leaves of the storage trie.
-    ///
-    /// # Errors
-    ///
-    /// A read of the state failed.
-    pub fn contract_value(
-        &self,
-        contract: &Address,
-        name: &str,
-        indices: &[String],
-    ) -> Result<Option<Vec<u8>>, StateError> {
-        match self.field_key(contract, name, indices)? {
-            Some((key, _)) => self.view().storage_value(contract, &key.variable_hash()),
-            None => Ok(None),
-        }
-    }
-
-    /// Returns the key of a field or of a part of its map, and the number of keys of an innermost entry of the field.
-    /// Returns `None` if the contract has no such field, or the field has fewer keys than `indices`.
-    fn field_key(
-        &self,
-        contract: &Address,
-        name: &str,
-        indices: &[String],
-    ) -> Result<Option<(StorageKey, usize)>, StateError> {
-        let depth = self.view().storage_value(contract, &StorageKey::depth(contract, name).variable_hash())?;
-        let depth = depth.and_then(|depth| std::str::from_utf8(&depth).ok()?.parse().ok());
-        let depth = depth.filter(|depth: &usize| indices.len() <= *depth && !METADATA.contains(&name));
-        Ok(depth.map(|depth| (variable_key(contract, name, indices), depth)))
     }
 }
 

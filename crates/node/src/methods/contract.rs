@@ -183,20 +183,6 @@ impl Streamed for GetSmartContractSubState {
     const NAME: &'static str = "GetSmartContractSubState";
     type Output = Option<Map<String, Value>>;
 
-    fn short(&self, at: &Context) -> Result<Option<String>, CallError> {
-        let indices: Option<Vec<String>> = self.indices.iter().map(|index| index.as_str().map(str::to_owned)).collect();
-        let (Some(address), Some(indices)) = (self.address.peek(), indices) else { return Ok(None) };
-        let account = contract_account(at, address)?;
-        Ok(match self.field.as_str() {
-            "" => None,
-            "_balance" => Some(json!({ "_balance": account.balance.to_string() }).to_string()),
-            field => at.snapshot.contract_value(address, field, &indices)?.map(|value| {
-                let path = once(field).chain(indices.iter().map(String::as_str));
-                nested_value(path, &value)
-            }),
-        })
-    }
-
     fn begin(self, at: &Context) -> Result<ChunkedResult, CallError> {
         let address = self.address.get()?;
         let account = contract_account(at, &address)?;

@@ -146,14 +146,7 @@ pub(super) fn in_session<M: SessionMethod>(
 /// Makes the first chunk of a result on a blocking thread.
 pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {
     let method: M = params::read_for(M::NAME, request.params, request.fields)?;
-    let short = catch_panic(M::NAME, || match method.short(&node.context())? {
-        Some(text) => Ok(Some(ChunkedResult::begin(M::NAME, text)?)),
-        None => Ok(None),
-    })?;
     Ok(Box::pin(async move {
-        if let Some(whole) = short {
-            return Ok(whole);
-        }
         let queried = node.clone();
         // The first chunk can be large, and need many reads.
         let begun = node.blocking().query(move || {

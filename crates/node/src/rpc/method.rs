@@ -73,13 +73,6 @@ pub(crate) trait Streamed: DeserializeOwned + JsonSchema + Send + 'static {
     /// Type of the result.
     type Output: JsonSchema;
 
-    /// Returns the JSON text of the whole result if the result is one value that takes about as many reads as an account.
-    /// Returns `None` for all other results, which a blocking thread makes. A blocking thread takes longer than such a
-    /// value.
-    fn short(&self, _: &Context) -> Result<Option<String>, CallError> {
-        Ok(None)
-    }
-
     /// Makes the first chunk of the result.
     fn begin(self, at: &Context) -> Result<ChunkedResult, CallError>;
 }
