@@ -517,7 +517,7 @@ impl DataDir {
                 // On a full disk, the incomplete draft would take space that other files need.
                 let _: io::Result<()> = fs::remove_file(&draft);
             })
-            .and_then(|()| files::sync_directory(&self.path))
+            .and_then(|()| files::sync_directory(path.parent().unwrap_or(&self.path)))
             .map_err(|source| io_error("write", &path, source))
     }
 }

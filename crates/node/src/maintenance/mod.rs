@@ -153,10 +153,12 @@ impl Check<'_> {
                 Ok(progress) => match chain.open_scratch() {
                     Ok(scratch) if is_part_of(&scratch, store)? => return Ok((progress, scratch)),
                     Ok(_) => tracing::warn!("the check begins with block 0: the store in check/ has another chain"),
-                    Err(error) => {
-                        let error = &error as &dyn std::error::Error;
-                        tracing::warn!(error, "the check begins with block 0: the store in check/ cannot be opened");
+                    Err(MaintenanceError::Open { source, .. }) if source.is_loss() => {
+                        let error = &source as &dyn std::error::Error;
+                        tracing::warn!(error, "the check begins with block 0: the store in check/ is damaged");
                     }
+                    // A full disk, for example, ends later.
+                    Err(error) => return Err(error),
                 },
             }
         }
@@ -174,18 +176,20 @@ impl Check<'_> {
         let mut log = Progress::new("checking the stored blocks");
         let first_indexed = progress.clean.and_then(BlockNumber::next).unwrap_or(BlockNumber::new(0));
         let from = progress.record;
-        let (mut saved, mut written) = (Instant::now(), Ok(()));
+        let mut saved = Instant::now();
         let mut step = |checked: &CheckedBlocks, all| {
             log.log(checked.blocks, all);
             progress.record = *checked;
-            if saved.elapsed() >= self.each && written.is_ok() {
-                written = progress.write(&chain.data_dir, store);
+            if saved.elapsed() >= self.each {
+                if let Err(error) = progress.write(&chain.data_dir, store) {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "an interruption of the check now loses its progress");
+                }
                 saved = Instant::now();
             }
             (self.step)();
         };
-        let report = store.check_after(from, first_indexed, &mut step).map_err(MaintenanceError::Check)?;
-        written.map(|()| report)
+        store.check_after(from, first_indexed, &mut step).map_err(MaintenanceError::Check)
     }
 
     /// Compares all balances with the sums of the transfers: of all transfers, or of those after `since`.

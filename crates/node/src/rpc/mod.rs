@@ -105,6 +105,7 @@ pub(crate) struct Service {
     /// Permits for batches whose responses are large or contain a stream.
     large: Semaphore,
     patience: Duration,
+    turn: Duration,
 }
 
 impl Service {
@@ -118,6 +119,7 @@ impl Service {
             metrics,
             large: Semaphore::new(LARGE_ANSWERS),
             patience: PATIENCE,
+            turn: TURN,
         }
     }
 
@@ -217,7 +219,8 @@ impl Service {
             let answered = if self.answer_now(&mut text, entry, permit, &growth) {
                 if growth.is_small(&text) { Ok(()) } else { growth.check(&text).await }
             } else {
-                permit.context = None;
+                // Such a call can wait, change the chain, or end without a measurement.
+                (permit.context, permit.call_ended) = (None, None);
                 self.answer_element(&mut text, entry, permit, &mut growth).await
             };
             if let Err(error) = answered {
@@ -228,7 +231,7 @@ impl Service {
             }
             text.divide();
             let ended = permit.call_ended.unwrap_or_else(Instant::now);
-            if ended.saturating_duration_since(turn) > TURN || text.len().saturating_sub(yielded) > TURN_BYTES {
+            if ended.saturating_duration_since(turn) > self.turn || text.len().saturating_sub(yielded) > TURN_BYTES {
                 permit.context = None;
                 yield_now().await;
                 (yielded, turn) = (text.len(), Instant::now());

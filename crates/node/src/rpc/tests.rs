@@ -545,3 +545,33 @@ async fn driver_that_has_stopped_is_an_internal_error() {
     let answer = answered.reply.unwrap().beginning.into_bytes();
     assert_eq!(answer, r#"{"error":{"code":-32603,"message":"INTERNAL_ERROR: "},"id":1,"jsonrpc":"2.0"}"#);
 }
+
+/// The task never yields, so only the change of the chain ends the common snapshot of the queries.
+#[tokio::test]
+async fn queries_of_a_batch_see_the_blocks_of_earlier_calls() {
+    let mut fixture = fixture(BlockMode::Manual);
+    fixture.service.turn = Duration::MAX;
+    let call = |method: &str, params: Value| json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params});
+    let block = call("GetTxBlock", json!(["2"]));
+    let batch = json!([block, block, call("IncreaseBlocknum", json!([3])), block]);
+    let answers: Value = serde_json::from_str(&fixture.ask(&batch.to_string()).await).unwrap();
+    let numbers = [0, 1, 3].map(|call| answers[call]["result"]["header"]["BlockNum"].clone());
+    assert_eq!(numbers, ["18446744073709551615", "18446744073709551615", "2"]);
+}
+
+/// A call without a method is not measured, but its time counts towards the turn of the batch.
+#[tokio::test]
+async fn unknown_methods_of_a_batch_do_not_keep_the_thread() {
+    let mut fixture = fixture(BlockMode::Manual);
+    fixture.service.turn = Duration::ZERO;
+    let unknown = json!({"id": 1, "jsonrpc": "2.0", "method": "GetBalanse", "params": []});
+    let batch = json!([unknown, unknown, unknown]).to_string();
+    let mut answer = pin!(fixture.ask(&batch));
+    let mut polls = 0;
+    std::future::poll_fn(|context| {
+        polls += 1;
+        answer.as_mut().poll(context).map(drop)
+    })
+    .await;
+    assert_eq!(polls, 4, "the task yields after each call");
+}

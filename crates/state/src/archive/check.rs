@@ -45,7 +45,7 @@ impl CheckedBlocks {
 }
 
 impl Archive {
-    /// Verifies every hash, number and sum of the blocks after `from`, and the whole hash index. The blocks of `from` are
+    /// Verifies every hash, number and sum of the blocks after `from`, and the order of the hash index. The blocks of `from` are
     /// the result of an earlier call, and the caller has compared their last hash with the record. Calls `progress` after
     /// each block or empty block range, with the verified blocks and the number of all blocks.
     pub(crate) fn check(

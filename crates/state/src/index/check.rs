@@ -37,8 +37,8 @@ pub(crate) type ReadEntries<'a> =
 pub(crate) type SumBefore<'a> = dyn Fn(&Address) -> Result<u128, ArchiveError> + 'a;
 
 /// Compares the stored entries of the blocks from `first` on with the entries of the record, which `read` returns.
-/// Returns the number of all stored entries. Returns 0 if no index is stored, or the newest block of the index is not in the record, because the node then makes the index
-/// again.
+/// Returns the number of all stored entries. Returns 0 if no index is stored, or the newest block of the index is not in
+/// the record, because the node then makes the index again.
 pub(crate) fn check(
     db: &Db,
     first: BlockNumber,

@@ -33,7 +33,8 @@ pub struct CheckReport {
 
 impl Store {
     /// Reads all stored data and compares them with every hash, number and sum. Also computes the roots of the tries
-    /// from the leaves only. The caller must commit no block during the check. Calls `progress` with the number of checked blocks, and the number of all blocks.
+    /// from the leaves only. The caller must commit no block during the check. Calls `progress` with the number of
+    /// checked blocks, and the number of all blocks.
     ///
     /// # Errors
     ///
