@@ -1156,6 +1156,44 @@ fn fill(dir: &Path, options: StoreOptions) {
     store.close().unwrap();
 }
 
+/// With relaxed durability, the files of a killed process have a state that opening need not rebuild.
+#[test]
+fn killed_process_with_relaxed_durability_leaves_a_whole_state() {
+    let (dir, mut model) = (tempfile::tempdir().unwrap(), Model::default());
+    let options =
+        StoreOptions { durability: Durability::Relaxed, history: 1, checkpoint_bytes: 1, ..StoreOptions::default() };
+    let store = Store::open(&dir.path().join("store"), options).unwrap();
+    for seed in 0..24 {
+        let diff = model.diff(seed);
+        model.apply(&diff);
+        let state = prepare(&store, &diff).unwrap();
+        let head = store.snapshot().head().map(|head| (head.number, head.hash));
+        store.commit(&block(head, state.root()), state).unwrap();
+        store.settle();
+        // The files at the end of the process, as the operating system has them.
+        let killed = dir.path().join("killed");
+        copy_directory(&dir.path().join("store"), &killed);
+        let store = Store::open(&killed, StoreOptions { repair: false, ..options }).unwrap();
+        assert!(!matches!(store.outcome(), OpenOutcome::NeedsReplay { .. }), "{seed}: {:?}", store.outcome());
+        store.check(&mut |_, _| {}).unwrap();
+        drop(store);
+        fs::remove_dir_all(killed).unwrap();
+    }
+    assert!(store.durable() > 20, "{}", store.durable());
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if path.is_dir() {
+            copy_directory(&path, &to)
+        } else {
+            let _bytes = fs::copy(path, to).unwrap();
+        }
+    }
+}
+
 /// Changes a sealed value of a database.
 fn reseal(dir: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
     let db = Db::open(dir, DbOptions { cache_bytes: 1 << 20, durability: Durability::Relaxed }).unwrap();

@@ -350,8 +350,10 @@ impl Archive {
         }
     }
 
-    /// Flushes the files of state diffs. Returns when all stored diffs are durable.
+    /// Flushes the files of state diffs, before the state contains their blocks. Returns when all stored diffs are
+    /// durable. With relaxed durability, the end of the process keeps these blocks.
     pub(crate) fn sync_diffs(&self) -> Result<(), ArchiveError> {
+        self.db.hand_over()?;
         self.changes.sync().map_err(ArchiveError::Changes)
     }
 

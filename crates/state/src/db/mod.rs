@@ -301,6 +301,17 @@ impl Db {
         }
     }
 
+    /// Gives all written rows to the operating system, if this is not done by each flush: with [`Durability::Relaxed`]. The
+    /// end of the process then keeps them.
+    pub(crate) fn hand_over(&self) -> Result<(), DbError> {
+        match &self.engine {
+            Engine::Sled(sled) if sled.options.durability == Durability::Relaxed => {
+                sled.write(|db| db.flush()).map(drop)
+            }
+            Engine::Sled(_) | Engine::Memory(_) => Ok(()),
+        }
+    }
+
     /// Iterates over a range of keys in order, from either end. The result may or may not contain writes during the
     /// iteration.
     pub(crate) fn scan(&self, range: Range<Vec<u8>>) -> Scan {

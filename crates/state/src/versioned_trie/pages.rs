@@ -410,13 +410,20 @@ impl PageStore {
             checkpoint.origin.write(&mut value);
         }
         // The pages first: the manifest must not become durable before them.
-        self.db.flush()?;
+        self.flush()?;
         self.db.insert(&key, &seal(&key, value.as_slice()))?;
-        self.db.flush()?;
+        self.flush()?;
         let durable = manifest.current.as_ref().map_or(0, Checkpoint::version);
         *self.manifest.write() = manifest;
         self.durable.store(durable, Ordering::Release);
         Ok(())
+    }
+
+    /// Flushes all written pages and rows. Pages reach the operating system at once, so also with relaxed durability a
+    /// killed process must not leave them without the rows before them.
+    fn flush(&self) -> Result<(), StateError> {
+        self.db.flush()?;
+        Ok(self.db.hand_over()?)
     }
 
     /// Makes views of versions before `version` unreadable. The caller must call this function before it reuses the space
