@@ -56,15 +56,14 @@ pub(crate) fn write(pages: &PageStore, block: BlockNumber, top: &Top) -> Result<
 /// Drops the previous checkpoint, whose space the new checkpoint reuses. Removes the keys that only the previous
 /// checkpoint used.
 fn begin(pages: &PageStore, before: &Manifest, number: u64) -> Result<(), StateError> {
-    if let Some(current) = &before.current {
-        // Before the reuse of space: a view of an older version must get an error, and never a page of the new
-        // checkpoint.
-        pages.raise_floor(current.version());
-        if before.previous.is_some() {
-            pages.write_manifest(Manifest { previous: None, ..before.clone() })?;
-        }
-        pages.note_damage(pages.keys().begin_checkpoint(number, current.version()))?;
+    let floor = before.current.as_ref().map_or(0, Checkpoint::version);
+    // Before the reuse of space: a view of an older version must get an error, and never a page of the new checkpoint.
+    pages.raise_floor(floor);
+    if before.previous.is_some() {
+        pages.write_manifest(Manifest { previous: None, ..before.clone() })?;
     }
+    // Also before the first checkpoint: an unfinished one can have listed keys under the number of this one.
+    pages.note_damage(pages.keys().begin_checkpoint(number, floor))?;
     pages.begin_pages();
     Ok(())
 }

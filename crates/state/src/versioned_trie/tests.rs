@@ -356,3 +356,36 @@ fn damage_is_found_or_harmless() {
         assert!(damaged, "the {what} was damaged");
     }
 }
+
+/// A checkpoint that a crash ends can have written root pointers. The next checkpoint has its number.
+#[test]
+fn root_pointer_of_an_unfinished_checkpoint_is_removed_at_opening() {
+    let (disk, contract) = (Disk::default(), Address::new([7; 20]));
+    let pages = open(&disk);
+    checkpoint::write(&pages, BlockNumber::new(0), &Top::Empty).unwrap();
+    let origin = pages.manifest().current.unwrap().origin;
+    let pointer = |checkpoint, root| RootPointer { checkpoint, root: [root; 32], ..origin.clone() };
+    pages.write_pointer(&contract, [pointer(2, 2), pointer(1, 1)].into()).unwrap();
+    pages.db().flush().unwrap();
+    assert_eq!(*open(&disk).read_pointer(&contract).unwrap(), [pointer(1, 1)]);
+}
+
+/// The first checkpoint of a process that ended has listed a key, which a later block has again.
+#[test]
+fn list_of_an_unfinished_first_checkpoint_removes_no_key() {
+    let (disk, contract) = (Disk::default(), Address::new([7; 20]));
+    let key = || vec![(contract, "a".into())];
+    let pages = open(&disk);
+    pages.keys().note(1, KeyChanges { added: key(), gone: Vec::new() });
+    pages.keys().note(2, KeyChanges { added: Vec::new(), gone: key() });
+    pages.keys().write_checkpoint(1, 2).unwrap();
+    pages.db().flush().unwrap();
+    let pages = open(&disk);
+    pages.keys().note(3, KeyChanges { added: key(), gone: Vec::new() });
+    for block in [2, 3] {
+        checkpoint::write(&pages, BlockNumber::new(block), &Top::Empty).unwrap();
+    }
+    let mut keys = Vec::new();
+    pages.keys().visit(&contract, |key, _| keys.push(key.to_owned())).unwrap();
+    assert_eq!(keys, ["a"]);
+}
