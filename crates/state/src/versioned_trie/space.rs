@@ -33,8 +33,10 @@ const MOST_REGIONS: usize = (u32::MAX / REGION) as usize;
 /// A checkpoint fills a region only if at least this number of its units is free. Otherwise it extends the file. The file
 /// has at most about three times the bytes of its pages, and about twice if the changed pages are random.
 const WORTH_FILLING: u32 = REGION / 3 * 2;
-/// A page with more units begins at a region without pages.
+/// A page with more units begins at a region without pages. So a page of 128 KiB and one byte takes 1 MiB.
 const LARGE: u32 = REGION / 8;
+/// A page with more units has a cursor of its own. Most pages are smaller.
+const SMALL: u32 = 32;
 /// Number of adjacent bytes that are written together. With fewer bytes, the tests cut more writes off.
 const BUFFER: usize = if cfg!(test) { 1 << 10 } else { 256 << 10 };
 
@@ -182,12 +184,22 @@ impl Region {
 /// The space of a page file.
 pub(crate) struct Space {
     regions: Vec<Region>,
-    /// Regions that the present checkpoint can fill, the best last.
+    /// Regions that the present checkpoint can fill, the best first.
     worth_filling: Vec<usize>,
-    /// The region that the present checkpoint fills, and its first unit after the newest page.
-    cursor: Option<(usize, u32)>,
+    /// Where the present checkpoint writes small pages, and where it writes others. A long page needs many adjacent units.
+    /// In search of them, it passes over many free units.
+    cursors: [Cursor; 2],
     /// Bytes to write, and their position.
     buffer: (u64, Vec<u8>),
+}
+
+/// The place of the next page of some length.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    /// Number of regions worth filling that this cursor has reached.
+    reached: usize,
+    /// The region that the checkpoint fills, and its first unit after the newest page.
+    at: Option<(usize, u32)>,
 }
 
 /// Adjacent bytes to write: their position, and the bytes.
@@ -198,7 +210,12 @@ impl Space {
     pub(crate) fn read(db: &Db, manifest: &Manifest) -> Result<Self, StateError> {
         let damaged = |Malformed(reason)| StateError::Damaged { what: "map of the page file".to_owned(), reason };
         let mut rows = 0_u32;
-        let mut space = Self { regions: Vec::new(), worth_filling: Vec::new(), cursor: None, buffer: (0, Vec::new()) };
+        let mut space = Self {
+            regions: Vec::new(),
+            worth_filling: Vec::new(),
+            cursors: Default::default(),
+            buffer: (0, Vec::new()),
+        };
         for row in db.scan(vec![space::SPACE]..vec![space::SPACE.saturating_add(1)]) {
             let (key, value) = row?;
             let body = unseal(&key, &value).ok_or(Malformed("wrong checksum")).map_err(damaged)?;
@@ -240,10 +257,10 @@ impl Space {
         }
         let free = |region: &Region| REGION.saturating_sub(region.live.count());
         let free = self.regions.iter().map(free).enumerate().filter(|(_, free)| *free >= WORTH_FILLING);
-        let mut free: Vec<_> = free.map(|(at, free)| (free, Reverse(at))).collect();
+        let mut free: Vec<_> = free.map(|(at, free)| (Reverse(free), at)).collect();
         free.sort_unstable();
-        self.worth_filling = free.into_iter().map(|(_, Reverse(at))| at).collect();
-        (self.cursor, self.buffer) = (None, (0, Vec::new()));
+        self.worth_filling = free.into_iter().map(|(_, at)| at).collect();
+        (self.cursors, self.buffer) = (Default::default(), (0, Vec::new()));
     }
 
     /// Reserves the place of a page, and adds the page to the buffer. Returns bytes that the caller must write first.
@@ -279,16 +296,21 @@ impl Space {
         if count > LARGE {
             return self.reserve_regions(count.div_ceil(REGION) as usize);
         }
+        let [small, long] = &mut self.cursors;
+        let cursor = if count > SMALL { long } else { small };
         loop {
-            let found = self.cursor.and_then(|(at, from)| Some((at, self.regions.get(at)?.find(from, count)?)));
+            let found = cursor.at.and_then(|(at, from)| Some((at, self.regions.get(at)?.find(from, count)?)));
             if let Some((at, unit)) = found {
-                self.cursor = Some((at, unit.saturating_add(count)));
+                cursor.at = Some((at, unit.saturating_add(count)));
                 return unit_of(at, unit);
             }
-            let next = self.worth_filling.pop().unwrap_or(self.regions.len());
-            self.extend_to(next.saturating_add(1));
+            let next = self.worth_filling.get(cursor.reached).copied().unwrap_or(self.regions.len());
+            cursor.reached = cursor.reached.saturating_add(1);
+            if self.regions.len() <= next {
+                self.regions.resize_with(next.saturating_add(1), Region::new);
+            }
             unit_of(next, 0)?;
-            self.cursor = Some((next, 0));
+            cursor.at = Some((next, 0));
         }
     }
 
@@ -515,9 +537,8 @@ mod tests {
         }
     }
 
-    /// Random pages change in each checkpoint. The size of the file stays bounded.
-    #[test]
-    fn file_of_random_changes_has_about_twice_its_pages() {
+    /// Random pages change in each checkpoint, and `long` of 1,000 pages are long. The size of the file stays bounded.
+    fn check_size(long: u64) {
         let db = Db::in_memory();
         let mut space = Space::read(&db, &Manifest::default()).unwrap();
         let (mut random, mut places) = (7_u64, Vec::new());
@@ -525,15 +546,20 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (random >> 33) % bound
         };
+        let mut page = move || {
+            if next(1_000) < long { vec![1; 20_000 + next(80_000) as usize] } else { vec![1; 200 + next(300) as usize] }
+        };
+        let mut which = 11_u64;
         for round in 0..40 {
             space.begin();
             if round == 0 {
-                places = (0..60_000).map(|_| space.add(&vec![1; 200 + next(300) as usize]).unwrap().0).collect();
+                places = (0..60_000).map(|_| space.add(&page()).unwrap().0).collect();
             } else {
                 for _ in 0..7000 {
-                    let at = next(60_000) as usize;
+                    which = which.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let at = ((which >> 33) % 60_000) as usize;
                     space.free(places[at]);
-                    places[at] = space.add(&vec![1; 200 + next(300) as usize]).unwrap().0;
+                    places[at] = space.add(&page()).unwrap().0;
                 }
             }
             space.take_buffer();
@@ -541,6 +567,13 @@ mod tests {
             space.check(places.clone()).unwrap();
         }
         assert!(space.size() < space.used() * 5 / 2, "{} bytes for {} bytes of pages", space.size(), space.used());
+    }
+
+    #[test]
+    fn file_of_random_changes_has_about_twice_its_pages() {
+        for long in [0, 1, 20] {
+            check_size(long);
+        }
     }
 
     #[test]
