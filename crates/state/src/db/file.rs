@@ -10,6 +10,8 @@ use std::{
     },
 };
 
+use parking_lot::Mutex;
+
 use crate::file::{read_exact_at, sync, write_all_at};
 
 /// Name of the page file in the directory of a database.
@@ -22,14 +24,15 @@ pub(super) struct PageFile {
     file: OnceLock<File>,
     /// Whether the file has writes that are not flushed.
     is_dirty: AtomicBool,
-    /// Whether the entry of the file in its directory is durable.
-    is_named: AtomicBool,
+    /// Whether the entry of the file in its directory is durable. A flush holds the lock, so that a second one returns
+    /// after the writes before it are durable.
+    is_named: Mutex<bool>,
 }
 
 impl PageFile {
     /// Returns the page file in the directory of a database.
     pub(super) fn new(dir: &Path) -> Self {
-        let (is_dirty, is_named) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (is_dirty, is_named) = (AtomicBool::new(false), Mutex::new(false));
         Self { path: dir.join(PAGE_FILE), file: OnceLock::new(), is_dirty, is_named }
     }
 
@@ -59,12 +62,14 @@ impl PageFile {
 
     /// Flushes the file, and returns when all previous writes are durable.
     pub(super) fn flush(&self) -> io::Result<()> {
+        let mut is_named = self.is_named.lock();
         if !self.is_dirty.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
         self.file(true)?.sync_data()?;
-        if !self.is_named.swap(true, Ordering::AcqRel) {
+        if !*is_named {
             self.path.parent().map_or(Ok(()), sync)?;
+            *is_named = true;
         }
         Ok(())
     }
