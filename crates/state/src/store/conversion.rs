@@ -57,9 +57,14 @@ impl Layout {
         let converting = self.converting();
         remove_directory(&converting).map_err(Opening::Failed)?;
         let new = open(&converting)?;
-        layout_3::convert(&old, &new, progress)?;
-        old.close();
+        let converted = layout_3::convert(&old, &new, progress);
         new.close();
+        if converted.is_err() {
+            // On a full disk, the incomplete database would take space that other files need.
+            remove_directory(&converting).map_err(Opening::Failed)?;
+        }
+        converted?;
+        old.close();
         self.replace(&converting, options.durability).map_err(Opening::Failed)?;
         open(&self.state)
     }
