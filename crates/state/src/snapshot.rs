@@ -348,7 +348,7 @@ impl Snapshot {
     /// for a transaction. The texts take a part of [`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes).
     pub fn cache_text(&self, found: &FoundTransaction, text: &[u8]) {
         if let Some(block) = found.newest_block() {
-            self.core.texts.insert(*found.hash(), (block, text.into()), text.len(), Class::Leaf);
+            self.core.texts.insert(*found.hash(), (block, text.into()), (text.len(), Class::Leaf));
         }
     }
 

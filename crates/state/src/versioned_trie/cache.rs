@@ -84,11 +84,17 @@ impl<K: Copy + Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Inserts a value of about `bytes` bytes, and evicts values of the same shard while the shard exceeds its part of
     /// the limit. Does not keep a value that exceeds this part alone.
-    pub(crate) fn insert(&self, key: K, value: V, bytes: usize, class: Class) {
+    pub(crate) fn insert(&self, key: K, value: V, size: (usize, Class)) {
+        self.insert_if(key, value, size, || true);
+    }
+
+    /// Inserts a value like [`Cache::insert`] if `is_valid` returns true. No other value of the key can be inserted during
+    /// this call.
+    pub(crate) fn insert_if(&self, key: K, value: V, (bytes, class): (usize, Class), is_valid: impl FnOnce() -> bool) {
         let bytes = bytes.saturating_add(OVERHEAD);
         // Dropped after the lock, because values can be large trees.
         let mut dropped = Vec::new();
-        let Some(mut shard) = self.shard(&key) else { return };
+        let Some(mut shard) = self.shard(&key).filter(|_| is_valid()) else { return };
         let shard = &mut *shard;
         if let Some(entry) = shard.entries.get_mut(&key) {
             shard.bytes = shard.bytes.saturating_sub(entry.bytes).saturating_add(bytes);
@@ -147,9 +153,9 @@ mod tests {
     #[test]
     fn bound_holds_and_what_is_used_stays() {
         let cache = Cache::new(SHARDS as u64 * 4000);
-        cache.insert(u32::MAX, 0_u32, 100, Class::Leaf);
+        cache.insert(u32::MAX, 0_u32, (100, Class::Leaf));
         for number in 0..10_000_u32 {
-            cache.insert(number, number, 100, Class::Leaf);
+            cache.insert(number, number, (100, Class::Leaf));
             assert_eq!(cache.get(&u32::MAX), Some(0));
             assert!(cache.bytes() <= SHARDS * 4000);
         }
@@ -160,20 +166,20 @@ mod tests {
     #[test]
     fn node_pages_outlive_leaf_pages() {
         let cache = Cache::new(SHARDS as u64 * 4000);
-        (0..100_u32).for_each(|number| cache.insert(number, number, 100, Class::Node));
-        (100..1_000_u32).for_each(|number| cache.insert(number, number, 100, Class::Leaf));
+        (0..100_u32).for_each(|number| cache.insert(number, number, (100, Class::Node)));
+        (100..1_000_u32).for_each(|number| cache.insert(number, number, (100, Class::Leaf)));
         assert!((0..100).all(|number| cache.get(&number) == Some(number)));
-        (1_000..20_000_u32).for_each(|number| cache.insert(number, number, 100, Class::Leaf));
+        (1_000..20_000_u32).for_each(|number| cache.insert(number, number, (100, Class::Leaf)));
         assert!((0..100).all(|number| cache.get(&number).is_none()), "they are evicted in the end");
     }
 
     #[test]
     fn lower_limit_holds_after_insertions() {
         let cache = Cache::new(SHARDS as u64 * 4000);
-        (0..1_000_u32).for_each(|number| cache.insert(number, number, 100, Class::Leaf));
+        (0..1_000_u32).for_each(|number| cache.insert(number, number, (100, Class::Leaf)));
         let before = cache.bytes();
         cache.set_limit(SHARDS as u64 * 1000);
-        (1_000..2_000_u32).for_each(|number| cache.insert(number, number, 100, Class::Leaf));
+        (1_000..2_000_u32).for_each(|number| cache.insert(number, number, (100, Class::Leaf)));
         assert!(before > SHARDS * 3000 && cache.bytes() <= SHARDS * 1000);
         assert_eq!(cache.get(&1_999), Some(1_999));
     }
@@ -181,16 +187,16 @@ mod tests {
     #[test]
     fn value_is_replaced() {
         let cache = Cache::new(1 << 20);
-        cache.insert("key", 1, 100, Class::Leaf);
+        cache.insert("key", 1, (100, Class::Leaf));
         let before = cache.bytes();
-        cache.insert("key", 2, 200, Class::Leaf);
+        cache.insert("key", 2, (200, Class::Leaf));
         assert_eq!((cache.get(&"key"), cache.bytes()), (Some(2), before + 100));
     }
 
     #[test]
     fn value_above_the_bound_is_not_kept() {
         let cache = Cache::new(1000);
-        cache.insert("key", 1, 10_000, Class::Leaf);
+        cache.insert("key", 1, (10_000, Class::Leaf));
         assert_eq!((cache.get(&"key"), cache.bytes()), (None, 0));
     }
 }

@@ -241,7 +241,7 @@ impl PageStore {
 
     fn remember_pointer(&self, contract: &Address, origins: Arc<[RootPointer]>) {
         let bytes = size_of::<RootPointer>().saturating_mul(origins.len());
-        self.pointers.insert(*contract, origins, bytes, Class::Leaf);
+        self.pointers.insert(*contract, origins, (bytes, Class::Leaf));
     }
 
     /// Writes the root pointers of the storage trie of a contract.
@@ -294,7 +294,8 @@ impl PageStore {
             return Err(fail("hash differs from the hash in the parent"));
         }
         tree.set_place(place);
-        self.remember(place, Arc::clone(&tree));
+        // The space of an expired version can have another page by now, also in the cache.
+        self.trees.insert_if(place, Arc::clone(&tree), memory_of(&tree), || version >= self.floor());
         Ok(tree)
     }
 
@@ -381,9 +382,8 @@ impl PageStore {
 
     /// Puts the tree of a read or written page into the cache.
     pub(crate) fn remember(&self, place: PagePlace, tree: Link) {
-        let class = if matches!(tree.body(), Body::Branch(_)) { Class::Node } else { Class::Leaf };
-        let bytes = memory_size(&tree);
-        self.trees.insert(place, tree, bytes, class);
+        let size = memory_of(&tree);
+        self.trees.insert(place, tree, size);
     }
 
     /// Ends a checkpoint: replaces the manifest, and lets the next checkpoint use the freed space.
@@ -566,14 +566,14 @@ impl Manifest {
     }
 }
 
-/// Returns the approximate memory of a tree in bytes, with its stubs.
-fn memory_size(tree: &Tree) -> usize {
-    let more = match tree.body() {
-        Body::LeafPage(leaf_page) => leaf_page.memory_size(),
-        Body::Branch(branch) => branch.memory_size(),
-        Body::Stored(_) => 0,
+/// Returns the approximate memory of a tree in bytes, with its stubs, and its importance for the cache.
+fn memory_of(tree: &Tree) -> (usize, Class) {
+    let (more, class) = match tree.body() {
+        Body::LeafPage(leaf_page) => (leaf_page.memory_size(), Class::Leaf),
+        Body::Branch(branch) => (branch.memory_size(), Class::Node),
+        Body::Stored(_) => (0, Class::Leaf),
     };
-    size_of::<Tree>().saturating_add(16).saturating_add(more)
+    (size_of::<Tree>().saturating_add(16).saturating_add(more), class)
 }
 
 /// The pages of one trie for a view of one version.
