@@ -32,6 +32,7 @@ use crate::{
 /// Cache of the engine for the record, in bytes. A small cache is enough, because the engine only appends to the record
 /// and the archive has its own caches.
 const RECORD_CACHE: u64 = 8 << 20;
+
 /// The result of opening a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

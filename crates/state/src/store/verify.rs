@@ -33,8 +33,8 @@ pub struct CheckReport {
 
 impl Store {
     /// Reads all stored data and compares them with every hash, number and sum. Also computes the roots of the tries
-    /// from the leaves only. The caller must commit no block during the check. Calls `progress` with the number of
-    /// checked blocks, and the number of all blocks.
+    /// from the leaves only. The caller must not commit, replay or revert blocks during the check. Calls `progress` with
+    /// the number of checked blocks, and the number of all blocks.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Store {
     ) -> Result<CheckReport, StateError> {
         let mut report = CheckReport { record: self.core.archive.check(checked, progress)?, ..CheckReport::default() };
         report.index_entries = self.check_index(first_indexed)?;
-        // Opening can have begun a checkpoint. It writes keys of entries that the checkpoint before it does not have.
+        // A checkpoint in progress writes keys of entries that the checkpoint before it does not have.
         self.checkpointer.wait();
         let Some(checkpoint) = self.core.pages.manifest().current else { return Ok(report) };
         let view = StateView::new(Arc::clone(&self.core.pages), State::of(&checkpoint));

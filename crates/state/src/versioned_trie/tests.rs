@@ -11,13 +11,14 @@ use super::{
     checkpoint,
     key::{Key, Owner},
     leaf::{Bytes, Change, Leaf, Tail},
-    pages::{PageStore, Source},
+    pages::{PageStore, RootPointer, Source},
     tree::Top,
     update::Update,
 };
 use crate::{
     db::{Db, Disk},
     error::StateError,
+    keys::KeyChanges,
     version::Version,
 };
 

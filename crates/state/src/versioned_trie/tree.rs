@@ -63,7 +63,7 @@ pub(crate) enum Body {
 #[derive(Clone, Debug)]
 pub(crate) enum Top {
     Empty,
-    /// The root of a trie on disk. The pointer of its owner has the slot.
+    /// The root of a trie on disk. The pointer of its owner has the place.
     Root([u8; 32]),
     Tree(Link),
 }
