@@ -330,3 +330,28 @@ fn balance_that_differs_from_its_transfers_is_reported_with_both() {
         "{error}"
     );
 }
+
+/// A check from an earlier state finds a balance that the transfers after this state do not give.
+#[test]
+fn balance_that_differs_from_the_transfers_since_a_state_is_reported() {
+    let mut nets = [7, 8].map(|amount| {
+        let mut net = Net::new(config(2, 5));
+        net.pay(1, user(2), amount, 0);
+        net.demand(12);
+        net
+    });
+    let [own, other] = nets.each_ref().map(Net::snapshot);
+    let net = &mut nets[0];
+    net.pay(1, user(2), 9, 1);
+    net.demand(13);
+    let (store, config) = (net.test.producer().store(), net.test.chain().config());
+    let check = |since| check_balances(store, config, &genesis(), node(), Some(since), &mut |_, _| {});
+    check(&own).unwrap();
+    let error = check(&other).unwrap_err();
+    assert!(
+        matches!(error, BalanceError::Differs { address, expected, got, .. }
+            if (address == user(1) && expected.get() + 1 == got.get())
+                || (address == user(2) && expected.get() == got.get() + 1)),
+        "{error}"
+    );
+}

@@ -1,5 +1,7 @@
 //! Tests of the parameter types with texts of clients.
 
+use proptest::{collection::vec, prelude::*};
+use serde_json::{Value, json};
 use silica_protocol::Bech32Error;
 
 use super::*;
@@ -194,5 +196,39 @@ fn price_is_decimal_digits_only() {
     check("340282366920938463463374607431768211456", Err(PriceFault));
     for text in ["", "abc", "-1", "+1", " 1", "1.5", "0x10"] {
         check(text, Err(PriceFault));
+    }
+}
+
+/// Up to four texts, the second half of them optional.
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "the test compares the texts of `Debug`")]
+struct Texts {
+    first: String,
+    second: Text<PriceText>,
+    #[serde(default)]
+    third: Option<String>,
+    #[serde(default)]
+    fourth: String,
+}
+
+/// A parameter: often a text, often without escapes.
+fn element() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        4 => "[0-9a-f]{40}".prop_map(Value::from),
+        2 => "[ -~é]{0,6}".prop_map(Value::from),
+        1 => r#"["\\\n,\[\]x]{0,4}"#.prop_map(Value::from),
+        1 => prop_oneof![Just(json!(null)), Just(json!(7)), Just(json!(true)), Just(json!(["a"])), Just(json!({"a": ""}))],
+    ]
+}
+
+proptest! {
+    /// Lists of plain texts have a way of their own, with the results of the general parser.
+    #[test]
+    fn texts_are_read_as_by_the_general_parser(elements in vec((element(), "[ \n]{0,2}", "[ \n]{0,2}"), 0..6)) {
+        let elements: Vec<String> = elements.iter().map(|(value, before, after)| format!("{before}{value}{after}")).collect();
+        let json = format!("[{}]", elements.join(","));
+        let expected = serde_json::from_str::<Texts>(&json).map_err(|_| RpcError::INVALID_PARAMS);
+        prop_assert_eq!(format!("{:?}", try_read::<Texts>(&json)), format!("{expected:?}"));
+        prop_assert_eq!(try_read::<Three>(&json), serde_json::from_str(&json).map_err(|_| RpcError::INVALID_PARAMS));
     }
 }
