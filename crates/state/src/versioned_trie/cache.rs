@@ -59,10 +59,10 @@ impl Class {
     }
 }
 
-/// Approximate memory of an entry without its value, in bytes.
-const OVERHEAD: usize = 80;
-
 impl<K: Copy + Eq + Hash, V: Clone> Cache<K, V> {
+    /// Approximate memory of an entry, in bytes: its places in the table and in the queue, both on average two thirds full.
+    const OVERHEAD: usize = (size_of::<(K, Entry<V>)>() + size_of::<K>()) * 3 / 2;
+
     /// Makes an empty cache for at most `limit` bytes.
     pub(crate) fn new(limit: u64) -> Self {
         let shard = || Shard { entries: HashMap::default(), queue: VecDeque::new(), bytes: 0 };
@@ -91,7 +91,7 @@ impl<K: Copy + Eq + Hash, V: Clone> Cache<K, V> {
     /// Inserts a value like [`Cache::insert`] if `is_valid` returns true. No other value of the key can be inserted during
     /// this call.
     pub(crate) fn insert_if(&self, key: K, value: V, (bytes, class): (usize, Class), is_valid: impl FnOnce() -> bool) {
-        let bytes = bytes.saturating_add(OVERHEAD);
+        let bytes = bytes.saturating_add(Self::OVERHEAD);
         // Dropped after the lock, because values can be large trees.
         let mut dropped = Vec::new();
         let Some(mut shard) = self.shard(&key).filter(|_| is_valid()) else { return };
