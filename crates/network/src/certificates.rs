@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ops::RangeInclusive,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
 };
@@ -11,13 +12,14 @@ use parking_lot::Mutex;
 
 use crate::{codec::EngineCodec, context::Ctx, types::EngineHeight};
 
-/// Number of blocks for which the certificates of bodies are kept. The certificates of seals are kept for ever.
-const BODIES: u64 = 4_096;
+/// Key of the lowest height from which on there is no gap. The keys of certificates are heights in 8 bytes.
+const LOWEST: &[u8] = b"lowest";
 
 /// Memory for cached pages, in bytes.
 const CACHE: u64 = 4 * 1024 * 1024;
 
-/// The certificates by height. A crash can lose the newest certificates of bodies, which the journal has.
+/// The certificates by height, for ever: a member with a new directory needs those of all blocks. A crash can lose the
+/// newest certificates of bodies, which the journal has.
 #[derive(Debug)]
 pub(crate) struct Certificates {
     path: PathBuf,
@@ -30,18 +32,28 @@ struct Stored {
     db: Option<sled::Db>,
     /// The certificates since the last flush. They are the newest ones.
     unflushed: BTreeMap<u64, Vec<u8>>,
+    /// The heights of the newest certificates, without a gap; `None` without a certificate.
+    newest: Option<RangeInclusive<u64>>,
 }
 
 impl Certificates {
     pub(crate) fn open(path: &Path) -> sled::Result<Self> {
-        let stored = Stored { db: Some(open(path)?), unflushed: BTreeMap::new() };
+        let db = open(path)?;
+        let newest = newest(&db)?;
+        let stored = Stored { db: Some(db), unflushed: BTreeMap::new(), newest };
         Ok(Self { path: path.to_owned(), stored: Mutex::new(stored) })
     }
 
     /// Adds a certificate. The next flush stores it.
     pub(crate) fn add(&self, certificate: &CommitCertificate<Ctx>) {
-        let encoded = EngineCodec.encode(certificate).unwrap_or_default();
-        self.stored.lock().unflushed.insert(certificate.height.0, encoded.to_vec());
+        let (height, encoded) = (certificate.height.0, EngineCodec.encode(certificate).unwrap_or_default());
+        let mut stored = self.stored.lock();
+        stored.unflushed.insert(height, encoded.to_vec());
+        stored.newest = match stored.newest.take() {
+            Some(newest) if height <= *newest.end() => Some(newest),
+            Some(newest) if height == newest.end().saturating_add(1) => Some(*newest.start()..=height),
+            _ => Some(height..=height),
+        };
     }
 
     /// Makes all certificates durable. After a failure, the next call tries again.
@@ -50,13 +62,16 @@ impl Certificates {
     /// need its certificate to follow. So no member commits a block before it has the certificate on disk.
     pub(crate) fn flush(&self) -> sled::Result<()> {
         // Other threads read during the flush.
-        let (db, unflushed) = {
+        let (db, unflushed, newest) = {
             let stored = self.stored.lock();
-            (stored.db.clone(), stored.unflushed.clone())
+            (stored.db.clone(), stored.unflushed.clone(), stored.newest.clone())
         };
         let written = guarded(|| {
             let db = db.map_or_else(|| open(&self.path), Ok)?;
-            db.apply_batch(batch(&unflushed))?;
+            let mut batch = sled::Batch::default();
+            unflushed.iter().for_each(|(height, encoded)| batch.insert(&height.to_be_bytes(), &**encoded));
+            newest.iter().for_each(|newest| batch.insert(LOWEST, &newest.start().to_be_bytes()));
+            db.apply_batch(batch)?;
             db.flush()?;
             Ok(db)
         });
@@ -93,16 +108,14 @@ impl Certificates {
     /// Returns the lowest height from which on this member has all certificates up to `tip`. Both halves of a block are
     /// needed, so this is the body after the latest gap.
     pub(crate) fn from(&self, tip: u64) -> EngineHeight {
-        let first = tip.saturating_sub(2 * BODIES).max(1);
         let stored = self.stored.lock();
-        // A range of a map must not begin above its end, and the first tip is 0.
+        if let Some(newest) = stored.newest.as_ref().filter(|newest| newest.contains(&tip)) {
+            return EngineHeight(*newest.start());
+        }
         let unflushed = stored.unflushed.range(..=tip).rev().map(|(height, _)| *height);
-        let unflushed = unflushed.take_while(|height| *height >= first);
         let lowest = without_gap(tip.saturating_add(1), unflushed);
         let Some(db) = &stored.db else { return EngineHeight(lowest) };
-        let keys = db.range(first.to_be_bytes()..lowest.to_be_bytes()).keys().rev().map_while(Result::ok);
-        let heights = keys.map_while(|key| key.as_ref().try_into().map(u64::from_be_bytes).ok());
-        EngineHeight(without_gap(lowest, heights))
+        EngineHeight(without_gap(lowest, heights(db, lowest)))
     }
 }
 
@@ -110,17 +123,21 @@ fn open(path: &Path) -> sled::Result<sled::Db> {
     sled::Config::new().path(path).cache_capacity(CACHE).flush_every_ms(None).open()
 }
 
-/// Returns the writes that store certificates, and that remove old certificates of bodies.
-fn batch(certificates: &BTreeMap<u64, Vec<u8>>) -> sled::Batch {
-    let mut batch = sled::Batch::default();
-    for (height, encoded) in certificates {
-        batch.insert(&height.to_be_bytes(), &**encoded);
-        // Bodies have odd heights.
-        if let Some(old) = height.checked_sub(2 * BODIES).filter(|old| old % 2 == 1) {
-            batch.remove(&old.to_be_bytes());
-        }
-    }
-    batch
+/// Returns the heights of the newest certificates of a database, without a gap.
+fn newest(db: &sled::Db) -> sled::Result<Option<RangeInclusive<u64>>> {
+    let Some(last) = heights(db, u64::MAX).next() else { return Ok(None) };
+    // A database of an earlier version does not have this value.
+    let lowest = match db.get(LOWEST)?.and_then(|lowest| lowest.as_ref().try_into().ok()) {
+        Some(lowest) => u64::from_be_bytes(lowest),
+        None => without_gap(last.saturating_add(1), heights(db, last.saturating_add(1))),
+    };
+    Ok(Some(lowest..=last))
+}
+
+/// Returns the heights of the certificates below `end`, the highest first.
+fn heights(db: &sled::Db, end: u64) -> impl Iterator<Item = u64> {
+    let keys = db.range(0_u64.to_be_bytes()..end.to_be_bytes()).keys().rev().map_while(Result::ok);
+    keys.map_while(|key| key.as_ref().try_into().map(u64::from_be_bytes).ok())
 }
 
 /// Returns the lowest height below `end` from which on the heights, the highest first, have no gap.
@@ -170,17 +187,41 @@ mod tests {
         }
     }
 
+    /// A member that has lost its directory takes the blocks from the first one on.
     #[test]
-    fn old_certificates_of_bodies_are_removed() {
+    fn certificates_of_a_long_chain_are_kept() {
+        const LAST: u64 = 20_000;
         let directory = tempfile::tempdir().unwrap();
         let certificates = Certificates::open(directory.path()).unwrap();
-        for height in [1, 2, 1 + 2 * BODIES, 2 + 2 * BODIES] {
+        for height in 1..=LAST {
             certificates.add(&certificate(height));
+            if height % 5_000 == 0 {
+                certificates.flush().unwrap();
+            }
         }
+        assert_eq!(certificates.from(LAST), EngineHeight(1));
+        drop(certificates);
+        let certificates = Certificates::open(directory.path()).unwrap();
+        assert_eq!(certificates.from(LAST), EngineHeight(1));
+        assert_eq!([1, 2, LAST].map(|height| certificates.get(height).is_some()), [true; 3]);
+        // After a gap, only the certificates after it are of use.
+        certificates.add(&certificate(LAST + 3));
         certificates.flush().unwrap();
-        assert_eq!(certificates.get(1), None);
-        assert_eq!(certificates.get(2), Some(certificate(2)));
+        assert_eq!(certificates.from(LAST + 3), EngineHeight(LAST + 3));
+        drop(certificates);
+        assert_eq!(Certificates::open(directory.path()).unwrap().from(LAST + 3), EngineHeight(LAST + 3));
     }
+
+    #[test]
+    fn lowest_height_of_an_earlier_database_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let db = open(directory.path()).unwrap();
+        for height in [1_u64, 2, 4, 5, 6] {
+            db.insert(height.to_be_bytes(), &*EngineCodec.encode(&certificate(height)).unwrap()).unwrap();
+        }
+        assert_eq!(newest(&db).unwrap(), Some(4..=6));
+    }
+
     #[test]
     fn failed_flush_succeeds_later() {
         let directory = tempfile::tempdir().unwrap();
